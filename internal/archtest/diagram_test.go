@@ -65,6 +65,9 @@ func TestTheDiagramOfThePackagesIsTrue(t *testing.T) {
 	if len(d.dirs) < 15 {
 		t.Fatalf("found %d nodes; the diagram is read wrongly", len(d.dirs))
 	}
+	for name, dirs := range d.dirs {
+		d.dirs[name] = expand(m, dirs)
+	}
 	for from := range d.dirs {
 		for to := range d.dirs {
 			imports := false
@@ -85,4 +88,21 @@ func TestTheDiagramOfThePackagesIsTrue(t *testing.T) {
 			}
 		}
 	}
+}
+
+// expand replaces "dir/..." by the packages in and below dir.
+func expand(m *archtest.Module, dirs []string) (all []string) {
+	for _, dir := range dirs {
+		below, tree := strings.CutSuffix(dir, "...")
+		if !tree {
+			all = append(all, dir)
+			continue
+		}
+		for found := range m.Packages {
+			if strings.HasPrefix(found+"/", below) {
+				all = append(all, found)
+			}
+		}
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package archtest_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/cronce/cronce/internal/archtest"
@@ -116,7 +117,12 @@ var law = archtest.Law{
 			Why: "an example is what a user can write, and a user cannot import the rest",
 		},
 	},
-	Bans: []archtest.Ban{
+	Bans: slices.Concat(families("deploy", "keys", "operate", "registry", "serve", "storage", "target"), []archtest.Ban{
+		{
+			In:  []string{"internal/cli/command"},
+			Not: []string{"github.com/cronce/cronce/internal/cli/..."},
+			Why: "all commands share it",
+		},
 		{
 			In:  []string{"schedule"},
 			Not: []string{"net", "net/http/...", "database/sql/...", "os", "os/...", "syscall", "log", "log/slog"},
@@ -159,20 +165,20 @@ var law = archtest.Law{
 			Why: "the SQL of a purge stands beside each engine's expiry predicate",
 		},
 		{
-			In:  []string{"ledger/...", "schedule", "jobs", "executor", "targets", "cleanup", "idempotency/...", "migrations", "cmd/...", "internal/cli"},
+			In:  []string{"ledger/...", "schedule", "jobs", "executor", "targets", "cleanup", "idempotency/...", "migrations", "cmd/...", "internal/cli/..."},
 			Not: []string{"github.com/cronce/cronce/internal/testdb/...", "github.com/cronce/cronce/internal/archtest"},
 			Why: "the product starts no test servers",
 		},
-	},
+	}),
 	Edges: []archtest.Edge{
 		{Library: "github.com/robfig/cron/v3", At: []string{"schedule"}, Why: "it parses schedules"},
 		{Library: "github.com/goccy/go-yaml", At: []string{"jobs", "api/access", "internal/importer"}, Why: "the registry's file is read in jobs alone, the access file in api/access, manifests in internal/importer"},
-		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/try", "internal/operations", "api", "api/remote", "internal/cli", "cmd/lambda"}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
-		{Library: "github.com/go-co-op/gocron/v2", At: []string{"internal/cli"}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
-		{Library: "github.com/jonboulle/clockwork", At: []string{"internal/cli"}, Why: "gocron takes its clock as this library's type"},
-		{Library: "github.com/spf13/cobra", At: []string{"internal/cli"}, Why: "the command line is read in one place"},
-		{Library: "github.com/spf13/pflag", At: []string{"internal/cli"}, Why: "cobra hands out flags as its type"},
-		{Library: "github.com/coreos/go-systemd/v22", At: []string{"internal/cli"}, Why: "only the daemon has a service manager"},
+		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/try", "internal/operations", "api", "api/remote", "internal/cli/...", "cmd/lambda"}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
+		{Library: "github.com/go-co-op/gocron/v2", At: []string{"internal/cli/serve"}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
+		{Library: "github.com/jonboulle/clockwork", At: []string{"internal/cli/serve"}, Why: "gocron takes its clock as this library's type"},
+		{Library: "github.com/spf13/cobra", At: []string{"internal/cli/..."}, Why: "the command line is read in one place"},
+		{Library: "github.com/spf13/pflag", At: []string{"internal/cli/command"}, Why: "cobra hands out flags as its type"},
+		{Library: "github.com/coreos/go-systemd/v22", At: []string{"internal/cli/serve"}, Why: "only the daemon has a service manager"},
 		{Library: "github.com/coreos/go-oidc/v3", At: []string{"api/access"}, Why: "who asks is proven in one place"},
 		{Library: "github.com/go-jose/go-jose/v4", At: []string{"api/access"}, Why: "the keys of an issuer are read where its tokens are verified"},
 		{Library: "golang.org/x/time", At: []string{"api/access"}, Why: "the API bounds how often an identity asks"},
@@ -197,9 +203,9 @@ var law = archtest.Law{
 		{Library: "github.com/emersion/go-smtp", At: nil, Why: "the server is for tests"},
 		{Library: "golang.org/x/oauth2", At: []string{"targets"}, Why: "tokens are for targets"},
 		{Library: "github.com/aws/aws-lambda-go", At: []string{"cmd/lambda"}, Why: "the Lambda is one binary, and the rest does not know AWS"},
-		{Library: "github.com/prometheus/client_golang", At: []string{"internal/telemetry", "internal/cli"}, Why: "packages tell what happened through ports; how it is counted is decided once"},
+		{Library: "github.com/prometheus/client_golang", At: []string{"internal/telemetry"}, Why: "packages tell what happened through ports; how it is counted is decided once"},
 		{Library: "github.com/prometheus/client_model", At: []string{"internal/telemetry"}, Why: "a gatherer of Prometheus hands out metrics as its type"},
-		{Library: "go.opentelemetry.io/otel", At: []string{"internal/telemetry", "internal/cli"}, Why: "packages tell what happened through ports; how it is traced is decided once"},
+		{Library: "go.opentelemetry.io/otel", At: []string{"internal/telemetry"}, Why: "packages tell what happened through ports; how it is traced is decided once"},
 		{Library: "golang.org/x/sync", At: []string{"cmd/...", "executor", "cleanup", "internal/..."}, Why: "leaves start no goroutines, and the kit stands on the standard library"},
 		{Library: "pgregory.net/rapid", At: []string{"ledger/ledgertest", "idempotency/idempotencytest"}, Why: "it is for tests"},
 		{Library: "go.uber.org/goleak", At: nil, Why: "it is for tests"},
@@ -216,6 +222,22 @@ var law = archtest.Law{
 			Why: "only main ends the process, and there is no package-level logger",
 		},
 	},
+}
+
+// families keeps the families of commands apart, and what they share free of them.
+func families(names ...string) (bans []archtest.Ban) {
+	var all []string
+	for _, name := range names {
+		all = append(all, "github.com/cronce/cronce/internal/cli/"+name)
+	}
+	for i, name := range names {
+		bans = append(bans, archtest.Ban{
+			In:  []string{"internal/cli/" + name},
+			Not: slices.Concat(all[:i], all[i+1:]),
+			Why: "a family of commands knows no other; what two of them need is in command, backend or caller",
+		})
+	}
+	return append(bans, archtest.Ban{In: []string{"internal/cli/backend", "internal/cli/caller"}, Not: all, Why: "families share it"})
 }
 
 func TestTheModuleKeepsItsLaw(t *testing.T) {

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"net/http"
@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 // leaves are the commands that do something, by their path below cronce.
@@ -47,26 +50,26 @@ func TestEveryCommandAsksTheServerOrRefusesIt(t *testing.T) {
 		"import crontab": {"f"}, "import kubernetes": {"f"}, "import eventbridge": {"f"}, "import cloud-scheduler": {"f"}, "import vercel": {"f"},
 		"access token": {"ann"}, "access check": {"f"}, "backup": {"f"}, "notify test": {"c"}, "man": {"d"},
 	}
-	for name := range leaves((&app{streams: streams{strings.NewReader(""), os.Stdout, os.Stderr}, lookup: os.LookupEnv}).rootCommand(), "") {
+	for name := range leaves(cli.Root(&command.Env{In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Lookup: os.LookupEnv}), "") {
 		if strings.HasPrefix(name, "completion") || name == "help" {
 			continue
 		}
 		args := append(strings.Fields(name), arguments[name]...)
 		asked.Store(0)
 		code, out, errs := invoke(t, nil, append(args, "--server", server.URL)...)
-		switch backends[name] {
-		case serverOrLedger:
+		switch cli.Sources[name] {
+		case cli.ServerOrLedger:
 			if code != exitFailed || asked.Load() == 0 || !strings.Contains(errs, "not for you") {
 				t.Errorf("%s: %d requests, exit %d: %s%s", name, asked.Load(), code, out, errs)
 			}
-		case ledgerOnly, noBackend:
+		case cli.LedgerOnly, cli.NoSource:
 			if code != exitUsage || asked.Load() != 0 || !strings.Contains(errs, "leave out --server") {
 				t.Errorf("%s: %d requests, exit %d: %s%s", name, asked.Load(), code, out, errs)
 			}
 		default:
-			t.Errorf("backends lacks the command %q", name)
+			t.Errorf("sources lacks the command %q", name)
 		}
-		if backends[name] == ledgerOnly {
+		if cli.Sources[name] == cli.LedgerOnly {
 			if code, _, errs := invoke(t, map[string]string{"CRONCE_SERVER": server.URL}, args...); code != exitUsage || !strings.Contains(errs, "CRONCE_SERVER") {
 				t.Errorf("%s with the variable: exit %d: %s", name, code, errs)
 			}

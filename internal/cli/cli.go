@@ -1,5 +1,17 @@
-// Package cli is the command line of cronce: one file a command, each of which
-// calls the packages that do the work.
+// Package cli is the command line of cronce. Each folder is a family of commands,
+// one file a command, each of which calls the packages that do the work:
+//
+//	registry   init, import, schema, check, next, diff: the registry file
+//	target     try, conform, notify: tests of targets and channels with real calls
+//	serve      serve, health: the scheduler
+//	operate    status, jobs, runs, incidents, why, trigger, backfill: what operators ask and do
+//	storage    migrate, purge, backup: the tables
+//	keys       keys, access: keys that sign calls, and tokens of the API
+//	deploy     export: files for platforms
+//
+// The families know nothing of each other. They share command (flags and output),
+// backend (opens the registry, a ledger or a server) and caller (makes calls). The tests
+// here run whole commands.
 package cli
 
 import (
@@ -11,6 +23,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/buildinfo"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 // Main runs the command of os.Args until it ends or a signal stops it, and
@@ -19,17 +32,11 @@ func Main(version string, exit func(code int)) {
 	// net/http prints through the standard logger what a target sends out of
 	// turn, with the target's own bytes. Those could hold a secret that we sent.
 	log.SetOutput(io.Discard)
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	ctx, stop := signal.NotifyContext(context.Background(), command.StopSignals()...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process, unless a command watches for it
-	a := &app{streams: streams{os.Stdin, os.Stdout, os.Stderr}, version: buildinfo.Version(version), lookup: os.LookupEnv, now: time.Now, exit: exit}
-	code := a.run(ctx, os.Args[1:])
+	code := Run(ctx, &command.Env{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Lookup: os.LookupEnv, Now: time.Now, Exit: exit, Version: buildinfo.Version(version),
+	}, os.Args[1:])
 	stop()
 	exit(code)
-}
-
-// streams are where a command reads and prints.
-type streams struct {
-	in  io.Reader
-	out io.Writer
-	err io.Writer
 }

@@ -1,10 +1,13 @@
-package cli
+package cli_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 const edited = `version: 1
@@ -132,7 +135,7 @@ func TestGoldenHelp(t *testing.T) {
 
 // Every command says what it does, in a line that fits.
 func TestEveryCommandHasHelp(t *testing.T) {
-	a := &app{lookup: func(string) (string, bool) { return "", false }}
+	a := &command.Env{Lookup: func(string) (string, bool) { return "", false }}
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		if c.Short == "" || len(c.Short) > 100 {
@@ -147,5 +150,5 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(a.rootCommand())
+	visit(cli.Root(a))
 }

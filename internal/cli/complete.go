@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
@@ -55,9 +57,9 @@ func fixed[T ~string](values []T) cobra.CompletionFunc {
 
 // completeOutputs completes the forms in which a command can print.
 func completeOutputs(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	forms := outputs
-	if !printsIDs(c) {
-		forms = slices.DeleteFunc(slices.Clone(outputs), func(o output) bool { return o == asID })
+	forms := command.Outputs
+	if !command.PrintsIDs(c) {
+		forms = slices.DeleteFunc(slices.Clone(command.Outputs), func(o command.Output) bool { return o == command.AsID })
 	}
 	return fixed(forms)(c, args, begun)
 }
@@ -82,7 +84,7 @@ func (a *app) completeLabels(c *cobra.Command, _ []string, begun string) ([]stri
 
 // completeOfJobs completes what the jobs have, each value once.
 func (a *app) completeOfJobs(c *cobra.Command, begun string, of func(operations.Job) []string) ([]string, cobra.ShellCompDirective) {
-	return a.ask(c, a.ledgerIfAny, begun, func(ctx context.Context, o operator) []string {
+	return a.ask(c, a.LedgerIfAny, begun, func(ctx context.Context, o backend.Operator) []string {
 		found := map[string]bool{}
 		all, _ := o.Jobs(ctx)
 		for _, j := range all {
@@ -96,7 +98,7 @@ func (a *app) completeOfJobs(c *cobra.Command, begun string, of func(operations.
 }
 
 func (a *app) completeRuns(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return a.ask(c, a.ledgerToRead, begun, func(ctx context.Context, o operator) (ids []string) {
+	return a.ask(c, a.LedgerToRead, begun, func(ctx context.Context, o backend.Operator) (ids []string) {
 		f := ledger.Filter{Limit: 100}
 		if job, _, found := strings.Cut(begun, "@"); found {
 			f.JobID = job
@@ -111,7 +113,7 @@ func (a *app) completeRuns(c *cobra.Command, _ []string, begun string) ([]string
 
 // completeIncidents completes IDs of open incidents, with the job and the cause of each.
 func (a *app) completeIncidents(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return a.ask(c, a.ledgerToRead, begun, func(ctx context.Context, o operator) (ids []string) {
+	return a.ask(c, a.LedgerToRead, begun, func(ctx context.Context, o backend.Operator) (ids []string) {
 		page, _ := o.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: 100})
 		for _, i := range page.Incidents {
 			ids = append(ids, fmt.Sprintf("%d\t%s: %s", i.ID, i.JobID, i.Cause))
@@ -122,7 +124,7 @@ func (a *app) completeIncidents(c *cobra.Command, _ []string, begun string) ([]s
 
 // completeChannels completes the registry's channels, with the type of each.
 func (a *app) completeChannels(_ *cobra.Command, _ []string, begun string) (names []string, _ cobra.ShellCompDirective) {
-	if reg, err := a.registry(); err == nil {
+	if reg, err := a.Registry(); err == nil {
 		for _, c := range reg.Channels() {
 			names = append(names, fmt.Sprintf("%s\t%s", c.Name, c.Type))
 		}
@@ -131,8 +133,8 @@ func (a *app) completeChannels(_ *cobra.Command, _ []string, begun string) (name
 }
 
 // ask completes with what the ledger or the server answers.
-func (a *app) ask(c *cobra.Command, open func(context.Context) (ledger.Store, error), begun string, values func(context.Context, operator) []string) ([]string, cobra.ShellCompDirective) {
-	o, done, err := a.operator(c.Context(), open)
+func (a *app) ask(c *cobra.Command, open func(context.Context) (ledger.Store, error), begun string, values func(context.Context, backend.Operator) []string) ([]string, cobra.ShellCompDirective) {
+	o, done, err := a.Operator(c.Context(), open)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

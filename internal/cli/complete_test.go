@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
@@ -49,13 +49,14 @@ func TestManyRefusedRunsAreCounted(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, membershipRegistry)
 	d.history()
+	const shown = 20 // by default
 	args := []string{"runs", "redrive", "--dry-run"}
 	for i := range 50 {
 		args = append(args, jobs.RunID("release-locks", noon.Add(time.Duration(i)*time.Hour)))
 	}
 	code, out, errs := d.run(args...)
-	if lines := strings.Split(strings.TrimSpace(errs), "\n"); code != exitFailed || len(lines) != shownByDefault+1 ||
-		!strings.HasPrefix(lines[shownByDefault], fmt.Sprintf("and %d more runs refused", 50-shownByDefault)) {
+	if lines := strings.Split(strings.TrimSpace(errs), "\n"); code != exitFailed || len(lines) != shown+1 ||
+		!strings.HasPrefix(lines[shown], fmt.Sprintf("and %d more runs refused", 50-shown)) {
 		t.Errorf("exit %d, %d lines: %s", code, len(lines), errs)
 	}
 	if !strings.Contains(out, "redrive: 0 would be queued, 50 left out\n  50 not in the ledger") {

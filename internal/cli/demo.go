@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/demo"
 	"github.com/cronce/cronce/internal/terminal"
 )
@@ -30,16 +31,16 @@ Exit 0 only if each scheduled time has one effect: none doubled, none lost.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if duration < time.Second || duration > time.Hour {
-				return usage("--duration %s: give a time from 1s to 1h", duration)
+				return command.Usage("--duration %s: give a time from 1s to 1h", duration)
 			}
 			binary, err := os.Executable()
 			if err != nil {
 				return err
 			}
 			// A closed terminal or pipe must not leave a scheduler behind.
-			ctx, stop := signal.NotifyContext(c.Context(), append(stopSignals(), syscall.SIGPIPE)...)
+			ctx, stop := signal.NotifyContext(c.Context(), append(command.StopSignals(), syscall.SIGPIPE)...)
 			defer stop()
-			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.out, Live: terminal.Is(a.out), UI: ui})
+			return demo.Run(ctx, demo.Config{Binary: binary, Duration: duration, Out: a.Out, Live: terminal.Is(a.Out), UI: ui})
 		},
 	}
 	c.Flags().BoolVar(&ui, "ui", false, "serve the dashboard too, and print its address")

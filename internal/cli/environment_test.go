@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"os"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/cronce/cronce/internal/cli"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 // documented are the rows of the table of serve's flags in docs/operations.md:
@@ -25,7 +28,7 @@ func TestEveryFlagOfServeHasADocumentedVariable(t *testing.T) {
 	for _, row := range documented.FindAllStringSubmatch(string(manual), -1) {
 		rows[row[1]] = row[2:]
 	}
-	serve, _, err := (&app{lookup: os.LookupEnv}).rootCommand().Find([]string{"serve"})
+	serve, _, err := cli.Root(&command.Env{Lookup: os.LookupEnv}).Find([]string{"serve"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +41,7 @@ func TestEveryFlagOfServeHasADocumentedVariable(t *testing.T) {
 		flags++
 		variable := "CRONCE_DATABASE_URL"
 		if f.Name != "db" {
-			annotation := f.Annotations[envVariable]
+			annotation := f.Annotations[command.EnvVariable]
 			if len(annotation) == 0 {
 				t.Errorf("--%s has no variable", f.Name)
 				return

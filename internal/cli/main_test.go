@@ -1,8 +1,9 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,12 +13,15 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/cronce/cronce/internal/cli"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 // TestMain lets the tests run this binary as cronce, in a process of its own.
 func TestMain(m *testing.M) {
 	if os.Getenv("CRONCE_TEST_AS_BINARY") == "1" {
-		Main("", os.Exit)
+		cli.Main("", os.Exit)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -26,8 +30,21 @@ func TestMain(m *testing.M) {
 // however busy.
 const patience = 2 * time.Minute
 
+const (
+	exitDone    = command.ExitDone
+	exitFailed  = command.ExitFailed
+	exitUsage   = command.ExitUsage
+	exitChanges = command.ExitChanges
+)
+
+// streams are where a command reads and prints.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
 func runAt(ctx context.Context, args []string, std streams, lookup func(string) (string, bool), now func() time.Time) int {
-	return (&app{streams: std, version: "dev", lookup: lookup, now: now}).run(ctx, args)
+	return cli.Run(ctx, &command.Env{In: std.in, Out: std.out, Err: std.err, Version: "dev", Lookup: lookup, Now: now}, args)
 }
 
 // invoke runs a command in this process.

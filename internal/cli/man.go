@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 // packaging adds what only the makers of packages need.
@@ -20,11 +22,11 @@ func (a *app) manCommand(root *cobra.Command) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			header := &doc.GenManHeader{Section: "1", Source: "cronce " + a.version, Manual: "cronce"}
+			header := &doc.GenManHeader{Section: "1", Source: "cronce " + a.Version, Manual: "cronce"}
 			if date != "" {
 				day, err := time.Parse(time.DateOnly, date)
 				if err != nil {
-					return usage("invalid --date %q; write it as 2026-11-22", date)
+					return command.Usage("invalid --date %q; write it as 2026-11-22", date)
 				}
 				header.Date = &day
 			}

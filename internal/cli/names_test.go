@@ -1,38 +1,40 @@
-package cli
+package cli_test
 
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/cronce/cronce/internal/cli"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 // A variable that is not set leaves an empty value. No command takes it for
 // "all", and none opens anything before it says so.
 func TestEmptyValuesAreRefusedEverywhere(t *testing.T) {
 	t.Parallel()
-	a := &app{lookup: func(string) (string, bool) { return "", false }}
-	root := a.rootCommand()
+	a := &command.Env{Lookup: func(string) (string, bool) { return "", false }}
+	root := cli.Root(a)
 	var allowed []string
 	visit(root, func(c *cobra.Command) {
 		if c.HasSubCommands() {
 			return
 		}
-		command := strings.Fields(c.CommandPath())[1:]
+		words := strings.Fields(c.CommandPath())[1:]
 		_ = c.InheritedFlags() // merges the global flags into those of the command
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if _, ok := f.Annotations[mayBeEmpty]; ok {
+			if _, ok := f.Annotations[command.MayBeEmpty]; ok {
 				allowed = append(allowed, f.Name)
 				return
 			}
 			for _, value := range []string{"", " "} {
-				refuses(t, append(command, positional(c)...), "--"+f.Name+"="+value)
+				refuses(t, append(words, positional(c)...), "--"+f.Name+"="+value)
 			}
 		})
 		if strings.ContainsAny(c.Use, "[A-Z") && len(positional(c)) > 0 {
-			refuses(t, append(command, positional(c)[1:]...), "")
+			refuses(t, append(words, positional(c)[1:]...), "")
 		}
 	})
 	if strings.Join(allowed, " ") != "listen" {
@@ -159,27 +161,6 @@ func TestRunIDWithOffset(t *testing.T) {
 	}
 	if code, out, errs := d.run("runs", "rerun", "release-locks@2026-11-21T10:00:00+01:00", "--new-key", "--why", "x"); code != exitFailed || !strings.Contains(errs, "release-locks@2026-11-21T09:00:00Z is planned") {
 		t.Errorf("rerun: exit %d: %s%s", code, out, errs)
-	}
-}
-
-func TestTimesAndAges(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"24h": "2026-11-20T12:00:00Z", "7d": "2026-11-14T12:00:00Z", "2w": "2026-11-07T12:00:00Z", "1w1d1h30m": "2026-11-13T10:30:00Z", "0s": "2026-11-21T12:00:00Z",
-		"2026-11-22": "2026-11-22T00:00:00Z", "2026-11-21T03:00": "2026-11-21T03:00:00Z", "2026-11-21 03:00": "2026-11-21T03:00:00Z", "2026-11-21 03:00:07": "2026-11-21T03:00:07Z",
-		"2026-11-21T03:00Z": "2026-11-21T03:00:00Z", "2026-11-21T03:00+01:00": "2026-11-21T02:00:00Z", "2026-11-21T03:00:00-05:00": "2026-11-21T08:00:00Z",
-		"04:40": "2026-11-21T04:40:00Z", "12:00": "2026-11-21T12:00:00Z", "12:01": "2026-11-20T12:01:00Z", "23:59:59": "2026-11-20T23:59:59Z",
-		"-1h": "", "7": "", "d": "", "7d-1h": "", "-7d": "", "1h7d": "", "1d2w": "", "999999999w": "", "106751d": "1734-08-13T12:00:00Z", "106752d": "", "106751d24h": "",
-		"2026-02-30": "", "24:00": "", "4:40pm": "", "yesterday": "", "2026-11": "",
-	} {
-		at, err := timeOrAge("--since", text, noon)
-		if got := rfc3339(at); got != want || (err == nil) != (want != "") {
-			t.Errorf("%s gives %s, %v; want %s", text, got, err, want)
-		}
-	}
-	local := time.FixedZone("", 14*3600) // already tomorrow there
-	if at, err := timeOrAge("--since", "11:00", noon.In(local)); err != nil || rfc3339(at) != "2026-11-21T11:00:00Z" {
-		t.Errorf("%s, %v", at, err)
 	}
 }
 

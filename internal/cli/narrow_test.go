@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
@@ -6,9 +6,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/ledger"
 )
 
 // screen is a terminal of so many columns.
@@ -44,32 +41,4 @@ func TestGoldenNarrowTerminal(t *testing.T) {
 		}
 	}
 	golden(t, "narrow", withoutRelease(text.String()))
-}
-
-// Actions of long names on long run IDs fit a terminal, and so does the note about the
-// columns that do not.
-func TestActionsFitATerminal(t *testing.T) {
-	t.Parallel()
-	run := "release-locks@2026-11-21T07:00:00Z~0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
-	acts := []operations.AuditEntry{
-		{Act: ledger.ActionRerun, At: "2026-11-21T11:00:00.000Z", By: "ann", Via: ledger.ViaCLI, Why: strings.Repeat("again ", 40), RunID: run, RerunID: run},
-		{Act: ledger.ActionAck, At: "2026-11-21T11:00:00.000Z", By: strings.Repeat("b", 200), Via: ledger.ViaAPI, Why: "x", RunID: run},
-	}
-	for width, shown := range map[int]string{40: "(not shown:", 80: "2026-11-21T11", 200: run} {
-		for n := range acts {
-			out := &screen{width: width}
-			a := &app{streams: streams{out: out}, lookup: func(string) (string, bool) { return "", false }, now: func() time.Time { return noon }}
-			if err := a.printActs(acts[n:]); err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(out.String(), shown) {
-				t.Errorf("at %d: no %s in\n%s", width, shown, out)
-			}
-			for line := range strings.Lines(out.String()) {
-				if utf8.RuneCountInString(line) > width+1 {
-					t.Errorf("at %d: %s", width, line)
-				}
-			}
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 // shown are commands that print values for programs, beside those that act.
@@ -76,40 +79,23 @@ func TestGoldenIDs(t *testing.T) {
 // Every command that is said to print IDs exists.
 func TestCommandsWithIDsExist(t *testing.T) {
 	t.Parallel()
-	root := (&app{lookup: func(string) (string, bool) { return "", false }}).rootCommand()
+	root := cli.Root(&command.Env{Lookup: func(string) (string, bool) { return "", false }})
 	known := map[string]bool{}
 	visit(root, func(c *cobra.Command) { known[strings.Join(strings.Fields(c.CommandPath())[1:], " ")] = true })
-	for _, name := range withIDs {
+	for _, name := range command.WithIDs {
 		if !known[name] {
 			t.Errorf("no command %s among %v", name, slices.Sorted(maps.Keys(known)))
 		}
 	}
 }
 
-func TestAListSaysWhatItLeavesOut(t *testing.T) {
+func TestAListSaysHowManyRunsItLeavesOut(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		rows  int
-		l     listing
-		shown int
-		note  string
-	}{
-		{97, listing{limit: 20}, 20, "showing 20 of 97; --all shows all"},
-		{20, listing{limit: 20}, 20, ""},
-		{97, listing{limit: 20, all: true}, 97, ""},
-		{1000, listing{limit: 20}, 20, "showing 20 of 1000 or more; --all shows all"},
-		{1500, listing{limit: 1500}, 1500, ""},
-		{0, listing{limit: 20}, 0, ""},
-	} {
-		if rows, note := cut(tc.l, make([]int, tc.rows)); len(rows) != tc.shown || note != tc.note {
-			t.Errorf("%+v: %d, %q", tc, len(rows), note)
-		}
-	}
 	d := newDesk(t, membershipRegistry)
 	d.history()
 	_, all, _ := d.run("runs", "list", "--all", "-o", "id")
 	n := strings.Count(all, "\n")
-	for _, form := range outputs {
+	for _, form := range command.Outputs {
 		_, out, errs := d.run("runs", "list", "--limit", "2", "-o", string(form))
 		if want := fmt.Sprintf("showing 2 of %d; --all shows all\n", n); n < 3 || errs != want || out == all {
 			t.Errorf("%s: %q, want %q", form, errs, want)
@@ -133,60 +119,4 @@ func TestGoldenColors(t *testing.T) {
 		fmt.Fprintf(&text, "$ cronce %s\n%s\n", line, strings.ReplaceAll(out.String(), "\x1b", "ESC"))
 	}
 	golden(t, "colors", text.String())
-}
-
-func TestWhenThereIsColor(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		flag     string
-		env      map[string]string
-		terminal bool
-		want     bool
-	}{
-		{"auto", nil, true, true},
-		{"auto", nil, false, false},
-		{"auto", map[string]string{"NO_COLOR": "1"}, true, false},
-		{"auto", map[string]string{"NO_COLOR": ""}, true, true},
-		{"auto", map[string]string{"TERM": "dumb"}, true, false},
-		{"always", map[string]string{"NO_COLOR": "1"}, false, true},
-		{"never", nil, true, false},
-	} {
-		a := &app{color: tc.flag, lookup: func(name string) (string, bool) { v, ok := tc.env[name]; return v, ok }}
-		if tc.terminal {
-			a.out = &screen{width: 80}
-		} else {
-			a.out = &strings.Builder{}
-		}
-		if got := a.colored(a.out); got != tc.want {
-			t.Errorf("%+v: %v", tc, got)
-		}
-	}
-}
-
-func TestTimesForPeople(t *testing.T) {
-	t.Parallel()
-	at := noon.Add(-3 * time.Hour)
-	text := "waiting since " + rfc3339(at) + " (j@2026-11-21T03:00:00Z), not 2026-11-21T03:00:00+01:00"
-	tty := &screen{width: 80}
-	for _, tc := range []struct {
-		a    app
-		want string
-	}{
-		{app{}, text},
-		{app{streams: streams{out: tty}}, "waiting since 3h ago (j@2026-11-21T03:00:00Z), not 2026-11-21T03:00:00+01:00"},
-		{app{streams: streams{out: tty}, utc: true}, text},
-		{app{local: true}, strings.Replace(text, rfc3339(at), at.Local().Format(time.RFC3339), 1)},
-	} {
-		tc.a.now = func() time.Time { return noon }
-		if got := tc.a.times(text); got != tc.want {
-			t.Errorf("%q, want %q", got, tc.want)
-		}
-	}
-	for d, want := range map[time.Duration]string{
-		0: "now", 400 * time.Millisecond: "now", 59 * time.Second: "59s ago", -90 * time.Second: "in 1m", 47 * time.Hour: "47h ago", 49 * time.Hour: "2d ago", -400 * 24 * time.Hour: "in 400d",
-	} {
-		if got := relative(noon.Add(-d), noon); got != want {
-			t.Errorf("%s: %q, want %q", d, got, want)
-		}
-	}
 }

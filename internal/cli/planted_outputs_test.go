@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"io"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli"
+	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 )
 
@@ -122,8 +124,8 @@ func everyCommand(t *testing.T, vars map[string]string, dead []operations.Run) (
 		"backup": "prints names of files", "keys rotate": "takes no registry", "completion": "prints scripts", "import": "reads another scheduler's file", "init": "writes a registry of its own", "schema": "reads no registry", "runs follow": "has no end; it prints what runs list prints",
 	}
 	refused := map[string]bool{"export cloudformation": true, "export terraform": true, "keys generate": true} // files of secrets; a file that exists
-	app := &app{lookup: func(string) (string, bool) { return "", false }}
-	visit(app.rootCommand(), func(c *cobra.Command) {
+	app := &command.Env{Lookup: func(string) (string, bool) { return "", false }}
+	visit(cli.Root(app), func(c *cobra.Command) {
 		name := strings.Join(strings.Fields(c.CommandPath())[1:], " ")
 		line, listed := lines[name]
 		if _, left := beside[strings.Fields(name + " -")[0]]; c.HasSubCommands() || left || beside[name] != "" {

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/base64"
@@ -177,7 +177,7 @@ func scrape(t *testing.T, p *process) (text string) {
 		}
 		return address != ""
 	})
-	for _, path := range []string{"/metrics", "/readyz", "/healthz", jwksPath} {
+	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/.well-known/jwks.json"} {
 		res, err := http.Get("http://" + address + path)
 		if err != nil {
 			t.Fatal(err)

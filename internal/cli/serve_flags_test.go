@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"maps"
@@ -27,7 +27,7 @@ func TestServeEndsForGoodForWrongSettings(t *testing.T) {
 		"--access":          {"/nowhere/access.yaml", "/", " "},
 		"--color":           {"pink"},
 		"--config":          {"/nowhere/cronce.yaml", "/", " "},
-		"--db":              {"nope", "mysql://db/x", "sqlite:", "sqlite:/nowhere/l.db", "sqlite:/", "sqlite:serve.go", "sqlite::memory:", "postgres://db:0/x", "postgres://db/x?sslmode=nope", " "},
+		"--db":              {"nope", "mysql://db/x", "sqlite:", "sqlite:/nowhere/l.db", "sqlite:/", "sqlite:root.go", "sqlite::memory:", "postgres://db:0/x", "postgres://db/x?sslmode=nope", " "},
 		"--grace":           {"0s", "1", "soon"},
 		"--lease":           {"10ms", "30"},
 		"--ledger-patience": {"-1s", "x"},

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"io"
@@ -56,25 +56,6 @@ func TestForeignHostsGetNothing(t *testing.T) {
 			}
 		}
 		p.terminate()
-	}
-}
-
-// The host of the public URL needs no other setting.
-func TestThePublicURLIsAHost(t *testing.T) {
-	t.Parallel()
-	a := &app{publicURL: "https://cronce.example.com:8443/ops"}
-	h, err := a.hosts(serveFlags{listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://cronce.example.com/", nil)
-	if err := h.Check(r); err != nil {
-		t.Error(err)
-	}
-	for _, name := range []string{"*.example.com", "cronce:9464", "https://cronce", "a b", ""} {
-		if _, err := a.hosts(serveFlags{allowHost: []string{name}}); err == nil {
-			t.Errorf("%q is allowed", name)
-		}
 	}
 }
 

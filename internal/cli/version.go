@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/schedule"
 )
 
 func (a *app) versionLine() string {
-	return fmt.Sprintf("cronce %s, %s, time zones %s", a.version, runtime.Version(), schedule.ZoneVersion())
+	return fmt.Sprintf("cronce %s, %s, time zones %s", a.Version, runtime.Version(), schedule.ZoneVersion())
 }
 
 func (a *app) versionCommand() *cobra.Command {
@@ -21,22 +21,15 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the versions of cronce, Go and the time zone database",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			a.warnOfOldZones()
-			if a.encoded() {
-				return a.encode(map[string]any{
-					"version": a.version, "go": runtime.Version(), "zones": schedule.ZoneVersion(),
-					"zonesReleased": schedule.ZonesReleased().Format(time.DateOnly), "output": outputVersion,
+			a.WarnOfOldZones()
+			if a.Encoded() {
+				return a.Encode(map[string]any{
+					"version": a.Version, "go": runtime.Version(), "zones": schedule.ZoneVersion(),
+					"zonesReleased": schedule.ZonesReleased().Format(time.DateOnly), "output": command.OutputVersion,
 				})
 			}
-			_, err := fmt.Fprintln(a.out, a.versionLine())
+			_, err := fmt.Fprintln(a.Out, a.versionLine())
 			return err
 		},
-	}
-}
-
-// warnOfOldZones warns of a time zone database that is more than a year old.
-func (a *app) warnOfOldZones() {
-	if text := jobs.ZonesWarning(a.now()); text != "" {
-		fmt.Fprintln(a.err, "warning:", text)
 	}
 }

@@ -5,4 +5,4 @@ package postgres
 import "syscall"
 
 // limitSilence leaves the bound on unacknowledged data to the operating system.
-func noticeSilence(string, string, syscall.RawConn) error { return nil }
+func limitSilence(string, string, syscall.RawConn) error { return nil }

@@ -1,0 +1,8 @@
+// Package backend opens what a command works on: the registry file, a ledger, or
+// the API of a server.
+package backend
+
+import "github.com/cronce/cronce/internal/cli/command"
+
+// Backend is what the flags of a command name.
+type Backend struct{ *command.Env }

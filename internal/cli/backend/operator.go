@@ -1,0 +1,86 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"github.com/cronce/cronce/api/remote"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Operator answers and acts for the commands: a ledger that this process has
+// opened, or a server.
+type Operator interface {
+	Status(context.Context) (operations.Status, error)
+	Jobs(context.Context) ([]operations.Job, error)
+	Job(ctx context.Context, id string) (operations.JobDetail, error)
+	Runs(context.Context, ledger.Filter) (operations.RunPage, error)
+	Run(ctx context.Context, id string) (operations.RunDetail, error)
+	Follow(ctx context.Context, jobID string, tell func(operations.Changes) error) error
+	Why(ctx context.Context, jobID string, at time.Time) (operations.Explanation, error)
+	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
+	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
+	Act(context.Context, operations.RunAction, ledger.Action) (operations.RunActionResult, error)
+	Backfill(context.Context, operations.Backfill) (operations.Backfilled, error)
+	Incidents(context.Context, ledger.IncidentFilter) (operations.IncidentPage, error)
+	Incident(ctx context.Context, id int64) (operations.Incident, error)
+	AckIncident(context.Context, ledger.IncidentAction) (operations.Incident, error)
+}
+
+// Operator is the server of --server, else the ledger that open opens. Where there is no
+// ledger yet, a job that the command names and the registry does not have is refused first.
+func (b *Backend) Operator(ctx context.Context, open func(context.Context) (ledger.Store, error), jobIDs ...string) (o Operator, done func(), err error) {
+	if b.Server != "" {
+		s, err := b.Remote()
+		return s, func() {}, err
+	}
+	if err := b.refuseUnknownJobs(jobIDs); err != nil {
+		return nil, nil, err
+	}
+	l, err := open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.OperationsOn(l), func() {
+		if l != nil {
+			l.Close()
+		}
+	}, nil
+}
+
+// refuseUnknownJobs refuses jobs that only a ledger could know, where there is none.
+func (b *Backend) refuseUnknownJobs(ids []string) error {
+	if b.LedgerExists() {
+		return nil
+	}
+	reg, err := b.Registry()
+	if err != nil {
+		return nil //nolint:nilerr // what is missing first is the ledger
+	}
+	for _, id := range ids {
+		if id == "" {
+			continue
+		}
+		if _, err := Job(reg, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remote is the server of --server.
+func (b *Backend) Remote() (*remote.Client, error) {
+	if b.DB != "" {
+		return nil, command.Usage("--server and --db name two different places; give one")
+	}
+	s, err := remote.New(remote.Config{URL: b.Server, Token: b.Getenv("CRONCE_TOKEN", ""), Version: b.Version})
+	if err != nil {
+		return nil, command.Usage("--server: %w", err)
+	}
+	return s, nil
+}
+
+// TakenOver is how often a run is looked at that another process has.
+const TakenOver = 500 * time.Millisecond

@@ -1,0 +1,94 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cronce/cronce/internal/suggest"
+)
+
+// MayBeEmpty annotates the flags whose empty value has a meaning.
+const MayBeEmpty = "cronce_may_be_empty"
+
+// refuseEmpty refuses empty flags and arguments: most come from a variable that
+// is not set, and would select everything. A shell that asks for completions after
+// a space has begun an empty word.
+func refuseEmpty(c *cobra.Command, args []string) error {
+	if c.Name() == cobra.ShellCompRequestCmd {
+		return nil
+	}
+	for _, arg := range args {
+		if strings.TrimSpace(arg) == "" {
+			return Usage("an argument of \"%s\" is empty; give it a value (is the variable that it comes from set?)", c.CommandPath())
+		}
+	}
+	var err error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if _, allowed := f.Annotations[MayBeEmpty]; !allowed && err == nil && emptyValue(f.Value) {
+			err = Usage("--%s is empty; give it a value (is the variable that it comes from set?)", f.Name)
+		}
+	})
+	return err
+}
+
+func emptyValue(v pflag.Value) bool {
+	list, ok := v.(pflag.SliceValue)
+	if !ok {
+		return strings.TrimSpace(v.String()) == ""
+	}
+	values := list.GetSlice()
+	return len(values) == 0 || slices.ContainsFunc(values, func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+// Unknown is the error for a name that is none of those known, with the nearest
+// of them.
+func Unknown(kind, name string, known []string, hint string) error {
+	return Usage("unknown %s %q%s %s", kind, name, cmp.Or(suggest.DidYouMean(name, known), ";"), hint)
+}
+
+// NearestFlag suggests a flag where the error is a mistyped one.
+func NearestFlag(c *cobra.Command, err error) string {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return ";"
+	}
+	written := cmp.Or(missing.GetSpecifiedShortnames(), missing.GetSpecifiedName()) // -limit is meant as --limit
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	suggestion := suggest.DidYouMean(written, known)
+	return cmp.Or(strings.Replace(suggestion, `"`, `"--`, 1), ";")
+}
+
+// KnownCommand are the arguments of a command that only has commands below it.
+func KnownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return Unknown("command", args[0], names, fmt.Sprintf("run \"%s --help\" for the commands", c.CommandPath()))
+}
+
+// OneOf returns the known name that is equal to the given one.
+func OneOf[T ~string](kind, name string, known []T) (T, error) {
+	names := make([]string, len(known))
+	for i, k := range known {
+		if string(k) == name {
+			return k, nil
+		}
+		names[i] = string(k)
+	}
+	return "", Unknown(kind, name, names, "valid "+kind+"s: "+strings.Join(names, ", "))
+}

@@ -1,0 +1,118 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
+	"github.com/cronce/cronce/internal/terminal"
+)
+
+// Output is the form in which a command prints what it found or did.
+type Output string
+
+const (
+	asTable Output = "table"
+	AsJSON  Output = "json"
+	AsID    Output = "id" // one ID a line, for other commands
+)
+
+var Outputs = []Output{asTable, AsJSON, AsID}
+
+// OutputVersion is that of the shapes of JSON, as docs/commands.md has them. A field
+// that is renamed, removed or given another type raises it.
+const OutputVersion = 1
+
+// WithIDs are the commands that print jobs, runs or incidents.
+var WithIDs = []string{
+	"jobs list", "jobs show", "jobs pause", "jobs resume", "runs list", "runs show", "runs follow", "runs cancel", "runs ack",
+	"runs redrive", "runs rerun", "trigger", "incidents list", "incidents show", "incidents ack",
+}
+
+// readOutput decides on the form by --output and --json.
+func (env *Env) readOutput(c *cobra.Command) error {
+	chosen, err := OneOf("output", env.outputFlag, Outputs)
+	if err != nil {
+		return err
+	}
+	if env.jsonFlag {
+		if c.Flags().Changed("output") && chosen != AsJSON {
+			return Usage("--json and --output %s contradict each other; give one", chosen)
+		}
+		chosen = AsJSON
+	}
+	if chosen == AsID && !PrintsIDs(c) {
+		return Usage("\"%s\" prints nothing that has an ID; valid outputs: table, json", c.CommandPath())
+	}
+	env.Output = chosen
+	return nil
+}
+
+// PrintsIDs reports whether a command is one of WithIDs.
+func PrintsIDs(c *cobra.Command) bool {
+	return slices.Contains(WithIDs, strings.Join(strings.Fields(c.CommandPath())[1:], " "))
+}
+
+// Encoded reports whether output is for programs, and not a table.
+func (env *Env) Encoded() bool { return env.Output != asTable && env.Output != "" }
+
+// Encode prints one value for programs.
+func (env *Env) Encode(v any) error {
+	if env.Output == AsID {
+		for _, id := range idsOf(v) {
+			terminal.Fprintf(env.Out, "%s\n", id)
+		}
+		return nil
+	}
+	return env.EncodeJSON(v, "  ")
+}
+
+// EncodeJSON prints a value as JSON. Characters that a terminal does not show are escaped.
+func (env *Env) EncodeJSON(v any, indent string) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetIndent("", indent)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := env.Out.Write(plaintext.JSON(text.Bytes()))
+	return err
+}
+
+// idsOf are the IDs of what the commands of WithIDs print.
+func idsOf(v any) (ids []string) {
+	switch v := v.(type) {
+	case []operations.Job:
+		for _, j := range v {
+			ids = append(ids, j.ID)
+		}
+	case []operations.Run:
+		for _, r := range v {
+			ids = append(ids, r.RunID)
+		}
+	case []operations.Incident:
+		for _, i := range v {
+			ids = append(ids, strconv.FormatInt(i.ID, 10))
+		}
+	case operations.JobDetail:
+		ids = []string{v.ID}
+	case operations.JobActionResult:
+		ids = []string{v.JobID}
+	case operations.RunDetail:
+		ids = []string{v.RunID}
+	case operations.Run:
+		ids = []string{v.RunID}
+	case operations.Incident:
+		ids = []string{strconv.FormatInt(v.ID, 10)}
+	case operations.RunActionResult:
+		return idsOf(v.Changed)
+	}
+	return ids
+}

@@ -1,0 +1,16 @@
+// Package deploy exports a registry for platforms.
+package deploy
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/backend"
+)
+
+type app struct{ *backend.Backend }
+
+// Commands is export.
+func Commands(b *backend.Backend) []*cobra.Command {
+	a := &app{b}
+	return []*cobra.Command{a.exportCommand()}
+}

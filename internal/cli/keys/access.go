@@ -1,0 +1,75 @@
+package keys
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/cli/command"
+)
+
+func (a *app) accessCommand() *cobra.Command {
+	c := &cobra.Command{Use: "access", Short: "Make tokens for the API, and check the access file", Args: command.KnownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(a.accessTokenCommand(), a.accessCheckCommand())
+	return c
+}
+
+func (a *app) accessTokenCommand() *cobra.Command {
+	var role string
+	c := &cobra.Command{
+		Use:   "token NAME",
+		Short: "Print a new token for the API and the dashboard, and an access file that has it",
+		Long: `token prints a new random token to standard output, and an access file that has
+it to standard error. The file has only the hash of the token, so store the token
+now: it cannot be printed again. To add the token to an access file that exists,
+put the last line below its "tokens:".
+
+Programs send the token as "Authorization: Bearer". A browser asks for a user and
+a password: the user may be any name, the password is the token.`,
+		Example: `  cronce access token me --role admin 2>access.yaml
+  cronce access token ci --role operator`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if _, err := access.ParseRole(role); err != nil {
+				return command.Usage("--role: %w", err)
+			}
+			if !access.ValidName(args[0]) {
+				return command.Usage("invalid name %+q; use 1 to 200 bytes of UTF-8 without control, invisible or bidirectional characters", args[0])
+			}
+			token, hash := access.NewToken()
+			if a.Encoded() {
+				return a.Encode(map[string]string{"name": args[0], "role": role, "token": token, "hash": hash})
+			}
+			fmt.Fprintf(a.Err, "# the access file; if you have one, put the last line below its \"tokens:\"\nversion: 1\ntokens:\n  - { name: %q, role: %s, hash: %q }\n", args[0], role, hash)
+			_, err := fmt.Fprintln(a.Out, token)
+			return err
+		},
+	}
+	c.Flags().StringVar(&role, "role", "viewer", "viewer, operator or admin")
+	return c
+}
+
+func (a *app) accessCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE",
+		Short: "Check an access file",
+		Long: `check reports the mistakes of an access file, and warns of rules that are
+weak although they are valid.
+
+Exit 0: valid, with or without warnings. Exit 2: a mistake.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, err := access.Open(args[0])
+			if err != nil {
+				return command.Usage("%w", err)
+			}
+			if text := f.Warning(); text != "" {
+				fmt.Fprintln(a.Err, "warning:", text)
+			}
+			_, err = fmt.Fprintln(a.Out, "ok")
+			return err
+		},
+	}
+}

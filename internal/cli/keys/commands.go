@@ -1,0 +1,16 @@
+// Package keys makes the keys that sign calls, and the tokens of the API.
+package keys
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/backend"
+)
+
+type app struct{ *backend.Backend }
+
+// Commands are keys and access.
+func Commands(b *backend.Backend) []*cobra.Command {
+	a := &app{b}
+	return []*cobra.Command{a.keysCommand(), a.accessCommand()}
+}

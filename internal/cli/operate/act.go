@@ -1,0 +1,107 @@
+package operate
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// runsActCommands are the commands that move runs by hand. Each takes run IDs,
+// or selects many by job, time and reason.
+func (a *app) runsActCommands() []*cobra.Command {
+	cancel := a.actCommand(operations.Cancel, "Cancel planned, running, retrying or accepted runs")
+	cancel.Long = `cancel ends runs before they are finished. A call in flight is not aborted and may
+have its effect; its outcome is discarded. "cronce backfill" can run a canceled
+scheduled time.`
+	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
+  cronce runs cancel --job close-books --since 24h --why "done by hand"
+  cronce runs cancel --state planned --dry-run`
+	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they no longer count as problems, and may be purged")
+	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
+	redrive := a.actCommand(operations.Redrive, "Retry dead runs under their own keys")
+	redrive.Long = `redrive retries dead runs, each under its own run ID and so its own key. If the
+target has already done the work, or has stored a final error, it answers with
+the stored response. For new work use "runs rerun". A run is refused when the
+target may have forgotten its key, and while another run of the job is unfinished
+(unless --force).
+
+If you select runs by flags, acknowledged runs are left out (unless
+--include-acknowledged). A run that was rerun is left out, also if you name it,
+unless --may-double: the target may then do its work twice.`
+	redrive.Example = `  cronce runs redrive --job close-books --reason exhausted --dry-run
+  cronce runs redrive --job close-books --reason exhausted --why "service is back"`
+	return []*cobra.Command{cancel, ack, redrive, a.rerunCommand()}
+}
+
+// actFlags are those of the commands that act on runs.
+type actFlags struct {
+	selection
+	who
+	force, includeAcknowledged, mayDouble, dryRun bool
+}
+
+func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command {
+	var f actFlags
+	c := &cobra.Command{
+		Use:   string(what) + " [RUN-ID ...] --why REASON",
+		Short: short,
+		RunE: func(c *cobra.Command, ids []string) error {
+			act, err := f.act(what, a.Now(), ids)
+			if err != nil {
+				return err
+			}
+			o, done, err := a.Operator(c.Context(), a.ExistingLedger, f.job)
+			if err != nil {
+				return err
+			}
+			defer done()
+			acted, err := o.Act(c.Context(), what, act)
+			if err != nil {
+				return err
+			}
+			return a.printActed(what, acted)
+		},
+	}
+	f.selection.flags(c)
+	if what == operations.Cancel {
+		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`: planned, running, retrying, accepted")
+	}
+	f.who.flags(c, a)
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be done and what would be left out")
+	if what == operations.Redrive {
+		c.Flags().BoolVar(&f.force, "force", false, "start even if another run of the job is unfinished")
+		c.Flags().BoolVar(&f.includeAcknowledged, "include-acknowledged", false, "selected by flags: take acknowledged runs too")
+		c.Flags().BoolVar(&f.mayDouble, "may-double", false, "take runs that were rerun too; their work may be done twice")
+	}
+	return c
+}
+
+func (f *actFlags) act(what operations.RunAction, now time.Time, ids []string) (ledger.Action, error) {
+	act := ledger.Action{
+		Actor: f.actor(), Force: f.force, IncludeAcknowledged: f.includeAcknowledged, MayDouble: f.mayDouble, DryRun: f.dryRun,
+	}
+	var err error
+	if act.Filter, err = f.filter(now); err != nil {
+		return act, err
+	}
+	act.IDs = ids
+	if !what.Selects(act) {
+		flags := "--job, --since, --until or --reason"
+		if what == operations.Cancel {
+			flags = "--job, --state, --since, --until or --reason"
+		}
+		return act, command.Usage("no runs are selected; name their run IDs, or use %s", flags)
+	}
+	// Only cancel has --state.
+	if err := operations.CheckCancelable(act.States); err != nil {
+		return act, err
+	}
+	if f.dryRun {
+		return act, nil
+	}
+	return act, f.check()
+}

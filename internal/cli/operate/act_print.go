@@ -1,0 +1,80 @@
+package operate
+
+import (
+	"fmt"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/ledger"
+)
+
+// causeTexts are the causes for people.
+var causeTexts = map[ledger.RejectionCause]string{
+	ledger.RejectedNotFound:       "not in the ledger, or left out by another condition",
+	ledger.RejectedState:          "in another state",
+	ledger.RejectedAcknowledged:   "acknowledged before",
+	ledger.RejectedRerun:          "rerun as new work",
+	ledger.RejectedPastSendBefore: "the target may have forgotten the key",
+	ledger.RejectedUnfinished:     "beside another unfinished run of the job (see --force)",
+}
+
+func (a *app) printActed(what operations.RunAction, done operations.RunActionResult) error {
+	if a.Encoded() {
+		if err := a.Encode(done); err != nil {
+			return err
+		}
+	} else {
+		a.printActedText(what, done)
+	}
+	if len(done.Refused) > 0 {
+		return command.ExitWith(command.ExitFailed)
+	}
+	return nil
+}
+
+func (a *app) printActedText(what operations.RunAction, done operations.RunActionResult) {
+	for _, r := range done.Changed {
+		state := r.StateText()
+		if what == operations.Ack && !done.DryRun {
+			state += ", acknowledged"
+		}
+		terminal.Fprintf(a.Out, "%s %s\n", r.RunID, state)
+	}
+	for i, r := range done.Refused {
+		if i == shownByDefault {
+			terminal.Fprintf(a.Err, "and %s refused; the counts by cause have all, and -o json lists them\n", plural.Of(len(done.Refused)-i, "more run"))
+			break
+		}
+		terminal.Fprintf(a.Err, "%s refused: %s\n", r.RunID, r.Why)
+	}
+	verb := "done"
+	if what == operations.Redrive { // the processes that serve call
+		verb = "queued"
+	}
+	if done.DryRun {
+		verb = "would be " + verb
+	}
+	left := 0
+	for _, n := range done.Counts.LeftOut {
+		left += n
+	}
+	fmt.Fprintf(a.Out, "%s: %d %s, %d left out\n", what, done.Counts.Changed, verb, left)
+	for _, cause := range ledger.RejectionCauses {
+		if n := done.Counts.LeftOut[cause]; n > 0 {
+			fmt.Fprintf(a.Out, "  %d %s%s\n", n, causeTexts[cause], override(what, cause))
+		}
+	}
+}
+
+// override names the flag by which a redrive takes settled runs too.
+func override(what operations.RunAction, cause ledger.RejectionCause) string {
+	switch {
+	case what == operations.Redrive && cause == ledger.RejectedAcknowledged:
+		return " (see --include-acknowledged)"
+	case what == operations.Redrive && cause == ledger.RejectedRerun:
+		return " (see --may-double)"
+	}
+	return ""
+}

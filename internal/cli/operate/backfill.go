@@ -1,0 +1,131 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/internal/terminal"
+)
+
+type backfillFlags struct {
+	who
+	from, to string
+	dryRun   bool
+}
+
+func (a *app) backfillCommand() *cobra.Command {
+	var f backfillFlags
+	c := &cobra.Command{
+		Use:   "backfill JOB --from T --to T --why REASON",
+		Short: "Run scheduled times that were missed, skipped, superseded or canceled",
+		Long: `backfill plans the scheduled times from --from to --to that did not run, each
+under its own run ID, one after the other. A running scheduler makes the calls.
+Times that ran or are about to run are left out. Times that were never planned
+or were purged are refused.
+
+The times are those of the job's schedule in the registry. Times in a range row
+(one row for many times) that was planned before the job was last edited are
+refused, because the schedule may have been different. To backfill a removed job,
+add it again with "enabled: false". An interrupted backfill is safe to repeat.
+
+To call a target at times before the job existed, use "cronce try JOB --from T".
+
+Exit 1: every time was refused.`,
+		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
+	}
+	f.flags(c, a)
+	c.Flags().StringVar(&f.from, "from", "", "first `time` ("+command.TimeHelp+"), required")
+	c.Flags().StringVar(&f.to, "to", "", "last `time`, included (default now)")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "count only, change nothing")
+	return c
+}
+
+func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error {
+	from, to, err := f.span(a.Now())
+	if err != nil {
+		return err
+	}
+	line := terminal.NewLine(a.Err)
+	b := operations.Backfill{
+		JobID: jobID, From: from, To: to, Actor: f.actor(), DryRun: f.dryRun,
+		Progress: func(at time.Time, done operations.Backfilled) { line.Show(backfilling(jobID, from, to, at, done)) },
+	}
+	if a.Server == "" {
+		if _, err := a.OperationsOn(nil).CheckBackfill(b); err != nil { // before a ledger is looked for
+			return err
+		}
+	}
+	o, close, err := a.Operator(ctx, a.ExistingLedger)
+	if err != nil {
+		return err
+	}
+	defer close()
+	done, err := o.Backfill(ctx, b)
+	line.Clear()
+	if err != nil {
+		return err
+	}
+	return a.printBackfilled(done)
+}
+
+func backfilling(jobID string, from, to, at time.Time, done operations.Backfilled) string {
+	part := 1.0
+	if span := to.Sub(from); span > 0 {
+		part = float64(at.Sub(from)) / float64(span)
+	}
+	return fmt.Sprintf("backfilling %s %s %s", jobID, terminal.Bar(part), plural.Of(done.Planned+done.Left+done.Refused, "scheduled time"))
+}
+
+func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
+	if f.from == "" {
+		return from, to, command.Usage("say from when: --from 2026-11-20T00:00:00Z")
+	}
+	if !f.dryRun {
+		if err := f.check(); err != nil {
+			return from, to, err
+		}
+	}
+	if from, err = command.TimeOrAge("--from", f.from, now); err != nil {
+		return from, to, err
+	}
+	if to, err = command.TimeOrAge("--to", f.to, now); err != nil {
+		return from, to, err
+	}
+	if to.IsZero() {
+		to = now
+	}
+	if to.Before(from) {
+		return from, to, command.Usage("--to is before --from")
+	}
+	return from, to, nil
+}
+
+func (a *app) printBackfilled(b operations.Backfilled) error {
+	if err := a.showBackfilled(b); err != nil {
+		return err
+	}
+	if b.Refused > 0 && b.Planned+b.Left == 0 {
+		return command.ExitWith(command.ExitFailed)
+	}
+	return nil
+}
+
+func (a *app) showBackfilled(b operations.Backfilled) error {
+	if a.Encoded() {
+		return a.Encode(b)
+	}
+	verb := "planned"
+	if b.DryRun {
+		verb = "would be planned"
+	}
+	_, err := fmt.Fprintf(a.Out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n", b.Planned, verb, b.Left, b.Refused)
+	return err
+}

@@ -1,0 +1,178 @@
+package operate
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) incidentsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "incidents", Short: "List, show and acknowledge incidents: the problems of jobs", Args: command.KnownCommand,
+		Long: `An incident is a problem of a job: dead runs, missed scheduled times, late runs, a
+job that no process plans, a purge that is overdue. A job has at most one open
+incident of each cause. It closes with the job's next success, or, if no process
+planned the job, when one does. A problem within an hour after that opens it again.`,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.incidentsListCommand(), a.incidentsShowCommand(), a.incidentsAckCommand())
+	return c
+}
+
+func (a *app) incidentsListCommand() *cobra.Command {
+	f := ledger.IncidentFilter{}
+	var l listing
+	closed := false
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List open incidents, newest first",
+		Example: `  cronce incidents list
+  cronce incidents list --closed --job close-books`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := l.check(c); err != nil {
+				return err
+			}
+			f.Open = !closed
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead, f.JobID)
+			if err != nil {
+				return err
+			}
+			defer done()
+			list, err := incidents(c.Context(), o, f, l.rows())
+			if err != nil {
+				return err
+			}
+			list, note := cut(l, list)
+			defer a.tell(note)
+			return a.printIncidents(list)
+		},
+	}
+	c.Flags().StringVar(&f.JobID, "job", "", "only incidents of this `job`")
+	c.Flags().BoolVar(&closed, "closed", false, "list closed incidents too")
+	l.flags(c, "incidents")
+	return c
+}
+
+// incidents lists up to n, page by page.
+func incidents(ctx context.Context, o backend.Operator, f ledger.IncidentFilter, n int) ([]operations.Incident, error) {
+	list := []operations.Incident{}
+	for {
+		f.Limit = n - len(list) // a ledger gives a page, a server all
+		page, err := o.Incidents(ctx, f)
+		list = append(list, page.Incidents...)
+		if err != nil || page.Next == 0 || len(list) >= n {
+			return list, err
+		}
+		f.Before = page.Next
+	}
+}
+
+func (a *app) printIncidents(list []operations.Incident) error {
+	if a.Encoded() {
+		return a.Encode(list)
+	}
+	t := a.Table("ID", "JOB", "CAUSE", "REASON", "SINCE", "COUNT", "STATE", "ERROR").
+		Optional("ERROR", "REASON", "COUNT").Folding("ERROR")
+	for _, i := range list {
+		t.Row(strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), string(i.Reason), i.OpenedAt, strconv.Itoa(i.Count), a.State(i.State()), i.Error)
+	}
+	return t.Flush()
+}
+
+func (a *app) incidentsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one incident",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := incidentID(args[0])
+			if err != nil {
+				return err
+			}
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
+			if err != nil {
+				return err
+			}
+			defer done()
+			i, err := o.Incident(c.Context(), id)
+			if err != nil {
+				return err
+			}
+			return a.printIncident(i)
+		},
+	}
+}
+
+func (a *app) printIncident(i operations.Incident) error {
+	if a.Encoded() {
+		return a.Encode(i)
+	}
+	t := a.Details("INCIDENT", strconv.FormatInt(i.ID, 10))
+	for _, line := range [][2]string{
+		{"job", i.JobID}, {"cause", string(i.Cause)}, {"reason", string(i.Reason)}, {"error", i.Error}, {"last run", i.RunID},
+		{"count", strconv.Itoa(i.Count)}, {"reopened", strconv.Itoa(i.Reopened)}, {"state", a.State(i.State())}, {"opened", i.OpenedAt}, {"last problem", i.LastAt},
+		{"acknowledged", i.AckedAt}, {"acknowledged by", i.AckedBy}, {"closed", i.ClosedAt}, {"closed by", i.ClosedBy}, {"why", i.Why},
+	} {
+		if line[1] != "" {
+			t.Row(line[0], line[1])
+		}
+	}
+	return t.Flush()
+}
+
+func (a *app) incidentsAckCommand() *cobra.Command {
+	var w who
+	act := ledger.IncidentAction{}
+	c := &cobra.Command{
+		Use:   "ack ID --why REASON",
+		Short: "Acknowledge an open incident, or close it",
+		Long: `ack silences an open incident: it sends no reminders, also if it closes and a
+problem within an hour opens it again. With --close it is closed now, and the
+next problem opens a new one. A repetition changes nothing.`,
+		Example: `  cronce incidents ack 12 --why "waiting for the vendor"
+  cronce incidents ack 12 --close --why "the month is booked by hand"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if act.ID, err = incidentID(args[0]); err != nil {
+				return err
+			}
+			if err := w.check(); err != nil {
+				return err
+			}
+			act.Actor = w.actor()
+			o, done, err := a.Operator(c.Context(), a.ExistingLedger)
+			if err != nil {
+				return err
+			}
+			defer done()
+			i, err := o.AckIncident(c.Context(), act)
+			if err != nil {
+				return err
+			}
+			if a.Encoded() {
+				return a.Encode(i)
+			}
+			_, err = terminal.Fprintf(a.Out, "incident %s of %s (%s) %s\n", strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), i.State())
+			return err
+		},
+	}
+	c.Flags().BoolVar(&act.Close, "close", false, "close it too")
+	w.flags(c, a)
+	return c
+}
+
+func incidentID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, command.Usage("invalid incident %q; an ID must be an integer of at least 1, as \"cronce incidents list\" shows it", text)
+	}
+	return id, nil
+}

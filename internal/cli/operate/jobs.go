@@ -1,0 +1,121 @@
+package operate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+)
+
+func (a *app) jobsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "jobs", Short: "List, show, pause and resume jobs", Args: command.KnownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(a.jobsListCommand(), a.jobsShowCommand(), a.pauseCommand(), a.resumeCommand())
+	return c
+}
+
+func (a *app) jobsListCommand() *cobra.Command {
+	var f jobFilter
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List jobs with the next scheduled time and the last run",
+		Example: `  cronce jobs list --owner "Billing team"
+  cronce jobs list --label env=prod --label tier`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o, done, err := a.Operator(c.Context(), a.LedgerIfAny)
+			if err != nil {
+				return err
+			}
+			defer done()
+			all, err := o.Jobs(c.Context())
+			if err == nil {
+				all, err = f.apply(all)
+			}
+			if err != nil {
+				return err
+			}
+			if a.Encoded() {
+				return a.Encode(all)
+			}
+			t := a.Table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "INCIDENTS", "STATE").
+				Optional("NEXT", "INCIDENTS", "LAST OUTCOME", "LAST RUN", "SCHEDULE", "CALLS").Folding("LAST OUTCOME", "INCIDENTS")
+			for _, j := range all {
+				t.Row(j.ID, j.InWords, command.NextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), a.State(j.Outcome()), j.Trouble(), a.State(string(j.State)))
+			}
+			return t.Flush()
+		},
+	}
+	c.Flags().StringVar(&f.owner, "owner", "", "only jobs of this `owner`")
+	c.Flags().StringArrayVar(&f.labels, "label", nil, "only jobs with this label: `name=value`, or a name for any value; may be repeated")
+	return c
+}
+
+func lastRun(j operations.Job) string {
+	if j.LastRun == nil {
+		return ""
+	}
+	text := j.LastRun.ScheduledAt + " " + string(j.LastRun.State)
+	if j.LastRun.Waiting != nil {
+		text += " (" + string(j.LastRun.Waiting.Code) + ")"
+	}
+	return text
+}
+
+// slot is the run that has the job's slot, and its state.
+func slot(j operations.Job) string {
+	if j.SlotRun == nil {
+		return ""
+	}
+	return j.SlotRun.RunID + " " + string(j.SlotRun.State)
+}
+
+func (a *app) jobsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show JOB",
+		Short: "Show one job: its definition, state and history",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o, done, err := a.Operator(c.Context(), a.LedgerIfAny)
+			if err != nil {
+				return err
+			}
+			defer done()
+			j, err := o.Job(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.printJob(j)
+		},
+	}
+}
+
+func (a *app) printJob(j operations.JobDetail) error {
+	if a.Encoded() {
+		return a.Encode(j)
+	}
+	t := a.Details("JOB", j.ID)
+	for _, line := range [][2]string{
+		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", command.NextText(j.Next, j.Enabled)}, {"starts", j.Starts}, {"watermark", j.Watermark},
+		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
+		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"spread", j.Spread},
+		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.State(j.Outcome())}, {"incidents", j.Trouble()},
+		{"description", j.Description}, {"owner", j.Owner}, {"labels", labelText(j.Job)},
+		{"state", a.State(string(j.State))}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
+	} {
+		t.Row(line[0], line[1])
+	}
+	for _, e := range j.Events {
+		t.Row("event", strings.Join(strings.Fields(strings.Join([]string{e.At, e.Kind, e.Local, e.Zone}, " ")), " "))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if len(j.Acts) > 0 {
+		fmt.Fprintln(a.Out)
+	}
+	return a.printActs(j.Acts)
+}

@@ -1,0 +1,63 @@
+package operate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+)
+
+// listing is how much a list shows.
+type listing struct {
+	limit int
+	all   bool
+}
+
+// shownByDefault is how many rows a list shows.
+const shownByDefault = 20
+
+func (l *listing) flags(c *cobra.Command, what string) {
+	c.Flags().IntVar(&l.limit, "limit", shownByDefault, "maximum number of "+what)
+	c.Flags().BoolVar(&l.all, "all", false, "list all "+what)
+}
+
+func (l *listing) check(c *cobra.Command) error {
+	switch {
+	case l.limit < 1:
+		return command.Usage("invalid --limit %d; it must be at least 1", l.limit)
+	case l.all && c.Flags().Changed("limit"):
+		return command.Usage("--all and --limit contradict each other; give one")
+	}
+	return nil
+}
+
+// rows is how many rows to ask for: more than are shown, to tell how many there are.
+func (l *listing) rows() int {
+	if l.all {
+		return math.MaxInt32 - 1
+	}
+	return max(l.limit, operations.MaxPage)
+}
+
+// cut returns the rows to show, and what to tell of those that are left out.
+func cut[T any](l listing, rows []T) (shown []T, note string) {
+	if l.all || len(rows) <= l.limit {
+		return rows, ""
+	}
+	total := fmt.Sprint(len(rows))
+	if len(rows) >= operations.MaxPage {
+		total += " or more"
+	}
+	return rows[:l.limit], fmt.Sprintf("showing %d of %s; --all shows all", l.limit, total)
+}
+
+// tell prints what a list leaves out, on standard error, so that a list that a
+// program reads is never cut unnoticed.
+func (a *app) tell(note string) {
+	if note != "" {
+		fmt.Fprintln(a.Err, note)
+	}
+}

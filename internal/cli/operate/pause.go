@@ -1,0 +1,109 @@
+package operate
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/ledger"
+)
+
+// who are the flags of every command that changes a run or a job by hand.
+type who struct {
+	by, why string
+	// byToken reports whether the server is to name who acts, by the token.
+	byToken func() bool
+}
+
+// actor is who acts, as the ledger records it.
+func (w *who) actor() ledger.Actor {
+	actor := ledger.Actor{By: w.by, Why: w.why, Via: ledger.ViaCLI}
+	if w.byToken() {
+		actor.By = ""
+	}
+	return actor
+}
+
+func (w *who) flags(c *cobra.Command, a *app) {
+	c.Flags().StringVar(&w.by, "by", a.Getenv("USER", osUser()), "who does this, by `name`; kept in the ledger (default $USER, else the OS user)")
+	c.Flags().Lookup("by").DefValue = "" // the same help for everyone
+	w.byToken = func() bool { return a.Server != "" && a.Getenv("CRONCE_TOKEN", "") != "" && !c.Flags().Changed("by") }
+	c.Flags().StringVar(&w.why, "why", "", "the `reason`, kept in the ledger")
+}
+
+// osUser names the account that this process runs as: by its name or, where it
+// has none, as in most containers, by its number and the host.
+func osUser() string {
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && u.Username != "" {
+		return u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("uid:%d@%s", os.Getuid(), host)
+}
+
+func (w *who) check() error {
+	switch {
+	case strings.TrimSpace(w.why) == "":
+		return command.Usage("say why: --why \"...\"; it is kept in the ledger")
+	case strings.TrimSpace(w.by) == "":
+		return command.Usage("say who does this: --by NAME (default $USER); it is kept in the ledger")
+	}
+	return nil
+}
+
+func (a *app) pauseCommand() *cobra.Command {
+	var w who
+	c := &cobra.Command{
+		Use:   "pause JOB --why REASON",
+		Short: "Pause a job: its scheduled times are recorded as skipped (paused)",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(c *cobra.Command, args []string) error { return a.setPaused(c, args[0], w, true) },
+	}
+	w.flags(c, a)
+	return c
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	var w who
+	c := &cobra.Command{
+		Use:   "resume JOB --why REASON",
+		Short: "Resume a paused job; skipped times stay skipped (see backfill)",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(c *cobra.Command, args []string) error { return a.setPaused(c, args[0], w, false) },
+	}
+	w.flags(c, a)
+	return c
+}
+
+func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	o, done, err := a.Operator(c.Context(), a.ExistingLedger, jobID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	act := o.Resume
+	if paused {
+		act = o.Pause
+	}
+	acted, err := act(c.Context(), jobID, w.actor())
+	if err != nil {
+		return err
+	}
+	if a.Encoded() {
+		return a.Encode(acted)
+	}
+	_, err = terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
+	return err
+}

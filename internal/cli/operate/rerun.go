@@ -1,0 +1,65 @@
+package operate
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/api/remote"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+)
+
+func (a *app) rerunCommand() *cobra.Command {
+	var w who
+	var newKey, mayDouble bool
+	c := &cobra.Command{
+		Use:   "rerun RUN-ID --new-key --why REASON",
+		Short: "Repeat a finished run as new work, under a new key",
+		Long: `rerun makes a new run with a new run ID (with ~), and so a new key, and the
+request of the run that it repeats. The target applies it again. --may-double is
+required if the work may have been done: the run was rerun before, or it did not
+succeed and the outcome of any of its attempts is unknown. That is so for an
+attempt that timed out, whose connection broke, that was lost with its lease, or
+whose answer was that an earlier call is in progress.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !newKey {
+				return command.Usage("rerun makes new work under a new key; say so with --new-key, or ask again under the old one with \"cronce runs redrive\"")
+			}
+			if err := w.check(); err != nil {
+				return err
+			}
+			return a.rerun(c.Context(), operations.Rerun{
+				RunID: args[0], Token: operations.NewToken(), NewKey: newKey, MayDouble: mayDouble, Actor: w.actor(),
+			})
+		},
+	}
+	w.flags(c, a)
+	c.Flags().BoolVar(&newKey, "new-key", false, "confirm that this is new work (required)")
+	c.Flags().BoolVar(&mayDouble, "may-double", false, "repeat it although the work may have been done")
+	return c
+}
+
+func (a *app) rerun(ctx context.Context, r operations.Rerun) error {
+	if a.Server != "" {
+		return a.remotely(ctx, func(s *remote.Client) (operations.Run, error) { return s.Rerun(ctx, r) })
+	}
+	reg, err := a.SoundRegistry()
+	if err != nil {
+		return err
+	}
+	o, done, err := a.Operations(ctx)
+	if err != nil {
+		return err
+	}
+	entry, err := o.RerunEntry(ctx, r)
+	done()
+	if err != nil {
+		return err
+	}
+	if err := a.reachable(reg, entry.Call.Target); err != nil {
+		return err
+	}
+	return a.drive(ctx, reg, entry)
+}

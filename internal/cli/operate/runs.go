@@ -1,0 +1,172 @@
+package operate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) runsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "runs", Short: "List and show runs, and act on them", Args: command.KnownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsFollowCommand())
+	c.AddCommand(a.runsActCommands()...)
+	return c
+}
+
+// selection are the flags that select runs.
+type selection struct {
+	job, reason, since, until string
+	states                    []string
+}
+
+func (s *selection) flags(c *cobra.Command) {
+	c.Flags().StringVar(&s.job, "job", "", "only runs of this `job`")
+	c.Flags().StringVar(&s.reason, "reason", "", "only runs with this `reason`, e.g. exhausted")
+	c.Flags().StringVar(&s.since, "since", "", "only runs scheduled at or after this `time` ("+command.TimeHelp+")")
+	c.Flags().StringVar(&s.until, "until", "", "only runs scheduled before this `time`")
+}
+
+func (s *selection) filter(now time.Time) (ledger.Filter, error) {
+	f := ledger.Filter{JobID: s.job}
+	var err error
+	if s.reason != "" {
+		if f.Reason, err = command.OneOf("reason", s.reason, ledger.Reasons); err != nil {
+			return f, err
+		}
+	}
+	if f.Since, err = command.TimeOrAge("--since", s.since, now); err != nil {
+		return f, err
+	}
+	if f.Until, err = command.TimeOrAge("--until", s.until, now); err != nil {
+		return f, err
+	}
+	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return f, command.Usage("--until is not after --since; nothing lies between them")
+	}
+	for _, name := range s.states {
+		state, err := command.OneOf("state", name, ledger.States)
+		if err != nil {
+			return f, err
+		}
+		f.States = append(f.States, state)
+	}
+	return f, nil
+}
+
+func (a *app) runsListCommand() *cobra.Command {
+	var s selection
+	var l listing
+	unacknowledged := false
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List runs, newest scheduled time first",
+		Example: `  cronce runs list --state dead
+  cronce runs list --job release-commission-locks --since 24h --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f, err := s.filter(a.Now())
+			if err != nil {
+				return err
+			}
+			if err := l.check(c); err != nil {
+				return err
+			}
+			f.Limit, f.Unacknowledged = l.rows(), unacknowledged
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.job)
+			if err != nil {
+				return err
+			}
+			defer done()
+			page, err := o.Runs(c.Context(), f)
+			if err != nil {
+				return err
+			}
+			runs, note := cut(l, page.Runs)
+			defer a.tell(note)
+			return a.printRuns(runs)
+		},
+	}
+	s.flags(c)
+	c.Flags().StringSliceVar(&s.states, "state", nil, "only runs in these `states`, e.g. dead,missed")
+	c.Flags().BoolVar(&unacknowledged, "unacknowledged", false, "only runs that nobody has acknowledged")
+	l.flags(c, "runs")
+	return c
+}
+
+// printRuns shows, where a run that waits has no reason, why it does.
+func (a *app) printRuns(runs []operations.Run) error {
+	if a.Encoded() {
+		return a.Encode(runs)
+	}
+	t := a.Table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
+		Optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").Folding("REASON")
+	for _, r := range runs {
+		t.Row(r.RunID, a.State(r.StateText()), cmp.Or(string(r.Reason), r.Waiting.String()), string(r.Trigger), strconv.Itoa(r.Attempts), strconv.FormatBool(r.Replayed), r.FinishedAt)
+	}
+	return t.Flush()
+}
+
+func (a *app) runsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RUN-ID",
+		Short: "Show one run with its attempts and the actions of operators",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
+			if err != nil {
+				return err
+			}
+			defer done()
+			run, err := o.Run(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.printRun(run)
+		},
+	}
+}
+
+func (a *app) printRun(r operations.RunDetail) error {
+	if a.Encoded() {
+		return a.Encode(r)
+	}
+	t := a.Details("RUN", r.RunID)
+	for _, line := range [][2]string{
+		{"job", r.JobID}, {"scheduled at", r.ScheduledAt}, {"until", r.Until}, {"trigger", string(r.Trigger)},
+		{"state", a.State(r.StateText())}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
+		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"key", r.Key}, {"key header", r.KeyHeader}, {"send before", r.SendBefore}, {"redrive until", r.KeySafeUntil},
+		{"next attempt", r.NextAt}, {"planned", r.PlannedAt}, {"started", r.StartedAt},
+		{"accepted", r.AcceptedAt}, {"progress", r.Progress},
+		{"finished", r.FinishedAt}, {"acknowledged", r.AckedAt}, {"rerun as", r.RerunID},
+	} {
+		if strings.TrimSpace(line[1]) != "" {
+			t.Row(line[0], line[1])
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if len(r.Acts) > 0 {
+		fmt.Fprintln(a.Out)
+	}
+	if err := a.printActs(r.Acts); err != nil || len(r.History) == 0 {
+		return err
+	}
+	fmt.Fprintln(a.Out)
+	h := a.Details("ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR").
+		Optional("STARTED", "TOOK", "CODE")
+	for _, at := range r.History {
+		h.Row(strconv.Itoa(at.Attempt), at.StartedAt, at.Took().String(), string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
+	}
+	return errors.Join(h.Flush(), a.printPurges(r.History))
+}

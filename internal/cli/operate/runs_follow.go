@@ -1,0 +1,84 @@
+package operate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) runsFollowCommand() *cobra.Command {
+	var job string
+	var names []string
+	c := &cobra.Command{
+		Use:   "follow",
+		Short: "Print runs as they change, until interrupted",
+		Long: `follow prints a line for each run that changes while it runs: the time, the run ID, its
+state, and its reason or why it waits. A run that changes twice within half a second
+is printed once. With --json each line is a run as JSON. If more than 1000 runs
+change at once, some are not printed, and a line on standard error says so.`,
+		Example: `  cronce runs follow --job release-commission-locks
+  cronce runs follow --state dead --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var states []ledger.State
+			for _, name := range names {
+				state, err := command.OneOf("state", name, ledger.States)
+				if err != nil {
+					return err
+				}
+				states = append(states, state)
+			}
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead, job)
+			if err != nil {
+				return err
+			}
+			defer done()
+			return o.Follow(c.Context(), job, func(got operations.Changes) error { return a.printChanges(got, states) })
+		},
+	}
+	c.Flags().StringVar(&job, "job", "", "only runs of this `job`")
+	c.Flags().StringSliceVar(&names, "state", nil, "only runs that are then in these `states`, e.g. dead,missed")
+	return c
+}
+
+func (a *app) printChanges(got operations.Changes, states []ledger.State) error {
+	if got.Lost {
+		fmt.Fprintln(a.Err, "too many runs changed at once to print them; \"cronce runs list\" has all")
+	}
+	for _, r := range got.Runs {
+		if len(states) > 0 && !slices.Contains(states, r.State) {
+			continue
+		}
+		if err := a.printChange(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) printChange(r operations.Run) error {
+	switch a.Output {
+	case command.AsJSON: // a line each
+		return a.EncodeJSON(r, "")
+	case command.AsID:
+		return a.Encode(r)
+	}
+	now := a.Now().UTC()
+	if a.Local {
+		now = a.Now().Local()
+	}
+	state := plaintext.Line(a.State(r.StateText()))
+	if a.Colored(a.Out) {
+		state = command.ColorOf(state).Paint(state)
+	}
+	_, err := fmt.Fprintf(a.Out, "%s  %s  %s  %s\n", now.Format(time.RFC3339), plaintext.Line(r.RunID), state, plaintext.Line(cmp.Or(string(r.Reason), r.Waiting.String())))
+	return err
+}

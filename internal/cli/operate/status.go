@@ -1,0 +1,92 @@
+package operate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show who serves the ledger, and how late it is",
+		Long: `status shows the processes that work on the ledger, how long the oldest due run
+has been waiting, how many runs are unfinished or dead, how many incidents are
+open, and when the nightly purge last succeeded.
+
+Exit 0: a process serves. Exit 1: none does.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
+			if err != nil {
+				return err
+			}
+			defer done()
+			s, err := o.Status(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := a.printStatus(s); err != nil {
+				return err
+			}
+			if !s.Serving {
+				return command.ExitWith(command.ExitFailed)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) printStatus(s operations.Status) error {
+	if a.Encoded() {
+		return a.Encode(s)
+	}
+	if len(s.Processes) > 0 {
+		t := a.Table("PROCESS", "HOST", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "PROGRAM", "VERSION").
+			Optional("HEARTBEAT", "RUNNING", "DEFINITIONS", "VERSION", "PROGRAM")
+		for _, p := range s.Processes {
+			state := "alive"
+			if !p.Alive {
+				state = "gone"
+			}
+			t.Row(p.ID, p.Host, a.State(state), p.HeartbeatAt, strconv.Itoa(p.Definitions), strconv.Itoa(p.Running), p.Program, p.Version)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Out)
+	}
+	var counts []string
+	for _, state := range []ledger.State{ledger.Planned, ledger.Running, ledger.Accepted, ledger.Retrying} {
+		counts = append(counts, fmt.Sprintf("%d %s", s.Unfinished[state], state))
+	}
+	purge := "never succeeded"
+	if s.Purge.LastSuccess != "" {
+		purge = "last succeeded at " + a.TimesInFull(s.Purge.LastSuccess)
+	}
+	if s.Purge.Overdue {
+		purge += "; overdue"
+	}
+	due := "none"
+	if s.OldestDue > 0 {
+		due = "waiting for " + time.Duration(s.OldestDue*float64(time.Second)).Round(time.Second).String()
+	}
+	if s.Clock != "" {
+		terminal.Fprintf(a.Out, "clock: %s\n", s.Clock)
+	}
+	serving := "serving"
+	if !s.Serving {
+		serving = "not serving: no process is alive; start \"cronce serve\""
+	}
+	_, err := terminal.Fprintf(a.Out, "runs: %s, %s dead to acknowledge\nincidents: %s open\noldest due run: %s\nnightly purge: %s\n%s\n",
+		strings.Join(counts, ", "), strconv.Itoa(s.Dead), strconv.Itoa(s.Incidents), due, purge, serving)
+	return err
+}

@@ -1,0 +1,212 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/api/remote"
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/caller"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) triggerCommand() *cobra.Command {
+	var w who
+	c := &cobra.Command{
+		Use:   "trigger JOB",
+		Short: "Run a job now, independent of its schedule, and wait",
+		Long: `trigger makes a run with a run ID of its own (with ~). It never replaces a
+scheduled run, and two triggers in one second are two runs. This process makes
+the calls and waits for the end. If you stop it (Ctrl-C), a running scheduler
+continues the run. With --server, a running scheduler makes the calls. The
+ledger keeps who triggered it and why.
+
+Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := w.check(); err != nil {
+				return err
+			}
+			return a.trigger(c.Context(), args[0], w)
+		},
+	}
+	w.flags(c, a)
+	why := c.Flags().Lookup("why")
+	why.DefValue, w.why = triggeredByHand, triggeredByHand
+	return c
+}
+
+// triggeredByHand is the reason of a trigger that gives none.
+const triggeredByHand = "triggered by hand"
+
+func (a *app) trigger(ctx context.Context, jobID string, w who) error {
+	if a.Server != "" {
+		return a.remotely(ctx, func(s *remote.Client) (operations.Run, error) { return s.Trigger(ctx, jobID, w.actor()) })
+	}
+	reg, err := a.SoundRegistry()
+	if err != nil {
+		return err
+	}
+	entry, err := a.OperationsOn(nil).TriggerEntry(jobID, operations.NewToken(), w.actor())
+	if err != nil {
+		return err
+	}
+	if err := a.reachable(reg, entry.Call.Target); err != nil {
+		return err
+	}
+	a.warnIfClosed(ctx, reg, entry.Call)
+	return a.drive(ctx, reg, entry)
+}
+
+// warnIfClosed says at once if nothing listens at the target: the retries take a while.
+func (a *app) warnIfClosed(ctx context.Context, reg *jobs.Registry, call ledger.Call) {
+	look, err := caller.NewProbe(a.Env)
+	t, ok := reg.Target(call.Target)
+	if err != nil || !ok || t.URLEnv == "" {
+		return // drive reports it
+	}
+	if state, refused := look(ctx, t); refused {
+		var waits time.Duration
+		for _, w := range call.Backoff {
+			waits += w
+		}
+		fmt.Fprintf(a.Err, "%s; the call is retried for about %s. After Ctrl-C a running scheduler retries it\n", state, waits.Round(time.Second))
+	}
+}
+
+// reachable refuses work that this process could not send anywhere: a target
+// that the registry does not have any more, or one of a disabled job, whose
+// variable may be left unset.
+func (a *app) reachable(reg *jobs.Registry, name string) error {
+	t, ok := reg.Target(name)
+	switch {
+	case name == jobs.BuiltinTarget:
+		return nil
+	case !ok && !strings.HasPrefix(name, "notify:"):
+		return command.Usage("the registry has no target %q, which the run's call goes to; put it back first", name)
+	case t.URLEnv != "" && a.Getenv(t.URLEnv, "") == "":
+		return command.Usage("the environment variable %s is not set: the base URL of the target %q", t.URLEnv, name)
+	}
+	return nil
+}
+
+// drive enters a run, makes its calls and prints what came of it.
+func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry) error {
+	log, err := a.Logger()
+	if err != nil {
+		return err
+	}
+	s, err := a.OpenLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	calls, err := caller.New(a.Env, reg, s, log)
+	if err != nil {
+		return err
+	}
+	defer calls.Close()
+	e, err := executor.New(executor.Config{Registry: reg, Ledger: s, Caller: calls, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer a.WatchSignals(log, executor.DefaultLease, e.Leased)()
+	entry.Lease = true // this process makes the calls
+	run, err := toItsEnd(ctx, e, s, entry)
+	if err != nil {
+		return err
+	}
+	return a.printDriven(operations.RunOf(run))
+}
+
+// toItsEnd drives a run until it is finished or ctx ends. A scheduler on the
+// same ledger may take over its retries; this process then waits with it, and
+// goes on should the other one die.
+func toItsEnd(ctx context.Context, e *executor.Executor, s ledger.Store, entry ledger.Entry) (ledger.Run, error) {
+	for {
+		run, err := e.Execute(ctx, entry)
+		if err != nil && ctx.Err() == nil {
+			return run, err
+		}
+		recorded, _, missing := s.Get(context.WithoutCancel(ctx), entry.RunID)
+		if missing == nil {
+			run, err = recorded, nil // the ledger has the last word, and all of the times
+		}
+		if err != nil || run.State.Finished() {
+			return run, err
+		}
+		select {
+		case <-ctx.Done():
+			return run, nil
+		case <-time.After(backend.TakenOver):
+		}
+	}
+}
+
+func (a *app) printDriven(r operations.Run) error {
+	if a.Encoded() {
+		if err := a.Encode(r); err != nil {
+			return err
+		}
+	} else {
+		terminal.Fprintf(a.Out, "%s %s\n", r.RunID, drivenText(r))
+	}
+	if r.State != ledger.Succeeded {
+		return command.ExitWith(command.ExitFailed)
+	}
+	return nil
+}
+
+func drivenText(r operations.Run) string {
+	text := string(r.State)
+	if r.Reason != "" {
+		text += " (" + string(r.Reason) + ")"
+	}
+	text += ", " + plural.Of(r.Attempts, "attempt")
+	if r.Replayed {
+		text += ", replayed"
+	}
+	if r.Waiting != nil {
+		text += "; waiting: " + r.Waiting.String()
+	}
+	if !r.State.Finished() {
+		text += "; a running scheduler goes on with it"
+	}
+	return text
+}
+
+// remotely makes a run on a server and waits for its end, which the processes that
+// serve bring about.
+func (a *app) remotely(ctx context.Context, enter func(*remote.Client) (operations.Run, error)) error {
+	s, err := a.Remote()
+	if err != nil {
+		return err
+	}
+	run, err := enter(s)
+	if err != nil {
+		return err
+	}
+	for !run.State.Finished() {
+		select {
+		case <-ctx.Done():
+			return a.printDriven(run)
+		case <-time.After(backend.TakenOver):
+		}
+		if shown, err := s.Run(ctx, run.RunID); err == nil {
+			run = shown.Run
+		} else if ctx.Err() == nil {
+			return fmt.Errorf("the run %s was entered and its end is not known; ask later with \"cronce runs show %s\": %w", run.RunID, run.RunID, err)
+		}
+	}
+	return a.printDriven(run)
+}

@@ -1,0 +1,196 @@
+package registry
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/completion"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
+	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
+	"github.com/cronce/cronce/targets"
+)
+
+type checkJSON struct {
+	OK       bool           `json:"ok"`
+	Problems []jobs.Problem `json:"problems"`
+	Warnings jobs.Problems  `json:"warnings"` // none of them keeps the registry from being run
+	Jobs     []checkedJob   `json:"jobs"`
+	Zones    string         `json:"zones"` // release of the time zone database
+}
+
+type checkedJob struct {
+	ID       string `json:"id"`
+	Schedule string `json:"schedule"`
+	KeyScope string `json:"keyScope"`
+	TTL      string `json:"ttl"`
+	Horizon  string `json:"horizon"`
+	Redrive  string `json:"redriveWithin"` // of the first lease; empty: a built-in job
+	Enabled  bool   `json:"enabled"`
+	Next     string `json:"next"` // empty: never again, or disabled
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var noEnv, stateless bool
+	c := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Validate the registry: syntax, schedules, environment and key retention",
+		Long: `check reports all problems of the registry at once, each with file:line:column
+and the fix. For each job it prints the schedule in words, the next scheduled
+time, the key scope, the TTL of its keys, the horizon: how long after its first
+lease cronce sends a run by itself, and how long after its first lease an operator
+can redrive it. The TTL must be more than 5 minutes longer than the horizon.
+
+In the environment, check also reports what serve refuses of HTTPS_PROXY,
+HTTP_PROXY, CRONCE_COMPLETION_SECRET and CRONCE_PUBLIC_URL, and checks the
+access file that CRONCE_ACCESS names.
+
+These are warnings ("warnings" of --json): a job whose scheduled times have all
+passed, weekdays that are others in Quartz, and a time zone database that is more
+than a year old.
+
+--stateless also reports what a Lambda without a ledger cannot run, such as
+async.
+
+Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started or
+called.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if c.Flags().Changed("config") {
+					return command.Usage("give FILE or --config, not both")
+				}
+				a.Config = args[0]
+			}
+			return a.check(noEnv, stateless)
+		},
+	}
+	c.Flags().BoolVar(&noEnv, "no-env", false, "do not look at the environment variables")
+	c.Flags().BoolVar(&stateless, "stateless", false, "check for a Lambda without a ledger")
+	return c
+}
+
+func (a *app) check(noEnv, stateless bool) error {
+	lookup := a.Lookup
+	if noEnv {
+		lookup = nil
+	}
+	reg, problems := a.CheckRegistry(lookup)
+	if stateless && reg != nil {
+		problems = append(problems, reg.CheckWithoutLedger()...)
+		problems.Sort()
+	}
+	warned := warnings(reg, a.Now())
+	if !noEnv {
+		problems = append(problems, a.checkVariables()...)
+		refused, weak := a.checkAccess()
+		problems, warned = append(problems, refused...), append(warned, weak...)
+	}
+	if err := a.printCheck(reg, problems, warned); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return command.ExitWith(command.ExitUsage)
+	}
+	return nil
+}
+
+// checkVariables reports what serve refuses of the variables that name proxies, and of
+// those that configure the reports of targets. That the URL is missing is no problem here: serve has a flag for it.
+func (a *app) checkVariables() (problems jobs.Problems) {
+	if err := completion.CheckSecret(a.Lookup); err != nil {
+		problems = append(problems, jobs.Problem{Code: jobs.CodeBadSecret, Message: err.Error()})
+	}
+	if _, err := targets.EnvironmentProxy(a.Lookup); err != nil {
+		proxies, _ := errors.AsType[jobs.Problems](err) // it is one
+		problems = append(problems, proxies...)
+	}
+	text, set := a.Lookup(completion.EnvPublicURL)
+	switch {
+	case !set || command.ValidPublicURL(text):
+	case strings.TrimSpace(text) == "":
+		problems = append(problems, jobs.Problem{Code: jobs.CodeUnsetVariable, Message: completion.EnvPublicURL + " is empty; give it a value, or unset it"})
+	default:
+		problems = append(problems, jobs.Problem{Code: jobs.CodeBadURL, Message: command.InvalidPublicURL(completion.EnvPublicURL)})
+	}
+	return problems
+}
+
+// checkAccess reports what serve refuses of the access file that the environment names,
+// and what it warns of.
+func (a *app) checkAccess() (problems, weak jobs.Problems) {
+	file := a.Getenv("CRONCE_ACCESS", "")
+	if file == "" {
+		return nil, nil
+	}
+	f, err := access.Open(file)
+	if err != nil {
+		return jobs.Problems{{Code: jobs.CodeBadValue, Message: "CRONCE_ACCESS: " + err.Error()}}, nil
+	}
+	if text := f.Warning(); text != "" {
+		weak = jobs.Problems{{Code: jobs.CodeBadValue, Message: file + ": " + text}}
+	}
+	return nil, weak
+}
+
+func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) error {
+	if a.Encoded() {
+		return a.Encode(checkJSON{
+			OK: len(problems) == 0, Problems: append([]jobs.Problem{}, problems...), Warnings: warned, Jobs: checkedJobs(reg, a.Now()),
+			Zones: schedule.ZoneVersion(),
+		})
+	}
+	if reg != nil {
+		t := a.Table("JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON", "REDRIVE").
+			Optional("REDRIVE", "NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").Folding("SCHEDULE")
+		for _, j := range checkedJobs(reg, a.Now()) {
+			t.Row(j.ID, j.Schedule, command.NextText(j.Next, j.Enabled), cmp.Or(j.KeyScope, "-"), cmp.Or(j.TTL, "-"), j.Horizon, cmp.Or(j.Redrive, "-"))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	a.PrintProblems(problems)
+	for _, w := range warned {
+		fmt.Fprintln(a.Err, "warning:", plaintext.Lines(w.Error()))
+	}
+	if len(problems) > 0 {
+		_, err := fmt.Fprintf(a.Err, "%s; nothing was started\n", plural.Of(len(problems), "problem"))
+		return err
+	}
+	_, err := fmt.Fprintf(a.Out, "ok: %s, time zones %s\n", plural.Of(reg.Len(), "job"), schedule.ZoneVersion())
+	return err
+}
+
+// warnings are those of a registry whose file is sound.
+func warnings(reg *jobs.Registry, now time.Time) jobs.Problems {
+	if reg == nil {
+		return jobs.Problems{}
+	}
+	return reg.Warnings(now)
+}
+
+func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
+	out := []checkedJob{}
+	if reg == nil {
+		return out
+	}
+	for _, j := range reg.All() {
+		c := checkedJob{ID: j.ID, Schedule: j.ParsedSchedule().Describe(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled, Next: operations.NextOf(j, now)}
+		if j.Target != jobs.BuiltinTarget { // a built-in job has no key at a target
+			ttl, _ := reg.TTL(j.KeyScope)
+			c.KeyScope, c.TTL, c.Redrive = j.KeyScope, ttl.String(), j.KeySafeFor().String()
+		}
+		out = append(out, c)
+	}
+	return out
+}

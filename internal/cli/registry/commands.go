@@ -1,0 +1,16 @@
+// Package registry writes, imports, checks and compares registry files.
+package registry
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/backend"
+)
+
+type app struct{ *backend.Backend }
+
+// Commands are init, import, schema, check, next and diff.
+func Commands(b *backend.Backend) []*cobra.Command {
+	a := &app{b}
+	return []*cobra.Command{a.initCommand(), a.importCommand(), a.schemaCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand()}
+}

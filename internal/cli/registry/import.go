@@ -1,0 +1,181 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/importer"
+	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/jobs"
+)
+
+type importFlags struct {
+	name, timezone, to string
+	system             bool
+}
+
+func (a *app) importCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "import",
+		Short: "Make a registry of a crontab, CronJobs or a cloud scheduler's jobs",
+		Long: `import reads the schedules and HTTP calls of another scheduler and prints a
+commented registry. Standard error gets a table of what will differ, and of what
+could not be taken over and why. docs/import.md lists what each source becomes.
+
+Secrets are not copied: the registry refers to environment variables, and the
+table names them.`,
+		Args: command.KnownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(
+		a.importSource(importer.Crontab, "crontab files (- is standard input)", "  crontab -l | cronce import crontab --timezone Europe/London - > cronce.yaml\n  cronce import crontab --system /etc/crontab /etc/cron.d/billing"),
+		a.importSource(importer.Kubernetes, "CronJob manifests, YAML or JSON", "  kubectl get cronjobs -o yaml | cronce import kubernetes - --to cronce.yaml\n  cronce import kubernetes cronjob.yaml"),
+		a.importSource(importer.EventBridge, "JSON that the AWS CLI printed", "  aws scheduler get-schedule --name nightly > nightly.json\n  aws events list-rules > rules.json\n  aws events list-targets-by-rule --rule close-day > targets.json\n  cronce import eventbridge nightly.json rules.json targets.json"),
+		a.importSource(importer.CloudScheduler, "JSON that gcloud printed", "  gcloud scheduler jobs list --format=json | cronce import cloud-scheduler -"),
+		a.importSource(importer.Vercel, "vercel.json", "  cronce import vercel vercel.json"),
+	)
+	return c
+}
+
+func (a *app) importSource(source importer.Source, what, example string) *cobra.Command {
+	var f importFlags
+	c := &cobra.Command{
+		Use:     string(source) + " FILE...",
+		Short:   "Import " + what,
+		Example: example,
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(_ *cobra.Command, files []string) error { return a.importFiles(source, files, f) },
+	}
+	c.Flags().StringVar(&f.name, "name", "imported", "the registry's `name`, which identifies the caller of every key")
+	c.Flags().StringVar(&f.to, "to", "", "write the registry into this new `file`")
+	if source == importer.Crontab || source == importer.Kubernetes {
+		c.Flags().StringVar(&f.timezone, "timezone", "UTC", "the `zone` of schedules for which the source states none")
+	}
+	if source == importer.Crontab {
+		c.Flags().BoolVar(&f.system, "system", false, "lines have a user after the schedule; default if every FILE is /etc/crontab or in /etc/cron.d")
+	}
+	return c
+}
+
+func (a *app) importFiles(source importer.Source, names []string, f importFlags) error {
+	o := importer.Options{Name: f.name, Timezone: f.timezone, System: f.system || source == importer.Crontab && ofSystem(names)}
+	if _, err := jobs.NewRegistry(jobs.Name(f.name)); err != nil {
+		return command.Usage("%w", err)
+	}
+	var files []importer.File
+	for _, name := range names {
+		file, err := a.sourceFile(name)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	result, err := importer.Import(source, files, o)
+	if err != nil && !errors.Is(err, importer.ErrNothing) {
+		return command.Usage("%w", err)
+	}
+	if err == nil {
+		err = a.writeImport(result, f.to)
+	} else if len(result.Differences) == 0 {
+		err = fmt.Errorf("%w: no file has an entry of %s", err, source)
+	}
+	if a.Encoded() {
+		return err
+	}
+	if shown := a.printDifferences(result); err == nil {
+		err = shown
+	}
+	return err
+}
+
+// ofSystem reports whether all files are crontabs that have a user in each line.
+func ofSystem(names []string) bool {
+	for _, name := range names {
+		if name != "/etc/crontab" && filepath.Dir(name) != "/etc/cron.d" {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *app) sourceFile(name string) (importer.File, error) {
+	in := a.In
+	if name == "-" {
+		name = "stdin"
+	} else {
+		file, err := os.Open(name)
+		if err != nil {
+			return importer.File{}, command.Usage("%w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, importer.MaxFileSize+1))
+	if err != nil {
+		return importer.File{}, command.Usage("%w", err)
+	}
+	return importer.File{Name: filepath.Base(name), Data: data}, nil
+}
+
+// writeImport prints the registry, or writes a file that did not exist.
+func (a *app) writeImport(result importer.Result, to string) error {
+	if to != "" {
+		if err := writeNew(to, result.Registry); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.Encoded():
+		return a.Encode(result)
+	case to == "":
+		_, err := io.WriteString(a.Out, result.Registry)
+		return err
+	}
+	return nil
+}
+
+// writeNew writes a file and never replaces one.
+func writeNew(name, text string) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return command.Usage("%s exists and is not overwritten; choose another file, or remove it first", name)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
+
+func (a *app) printDifferences(r importer.Result) error {
+	if len(r.Differences) > 0 {
+		width := 0
+		if !a.Wide {
+			width = terminal.Width(a.Err)
+		}
+		t := terminal.NewTable(a.Err, width, "FROM", "JOB", "ASPECT", "DIFFERENCE")
+		for _, d := range r.Differences {
+			t.Row(d.Place(), d.Job, string(d.Aspect), d.Text)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Err)
+	}
+	if r.Jobs == 0 {
+		return nil
+	}
+	next := []string{fmt.Sprintf("imported: %d; not imported: %d", r.Jobs, r.Refused),
+		"every call now carries its run ID as Idempotency-Key and is made at least once: the target must apply each key once (docs/targets.md)",
+		"next: cronce check --no-env --config FILE"}
+	_, err := fmt.Fprintln(a.Err, strings.Join(next, "\n"))
+	return err
+}

@@ -1,0 +1,84 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/cronce/cronce/api"
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/keystores"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/rollover"
+	"github.com/cronce/cronce/jobs"
+)
+
+// apiAccess is who may use the API on an address: those of the access file, else
+// everyone on this machine; nil where the API is not served.
+func (a *app) apiAccess(file, listen string, log *slog.Logger) (control access.Control, reload func() error, err error) {
+	reload = func() error { return nil }
+	if file != "" {
+		f, err := access.Open(file)
+		if err != nil {
+			return nil, nil, command.Usage("--access: %w", err)
+		}
+		warn := func() {
+			if text := f.Warning(); text != "" {
+				log.Warn("access file is weak", "file", file, "warning", text)
+			}
+		}
+		warn()
+		return f, func() error {
+			err := f.Reload()
+			if err == nil {
+				warn()
+			}
+			return err
+		}, nil
+	}
+	if listen != "" && !access.IsLoopback(listen) {
+		log.Warn("API not served: the address is not loopback and there is no access file", "address", listen, "hint", "--access FILE; see docs/api.md")
+		return nil, reload, nil
+	}
+	return access.Loopback{}, reload, nil
+}
+
+// openAPIKeys opens the store of the API's idempotency keys, if the API is served.
+func (s *server) openAPIKeys(ctx context.Context, control access.Control) (done func(), err error) {
+	if control == nil || s.flags.listen == "" {
+		return func() {}, nil
+	}
+	s.apiKeys, done, err = keystores.OfLedger(ctx, s.app.DatabaseURL(), s.app.NoMigrate)
+	if err != nil {
+		return nil, fmt.Errorf("open the API's key store in the ledger's database: %w", err)
+	}
+	return done, nil
+}
+
+// operations are the operators' queries and actions on what is served now.
+func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Service {
+	return operations.New(operations.Config{
+		Ledger: s.store, Now: s.app.Now,
+		Registry: func() (*jobs.Registry, error) { return fleet.Current().registry, nil },
+		Breakers: func() map[string]string { return fleet.Current().calls.Breakers() },
+	})
+}
+
+// api serves /v1, or says why it is not served.
+func (s *server) api(gate *api.Gate, ops *operations.Service) (http.Handler, error) {
+	if s.apiKeys == nil {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "the API is not served: --listen is not a loopback address and there is no access file; see --access", http.StatusForbidden)
+		}), nil
+	}
+	return api.New(api.Config{Operations: ops, Keys: s.apiKeys, Gate: gate, Logger: s.log})
+}
+
+// apiStore lets the nightly purge remove the expired keys of the API.
+func apiStore(p purge.Store) cleanup.Store {
+	return cleanup.Store{Name: "api", Open: func(context.Context) (purge.Store, func(), error) { return p, func() {}, nil }}
+}

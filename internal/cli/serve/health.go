@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/rollover"
+	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/ledger"
+)
+
+// stalledAfter is how long the planner may look for nothing before the process
+// counts as hung: longer than a ledger that fails holds it up.
+const stalledAfter = 2 * time.Minute
+
+// healthMux answers what watches the process. A warning does not make it less
+// ready: traffic and calls go on. From the end of ctx on the process stops: it is not
+// ready, and it is alive although its planner rests.
+func healthMux(ctx context.Context, fleet *rollover.Fleet[*instance], m *telemetry.Metrics) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle("GET /healthz", liveness(func() time.Duration {
+		if ctx.Err() != nil {
+			return 0
+		}
+		return fleet.Current().PlannerAge()
+	}))
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if ctx.Err() != nil {
+			http.Error(w, "not ready: stopping; calls in flight end", http.StatusServiceUnavailable)
+			return
+		}
+		if err := fleet.Current().Ready(); err != nil {
+			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+		for _, text := range servesDespite(fleet) {
+			fmt.Fprintln(w, "warning:", text)
+		}
+	})
+	mux.Handle("GET /metrics", limited(m.Handler()))
+	mountCompletion(mux, fleet)
+	mux.Handle("GET "+jwksPath, jwksHandler(fleet))
+	return mux
+}
+
+// limited bounds how often each network gets an answer that costs work, since it needs
+// no identity.
+func limited(h http.Handler) http.Handler {
+	rates := access.NewRateLimiter(5, 10)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !rates.Allow(access.Network(r.RemoteAddr)) {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "this address asks for the metrics more often than 5 times a second; ask again after Retry-After", http.StatusTooManyRequests)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// liveness answers 503 once the planner has not looked for due runs for longer
+// than stalledAfter: restart the process.
+func liveness(plannerAge func() time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if age := plannerAge(); age > stalledAfter {
+			http.Error(w, "stalled: the planner has not looked for due runs for "+age.Round(time.Second).String(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	}
+}
+
+// countsOf asks the ledger for its counts, for a scrape.
+func countsOf(ctx context.Context, s ledger.Store) func() (ledger.Counts, error) {
+	return func() (ledger.Counts, error) {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		return s.Counts(ctx)
+	}
+}
+
+// troublesOf asks the ledger what is wrong with single jobs, for a scrape.
+func troublesOf(ctx context.Context, s ledger.Store) func() (telemetry.Troubles, error) {
+	return func() (t telemetry.Troubles, err error) {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		if t.Incidents, err = s.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: ledger.MaxIncidentPage}); err != nil {
+			return t, err
+		}
+		dead, err := s.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 1000})
+		t.Dead = map[string]int{}
+		for _, r := range dead {
+			t.Dead[r.JobID] += r.Count
+		}
+		return t, err
+	}
+}

@@ -1,0 +1,71 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// A process whose planner hangs must be restarted by what watches it; one whose
+// ledger fails must not.
+func TestLivenessFollowsThePlanner(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[time.Duration]int{
+		0: http.StatusOK, time.Second: http.StatusOK, stalledAfter: http.StatusOK,
+		stalledAfter + time.Second: http.StatusServiceUnavailable, 24 * time.Hour: http.StatusServiceUnavailable,
+	} {
+		answer := httptest.NewRecorder()
+		liveness(func() time.Duration { return age })(answer, httptest.NewRequest(http.MethodGet, "/healthz", http.NoBody))
+		if answer.Code != want {
+			t.Errorf("planner looked %s ago: status %d, want %d", age, answer.Code, want)
+		}
+		if want != http.StatusOK && !strings.Contains(answer.Body.String(), age.String()) {
+			t.Errorf("planner looked %s ago: the answer does not say so: %q", age, answer.Body)
+		}
+	}
+}
+
+// troubled is a ledger in which more jobs have a problem than a scrape may have series.
+type troubled struct{ ledger.Store }
+
+const troubledJobs = 3000
+
+func (troubled) Incidents(_ context.Context, f ledger.IncidentFilter) (list []ledger.Incident, _ error) {
+	if !f.Open {
+		return nil, fmt.Errorf("listed closed incidents too: %+v", f)
+	}
+	for i := range min(troubledJobs, f.PageSize()) {
+		list = append(list, ledger.Incident{JobID: fmt.Sprint("job", i), Cause: ledger.IncidentDead})
+	}
+	return list, nil
+}
+
+func (troubled) List(_ context.Context, f ledger.Filter) (list []ledger.Run, _ error) {
+	if !f.Unacknowledged || !slices.Equal(f.States, []ledger.State{ledger.Dead}) {
+		return nil, fmt.Errorf("listed others than unacknowledged dead runs: %+v", f)
+	}
+	n := troubledJobs
+	if f.Limit > 0 {
+		n = min(n, f.Limit)
+	}
+	for i := range n {
+		list = append(list, ledger.Run{JobID: fmt.Sprint("job", i), Count: 1})
+	}
+	return list, nil
+}
+
+// The series of jobs with problems are bounded, however many jobs have one.
+func TestAScrapeHasABoundedNumberOfTroubles(t *testing.T) {
+	t.Parallel()
+	got, err := troublesOf(t.Context(), troubled{})()
+	if err != nil || len(got.Incidents) != 1000 || len(got.Dead) != 1000 {
+		t.Errorf("%d incidents, dead runs of %d jobs, %v; want 1000 of each", len(got.Incidents), len(got.Dead), err)
+	}
+}

@@ -1,0 +1,23 @@
+package serve
+
+import (
+	"net/url"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/hosts"
+)
+
+// hosts are the names and addresses by which requests on --listen may ask.
+func (a *app) hosts(f serveFlags) (access.Hosts, error) {
+	for _, name := range f.allowHost {
+		if !hosts.Valid(name) {
+			return access.Hosts{}, command.Usage("invalid host %q in --allow-host; use names such as cronce.internal without port, with commas between them", name)
+		}
+	}
+	public, err := url.Parse(a.PublicURL) // "": no host
+	if err != nil {
+		return access.Hosts{}, err
+	}
+	return access.NewHosts(f.listen, append(f.allowHost, public.Hostname())...), nil
+}

@@ -1,0 +1,195 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/hosts"
+	"github.com/cronce/cronce/internal/rollover"
+	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
+)
+
+// ledgerPatience is how long serve asks a ledger that is down at its start.
+const ledgerPatience = time.Minute
+
+type serveFlags struct {
+	listen      string
+	allowHost   []string
+	listenKeys  string
+	access      string
+	maxInFlight int
+	grace       time.Duration
+	lease       time.Duration
+	patience    time.Duration
+	watch       bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the registry until stopped",
+		Long: `serve calls the registry's jobs when they are due and records them in the ledger.
+Any number of processes may serve one PostgreSQL ledger. They elect no leader. An
+embedded ledger (sqlite:PATH) is for one process: a second serve is refused.
+
+Ctrl-C or SIGTERM stops it gracefully: nothing new is sent, calls in flight have
+--grace to end, and their outcomes are recorded. A second signal stops it
+immediately with exit code 1: runs in flight stay leased until --lease expires and
+are then retried under their run IDs.
+
+SIGHUP reads the registry again, and so does each change of it with --watch. serve
+switches to a valid registry as in a rolling deploy: calls in flight end under the
+former one. If the registry has problems, serve logs them and keeps the former one.
+
+On --listen: /healthz (the planner works), /readyz (it plans and records),
+/metrics (Prometheus), /.well-known/jwks.json (the public keys of auth type jwt),
+/v1 (the API; see docs/api.md) and the dashboard, at /. Without --access the API and
+the dashboard answer only this machine, and only if --listen is a loopback address.
+SIGHUP reads the access file again too. In a container or pod, listen on :9464.
+Requests must name this server by its IP address, localhost, or a name of
+--allow-host, --public-url or --listen.`,
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{command.ReloadsOnHangup: ""},
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if err := a.CheckPublicURL(c); err != nil {
+				return err
+			}
+			return a.serve(c.Context(), f)
+		},
+	}
+	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for the dashboard, the API, health and metrics; empty: none")
+	c.Flags().Lookup("listen").Annotations = map[string][]string{command.MayBeEmpty: {"none"}}
+	c.Flags().StringSliceVar(&f.allowHost, "allow-host", nil, "further `names` by which requests may ask --listen, separated by commas")
+	c.Flags().StringVar(&f.listenKeys, "listen-jwks", "", "public `address` for /.well-known/jwks.json alone; without it none")
+	c.Flags().StringVar(&f.access, "access", "", "the access `file`: who may use the API, and for what")
+	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
+	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "how long to wait for in-flight calls on shutdown")
+	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays leased to a process that does not answer")
+	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
+	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
+	c.Flags().StringVar(&a.PublicURL, "public-url", "", "the `URL` at which others reach --listen: for links in notifications, and for targets that report")
+	command.FromEnv(c.Flags(), "public-url", "listen", "allow-host", "listen-jwks", "access", "max-in-flight", "grace", "lease", "ledger-patience", "watch")
+	return c
+}
+
+// check refuses values that the executor could not keep to: a lease that expires
+// before a call can begin, or no time to record what a stop leaves.
+func (f serveFlags) check() error {
+	switch {
+	case f.maxInFlight < 1:
+		return command.Usage("--max-in-flight %d: at least 1", f.maxInFlight)
+	case f.lease < time.Second:
+		return command.Usage("--lease %s: at least 1s, such as 30s; it is renewed while a call lasts", f.lease)
+	case f.grace < time.Second:
+		return command.Usage("--grace %s: at least 1s, in which outcomes are recorded", f.grace)
+	case f.patience < 0:
+		return command.Usage("--ledger-patience %s: must not be negative; 0s asks once", f.patience)
+	}
+	if err := checkListen("--listen", f.listen); err != nil {
+		return err
+	}
+	return checkListen("--listen-jwks", f.listenKeys)
+}
+
+// checkListen refuses an invalid address. An address in use fails later.
+func checkListen(flag, address string) error {
+	if address == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil || port == "" || host != "" && !hosts.Valid(host) {
+		return command.Usage("invalid %s %q; use HOST:PORT such as 127.0.0.1:9464, or :9464 for every interface", flag, address)
+	}
+	return nil
+}
+
+func (a *app) serve(ctx context.Context, f serveFlags) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hangups := a.watchHangups(cancel)
+	defer hangups.stop()
+	log, err := a.Logger()
+	if err != nil {
+		return err
+	}
+	files := rollover.NewWatch(a.reloadable(f)...)
+	reg, err := a.readRegistry()
+	if err != nil {
+		return err
+	}
+	hosts, err := a.hosts(f)
+	if err != nil {
+		return err
+	}
+	control, reloadAccess, err := a.apiAccess(f.access, f.listen, log)
+	if err != nil {
+		return err
+	}
+	if err := a.checkCalls(reg, log); err != nil { // before a ledger is made
+		return err
+	}
+	store, err := a.OpenPatiently(ctx, f.patience, log)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	unlock, err := a.lockLedger()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	a.warnAtStart(ctx, log)
+	metrics := telemetry.NewMetrics()
+	s := &server{app: a, flags: f, store: store, metrics: metrics, purges: metrics.Purge(), log: log, reloadAccess: reloadAccess}
+	closeKeys, err := s.openAPIKeys(ctx, control)
+	if err != nil {
+		return err
+	}
+	defer closeKeys()
+	first, err := s.instance(reg)
+	if err != nil {
+		return err
+	}
+	notify := notifier{log}
+	var fleet *rollover.Fleet[*instance]
+	fleet = rollover.New(first, func() (*instance, error) { return s.successor(fleet.Current().registry) }, s.observer(notify), log)
+	clients, closeServers, err := s.answer(ctx, fleet, hosts, control)
+	if err != nil {
+		return err
+	}
+	defer closeServers()
+	defer a.WatchSignals(log, f.lease, leasedBy(fleet))()
+	defer s.requestReloads(ctx, fleet, hangups, files)()
+	unwatch, err := notify.watch(ctx, fleet)
+	if err != nil {
+		return err
+	}
+	defer unwatch()
+	err = fleet.Run(ctx)
+	clients.tell()
+	log.Info("stopped")
+	return err
+}
+
+// warnAtStart logs what serve works with and should not: old time zones, newer tables.
+func (a *app) warnAtStart(ctx context.Context, log *slog.Logger) {
+	if text := jobs.ZonesWarning(a.Now()); text != "" {
+		log.Warn("time zone database is old", "zones", schedule.ZoneVersion(), "advice", text)
+	}
+	a.WarnOfNewerTables(ctx, log)
+}

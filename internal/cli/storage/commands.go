@@ -1,0 +1,16 @@
+// Package storage makes, purges and copies the tables of the ledger and of keys.
+package storage
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/backend"
+)
+
+type app struct{ *backend.Backend }
+
+// Commands are migrate, purge and backup.
+func Commands(b *backend.Backend) []*cobra.Command {
+	a := &app{b}
+	return []*cobra.Command{a.migrateCommand(), a.purgeCommand(), a.backupCommand()}
+}

@@ -1,0 +1,104 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/migrations"
+)
+
+func (a *app) migrateCommand() *cobra.Command {
+	c := &cobra.Command{Use: "migrate", Short: "Migrate the ledger's tables, or print them", Args: command.KnownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(
+		&cobra.Command{Use: "up", Short: "Apply pending migrations to the ledger", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return a.migrateUp(c.Context()) }},
+		&cobra.Command{Use: "status", Short: "Show applied and pending migrations of the ledger", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return a.migrateStatus(c.Context()) }},
+		a.migratePrintCommand(),
+	)
+	return c
+}
+
+func (a *app) migrateUp(ctx context.Context) error {
+	return a.printSteps(a.EachSet(ctx, migrations.Up))
+}
+
+func (a *app) migrateStatus(ctx context.Context) error {
+	if !a.LedgerExists() {
+		return a.NoLedger()
+	}
+	return a.printSteps(a.EachSet(ctx, migrations.Status))
+}
+
+type stepJSON struct {
+	Version   int64  `json:"version"`
+	Name      string `json:"name"`      // empty: of a newer version of cronce
+	AppliedAt string `json:"appliedAt"` // empty: pending
+}
+
+func (a *app) printSteps(steps []migrations.Step, err error) error {
+	if err != nil {
+		return err
+	}
+	out := []stepJSON{}
+	for _, s := range steps {
+		out = append(out, stepJSON{s.Version, s.Name, command.RFC3339(s.AppliedAt)})
+	}
+	if a.Encoded() {
+		return a.Encode(out)
+	}
+	if len(out) == 0 {
+		_, err := fmt.Fprintln(a.Out, "nothing to do: the tables are up to date")
+		return err
+	}
+	t := a.Details("VERSION", "NAME", "APPLIED AT")
+	for _, s := range out {
+		applied := s.AppliedAt
+		if applied == "" {
+			applied = "pending"
+		}
+		t.Row(fmt.Sprint(s.Version), cmp.Or(s.Name, "(of a newer version of cronce)"), applied)
+	}
+	return t.Flush()
+}
+
+func (a *app) migratePrintCommand() *cobra.Command {
+	var t migrations.Target
+	c := &cobra.Command{
+		Use:   "print --set ledger|keys --engine postgres|mysql|sqlite",
+		Short: "Print the tables as plain SQL, for your own migration tool",
+		Long: `print prints the tables of a set as plain SQL, for your own migration tool. The set
+ledger holds all that serve needs: the ledger's tables, and that of the API's keys.`,
+		Example: `  cronce migrate print --set keys --engine postgres --schema accounting
+  cronce migrate print --set ledger --engine postgres`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			sets := []migrations.Target{t}
+			if t.Set == migrations.Ledger {
+				sets = backend.TablesOfServe(t.Engine, t.Schema)
+			}
+			var all strings.Builder
+			for _, set := range sets {
+				text, err := migrations.Print(set)
+				if err != nil {
+					return command.Usage("%w", err)
+				}
+				all.WriteString(text)
+			}
+			_, err := fmt.Fprint(a.Out, all.String())
+			return err
+		},
+	}
+	c.Flags().StringVar((*string)(&t.Set), "set", string(migrations.Ledger), "ledger (the scheduler's) or keys (a target service's)")
+	c.Flags().StringVar((*string)(&t.Engine), "engine", string(migrations.Postgres), "postgres, mysql or sqlite")
+	c.Flags().StringVar(&t.Schema, "schema", "", "PostgreSQL schema (default cronce)")
+	c.Flags().StringVar(&t.Table, "table", "", "the keys' table (default idempotency_keys)")
+	return c
+}
