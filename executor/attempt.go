@@ -52,6 +52,10 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 	t.work.answered(r, a, took)
 
 	o = judge(w, a, t.ledger.clock.now(), t.ledger.random.float64)
+	if until := now.Add(a.KeyKept); a.KeyKept > 0 && until.Before(w.KeySafeUntil) {
+		o.KeySafeUntil = until
+		t.logger.Warn("the target keeps the key for less time than keyTTLs says", "run", w.RunID, "job", w.JobID, "until", until)
+	}
 	if a.Unsent {
 		t.logUnsent(w, a, o)
 		return o, !c.PastSendUntil(t.ledger.now())

@@ -128,7 +128,7 @@ type fileChannel struct {
 	From   string      `yaml:"from" doc:"email: the sender; default cronce@ and the name of the machine."`
 	To     []string    `yaml:"to" doc:"email: the recipients."`
 	Jobs   []string    `yaml:"jobs" doc:"Only incidents of these jobs: IDs, or patterns with * and ?. Default: every job."`
-	On     []string    `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue. Default: every cause."`
+	On     []string    `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue, expiry. Default: every cause."`
 	After  int         `yaml:"after" doc:"How many problems an incident has before its first notification; default 1."`
 	Remind *period     `yaml:"remind" doc:"How often to repeat it while the incident is open and not acknowledged; default never."`
 }

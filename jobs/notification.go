@@ -63,7 +63,7 @@ type Channel struct {
 	To     []string // email: the recipients
 	// Jobs selects incidents by job: IDs, or patterns with * and ?; none: every job.
 	Jobs []string
-	// On selects incidents by cause: dead, missed, late, unplanned, overdue; none: every
+	// On selects incidents by cause: dead, missed, late, unplanned, overdue, expiry; none: every
 	// cause.
 	On []string
 	// After is how many problems an incident must have before its first
@@ -129,7 +129,7 @@ func (c Channel) asTarget() Target {
 }
 
 // causes lists the causes of incidents that a channel can select.
-var causes = []string{"dead", "missed", "late", "unplanned", "overdue"}
+var causes = []string{"dead", "missed", "late", "unplanned", "overdue", "expiry"}
 
 func (d *draft) checkChannels() []Channel {
 	seen := map[string]bool{}

@@ -12,6 +12,7 @@ import "time"
 //   - Admit writes missed rows: IncidentMissed, a range row counted as its scheduled
 //     times;
 //   - MarkLate finds a late run: IncidentLate;
+//   - Record is given a KeySafeUntil that the target says: IncidentExpiry;
 //   - ReconcileIncidents is given the problem: every other cause.
 //
 // While the incident is open, each further problem of its cause adds to Count and
@@ -20,7 +21,8 @@ import "time"
 // operator closed it.
 //
 // The job's next success, of any run, closes the open incidents of the job, except
-// those of IncidentUnplanned. Record does that. A success and a dead run of one job in
+// those of IncidentUnplanned, and that of IncidentExpiry if the success has the same problem.
+// Record does that. A success and a dead run of one job in
 // one Record leave the incidents open.
 type Incident struct {
 	ID     int64 // unique in the ledger; one opened later has a greater one
@@ -65,6 +67,7 @@ const (
 	IncidentLate      IncidentCause = "late"      // a run was not started or not finished in time
 	IncidentUnplanned IncidentCause = "unplanned" // no process plans the job
 	IncidentOverdue   IncidentCause = "overdue"   // the nightly purge has not succeeded for too long
+	IncidentExpiry    IncidentCause = "expiry"    // the target forgets keys earlier than the registry says
 )
 
 // Reasons of an incident of IncidentLate.

@@ -98,7 +98,8 @@ func (i *Incident) close(by string, now time.Time) {
 
 // incidentChanges is what the outcomes of one Record change in incidents.
 type incidentChanges struct {
-	dead []problem
+	dead     []problem
+	expiring []problem
 	// succeeded is each job's greatest run ID.
 	succeeded map[string]string
 }
@@ -106,6 +107,11 @@ type incidentChanges struct {
 // add takes an outcome.
 func (c *incidentChanges) add(o *Outcome) {
 	jobID := jobOf(o.RunID)
+	if !o.KeySafeUntil.IsZero() {
+		c.expiring = append(c.expiring, problem{JobID: jobID, RunID: o.RunID, Count: 1,
+			Error: "the target says that it keeps the key of this run until " + o.KeySafeUntil.UTC().Format(time.RFC3339) +
+				"; keyTTLs of the registry promises more"})
+	}
 	switch o.State {
 	case Dead:
 		c.dead = append(c.dead, problem{JobID: jobID, RunID: o.RunID, Reason: o.Reason, Error: o.Attempt.Error, Count: 1})
@@ -124,11 +130,16 @@ func (c *incidentChanges) closable(open []Incident) (ids []int64) {
 		delete(c.succeeded, p.JobID)
 	}
 	for _, i := range open {
-		if c.succeeded[i.JobID] != "" && i.Cause != IncidentUnplanned {
+		if c.succeeded[i.JobID] != "" && i.Cause != IncidentUnplanned && !(i.Cause == IncidentExpiry && c.expires(i.JobID)) {
 			ids = append(ids, i.ID)
 		}
 	}
 	return ids
+}
+
+// expires reports whether a key of the job expires early.
+func (c *incidentChanges) expires(jobID string) bool {
+	return slices.ContainsFunc(c.expiring, func(p problem) bool { return p.JobID == jobID })
 }
 
 // write closes the incidents of the jobs that succeeded, of which open lists those that
@@ -140,7 +151,10 @@ func (c *incidentChanges) write(tx Tx, open []Incident, now time.Time) error {
 			return err
 		}
 	}
-	return openIncidents(tx, IncidentDead, c.dead, now)
+	if err := openIncidents(tx, IncidentDead, c.dead, now); err != nil {
+		return err
+	}
+	return openIncidents(tx, IncidentExpiry, c.expiring, now)
 }
 
 // closeIncidents closes those of the incidents that are still open.

@@ -80,7 +80,7 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 	}
 	written = updateFenced(tx, changes)
 	incidents, err := open.Get()
-	if err != nil || len(incidents) == 0 && !anyDead(outcomes) {
+	if err != nil || len(incidents) == 0 && !anyProblem(outcomes) {
 		return written, err // usual; which were written is not needed here
 	}
 	ok, err := written.Get()
@@ -96,9 +96,10 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 	return written, ended.write(tx, incidents, now)
 }
 
-func anyDead(outcomes []Outcome) bool {
+// anyProblem reports whether an outcome opens an incident.
+func anyProblem(outcomes []Outcome) bool {
 	for i := range outcomes {
-		if outcomes[i].State == Dead {
+		if outcomes[i].State == Dead || !outcomes[i].KeySafeUntil.IsZero() {
 			return true
 		}
 	}
@@ -124,7 +125,7 @@ func openOf(tx Tx, outcomes []Outcome) Later[[]Incident] {
 func lockContinued(tx Tx, outcomes []Outcome) Later[[]Row] {
 	var ids []string
 	for i := range outcomes {
-		if s := outcomes[i].State; s == Planned || s == Accepted || outcomes[i].unsent() {
+		if s := outcomes[i].State; s == Planned || s == Accepted || outcomes[i].unsent() || outcomes[i].expiresEarly() {
 			ids = append(ids, outcomes[i].RunID)
 		}
 	}
@@ -163,6 +164,10 @@ func (o *Outcome) change(r *Row, now time.Time) (Change, error) {
 	}
 	r.moveTo(o.State, "", now.Add(microsecond(max(o.Wait, 0))))
 	r.WaitReason = WaitReason{}
+	if o.expiresEarly() {
+		r.keySafe(o.KeySafeUntil)
+		c.Set |= ColStart
+	}
 	switch o.State {
 	case Succeeded, Dead:
 		r.finish(o.State, o.Reason, now)
@@ -191,6 +196,10 @@ func (o *Outcome) change(r *Row, now time.Time) (Change, error) {
 // unsent reports whether the run ends without the attempt that it was leased for: its
 // send-before time came first. The next attempt, after a redrive, gets the same number.
 func (o *Outcome) unsent() bool { return o.State == Dead && o.Attempt.N == 0 }
+
+// expiresEarly reports whether the run may be sent again, and its key expires before the
+// row says.
+func (o *Outcome) expiresEarly() bool { return o.State != Succeeded && !o.KeySafeUntil.IsZero() }
 
 // accept keeps what the target said of the work that it goes on with.
 func (o *Outcome) accept(r *Row, now time.Time) {

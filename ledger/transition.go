@@ -43,6 +43,12 @@ func (r *Row) sendAgain(now time.Time) {
 	}
 }
 
+// keySafe notes that the key is safe only until a time, and the run is sent no longer.
+func (r *Row) keySafe(until time.Time) {
+	r.KeySafeUntil = earliest(r.keySafeUntil(), until)
+	r.SendBefore = earliest(r.SendBefore, r.KeySafeUntil)
+}
+
 // keySafeUntil returns when the target may begin to forget the run's key. Zero: the run was
 // never leased.
 func (r *Run) keySafeUntil() time.Time {

@@ -15,10 +15,12 @@ type Work struct {
 	Attempt     int // the number that the next call has
 	Failures    int
 	SendBefore  time.Time
-	LeasedUntil time.Time
-	AcceptedAt  time.Time // of an earlier 202; see Run.AcceptedAt
-	Token       string
-	Call        Call
+	// KeySafeUntil is when the target may begin to forget the run's key.
+	KeySafeUntil time.Time
+	LeasedUntil  time.Time
+	AcceptedAt   time.Time // of an earlier 202; see Run.AcceptedAt
+	Token        string
+	Call         Call
 }
 
 // Claim asks for runs that are due. Due are planned, retrying and accepted runs whose
@@ -80,6 +82,9 @@ type Outcome struct {
 	Wait       time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
 	Progress   string        // Accepted: what the target said; empty leaves the last one
 	WaitReason WaitReason    // Planned: why the run was not sent, if that is known
+	// KeySafeUntil is set if the target says that it may forget the run's key from then on,
+	// which is before Work.KeySafeUntil.
+	KeySafeUntil time.Time
 	// Attempt is added to the run's history; its zero value (N == 0) adds nothing.
 	Attempt Attempt
 }

@@ -78,6 +78,8 @@ func what(i ledger.Incident) string {
 		return "no process plans the job"
 	case ledger.IncidentOverdue:
 		return "the purge is overdue"
+	case ledger.IncidentExpiry:
+		return "the target keeps keys for too short a time"
 	}
 	return string(i.Cause)
 }

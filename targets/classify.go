@@ -18,8 +18,25 @@ const (
 	codeTooLate    = "run_too_late"
 )
 
-// headerReplayed marks an answer that was stored earlier and is sent again.
-const headerReplayed = "Idempotent-Replayed"
+const (
+	// headerReplayed marks an answer that was stored earlier and is sent again.
+	headerReplayed = "Idempotent-Replayed"
+	// headerExpires says when the target forgets the request's key (RFC 3339).
+	headerExpires = "Idempotency-Key-Expires"
+)
+
+// keyKept returns how long after the answer the target keeps the key, by its own clock if
+// the answer has a Date, which is in whole seconds; 0: it does not say.
+func keyKept(h http.Header, now time.Time) time.Duration {
+	expires, err := time.Parse(time.RFC3339, h.Get(headerExpires))
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date.Add(time.Second)
+	}
+	return max(expires.Sub(now), 1)
+}
 
 // reply is what a target answered, as far as its meaning goes.
 type reply struct {
@@ -44,7 +61,7 @@ func (r reply) accepted() bool { return r.async && r.status == http.StatusAccept
 // revoke it. Where the body decides (409, 412, 422) a cut-off answer is unknown: a
 // guess could make a run dead whose first call is still in progress.
 func classify(r reply, now time.Time) executor.Answer {
-	a := executor.Answer{Status: r.status, Code: r.code}
+	a := executor.Answer{Status: r.status, Code: r.code, KeyKept: keyKept(r.header, now)}
 	switch s := r.status; {
 	case s >= 200 && s < 300:
 		a.Kind = success(r.header)

@@ -25,7 +25,7 @@ type ProbeResult struct {
 // fieldsOfInterest are the response fields that say what a target does with
 // keys, or that a replay has to repeat.
 var fieldsOfInterest = []string{
-	headerReplayed, "Idempotency-Key-Expires", "Idempotency-Body", "Retry-After", "Content-Type", "Location",
+	headerReplayed, headerExpires, "Idempotency-Body", "Retry-After", "Content-Type", "Location",
 }
 
 // ProbeOptions change one request of a probe.

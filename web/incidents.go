@@ -48,6 +48,7 @@ func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (
 // incidentKinds are the looks of the causes.
 var incidentKinds = map[ledger.IncidentCause]kind{
 	ledger.IncidentDead: "dead", ledger.IncidentMissed: "missed", ledger.IncidentLate: "retrying", ledger.IncidentUnplanned: "missed", ledger.IncidentOverdue: "missed",
+	ledger.IncidentExpiry: "retrying",
 }
 
 func incidentItem(i ledger.Incident) attention {
@@ -85,6 +86,8 @@ func incidentWords(i ledger.Incident) string {
 		return "No process plans " + i.JobID
 	case ledger.IncidentOverdue:
 		return "The nightly purge is overdue"
+	case ledger.IncidentExpiry:
+		return "The target of " + i.JobID + " keeps keys for too short a time"
 	}
 	return i.JobID + ": " + string(i.Cause)
 }

@@ -65,7 +65,7 @@ func triggered(b *bed) {
 	}
 	b.sameWork([]ledger.Work{*got.Work}, []ledger.Work{{
 		RunID: e.RunID, JobID: "j", ScheduledAt: j.at(0), Trigger: ledger.ByOperator, Attempt: 1,
-		SendBefore: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: e.Token, Call: call("j"),
+		SendBefore: got.Now.Add(horizon), KeySafeUntil: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: e.Token, Call: call("j"),
 	}})
 	r := b.is(e.RunID, ledger.Running, "")
 	if r.Revision != 0 || r.By != "ann" || r.Why != "month end" || r.Count != 1 {

@@ -16,6 +16,7 @@ var incidentCases = []testCase{
 	{"the success of another job closes nothing", incidentNeighbor},
 	{"a success and a dead run in one record leave it open", incidentBoth},
 	{"a retry opens and closes nothing", incidentRetry},
+	{"a key that expires early opens an incident and bounds the run", incidentExpiry},
 	{"a run that a claim finds past sendBefore opens an incident", incidentPastSendBefore},
 	{"an incident has the last run that a claim found past sendBefore, whatever its limit", incidentOfManyBatches},
 	{"missed rows open an incident that counts scheduled times", incidentMissed},
@@ -197,6 +198,31 @@ func incidentPastSendBefore(b *bed) {
 	}
 	if i := b.incident("j"); i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonKeyExpired || i.Count != 2 || i.RunID != max(w.RunID, v.RunID) || i.Error != "" {
 		b.Errorf("incident %+v", i)
+	}
+}
+
+func incidentExpiry(b *bed) {
+	j := b.job("j")
+	w := j.lease(0)
+	o := retrying(w, time.Minute)
+	o.KeySafeUntil = b.get(w.RunID).StartedAt.Add(2 * time.Minute)
+	b.record(o)
+	if i := b.incident("j"); i.Cause != ledger.IncidentExpiry || i.Count != 1 || i.RunID != w.RunID || !strings.Contains(i.Error, "keyTTLs") {
+		b.Errorf("incident %+v", i)
+	}
+	if r := b.get(w.RunID); !r.KeySafeUntil.Equal(o.KeySafeUntil) || !r.SendBefore.Equal(o.KeySafeUntil) || r.State != ledger.Retrying {
+		b.Errorf("row %+v, want it to be sent until %s", r, o.KeySafeUntil)
+	}
+	b.pass(time.Minute)
+	o = succeeded(b.take("p1", w.RunID))
+	o.KeySafeUntil = b.get(w.RunID).KeySafeUntil
+	b.record(o)
+	if i := b.incident("j"); i.Count != 2 || !i.Open() {
+		b.Errorf("incident %+v, want it open: the success has the same problem", i)
+	}
+	b.record(succeeded(j.lease(1)))
+	if open, err := b.Incidents(b.ctx, ledger.IncidentFilter{Open: true}); err != nil || len(open) != 0 {
+		b.Errorf("open %+v, %v: want it closed by the success", open, err)
 	}
 }
 

@@ -38,7 +38,7 @@ func leaseOnAdmission(b *bed) {
 	}
 	want := ledger.Work{
 		RunID: j.id(0), JobID: "j", ScheduledAt: j.at(0), Trigger: ledger.BySchedule, Attempt: 1,
-		SendBefore: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: a.Token, Call: call("j"),
+		SendBefore: got.Now.Add(horizon), KeySafeUntil: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: a.Token, Call: call("j"),
 	}
 	b.sameWork(got.Leased, []ledger.Work{want})
 	r := b.is(j.id(0), ledger.Running, "")
