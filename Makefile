@@ -35,7 +35,7 @@ WITH_DATABASES = bin/with-databases
 # that takes most of the time and can show nothing of ours.
 RACE = -race -gcflags='modernc.org/...=-race=false'
 # The packages whose goroutines share state, quick enough for every `make test`.
-RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup
+RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup ./jobs/retention
 
 # When two threads fire timers of one synctest bubble, the race detector itself
 # crashes (golang/go#78156). So packages with bubbles run on one thread under it:

@@ -17,6 +17,17 @@ import (
 )
 
 // day is a registry's TTLs as in the example.
+const payments = "route:POST_/v1/payments"
+
+func registry(t testing.TB, entries ...jobs.Entry) *jobs.Registry {
+	t.Helper()
+	r, err := jobs.NewRegistry(append(entries, jobs.Name("acme"))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func ttls(t testing.TB) *jobs.Registry {
 	return registry(t, jobs.KeyTTL{Scope: payments, TTL: 168 * time.Hour}, jobs.KeyTTL{Scope: "event:*", TTL: 720 * time.Hour})
 }

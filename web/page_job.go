@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -28,7 +28,7 @@ type jobView struct {
 	Row       jobRow
 	Job       *jobs.Job // nil: not in the registry
 	Status    *ledger.JobStatus
-	Proof     *cleanup.Proof
+	Proof     *retention.Proof
 	Headers   []string
 	Body      string
 	Cells     []jobCell
@@ -147,7 +147,7 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		v.Headers = headersFor(r, j.RequestHeaders(jobs.RunID(id, next), next))
 		v.Body = bodyFor(r, j.RequestBody(jobs.RunID(id, next), next))
 		if j.Target != jobs.BuiltinTarget {
-			proof := cleanup.ProofOf(d.registry(), j)
+			proof := retention.ProofOf(d.registry(), j)
 			v.Proof = &proof
 		}
 	case v.Status != nil:

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -77,7 +77,7 @@ type keysView struct {
 // proofRow is the retention proof of the jobs that share a key scope and its
 // numbers, as a bar of 1000: the horizon, the clocks' skew, and what is left.
 type proofRow struct {
-	cleanup.Proof
+	retention.Proof
 	Jobs             []string
 	Used, Skewed     float64
 	Left             time.Duration
@@ -87,7 +87,7 @@ type proofRow struct {
 func (d *Dashboard) keys(r *http.Request) (view, error) {
 	ctx := r.Context()
 	v := keysView{Now: d.now(), Stores: d.registry().KeyStores(), Cleanup: d.registry().Cleanup()}
-	v.pageOf(proofRows(cleanup.Proofs(d.registry())), r.URL.Query().Get("offset"))
+	v.pageOf(proofRows(retention.Proofs(d.registry())), r.URL.Query().Get("offset"))
 	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobs.PurgeJobID, Limit: 7})
 	if err != nil {
 		return view{}, err
@@ -110,7 +110,7 @@ func (d *Dashboard) keys(r *http.Request) (view, error) {
 	return view{Template: "keys", Title: title, Section: "Keys", Data: v}, nil
 }
 
-func proofRows(proofs []cleanup.Proof) (rows []proofRow) {
+func proofRows(proofs []retention.Proof) (rows []proofRow) {
 	type key struct {
 		scope        string
 		ttl, horizon time.Duration

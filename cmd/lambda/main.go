@@ -14,9 +14,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/internal/buildinfo"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/schedule"
 	"github.com/cronce/cronce/targets"
 )
@@ -97,7 +97,7 @@ func soundRegistry(lookup func(string) (string, bool)) (*jobs.Registry, error) {
 	if !set || path == "" {
 		path = "cronce.yaml"
 	}
-	reg, problems := cleanup.CheckFile(path, lookup)
+	reg, problems := retention.CheckFile(path, lookup)
 	if len(problems) > 0 {
 		return nil, problems
 	}

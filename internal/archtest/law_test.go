@@ -41,6 +41,11 @@ var law = archtest.Law{
 			Why: "a job has a schedule; everything else imports jobs",
 		},
 		{
+			In:  []string{"jobs/retention"},
+			May: []string{"jobs", "internal/plural"},
+			Why: "the proof follows from the registry alone",
+		},
+		{
 			In:  []string{"internal/jobdiff"},
 			May: []string{"jobs"},
 			Why: "a comparison knows definitions, wherever they are stored",
@@ -67,7 +72,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"targets/try"},
-			May: []string{"jobs", "ledger", "executor", "targets", "targets/conform", "cleanup", "internal/hosts", "internal/plural"},
+			May: []string{"jobs", "ledger", "executor", "targets", "targets/conform", "jobs/retention", "internal/hosts", "internal/plural"},
 			Why: "a trial makes a target's calls, judges them by the retention proof, and names its checks after the cases of conform",
 		},
 		{
@@ -103,7 +108,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"web"},
-			May: []string{"jobs", "ledger", "schedule", "cleanup", "api/access", "internal/jobdiff", "internal/operations", "internal/plural", "internal/plaintext"},
+			May: []string{"jobs", "ledger", "schedule", "jobs/retention", "cleanup", "api/access", "internal/jobdiff", "internal/operations", "internal/plural", "internal/plaintext"},
 			Why: "the dashboard renders what its ports tell, previews acts by the operators' own code and asks the API to do them; cmd mounts it",
 		},
 		{

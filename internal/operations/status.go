@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -143,7 +144,7 @@ func (s *Service) Keys() ([]KeyRetention, error) {
 		return nil, err
 	}
 	out := []KeyRetention{}
-	for _, p := range cleanup.Proofs(reg) {
+	for _, p := range retention.Proofs(reg) {
 		out = append(out, KeyRetention{p.JobID, p.KeyScope, p.Pattern, p.TTL.Seconds(), p.Horizon.Seconds(), p.Skew.Seconds(), p.Holds()})
 	}
 	return out, nil

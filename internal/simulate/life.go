@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/internal/proof"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -135,7 +134,7 @@ func (s *script) ended(ctx context.Context, due time.Time) bool {
 
 // complete adds what the targets and the platform know.
 func (s *script) complete(e *proof.Evidence, due time.Time) {
-	e.Due, e.Skew, e.Given = due, cleanup.MaxClockSkew, s.given
+	e.Due, e.Skew, e.Given = due, jobs.MaxClockSkew, s.given
 	e.Lag, e.Spare, e.Keyed, e.Answered, e.Healthy = lag, spare+s.back, s.keyed, true, s.healthy
 	e.Lead, e.Back = s.back+time.Second, s.back
 	for _, name := range slices.Sorted(maps.Keys(s.targets)) {

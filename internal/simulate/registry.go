@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -128,9 +128,9 @@ func (p plan) unique() plan {
 // the horizon.
 func (p plan) ttl() time.Duration {
 	if p.longKeys {
-		return 3*p.horizon + cleanup.MaxClockSkew
+		return 3*p.horizon + jobs.MaxClockSkew
 	}
-	return p.horizon + cleanup.MaxClockSkew + time.Second
+	return p.horizon + jobs.MaxClockSkew + time.Second
 }
 
 // registry builds the plan, and checks that it would be let start.
@@ -152,7 +152,7 @@ func (p plan) registry() (*jobs.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if problems := cleanup.Prove(reg); len(problems) > 0 {
+	if problems := retention.Prove(reg); len(problems) > 0 {
 		return nil, problems
 	}
 	return reg, nil

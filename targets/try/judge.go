@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/targets/conform"
 )
@@ -219,7 +219,7 @@ func (t *trial) expiry(ttl time.Duration) Check {
 	if ttl > 0 {
 		k.Required = true
 		k.Detail += fmt.Sprintf("; the registry declares %s", ttl)
-		if lives+cleanup.MaxClockSkew < ttl {
+		if lives+jobs.MaxClockSkew < ttl {
 			k.Answer = No
 			k.Detail += ": lengthen the target's, or correct keyTTLs"
 		}

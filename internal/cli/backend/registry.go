@@ -1,10 +1,10 @@
 package backend
 
 import (
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 )
 
 // Registry loads the registry file and nothing else.
@@ -26,7 +26,7 @@ func (b *Backend) SoundRegistry() (*jobs.Registry, error) {
 // CheckRegistry lists all that is wrong with the registry; a nil lookup leaves
 // the environment out. The registry is nil unless its file is sound.
 func (b *Backend) CheckRegistry(lookup func(string) (string, bool)) (*jobs.Registry, jobs.Problems) {
-	reg, problems := cleanup.CheckFile(b.Config, lookup)
+	reg, problems := retention.CheckFile(b.Config, lookup)
 	if reg != nil && lookup != nil {
 		problems = append(problems, keystores.Check(reg, lookup)...)
 		problems.Sort()

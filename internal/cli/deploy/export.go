@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/export"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/targets"
 )
 
@@ -135,7 +135,7 @@ func (a *app) provedRegistry() (*jobs.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if problems := cleanup.Prove(reg); len(problems) > 0 {
+	if problems := retention.Prove(reg); len(problems) > 0 {
 		return nil, problems
 	}
 	return reg, nil

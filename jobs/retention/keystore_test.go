@@ -1,4 +1,4 @@
-package cleanup_test
+package retention_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package cleanup_test
+package retention_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/jobs"
@@ -36,7 +36,7 @@ func TestNoCallThatTheKitAcceptsMeetsAForgottenKey(t *testing.T) {
 		ttl    func(horizon time.Duration) time.Duration
 		proven bool
 	}{
-		{"the least TTL that the proof accepts", func(h time.Duration) time.Duration { return h + cleanup.MaxClockSkew + 1 }, true},
+		{"the least TTL that the proof accepts", func(h time.Duration) time.Duration { return h + jobs.MaxClockSkew + 1 }, true},
 		{"a TTL a little under the horizon, which it refuses", func(h time.Duration) time.Duration { return h * 9 / 10 }, false},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestNoCallThatTheKitAcceptsMeetsAForgottenKey(t *testing.T) {
 			for seed := range uint64(fateLives) {
 				synctest.Test(t, func(t *testing.T) {
 					l := newFateLife(t, seed, tc.ttl)
-					if proven := len(cleanup.Prove(l.registry)) == 0; proven != tc.proven {
+					if proven := len(retention.Prove(l.registry)) == 0; proven != tc.proven {
 						t.Fatalf("proven: %t", proven)
 					}
 					l.live()
@@ -93,7 +93,7 @@ type fateLife struct {
 func newFateLife(t *testing.T, seed uint64, ttl func(time.Duration) time.Duration) *fateLife {
 	l := &fateLife{T: t, ledger: memory.New(), dice: rand.New(rand.NewPCG(seed, 6)), listener: make(pipes)}
 	l.horizon = []time.Duration{20 * time.Minute, time.Hour, 3 * time.Hour}[l.roll(3)]
-	l.keys = newKeyTable(func() time.Duration { return l.upTo(cleanup.MaxClockSkew) - cleanup.MaxClockSkew/2 })
+	l.keys = newKeyTable(func() time.Duration { return l.upTo(jobs.MaxClockSkew) - jobs.MaxClockSkew/2 })
 	lives := ttl(l.horizon)
 	l.registry = registry(t, jobs.KeyTTL{Scope: payments, TTL: lives}, jobs.Cleanup{DisabledBecause: "the life purges"}, job(func(j *jobs.Job) {
 		j.Timeout = time.Second + l.upTo(30*time.Second)

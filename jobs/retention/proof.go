@@ -1,4 +1,6 @@
-package cleanup
+// Package retention proves, before a registry runs, that the keys of each job outlive
+// every call that can still be accepted under them.
+package retention
 
 import (
 	"fmt"
@@ -8,9 +10,6 @@ import (
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 )
-
-// MaxClockSkew is jobs.MaxClockSkew.
-const MaxClockSkew = jobs.MaxClockSkew
 
 // Proof shows for one job that no call is accepted once its key may have been forgotten.
 // It holds if TTL > Horizon + Skew.
@@ -33,7 +32,7 @@ type Proof struct {
 	// Terms are the parts of the default horizon. Horizon differs from their sum only if
 	// the job sets retry.horizon.
 	Terms jobs.HorizonTerms
-	Skew  time.Duration // MaxClockSkew
+	Skew  time.Duration // jobs.MaxClockSkew
 }
 
 // Proofs returns the Proof of every job that calls a target, disabled ones included, by
@@ -51,7 +50,7 @@ func Proofs(r *jobs.Registry) []Proof {
 
 // ProofOf returns the Proof of one job of a registry.
 func ProofOf(r *jobs.Registry, j jobs.Job) Proof {
-	p := Proof{JobID: j.ID, KeyScope: j.KeyScope, Skew: MaxClockSkew}
+	p := Proof{JobID: j.ID, KeyScope: j.KeyScope, Skew: jobs.MaxClockSkew}
 	p.TTL, p.Pattern = r.TTL(j.KeyScope)
 	p.Horizon, p.Terms = j.Retry.Horizon, j.HorizonTerms(r.Platform())
 	return p

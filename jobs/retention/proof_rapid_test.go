@@ -1,4 +1,4 @@
-package cleanup_test
+package retention_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -26,7 +26,7 @@ func TestNoAcceptedCallMeetsAForgottenKey(t *testing.T) {
 		sends := rapid.SliceOfN(drawWithin(0, j.KeySafeFor()-1), 1, 20).Draw(t, "sends")
 		slices.Sort(sends)
 		for _, after := range sends {
-			skew := drawWithin(-cleanup.MaxClockSkew, cleanup.MaxClockSkew).Draw(t, "skew")
+			skew := drawWithin(-jobs.MaxClockSkew, jobs.MaxClockSkew).Draw(t, "skew")
 			target.receive(t, revision.Add(after+skew), sendBefore)
 		}
 	})
@@ -60,7 +60,7 @@ func drawWithin(least, most time.Duration) *rapid.Generator[time.Duration] {
 // drawAccepted draws the job of a registry that the proof accepts, and its keys' TTL.
 func drawAccepted(t *rapid.T) (jobs.Job, time.Duration) {
 	r := drawRegistry(t)
-	if len(cleanup.Prove(r)) > 0 {
+	if len(retention.Prove(r)) > 0 {
 		t.Skip("refused by the proof")
 	}
 	j, _ := r.Job("pay")
@@ -82,10 +82,10 @@ func drawRegistry(t *rapid.T) *jobs.Registry {
 		j.Retry.Backoff = rapid.SliceOfN(drawWithin(0, time.Hour), 0, 8).Draw(t, "backoff")
 		j.Retry.Jitter = rapid.Float64Range(0.01, 1).Draw(t, "jitter")
 		if rapid.Bool().Draw(t, "own horizon") {
-			j.Retry.Horizon = duration("horizon", cleanup.MaxClockSkew, 40*time.Hour)
+			j.Retry.Horizon = duration("horizon", jobs.MaxClockSkew, 40*time.Hour)
 		}
 	})
-	ttl := cleanup.MaxClockSkew + duration("ttl beyond horizon and skew", -cleanup.MaxClockSkew, 3*cleanup.MaxClockSkew)
+	ttl := jobs.MaxClockSkew + duration("ttl beyond horizon and skew", -jobs.MaxClockSkew, 3*jobs.MaxClockSkew)
 	ttl += horizonOf(t, ages, j)
 	r, err := jobs.NewRegistry(jobs.Name("acme"), ages, j, jobs.KeyTTL{Scope: payments, TTL: max(ttl, 1)})
 	if err != nil {

@@ -1,4 +1,4 @@
-package cleanup_test
+package retention_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -33,7 +33,7 @@ const payments = "route:POST_/v1/payments"
 func TestDefaultHorizonAddsUpRetriesTimeoutsAndAges(t *testing.T) {
 	r := registry(t, job(nil))
 	j, _ := r.Job("pay")
-	p := cleanup.ProofOf(r, j)
+	p := retention.ProofOf(r, j)
 	horizon, terms := p.Horizon, p.Terms
 	waits := (500*time.Millisecond + 2*time.Second + 5*time.Second + 30*time.Second) * 12 / 10
 	want := waits + 5*30*time.Second + time.Hour + time.Hour
@@ -45,7 +45,7 @@ func TestDefaultHorizonAddsUpRetriesTimeoutsAndAges(t *testing.T) {
 func TestDefaultHorizonIsAtLeastAnHour(t *testing.T) {
 	r := registry(t, job(nil), jobs.Platform{EventAge: -1, LambdaEventAge: -1})
 	j, _ := r.Job("pay")
-	if horizon := cleanup.ProofOf(r, j).Horizon; horizon != time.Hour {
+	if horizon := retention.ProofOf(r, j).Horizon; horizon != time.Hour {
 		t.Errorf("horizon %v, want 1h", horizon)
 	}
 }
@@ -57,15 +57,15 @@ func TestProofHoldsOnlyWhenTheKeyOutlivesHorizonAndSkew(t *testing.T) {
 		ttl   time.Duration
 		holds bool
 	}{
-		{"a nanosecond over", horizon + cleanup.MaxClockSkew + 1, true},
-		{"exactly the sum: the key may be gone at the last moment", horizon + cleanup.MaxClockSkew, false},
-		{"longer than the horizon alone", horizon + cleanup.MaxClockSkew - 1, false},
+		{"a nanosecond over", horizon + jobs.MaxClockSkew + 1, true},
+		{"exactly the sum: the key may be gone at the last moment", horizon + jobs.MaxClockSkew, false},
+		{"longer than the horizon alone", horizon + jobs.MaxClockSkew - 1, false},
 		{"shorter than the horizon", horizon - 1, false},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			r := registry(t, jobs.KeyTTL{Scope: payments, TTL: tc.ttl},
 				job(func(j *jobs.Job) { j.Retry.Horizon = horizon }))
-			if got := len(cleanup.Prove(r)) == 0; got != tc.holds {
+			if got := len(retention.Prove(r)) == 0; got != tc.holds {
 				t.Errorf("holds: %v, want %v", got, tc.holds)
 			}
 		})
@@ -74,7 +74,7 @@ func TestProofHoldsOnlyWhenTheKeyOutlivesHorizonAndSkew(t *testing.T) {
 
 func TestAWSDefaultAgesExceedTheDefaultTTL(t *testing.T) {
 	r := registry(t, job(nil), jobs.Platform{EventAge: 24 * time.Hour, LambdaEventAge: 6 * time.Hour})
-	problems := cleanup.Prove(r)
+	problems := retention.Prove(r)
 	if len(problems) != 1 || problems[0].Code != jobs.CodeRetention || problems[0].Job != "pay" {
 		t.Fatalf("problems: %v", problems)
 	}
@@ -94,7 +94,7 @@ func TestAWSDefaultAgesExceedTheDefaultTTL(t *testing.T) {
 
 func TestRefusalNamesTheRuleThatTheTTLIsFrom(t *testing.T) {
 	r := registry(t, job(nil), jobs.KeyTTL{Scope: "route:*", TTL: time.Minute})
-	problems := cleanup.Prove(r)
+	problems := retention.Prove(r)
 	if len(problems) != 1 || !strings.Contains(problems[0].Message, `live 1m (keyTTLs scope "route:*")`) {
 		t.Fatalf("problems: %v", problems)
 	}
@@ -152,7 +152,7 @@ func TestRefusalOffersOnlyWhatWouldMendIt(t *testing.T) {
 		},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			problems := cleanup.Prove(registry(t, tc.ages, job(tc.job), jobs.KeyTTL{Scope: payments, TTL: tc.ttl}))
+			problems := retention.Prove(registry(t, tc.ages, job(tc.job), jobs.KeyTTL{Scope: payments, TTL: tc.ttl}))
 			if len(problems) != 1 {
 				t.Fatalf("problems: %v", problems)
 			}
@@ -183,8 +183,8 @@ func TestWhatTheRefusalOffersHelps(t *testing.T) {
 		{"retry.horizon", ages, func(j *jobs.Job) { edit(j); j.Retry.Horizon = 13*time.Hour - time.Millisecond }},
 	} {
 		t.Run(tc.way, func(t *testing.T) {
-			ttl := jobs.KeyTTL{Scope: payments, TTL: 13*time.Hour + cleanup.MaxClockSkew}
-			if problems := cleanup.Prove(registry(t, tc.ages, job(tc.edit), ttl)); len(problems) > 0 {
+			ttl := jobs.KeyTTL{Scope: payments, TTL: 13*time.Hour + jobs.MaxClockSkew}
+			if problems := retention.Prove(registry(t, tc.ages, job(tc.edit), ttl)); len(problems) > 0 {
 				t.Error(problems)
 			}
 		})
@@ -201,7 +201,7 @@ func TestRefusalStandsAtTheKeyScopeElseAtTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, p := range cleanup.Prove(r) {
+	for _, p := range retention.Prove(r) {
 		got = append(got, fmt.Sprintf("%s:%d:%d %s", p.File, p.Line, p.Column, p.Job))
 	}
 	want := "[cronce.yaml:3:71 a cronce.yaml:4:5 b]"
@@ -211,17 +211,17 @@ func TestRefusalStandsAtTheKeyScopeElseAtTheJob(t *testing.T) {
 }
 
 func TestBuiltInJobNeedsNoProof(t *testing.T) {
-	if proofs := cleanup.Proofs(registry(t)); len(proofs) != 0 {
+	if proofs := retention.Proofs(registry(t)); len(proofs) != 0 {
 		t.Errorf("proofs of a registry without jobs: %+v", proofs)
 	}
 }
 
 func TestExampleIsProven(t *testing.T) {
-	r, err := jobs.Load("../examples/registry.yaml")
+	r, err := jobs.Load("../../examples/registry.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if problems := cleanup.Prove(r); len(problems) > 0 {
+	if problems := retention.Prove(r); len(problems) > 0 {
 		t.Error(problems)
 	}
 }

@@ -1,4 +1,4 @@
-package cleanup_test
+package retention_test
 
 import (
 	"maps"
@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -25,7 +25,7 @@ type fate struct {
 }
 
 func (f *fate) clock(whose string) time.Time {
-	return f.now.Add(drawWithin(-cleanup.MaxClockSkew/2, cleanup.MaxClockSkew/2).Draw(f.T, whose))
+	return f.now.Add(drawWithin(-jobs.MaxClockSkew/2, jobs.MaxClockSkew/2).Draw(f.T, whose))
 }
 
 func (f *fate) wait(why string, most time.Duration) {
@@ -108,17 +108,17 @@ func TestTheProofIsTight(t *testing.T) {
 		ttl     time.Duration
 		effects int
 	}{
-		{"the least that the proof accepts", horizon + cleanup.MaxClockSkew + 1, 1},
-		{"two nanoseconds less", horizon + cleanup.MaxClockSkew - 1, 2},
+		{"the least that the proof accepts", horizon + jobs.MaxClockSkew + 1, 1},
+		{"two nanoseconds less", horizon + jobs.MaxClockSkew - 1, 2},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			r := registry(t, jobs.KeyTTL{Scope: payments, TTL: tc.ttl}, job(func(j *jobs.Job) { j.Retry.Horizon = horizon }))
-			if accepted := len(cleanup.Prove(r)) == 0; accepted != (tc.effects == 1) {
+			if accepted := len(retention.Prove(r)) == 0; accepted != (tc.effects == 1) {
 				t.Fatalf("accepted: %t", accepted)
 			}
 			target := keyStore{ttl: tc.ttl}
 			effects := 0
-			for _, now := range []time.Time{lease.Add(-cleanup.MaxClockSkew), lease.Add(horizon - 1)} {
+			for _, now := range []time.Time{lease.Add(-jobs.MaxClockSkew), lease.Add(horizon - 1)} {
 				if target.takes(now, lease.Add(horizon)) {
 					effects++
 				}
