@@ -1,9 +1,6 @@
 package conform
 
-import (
-	"context"
-	"net/http"
-)
+import "net/http"
 
 // testcase is one rule and how it is tested.
 type testcase struct {
@@ -12,8 +9,8 @@ type testcase struct {
 	run                runner
 }
 
-// runner tests a service. Its error says what was found.
-type runner func(context.Context, *suite) error
+// runner tests a service. The error of its script says what was found.
+type runner func(*script)
 
 // Where the rules come from.
 const (
@@ -40,7 +37,7 @@ var cases = []testcase{
 	{name: "cut-request", rule: "A request whose body ends early has no effect and does not use up its key.",
 		source: "RFC 9112, section 8", run: cutRequest},
 	{name: "crash", rule: "A process that dies in the middle of the work leaves no effect and no key.",
-		source: contract + ", rule 2", run: crash},
+		source: contract + ", rule 2", run: crashing(crash)},
 	{name: "mismatch", rule: "A key that comes with another payload is refused (409 or 422), and nothing is done.",
 		source: contract + ", rule 3; " + draft + ", section 2.7", run: mismatched(variant{}, variant{otherOperation: true})},
 	{name: "mismatch-method", rule: "A key that comes with another method is refused like another payload.",
@@ -82,11 +79,11 @@ var cases = []testcase{
 	{name: "expiry-told", rule: "Idempotency-Key-Expires tells when the key is forgotten, in every answer alike.",
 		source: "docs/kit-reference.md; " + draft + ", section 2.3", advisory: true, run: expiryTold},
 	{name: "long-work", rule: "Long work is answered 202 with Retry-After until it is done, then with its stored answer.",
-		source: "docs/long-work.md; RFC 9110, section 15.3.3", run: longWork},
+		source: "docs/long-work.md; RFC 9110, section 15.3.3", run: long(longWork)},
 	{name: "long-storm", rule: "Of many calls at once for long work one starts it, and it has one effect.",
-		source: "docs/long-work.md", run: longStorm},
+		source: "docs/long-work.md", run: long(longStorm)},
 	{name: "long-crash", rule: "Long work whose process dies is started again by a later call, and has one effect.",
-		source: "docs/long-work.md", run: longCrash},
+		source: "docs/long-work.md", run: long(crashing(longCrash))},
 	{name: "expiry", rule: "A key is remembered until it expires, and is new work after that.",
 		source: contract + ", rule 4; " + draft + ", section 2.3", run: expiry},
 	// The last, so that it repeats the first call of all, as late as it can without waiting.

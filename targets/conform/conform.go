@@ -102,7 +102,9 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		}
 		begin := time.Now()
 		result := Result{Case: k.name, Rule: k.rule, Source: k.source, Outcome: Passed}
-		err := k.run(ctx, s)
+		steps := &script{suite: s, ctx: ctx}
+		k.run(steps)
+		err := steps.err
 		if ctx.Err() != nil {
 			return report, context.Cause(ctx)
 		}

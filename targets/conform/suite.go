@@ -220,8 +220,8 @@ func (s *suite) get(ctx context.Context, instance int, path string) (answer, err
 	return s.send(r)
 }
 
-// effects counts an operation's effects.
-func (s *suite) effects(ctx context.Context, operation string) (int, error) {
+// counted returns the number of an operation's effects.
+func (s *suite) counted(ctx context.Context, operation string) (int, error) {
 	a, err := s.get(ctx, s.next(), "/conform/effects?operation="+url.QueryEscape(operation))
 	if err != nil {
 		return 0, err
@@ -231,15 +231,6 @@ func (s *suite) effects(ctx context.Context, operation string) (int, error) {
 		return 0, fmt.Errorf("GET /conform/effects: %s; want 200 and {\"count\": 0}", a)
 	}
 	return *counted.Count, nil
-}
-
-// wantEffects is an error unless the operation has so many effects.
-func (s *suite) wantEffects(ctx context.Context, operation string, want int) error {
-	got, err := s.effects(ctx, operation)
-	if err == nil && got != want {
-		err = fmt.Errorf("the operation has %d effects, want %d", got, want)
-	}
-	return err
 }
 
 // settle repeats a call until it is neither lost nor asked to come back.
