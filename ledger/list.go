@@ -103,6 +103,9 @@ func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 			return Counts{}, err
 		}
 		c, err := asked.Get()
+		for i := 0; i < len(Unfinished) && err == nil; i++ { // those of which there is no run too
+			c.Unfinished[Unfinished[i]] += 0
+		}
 		c.Now = now
 		return c, err
 	})

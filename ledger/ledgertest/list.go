@@ -265,6 +265,9 @@ func (b *bed) counted(want ledger.Counts) {
 		if got.Unfinished[s] != want.Unfinished[s] {
 			b.Errorf("%d %s, want %d", got.Unfinished[s], s, want.Unfinished[s])
 		}
+		if _, told := got.Unfinished[s]; told == s.Finished() {
+			b.Errorf("%+v: want a count of each unfinished state, also of 0, and of no other", got.Unfinished)
+		}
 	}
 	if got.DeadUnacknowledged != want.DeadUnacknowledged || !got.OldestDue.Equal(want.OldestDue) {
 		b.Errorf("counts %+v, want %+v", got, want)
