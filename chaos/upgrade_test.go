@@ -51,7 +51,7 @@ func TestTheNextVersionAsksForItsMigration(t *testing.T) {
 		{former, "migrate up", "00001_ledger.sql", false},
 		{next, "migrate status", "pending", false},
 		{next, "runs list", fmt.Sprintf("schema cronce is at version %d and this program needs %d; run `cronce migrate up`", postgres.SchemaVersion, newer), true},
-		{next, "migrate up", "00002_next.sql", false},
+		{next, "migrate up", fmt.Sprintf("%05d_next.sql", newer), false},
 		{next, "runs list", "", false},
 		{former, "runs list", "", false},
 		{former, "migrate up", "nothing to do", false},
@@ -70,7 +70,7 @@ func nextVersion(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	must(t, err)
-	migration, err := filepath.Abs("testdata/next/00002_next.sql")
+	migration, err := filepath.Abs("testdata/next/next.sql")
 	must(t, err)
 	source := filepath.Join(root, "ledger/postgres/tables.go")
 	text, err := os.ReadFile(source)
@@ -83,7 +83,7 @@ func nextVersion(t *testing.T) string {
 	must(t, os.WriteFile(edited, []byte(strings.Replace(string(text), was, is, 1)), 0o600))
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{
 		source: edited,
-		filepath.Join(root, "migrations/postgres/ledger", filepath.Base(migration)): migration,
+		filepath.Join(root, fmt.Sprintf("migrations/postgres/ledger/%05d_next.sql", postgres.SchemaVersion+1)): migration,
 	}})
 	must(t, err)
 	must(t, os.WriteFile(overlay, replace, 0o600))

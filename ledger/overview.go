@@ -1,7 +1,13 @@
 package ledger
 
 import (
+	"bytes"
+	"errors"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,35 +26,6 @@ type RunSummary struct {
 	FinishedAt  time.Time
 }
 
-// DayCount is how many scheduled times of a job on one UTC day are in a state.
-type DayCount struct {
-	Day   time.Time // its first second, UTC
-	State State
-	Count int
-}
-
-// Days counts a job's scheduled times in [since, until) by day and state, without ~ runs.
-// The sum of all counts is the number of scheduled times that the ledger accounts for. Its
-// cost grows with the job's rows in the interval.
-type Days struct {
-	Counts []DayCount // of rows that stand for one scheduled time, by day, then state
-	// Ranges are the range rows with a scheduled time in the interval, oldest first.
-	// They are whole, as a store does not know the days of their scheduled times.
-	Ranges []RunSummary
-}
-
-// Timings is how the runs that were scheduled in [since, until) went, ~ runs too. Its cost
-// grows with the rows in the interval.
-type Timings struct {
-	// Counts counts the rows by state; a range row counts as its scheduled times.
-	Counts map[State]int
-	// Lateness has the time from ScheduledAt plus Call.Delay to StartedAt, of the runs
-	// of the schedule (BySchedule, ByCatchUp).
-	Lateness Histogram
-	// Durations has the time from StartedAt to FinishedAt, of the succeeded runs.
-	Durations Histogram
-}
-
 // Histogram counts durations by bucket. See [HistogramBucket].
 type Histogram map[int]int
 
@@ -60,6 +37,33 @@ const bucketsPerOctave = 8
 // microsecond counts as 1.
 func HistogramBucket(d time.Duration) int {
 	return int(math.Floor(bucketsPerOctave * math.Log2(float64(max(d.Microseconds(), 1)))))
+}
+
+// MarshalText writes the buckets in order: "160:3 162:1".
+func (h Histogram) MarshalText() ([]byte, error) {
+	var b []byte
+	for _, bucket := range slices.Sorted(maps.Keys(h)) {
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(append(strconv.AppendInt(b, int64(bucket), 10), ':'), int64(h[bucket]), 10)
+	}
+	return b, nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (h *Histogram) UnmarshalText(text []byte) error {
+	*h = make(Histogram, bytes.Count(text, []byte(" "))+1)
+	for part := range strings.FieldsSeq(string(text)) {
+		bucket, count, _ := strings.Cut(part, ":")
+		b, err := strconv.Atoi(bucket)
+		n, err2 := strconv.Atoi(count)
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		(*h)[b] = n
+	}
+	return nil
 }
 
 // Total returns the number of durations in the histogram.

@@ -127,7 +127,14 @@ func (p Purge) delete(tx Tx, found []string) (int, error) {
 	if err != nil || len(gone) == 0 {
 		return 0, err
 	}
-	return len(gone), raisePurgedThrough(tx, gone, jobs)
+	if err := raisePurgedThrough(tx, gone, jobs); err != nil {
+		return 0, err
+	}
+	ids := make([]string, len(gone))
+	for i := range gone {
+		ids[i] = gone[i].RunID
+	}
+	return len(gone), tx.FlagHours(hoursOfRuns(ids), HourKept)
 }
 
 func jobsByID(asked Later[[]JobRow]) (map[string]*JobRow, error) {

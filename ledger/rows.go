@@ -30,8 +30,8 @@ type Rows interface {
 // the commit too: a rule that needs the result for its answer alone takes it there.
 //
 // Other transactions may run at the same time. To keep them from blocking each other for
-// ever, a rule locks jobs first, then runs, then incidents; in each of them in the order
-// of their IDs, except that Due skips runs that are locked. What a method does not lock,
+// ever, a rule locks jobs first, then runs, then incidents, then hours; in each of them in
+// the order of their IDs, except that Due skips runs that are locked. What a method does not lock,
 // another transaction may change before this one commits.
 type Tx interface {
 	// Now returns the store's clock, to the microsecond. It is read once for a
@@ -116,6 +116,7 @@ type Tx interface {
 
 	History
 	Listings
+	HourTable
 }
 
 // DueQuery selects due runs.

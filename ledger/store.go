@@ -57,8 +57,9 @@ type Store interface {
 	Audit(context.Context, AuditFilter) ([]Audit, error)
 	Counts(context.Context) (Counts, error)
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error)
-	Days(ctx context.Context, jobID string, since, until time.Time) (Days, error)
-	Timings(ctx context.Context, since, until time.Time) (Timings, error)
+	Hours(ctx context.Context, jobID string, since, until time.Time) ([]Hour, error) // jobID "": of all jobs
+	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error)
+	RollUp(context.Context) (more bool, err error) // counts hours for Hours
 
 	// Batches of old rows to delete.
 	PurgeRuns(context.Context, Purge) (Purged, error)

@@ -29,27 +29,22 @@ type throughput struct {
 	Bars                 []bar
 	Total, OK, Dead, Not int // Not: skipped, missed, superseded, canceled
 	Most                 int // of an hour
-	Known, Of            int // hours
 	From                 time.Time
 	Label                string
 }
 
-func newThroughput(hours []hourOf) throughput {
-	t := throughput{Of: len(hours)}
+func newThroughput(hours []ledger.Hour) (t throughput) {
 	for _, h := range hours {
-		ok, dead, not, all := outcomes(h.Counts)
+		ok, dead, not, all := outcomes(h.ByState())
 		t.OK, t.Dead, t.Not, t.Total = t.OK+ok, t.Dead+dead, t.Not+not, t.Total+all
 		t.Most = max(t.Most, all)
-		if h.Known {
-			t.Known++
-		}
 	}
 	if len(hours) > 0 {
 		t.From = hours[0].Start
 	}
 	width := chartWidth / float64(max(len(hours), 1))
 	for i, h := range hours {
-		ok, dead, not, all := outcomes(h.Counts)
+		ok, dead, not, all := outcomes(h.ByState())
 		y := chartHeight
 		title := fmt.Sprintf("%s UTC: %s", h.Start.Format("2 Jan 15:04"), counted(all, "scheduled time"))
 		if all > 0 {
@@ -99,10 +94,10 @@ type quantiles struct {
 
 type quantileLine struct{ Class, D string }
 
-func newQuantiles(what string, hours []hourOf, of func(ledger.Timings) ledger.Histogram) quantiles {
+func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger.Histogram) quantiles {
 	all := ledger.Histogram{}
 	for _, h := range hours {
-		all.Add(of(h.Timings))
+		all.Add(of(h.Tally))
 	}
 	q := quantiles{P50: all.Quantile(.5), P95: all.Quantile(.95), P99: all.Quantile(.99), N: all.Total()}
 	if q.N == 0 {
@@ -116,7 +111,7 @@ func newQuantiles(what string, hours []hourOf, of func(ledger.Timings) ledger.Hi
 	}{{"p50", .5}, {"p95", .95}, {"p99", .99}}
 	q.Top, q.Bottom = 0, math.MaxInt64
 	for _, h := range hours {
-		if hist := of(h.Timings); len(hist) > 0 {
+		if hist := of(h.Tally); len(hist) > 0 {
 			q.Top, q.Bottom = max(q.Top, hist.Quantile(.99)), min(q.Bottom, hist.Quantile(.5))
 		}
 	}
@@ -125,7 +120,7 @@ func newQuantiles(what string, hours []hourOf, of func(ledger.Timings) ledger.Hi
 		var d strings.Builder
 		pen := "M"
 		for i, h := range hours {
-			hist := of(h.Timings)
+			hist := of(h.Tally)
 			if len(hist) == 0 {
 				pen = "M"
 				continue

@@ -16,7 +16,6 @@ type heat struct {
 	Months        []heatMonth
 	Width, Height int
 	Total         int
-	Known, Of     int // days
 	Tally         []heatCount
 	Label         string
 }
@@ -44,11 +43,11 @@ const (
 
 // newHeat draws days. A day's color says how many of its scheduled times
 // succeeded; a day with trouble has the shape of the worst.
-func newHeat(jobID string, c dayCounts) heat {
-	h := heat{Known: c.Known, Of: len(c.Days), Height: heatTop + 7*heatPitch}
+func newHeat(jobID string, days []oneDay) heat {
+	h := heat{Height: heatTop + 7*heatPitch}
 	counts := map[ledger.State]int{}
 	most := 0
-	for _, d := range c.Days {
+	for _, d := range days {
 		for s, n := range d.ByState {
 			counts[s] += n
 			h.Total += n
@@ -56,7 +55,7 @@ func newHeat(jobID string, c dayCounts) heat {
 		most = max(most, d.ByState[ledger.Succeeded])
 	}
 	week, month := 0, time.Month(0)
-	for i, d := range c.Days {
+	for i, d := range days {
 		row := (int(d.Start.Weekday()) + 6) % 7
 		if i > 0 && row == 0 {
 			week++
@@ -78,7 +77,7 @@ func newHeat(jobID string, c dayCounts) heat {
 			h.Tally = append(h.Tally, heatCount{kind(s), counts[s]})
 		}
 	}
-	h.Label = fmt.Sprintf("Calendar of %d days: %s", h.Of, counted(h.Total, "scheduled time"))
+	h.Label = fmt.Sprintf("Calendar of %d days: %s", len(days), counted(h.Total, "scheduled time"))
 	return h
 }
 
@@ -90,10 +89,7 @@ func heatTitle(d oneDay) string {
 		total += n
 	}
 	date := d.Start.Format("Mon 2 Jan 2006")
-	switch {
-	case !d.Known:
-		return date + ": not counted yet"
-	case total == 0:
+	if total == 0 {
 		return date + ": no scheduled time"
 	}
 	return fmt.Sprintf("%s: %s; %s", date, counted(total, "scheduled time"), tally(counts))
@@ -114,7 +110,7 @@ func heatLook(d oneDay, most int) (class, shape string) {
 	by := d.ByState
 	ok, dead, not, all := outcomes(by)
 	switch {
-	case !d.Known || all == 0:
+	case all == 0:
 		return "n0", speck
 	case dead > 0:
 		return "dead", crossed

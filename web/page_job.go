@@ -80,8 +80,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		v.Cells = append(v.Cells, newJobCell(c))
 	}
 	if v.Status != nil {
-		s := d.scheduleOf(v)
-		days, err := d.countDays(ctx, *v.Status, s, heatDays)
+		days, err := d.countDays(ctx, id, d.scheduleOf(v), heatDays)
 		if err != nil {
 			return view{}, err
 		}

@@ -32,22 +32,21 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	v := overviewView{Now: d.now(), Span: "24h", Jobs: d.registry().Len()}
 	hours := 24
 	if r.URL.Query().Get("span") == "30d" {
-		v.Span, hours = "30d", hoursKept
+		v.Span, hours = "30d", 30*24
 	}
 	states, err := d.Ledger.JobStates(ctx)
 	if err != nil {
 		return view{}, err
 	}
-	timings, err := d.lastHours(ctx, hours, states)
+	timings, err := d.lastHours(ctx, hours)
 	if err != nil {
 		return view{}, err
 	}
 	if v.Health, err = d.health(ctx); err != nil {
 		return view{}, err
 	}
-	v.Hours = newThroughput(groupHours(timings, hours/24))
-	v.Late = newQuantiles("Lateness", groupHours(timings, hours/24), func(t ledger.Timings) ledger.Histogram { return t.Lateness })
-	v.Hours.Known, v.Hours.Of = known(timings), len(timings)
+	v.Hours = newThroughput(timings)
+	v.Late = newQuantiles("Lateness", timings, func(t ledger.Tally) ledger.Histogram { return t.Lateness })
 	dead, err := d.deadRuns(ctx, "")
 	if err != nil {
 		return view{}, err

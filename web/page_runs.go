@@ -259,3 +259,13 @@ func cursor(id string) (*ledger.Cursor, error) {
 	}
 	return &ledger.Cursor{ScheduledAt: at, ID: id}, nil
 }
+
+// scheduledAt reads a run's scheduled time from its ID.
+func scheduledAt(runID string) (time.Time, bool) {
+	_, rest, _ := strings.Cut(runID, "@")
+	if len(rest) < len("2006-01-02T15:04:05Z") {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, rest[:len("2006-01-02T15:04:05Z")])
+	return at, err == nil
+}

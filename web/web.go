@@ -25,8 +25,8 @@ type Ledger interface {
 	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
 	Counts(context.Context) (ledger.Counts, error)
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error)
-	Days(ctx context.Context, jobID string, since, until time.Time) (ledger.Days, error)
-	Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error)
+	Hours(ctx context.Context, jobID string, since, until time.Time) ([]ledger.Hour, error)
+	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]ledger.RunSummary, error)
 	Processes(context.Context) ([]ledger.Process, error)
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
 }
@@ -56,21 +56,17 @@ type Serving struct {
 	ReloadWarning string // why the registry could not be reloaded; "" when it could
 }
 
-// Dashboard serves the pages. It is safe for concurrent use, starts work only
-// for a request, and keeps a bounded amount of counts between requests.
+// Dashboard serves the pages. It is safe for concurrent use and works only for a request.
 type Dashboard struct {
 	Config
-	days       dayCache
-	hours      hourCache
-	coming     comingCache
-	background background
-	handler    http.Handler
+	coming  comingCache
+	handler http.Handler
 }
 
 // pageTimeout bounds what one page may ask of the ledger.
 const pageTimeout = 5 * time.Second
 
-// New returns the dashboard. Close it to end its background work.
+// New returns the dashboard.
 func New(c Config) *Dashboard {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -79,7 +75,6 @@ func New(c Config) *Dashboard {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &Dashboard{Config: c}
-	d.background.init()
 	mux := http.NewServeMux()
 	for pattern, page := range map[string]func(*http.Request) (view, error){
 		"GET /{$}":          d.overview,
@@ -103,9 +98,6 @@ func New(c Config) *Dashboard {
 	d.handler = secure(mux)
 	return d
 }
-
-// Close ends the background work of the dashboard and waits for it.
-func (d *Dashboard) Close() { d.background.close() }
 
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"testing"
 	"time"
 
@@ -45,9 +44,7 @@ type site struct {
 	token int
 	role  access.Role
 
-	down  error // the answer of a ledger that cannot be reached
-	mu    sync.Mutex
-	hours map[time.Time]int // how often each was read
+	down error // the answer of a ledger that cannot be reached
 }
 
 func (s *site) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error) {
@@ -57,20 +54,6 @@ func (s *site) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, err
 	return s.Ledger.Jobs(ctx, ids...)
 }
 
-// Timings counts what is asked for.
-func (s *site) Timings(ctx context.Context, since, until time.Time) (ledger.Timings, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hours[since]++
-	return s.Ledger.Timings(ctx, since, until)
-}
-
-func (s *site) read(hour time.Time) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.hours[hour]
-}
-
 // newSite has jobs that began three days ago and are not planned since.
 func newSite(t *testing.T) *site {
 	t.Helper()
@@ -78,13 +61,12 @@ func newSite(t *testing.T) *site {
 	must(t, os.WriteFile(path, []byte(registryText), 0o600))
 	reg, err := jobs.Load(path)
 	must(t, err)
-	s := &site{T: t, Ledger: memory.New(), reg: reg, at: map[string]ledger.Position{}, hours: map[time.Time]int{}, role: access.Operator}
+	s := &site{T: t, Ledger: memory.New(), reg: reg, at: map[string]ledger.Position{}, role: access.Operator}
 	s.now = web.Serving{Registry: reg, Process: "p1", Breakers: map[string]string{"env:SVC_URL": "closed"}}
 	s.board = web.New(web.Config{
 		Ledger: s, Serving: func() web.Serving { return s.now }, Engine: "memory", Version: "test", Now: s.clock,
 		Operations: operations.New(operations.Config{Ledger: s, Registry: func() (*jobs.Registry, error) { return s.now.Registry, nil }, Now: s.clock}),
 	})
-	t.Cleanup(s.board.Close)
 	must(t, s.Declare(t.Context(), ledger.Declaration{Process: "p1", Registry: "acme", Version: reg.Version(), Definitions: func(yield func(ledger.Definition) bool) {
 		for _, j := range reg.Jobs() {
 			body, hash, err := j.Definition()

@@ -179,9 +179,6 @@ func (d *demo) close() {
 	for _, s := range d.servers {
 		s.Close()
 	}
-	if d.board != nil {
-		d.board.Close()
-	}
 	if d.ledger != nil {
 		d.ledger.Close()
 	}

@@ -158,12 +158,12 @@ func (s *Service) covering(ctx context.Context, jobID string, at time.Time) (led
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return run, attempts, err == nil, err
 	}
-	days, err := s.ledger.Days(ctx, jobID, at, at.Add(time.Second))
+	ranges, err := s.ledger.Ranges(ctx, jobID, at, at)
 	if err != nil {
 		return run, nil, false, err
 	}
-	for _, r := range days.Ranges {
-		if !at.Before(r.ScheduledAt) && !at.After(r.Until) && s.scheduledIn(jobID, at) {
+	for _, r := range ranges {
+		if s.scheduledIn(jobID, at) {
 			run, attempts, err := s.ledger.Get(ctx, r.RunID)
 			return run, attempts, err == nil, err
 		}

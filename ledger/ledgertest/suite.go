@@ -68,6 +68,8 @@ var groups = []struct {
 	{"list", listCases},
 	{"changes", changesCases},
 	{"overview", overviewCases},
+	{"hours", hourCases},
+	{"changed hours", changedHourCases},
 	{"life", lifeCases},
 	{"incident", incidentCases},
 	{"late", lateCases},

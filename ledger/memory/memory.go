@@ -39,6 +39,9 @@ type Ledger struct {
 
 	incidents    []*ledger.Incident // by ID
 	lastIncident int64              // the ID of the last incident
+
+	hours map[ledger.HourKey]ledger.HourRow
+	span  ledger.HourSpan
 }
 
 // New returns an empty ledger whose clock is time.Now.
@@ -54,6 +57,7 @@ func WithClock(now func() time.Time) *Ledger {
 		bodies:    map[string][]byte{},
 		jobs:      map[string]*job{},
 		runs:      map[string]*record{},
+		hours:     map[ledger.HourKey]ledger.HourRow{},
 		indexes:   indexes{tallies: map[tally]int{}, free: map[string]bool{}},
 	}
 	l.Ledger = ledger.New(rows{l})

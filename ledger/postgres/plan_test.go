@@ -190,9 +190,13 @@ func look(t *testing.T, f *fleet, w ledger.Work) {
 	must(t, err)
 	_, err = f.Recent(ctx, []string{w.JobID, "job-00003"}, 30)
 	must(t, err)
-	_, err = f.Days(ctx, w.JobID, time.Now().Add(-90*24*time.Hour), time.Now())
+	for _, job := range []string{w.JobID, ""} {
+		_, err = f.Hours(ctx, job, time.Now().Add(-time.Hour), time.Now())
+		must(t, err)
+	}
+	_, err = f.Ranges(ctx, w.JobID, time.Now().Add(-90*24*time.Hour), time.Now())
 	must(t, err)
-	_, err = f.Timings(ctx, time.Now().Add(-time.Hour), time.Now())
+	_, err = f.RollUp(ctx)
 	must(t, err)
 	_, err = f.Processes(ctx)
 	must(t, err)

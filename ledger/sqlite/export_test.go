@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// DayCounts is the query of a job's days.
-const DayCounts = dayCounts
+// TallyJob is the query of a job's hours.
+const TallyJob = tallyJob
 
 // SelectRuns is the query of a filter, as lists have it.
 func SelectRuns(f ledger.Filter, direction string) (string, []any) {
@@ -42,7 +42,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, dayCounts, rangeRows, timingCounts, processList)
+	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, hoursOf, hoursIn, staleHours, tallyAll, tallyByJob, tallyJob, processList)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.

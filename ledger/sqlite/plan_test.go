@@ -81,7 +81,7 @@ func TestDeadRunsAreFoundByTheirIndex(t *testing.T) {
 	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "runs_dead") {
 		t.Errorf("%s\n\t%s", q, steps)
 	}
-	q = sqlite.DayCounts
+	q = sqlite.TallyJob
 	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "(run_id>? AND run_id<?)") {
 		t.Errorf("%s\n\t%s", q, steps)
 	}

@@ -32,16 +32,14 @@ func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], h
 	board := s.dashboard(fleet, ops, v1)
 	stop, err := s.app.listen(draining, s.flags.listen, hosts, mux, guard{control, gate, s.log}, board)
 	if err != nil {
-		board.Close()
 		return nil, nil, err
 	}
 	stopKeys, err := listenKeys(draining, s.flags.listenKeys, fleet, s.log)
 	if err != nil {
 		stop()
-		board.Close()
 		return nil, nil, err
 	}
-	return clients, func() { stopKeys(); stop(); board.Close() }, nil
+	return clients, func() { stopKeys(); stop() }, nil
 }
 
 // listen serves health, metrics, the API and the dashboard, until stop.

@@ -132,6 +132,7 @@ func (i *instance) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	group.Go(func() { i.purge.Run(watching) })
 	group.Go(func() { i.notify.Run(watching) })
+	group.Go(func() { cleanup.CountHours(watching, i.server.store, i.server.log) })
 	if i.beat != nil {
 		group.Go(func() { i.beat.Run(watching) })
 	}

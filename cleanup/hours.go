@@ -1,0 +1,37 @@
+package cleanup
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// countEvery is how often CountHours looks for hours to count. What is not counted yet, a
+// reader counts for itself.
+const countEvery = 5 * time.Minute
+
+// CountHours has the ledger count the hours that are over until ctx ends: see
+// ledger.Ledger.RollUp. After each step it rests as long as the step took. Any number of
+// processes may count.
+func CountHours(ctx context.Context, l interface {
+	RollUp(context.Context) (more bool, err error)
+}, log *slog.Logger) {
+	failed := false
+	for wait := rand.N(countEvery / 5); ; { //nolint:gosec // spreads the processes
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		start := time.Now()
+		more, err := l.RollUp(ctx)
+		if wait = countEvery; more {
+			wait = time.Since(start)
+		}
+		if err != nil && ctx.Err() == nil && !failed {
+			log.Warn("failed to count the runs of past hours; trying again", "error", err)
+		}
+		failed = err != nil
+	}
+}

@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// changedHours are the rows of an engine. Each transaction that writes makes the counts
+// stale of the hours whose runs it changes: this is the only place that decides which. A
+// purge changes no counts: see RollUp.
+type changedHours struct{ Rows }
+
+// Write runs f, and marks the hours in the same transaction.
+func (r changedHours) Write(ctx context.Context, name string, f func(Tx) error) error {
+	return r.Rows.Write(ctx, name, func(tx Tx) error {
+		t := &changedHoursTx{Tx: tx}
+		if err := f(t); err != nil {
+			return err
+		}
+		return t.mark()
+	})
+}
+
+// changedHoursTx notes which runs a transaction writes.
+type changedHoursTx struct {
+	Tx
+	ids []string
+}
+
+// inTallies are what a Tally depends on.
+const inTallies = ColState | ColCall | ColPlan | ColCount | ColStart | ColFinished
+
+func (t *changedHoursTx) note(changes []Change) {
+	for i := range changes {
+		if changes[i].Set&inTallies != 0 {
+			t.ids = append(t.ids, changes[i].Row.ID)
+		}
+	}
+}
+
+// Update notes the runs and writes them.
+func (t *changedHoursTx) Update(changes []Change) error {
+	t.note(changes)
+	return t.Tx.Update(changes)
+}
+
+// UpdateFenced notes the runs, also those that it then does not write, and writes them.
+func (t *changedHoursTx) UpdateFenced(changes []Change) Later[[]bool] {
+	t.note(changes)
+	return t.Tx.UpdateFenced(changes)
+}
+
+// Insert notes the runs and writes them.
+func (t *changedHoursTx) Insert(rows []Row) Later[[]bool] {
+	for i := range rows {
+		t.ids = append(t.ids, rows[i].ID)
+	}
+	return t.Tx.Insert(rows)
+}
+
+// Delete notes the runs and deletes them.
+func (t *changedHoursTx) Delete(ids []string) error {
+	t.ids = append(t.ids, ids...)
+	return t.Tx.Delete(ids)
+}
+
+// mark makes the hours of the runs stale that are over. The hour of a run that is made
+// now is not, and costs no statement.
+func (t *changedHoursTx) mark() error {
+	if len(t.ids) == 0 {
+		return nil
+	}
+	now, err := t.Now()
+	if err != nil {
+		return err
+	}
+	keys := hourKeys(t.ids, hourOf(now.Add(-HoursKept)), hourOf(now.Add(-changesAfter)))
+	if len(keys) == 0 {
+		return nil
+	}
+	return t.Tx.FlagHours(keys, HourStale)
+}
+
+// hoursOfRuns returns the hours of runs, in order, each once.
+func hoursOfRuns(runIDs []string) []HourKey {
+	return hourKeys(runIDs, time.Time{}, time.Date(9999, 12, 31, 23, 0, 0, 0, time.UTC))
+}
+
+// hourKeys returns the hours in [from, to) of runs, in order, each once. It compares the
+// times in their IDs before it parses them.
+func hourKeys(runIDs []string, from, to time.Time) (keys []HourKey) {
+	first, end := secondText(from), secondText(to)
+	for _, id := range runIDs {
+		job, at, _ := strings.Cut(id, "@")
+		if len(at) < len(end) || at < first || at >= end {
+			continue
+		}
+		if start, err := time.Parse(time.RFC3339, at[:len(end)]); err == nil {
+			keys = append(keys, HourKey{hourOf(start), job})
+		}
+	}
+	slices.SortFunc(keys, func(a, b HourKey) int { return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.JobID, b.JobID)) })
+	return slices.Compact(keys)
+}

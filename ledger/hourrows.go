@@ -1,0 +1,65 @@
+package ledger
+
+import "time"
+
+// HourTable is the part of a Tx that has the counts of hours that are over. An hour is
+// named by its start, UTC. See [Ledger.RollUp].
+type HourTable interface {
+	// HourSpan returns which hours are counted, and locks that in a transaction that
+	// writes.
+	HourSpan() Later[HourSpan]
+	PutHourSpan(HourSpan) error
+	// HoursOf returns the rows of a job in [since, until), by Hour.
+	HoursOf(jobID string, since, until time.Time) Later[[]HourRow]
+	// HoursIn returns the rows of all jobs in [since, until), by Hour, then JobID: only
+	// stale ones, if stale is set, and up to limit, if that is not 0. In a transaction
+	// that writes, it locks them, as does HoursOf.
+	HoursIn(since, until time.Time, stale bool, limit int) Later[[]HourRow]
+	// PutHours writes new rows, and the Counts of those that exist.
+	PutHours([]HourRow) error
+	// FlagHours sets a flag.
+	FlagHours([]HourKey, HourFlag) error
+	// DeleteHours deletes up to limit rows of hours before a time, the oldest first.
+	DeleteHours(before time.Time, limit int) error
+	// Tally counts runs from their rows, in no order.
+	Tally(TallyQuery) Later[[]RunCount]
+}
+
+// HourSpan are the hours [From, To), which are counted: a job without a row had no run in
+// such an hour. From and To are zero if none is counted.
+type HourSpan struct{ From, To time.Time }
+
+// HourKey names a row of an hour.
+type HourKey struct {
+	Hour  time.Time
+	JobID string // "": the sum of all jobs
+}
+
+// HourRow has the counts of the runs of a job that were scheduled in an hour.
+type HourRow struct {
+	HourKey
+	Counts string // a Tally, which an engine does not read; "": no run
+	// Stale says that runs of the hour have changed since they were counted. Counts stays
+	// until they are counted again, as it is a part of the sum of all jobs.
+	Stale bool
+	// Kept says that some of the runs were purged. Counts then stays as it is.
+	Kept bool
+}
+
+// HourFlag is a change of the flags of rows.
+type HourFlag int
+
+// The changes of flags.
+const (
+	HourStale HourFlag = iota // sets Stale, but not where Kept is set; writes a row where there is none
+	HourFresh                 // clears Stale
+	HourKept                  // sets Kept, but not where Stale is set
+)
+
+// TallyQuery selects the runs that are counted.
+type TallyQuery struct {
+	JobID        string // "": of all jobs
+	Since, Until time.Time
+	// ByJob counts each job for itself. Otherwise the counts of all jobs have no JobID.
+	ByJob bool
+}

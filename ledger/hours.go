@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// Hour is what became of the runs that were scheduled in one hour.
+type Hour struct {
+	Start time.Time // UTC
+	Tally
+}
+
+// Hours returns what became of the runs that were scheduled in the hours of [since,
+// until), of a job, or of all jobs if jobID is "". It has the oldest hour first, and
+// leaves out hours without a run. It is exact: what RollUp has not counted is counted
+// from the runs.
+func (l *Ledger) Hours(ctx context.Context, jobID string, since, until time.Time) ([]Hour, error) {
+	return read(ctx, l, "count hours", func(tx Tx) ([]Hour, error) {
+		r := hourReader{tx: tx, jobID: jobID, since: hourOf(since), until: hourOf(until.Add(time.Hour - 1)), sums: map[time.Time]*Tally{}}
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+		return r.hours(), nil
+	})
+}
+
+// hourReader adds up the counts of hours.
+type hourReader struct {
+	tx           Tx
+	jobID        string
+	since, until time.Time
+	sums         map[time.Time]*Tally
+}
+
+// read adds the stored rows of the hours that are counted, and counts the others: those
+// before and after them, and those of jobs whose runs have changed since.
+func (r *hourReader) read() error {
+	span, stored := r.tx.HourSpan(), r.tx.HoursOf(r.jobID, r.since, r.until)
+	var changed Later[[]HourRow]
+	if r.jobID == "" {
+		changed = r.tx.HoursIn(r.since, r.until, true, 0)
+	}
+	now, err := r.tx.Now()
+	if err != nil {
+		return err
+	}
+	counted, err := span.Get()
+	if err != nil {
+		return err
+	}
+	rows, err := stored.Get()
+	if err != nil {
+		return err
+	}
+	stale, err := changed.Get()
+	if err != nil {
+		return err
+	}
+	from, to := counted.within(r.since, r.until, now)
+	for i := range rows {
+		switch h := &rows[i]; {
+		case h.Hour.Before(from) || !h.Hour.Before(to):
+		case h.Stale:
+			stale = append(stale, *h)
+		default:
+			if err := r.add(h, 1); err != nil {
+				return err
+			}
+		}
+	}
+	stale = slices.DeleteFunc(stale, func(h HourRow) bool { return h.Hour.Before(from) || !h.Hour.Before(to) })
+	if r.jobID == "" { // its sums have what is stale
+		for i := range stale {
+			if err := r.add(&stale[i], -1); err != nil {
+				return err
+			}
+		}
+	}
+	return r.count(append(adjoining(stale),
+		TallyQuery{JobID: r.jobID, Since: r.since, Until: from}, TallyQuery{JobID: r.jobID, Since: to, Until: r.until}))
+}
+
+// within returns the part of the span that is in [since, until), and over.
+func (s HourSpan) within(since, until, now time.Time) (from, to time.Time) {
+	from, to = later(s.From, since), earlier(earlier(s.To, until), countable(now))
+	if !from.Before(to) {
+		return since, since
+	}
+	return from, to
+}
+
+// add adds the counts of a row, or takes them off.
+func (r *hourReader) add(h *HourRow, sign int) error {
+	t, err := decodeTally(h.Counts)
+	if hour := h.Hour.UTC(); sign > 0 && r.sums[hour] == nil { // usual; spares a copy
+		r.sums[hour] = &t
+	} else {
+		r.sum(hour).add(t, sign)
+	}
+	return err
+}
+
+func (r *hourReader) sum(hour time.Time) *Tally {
+	hour = hour.UTC()
+	if r.sums[hour] == nil {
+		r.sums[hour] = &Tally{}
+	}
+	return r.sums[hour]
+}
+
+// count counts runs from their rows.
+func (r *hourReader) count(queries []TallyQuery) error {
+	var asked []Later[[]RunCount]
+	for _, q := range queries {
+		if q.Since.Before(q.Until) {
+			asked = append(asked, r.tx.Tally(q))
+		}
+	}
+	for _, a := range asked {
+		counts, err := a.Get()
+		if err != nil {
+			return err
+		}
+		for _, c := range counts {
+			r.sum(c.Hour).Add(c.tally())
+		}
+	}
+	return nil
+}
+
+func (r *hourReader) hours() (list []Hour) {
+	for start, t := range r.sums {
+		if !t.empty() {
+			list = append(list, Hour{start, *t})
+		}
+	}
+	slices.SortFunc(list, func(a, b Hour) int { return a.Start.Compare(b.Start) })
+	return list
+}
+
+// adjoining returns what to count for rows: a job's adjoining hours together.
+func adjoining(rows []HourRow) (queries []TallyQuery) {
+	slices.SortFunc(rows, func(a, b HourRow) int { return cmp.Or(cmp.Compare(a.JobID, b.JobID), a.Hour.Compare(b.Hour)) })
+	for i := range rows {
+		q := TallyQuery{JobID: rows[i].JobID, Since: rows[i].Hour, Until: rows[i].Hour.Add(time.Hour)}
+		if n := len(queries); n > 0 && queries[n-1].JobID == q.JobID && queries[n-1].Until.Equal(q.Since) {
+			queries[n-1].Until = q.Until
+		} else {
+			queries = append(queries, q)
+		}
+	}
+	return queries
+}
+
+func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// Ranges returns the range rows of a job in which a scheduled time of [first, last] lies,
+// the oldest first.
+func (l *Ledger) Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error) {
+	return read(ctx, l, "list ranges", func(tx Tx) (list []RunSummary, err error) {
+		rows, err := tx.Ranges(jobID, first, last).Get()
+		for i := range rows {
+			r := &rows[i]
+			list = append(list, RunSummary{
+				RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason, FinishedAt: r.FinishedAt,
+			})
+		}
+		return list, err
+	})
+}

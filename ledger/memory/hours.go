@@ -1,0 +1,120 @@
+package memory
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// HourSpan returns which hours are counted.
+func (t *tx) HourSpan() ledger.Later[ledger.HourSpan] { return ledger.Known(t.l.span, nil) }
+
+// PutHourSpan writes which hours are counted.
+func (t *tx) PutHourSpan(s ledger.HourSpan) error {
+	before := t.l.span
+	t.undo = append(t.undo, func() { t.l.span = before })
+	t.l.span = s
+	return nil
+}
+
+// HoursOf returns the rows of a job.
+func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
+	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return h.JobID == jobID && within(h, since, until) }), nil)
+}
+
+// HoursIn returns the rows of all jobs.
+func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
+	rows := t.hours(func(h ledger.HourRow) bool { return within(h, since, until) && (h.Stale || !stale) })
+	if limit > 0 {
+		rows = rows[:min(limit, len(rows))]
+	}
+	return ledger.Known(rows, nil)
+}
+
+func within(h ledger.HourRow, since, until time.Time) bool {
+	return !h.Hour.Before(since) && h.Hour.Before(until)
+}
+
+// hours returns rows by time, then job.
+func (t *tx) hours(fit func(ledger.HourRow) bool) []ledger.HourRow {
+	var rows []ledger.HourRow
+	for _, h := range t.l.hours {
+		if fit(h) {
+			rows = append(rows, h)
+		}
+	}
+	slices.SortFunc(rows, func(a, b ledger.HourRow) int { return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.JobID, b.JobID)) })
+	return rows
+}
+
+// PutHours writes new rows, and the counts of those that exist.
+func (t *tx) PutHours(rows []ledger.HourRow) error {
+	for _, h := range rows {
+		is := t.l.hours[h.HourKey]
+		is.HourKey, is.Counts = h.HourKey, h.Counts
+		t.setHour(is)
+	}
+	return nil
+}
+
+// FlagHours sets a flag.
+func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
+	for _, k := range keys {
+		h, found := t.l.hours[k]
+		h.HourKey = k
+		switch {
+		case flag == ledger.HourStale && !h.Kept:
+			h.Stale = true
+		case flag == ledger.HourFresh && found:
+			h.Stale = false
+		case flag == ledger.HourKept && found && !h.Stale:
+			h.Kept = true
+		default:
+			continue
+		}
+		t.setHour(h)
+	}
+	return nil
+}
+
+func (t *tx) setHour(h ledger.HourRow) {
+	t.undoHour(h.HourKey)
+	t.l.hours[h.HourKey] = h
+}
+
+func (t *tx) undoHour(k ledger.HourKey) {
+	before, found := t.l.hours[k]
+	t.undo = append(t.undo, func() {
+		if t.l.hours[k] = before; !found {
+			delete(t.l.hours, k)
+		}
+	})
+}
+
+// DeleteHours deletes rows, the oldest first.
+func (t *tx) DeleteHours(before time.Time, limit int) error {
+	old := t.hours(func(h ledger.HourRow) bool { return h.Hour.Before(before) })
+	for _, h := range old[:min(limit, len(old))] {
+		t.undoHour(h.HourKey)
+		delete(t.l.hours, h.HourKey)
+	}
+	return nil
+}
+
+// Tally counts runs, each for itself.
+func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
+	var counts []ledger.RunCount
+	for _, r := range t.l.runs {
+		if r.ScheduledAt.Before(q.Since) || !r.ScheduledAt.Before(q.Until) || q.JobID != "" && r.JobID != q.JobID {
+			continue
+		}
+		c := ledger.CountRow(&r.Row)
+		if !q.ByJob && q.JobID == "" {
+			c.JobID = ""
+		}
+		counts = append(counts, c)
+	}
+	return ledger.Known(counts, nil)
+}

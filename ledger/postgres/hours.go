@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// HourSpan returns which hours are counted.
+func (t *tx) HourSpan() ledger.Later[ledger.HourSpan] {
+	return one(ask(t, query{sql: `SELECT counted_from, counted_to FROM hour_span` + t.forUpdate()}, func(v *values) (ledger.HourSpan, error) {
+		return ledger.HourSpan{From: v.time(), To: v.time()}, nil
+	}))
+}
+
+// PutHourSpan writes which hours are counted.
+func (t *tx) PutHourSpan(s ledger.HourSpan) error {
+	q := query{sql: `UPDATE hour_span SET counted_from = $1, counted_to = $2`}
+	q.args.time(s.From)
+	q.args.time(s.To)
+	t.p.add(q)
+	return nil
+}
+
+const hourColumns = `h.hour, h.job_id, h.counts, h.stale, h.kept`
+
+func hourRow(v *values) (h ledger.HourRow, err error) {
+	h.Hour, h.JobID, h.Counts, h.Stale, h.Kept = v.time(), v.text(), v.text(), v.bool(), v.bool()
+	return h, nil
+}
+
+// HoursOf returns the rows of a job. It looks each hour up: the rows of an hour lie
+// together, those of a job do not.
+func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
+	q := query{sql: `SELECT ` + hourColumns + ` FROM hours h WHERE h.hour = ANY ($1) AND h.job_id = $2 ORDER BY h.hour` + t.forUpdate()}
+	var hours []time.Time
+	for ; since.Before(until); since = since.Add(time.Hour) {
+		hours = append(hours, since)
+	}
+	array(&q.args, timeKind, hours, func(b []byte, h *time.Time) []byte { return appendTime(b, *h) })
+	q.args.text(jobID)
+	return ask(t, q, hourRow)
+}
+
+// HoursIn returns the rows of all jobs.
+func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
+	q := query{sql: `SELECT ` + hourColumns + ` FROM hours h WHERE h.hour >= $1 AND h.hour < $2`}
+	q.args.time(since)
+	q.args.time(until)
+	if stale {
+		q.sql += ` AND h.stale`
+	}
+	q.sql += ` ORDER BY h.hour, h.job_id`
+	if limit > 0 {
+		q.sql += ` LIMIT $3`
+		q.args.int8(int64(limit))
+	}
+	q.sql += t.forUpdate()
+	return ask(t, q, hourRow)
+}
+
+// PutHours writes new rows, and the counts of those that exist.
+func (t *tx) PutHours(rows []ledger.HourRow) error {
+	q := query{sql: `
+		INSERT INTO hours (hour, job_id, counts) SELECT u.* FROM unnest($1, $2, $3) AS u
+		ON CONFLICT (hour, job_id) DO UPDATE SET counts = excluded.counts`}
+	array(&q.args, timeKind, rows, func(b []byte, h *ledger.HourRow) []byte { return appendTime(b, h.Hour) })
+	array(&q.args, textKind, rows, func(b []byte, h *ledger.HourRow) []byte { return appendText(b, h.JobID) })
+	array(&q.args, textKind, rows, func(b []byte, h *ledger.HourRow) []byte { return appendText(b, h.Counts) })
+	t.p.add(q)
+	return nil
+}
+
+// flagHours are the statements that set flags.
+var flagHours = map[ledger.HourFlag]string{
+	ledger.HourStale: `
+		INSERT INTO hours AS h (hour, job_id, stale) SELECT u.hour, u.job_id, true FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id)
+		ON CONFLICT (hour, job_id) DO UPDATE SET stale = true WHERE NOT h.stale AND NOT h.kept`,
+	ledger.HourFresh: `
+		UPDATE hours h SET stale = false FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id) WHERE h.hour = u.hour AND h.job_id = u.job_id`,
+	ledger.HourKept: `
+		UPDATE hours h SET kept = true FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id)
+		WHERE h.hour = u.hour AND h.job_id = u.job_id AND NOT h.stale AND NOT h.kept`,
+}
+
+// FlagHours sets a flag.
+func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
+	q := query{sql: flagHours[flag]}
+	array(&q.args, timeKind, keys, func(b []byte, k *ledger.HourKey) []byte { return appendTime(b, k.Hour) })
+	array(&q.args, textKind, keys, func(b []byte, k *ledger.HourKey) []byte { return appendText(b, k.JobID) })
+	t.p.add(q)
+	return nil
+}
+
+// DeleteHours deletes rows, the oldest first.
+func (t *tx) DeleteHours(before time.Time, limit int) error {
+	q := query{sql: `
+		DELETE FROM hours h USING (SELECT hour, job_id FROM hours WHERE hour < $1 ORDER BY hour, job_id LIMIT $2 FOR UPDATE) o
+		WHERE h.hour = o.hour AND h.job_id = o.job_id`}
+	q.args.time(before)
+	q.args.int8(int64(limit))
+	t.p.add(q)
+	return nil
+}
+
+// bucketOf computes in floats: numerics, which extract returns, take several times as long.
+const bucketOf = `floor(8 * ln(greatest(1.0::float8, round(date_part('epoch', `
+
+// delay is a run's Call.Delay in microseconds. Most calls have none: looking for its name
+// spares reading them.
+const delay = `CASE WHEN strpos(call, '"delay":') > 0 THEN coalesce((call::json ->> 'delay')::float8, 0) / 1000 ELSE 0 END`
+
+// tallied are what a ledger.RunCount has, after the job: a bucket is
+// ledger.HistogramBucket of a duration.
+const tallied = `
+	floor(date_part('epoch', scheduled_at) / 3600)::bigint,
+	CASE WHEN until IS NOT NULL THEN 1 WHEN strpos(run_id, '~') > 0 THEN 2 ELSE 0 END, state,
+	CASE WHEN started_at IS NOT NULL AND trigger IN ('schedule', 'catchup') THEN ` + bucketOf + `started_at - scheduled_at) * 1e6 - ` + delay + `))) / ln(2))::int ELSE -1 END,
+	CASE WHEN state = 'succeeded' THEN ` + bucketOf + `finished_at - started_at) * 1e6))) / ln(2))::int ELSE -1 END,
+	sum(count)::bigint,
+	coalesce(sum(round(date_part('epoch', finished_at - started_at) * 1e6)) FILTER (WHERE state = 'succeeded'), 0)::bigint
+	FROM runs `
+
+// Tally counts runs from their rows.
+func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
+	var s query
+	switch {
+	case q.JobID != "":
+		s.sql = `SELECT job_id,` + tallied + `WHERE run_id >= $1 AND run_id < $2 GROUP BY 1, 2, 3, 4, 5, 6`
+		from, below := ledger.RunIDInterval(sanitize(q.JobID), q.Since, q.Until)
+		s.args.text(from)
+		s.args.text(below)
+		return ask(t, s, runCount)
+	case q.ByJob:
+		s.sql = `SELECT job_id,`
+	default:
+		s.sql = `SELECT '',`
+	}
+	s.sql += tallied + `WHERE scheduled_at >= $1 AND scheduled_at < $2 GROUP BY 1, 2, 3, 4, 5, 6`
+	s.args.time(q.Since)
+	s.args.time(q.Until)
+	return ask(t, s, runCount)
+}
+
+func runCount(v *values) (c ledger.RunCount, err error) {
+	c.JobID, c.Hour, c.Kind, c.State = v.text(), time.Unix(v.int()*3600, 0).UTC(), ledger.RowKind(v.int()), ledger.State(v.text())
+	c.Late, c.Took, c.Count, c.Sum = int(v.int()), int(v.int()), int(v.int()), time.Duration(v.int())*time.Microsecond
+	return c, nil
+}

@@ -1,0 +1,235 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// HoursKept is how long after its start an hour's counts are kept: for a calendar of 90
+// days. Those of purged runs are kept as long.
+const HoursKept = 91 * 24 * time.Hour
+
+const (
+	// changesAfter is how long after its end a change of an hour's runs makes its counts
+	// stale, and countAfter how long after its end it is counted. A transaction that has
+	// read a clock before the first commits before the second.
+	changesAfter = 5 * time.Minute
+	countAfter   = 15 * time.Minute
+	// recountAtOnce bounds the jobs of which one step counts an hour again.
+	recountAtOnce = 50
+	deleteAtOnce  = 5000
+)
+
+// countable returns the first hour that may not be counted yet.
+func countable(now time.Time) time.Time { return hourOf(now.Add(-countAfter)) }
+
+// RollUp takes one bounded step to count the hours that are over, and reports whether
+// there may be another one. Any process may call it at any time; several do no harm.
+//
+// An hour is counted once for all jobs, the newest first. What later changes a run of such
+// an hour makes its job's counts stale in the same transaction (see changedHours), and
+// RollUp counts the job's runs of that hour again. A purge of runs keeps the counts of
+// their hours: they then stay as they are, for HoursKept, even if one of the hour's other
+// runs changes.
+func (l *Ledger) RollUp(ctx context.Context) (more bool, err error) {
+	todo, err := read(ctx, l, "look for hours to count", lookForHours)
+	switch {
+	case err != nil:
+		return false, err
+	case len(todo.stale) > 0:
+		return write(ctx, l, "count an hour again", func(tx Tx) (bool, error) { return true, recount(tx, todo.stale[0].Hour) })
+	case todo.span == todo.next:
+		return false, nil
+	}
+	return write(ctx, l, "count an hour", func(tx Tx) (bool, error) { return true, todo.store(tx) })
+}
+
+// rollUp is one step: from the span of hours that are counted to the next.
+type rollUp struct {
+	span, next HourSpan
+	hour       time.Time // that is added; zero: none
+	counts     []RunCount
+	stale      []HourRow // the first of the span
+	now        time.Time
+}
+
+func lookForHours(tx Tx) (todo rollUp, err error) {
+	asked, oldest := tx.HourSpan(), tx.Runs(Filter{Limit: 1})
+	if todo.now, err = tx.Now(); err != nil {
+		return todo, err
+	}
+	if todo.span, err = asked.Get(); err != nil {
+		return todo, err
+	}
+	runs, err := oldest.Get()
+	if err != nil {
+		return todo, err
+	}
+	todo.next = todo.span
+	first := todo.now
+	if len(runs) > 0 {
+		first = runs[0].ScheduledAt
+	}
+	todo.hour = todo.next.extend(todo.now, first)
+	stale := tx.HoursIn(todo.span.From, todo.span.To, true, 1)
+	if !todo.hour.IsZero() {
+		if todo.counts, err = tx.Tally(TallyQuery{Since: todo.hour, Until: todo.hour.Add(time.Hour), ByJob: true}).Get(); err != nil {
+			return todo, err
+		}
+	}
+	todo.stale, err = stale.Get()
+	return todo, err
+}
+
+// extend adds one hour to the span, and returns it: the first after it that is over, else
+// the last before it that may have runs, of which the oldest is given. Hours that are too
+// old, or not over because the clock was set back, are taken off.
+func (s *HourSpan) extend(now, oldest time.Time) (hour time.Time) {
+	over, first := countable(now), hourOf(now.Add(-HoursKept))
+	s.From, s.To = later(s.From, first), earlier(s.To, over)
+	if !s.From.Before(s.To) {
+		*s = HourSpan{}
+	}
+	first = later(first, hourOf(oldest))
+	switch {
+	case s.To.IsZero() && first.Before(over):
+		s.From, s.To = over.Add(-time.Hour), over
+		return s.From
+	case s.To.IsZero():
+	case s.To.Before(over):
+		hour, s.To = s.To, s.To.Add(time.Hour)
+	case first.Before(s.From):
+		s.From = s.From.Add(-time.Hour)
+		hour = s.From
+	}
+	return hour
+}
+
+// store writes the next span and the counts of its new hour, unless another process was
+// faster. What has changed since it was counted is stale.
+func (u *rollUp) store(tx Tx) error {
+	asked, there := tx.HourSpan(), tx.HoursIn(u.hour, u.hour.Add(time.Hour), false, 0)
+	span, err := asked.Get()
+	if err != nil || span != u.span {
+		return err
+	}
+	rows, err := there.Get()
+	if err != nil {
+		return err
+	}
+	if !u.hour.IsZero() {
+		if err := u.storeHour(tx, rows); err != nil {
+			return err
+		}
+	}
+	if err := tx.PutHourSpan(u.next); err != nil {
+		return err
+	}
+	return tx.DeleteHours(hourOf(u.now.Add(-HoursKept)), deleteAtOnce)
+}
+
+// storeHour writes the counts of the new hour, of which there may be rows.
+func (u *rollUp) storeHour(tx Tx, rows []HourRow) error {
+	byJob := map[string]*Tally{}
+	for _, c := range u.counts {
+		if byJob[c.JobID] == nil {
+			byJob[c.JobID] = &Tally{}
+		}
+		byJob[c.JobID].Add(c.tally())
+	}
+	for i := range rows {
+		t := Tally{} // its runs are gone
+		if rows[i].Kept {
+			var err error
+			if t, err = decodeTally(rows[i].Counts); err != nil {
+				return err
+			}
+		} else if byJob[rows[i].JobID] != nil {
+			continue
+		}
+		byJob[rows[i].JobID] = &t
+	}
+	return putHour(tx, u.hour, byJob)
+}
+
+// putHour writes the counts of jobs, and their sum.
+func putHour(tx Tx, hour time.Time, byJob map[string]*Tally) (err error) {
+	sum := &Tally{}
+	delete(byJob, "")
+	for _, t := range byJob {
+		sum.Add(*t)
+	}
+	byJob[""] = sum
+	rows := make([]HourRow, 0, len(byJob))
+	for job, t := range byJob {
+		r := HourRow{HourKey: HourKey{hour, job}}
+		if r.Counts, err = t.encode(); err != nil {
+			return err
+		}
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b HourRow) int { return strings.Compare(a.JobID, b.JobID) })
+	return tx.PutHours(rows)
+}
+
+// recount counts an hour again of jobs whose runs have changed.
+func recount(tx Tx, hour time.Time) error {
+	end := hour.Add(time.Hour)
+	asked, changed := tx.HoursOf("", hour, end), tx.HoursIn(hour, end, true, recountAtOnce)
+	total, err := asked.Get()
+	if err != nil {
+		return err
+	}
+	stale, err := changed.Get()
+	if err != nil {
+		return err
+	}
+	sum := HourRow{HourKey: HourKey{Hour: hour}}
+	if len(total) > 0 {
+		sum = total[0]
+	}
+	t, err := decodeTally(sum.Counts)
+	if err != nil {
+		return err
+	}
+	var keys []HourKey
+	var counts []Later[[]RunCount]
+	for _, h := range stale {
+		counts = append(counts, tx.Tally(TallyQuery{JobID: h.JobID, Since: hour, Until: end}))
+		keys = append(keys, h.HourKey)
+	}
+	for i := range stale {
+		if err := stale[i].replace(counts[i], &t); err != nil {
+			return err
+		}
+	}
+	if sum.Counts, err = t.encode(); err != nil {
+		return err
+	}
+	if err := tx.PutHours(append([]HourRow{sum}, stale...)); err != nil {
+		return err
+	}
+	return tx.FlagHours(keys, HourFresh)
+}
+
+// replace replaces the counts of a row, also in the sum of all jobs.
+func (h *HourRow) replace(counted Later[[]RunCount], sum *Tally) error {
+	counts, err := counted.Get()
+	if err != nil {
+		return err
+	}
+	was, err := decodeTally(h.Counts)
+	if err != nil {
+		return err
+	}
+	var is Tally
+	for _, c := range counts {
+		is.Add(c.tally())
+	}
+	sum.add(was, -1)
+	sum.Add(is)
+	h.Counts, err = is.encode()
+	return err
+}
