@@ -12,6 +12,7 @@ import (
 
 	"github.com/cronce/cronce/internal/proof"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
 	"github.com/cronce/cronce/ledger/sqlite"
 )
 
@@ -21,13 +22,17 @@ var engines = []struct {
 	oneOf   int // so many lives: a database takes longer
 	prepare func(*testing.T) opener
 }{
-	{"memory", 1, func(*testing.T) opener { return nil }},
+	{"memory", 1, func(*testing.T) opener { return inMemory }},
 	{"sqlite", 10, onSQLite},
 	{"postgres", 25, onPostgres},
 }
 
 // opener opens the ledger of a life, in the life's bubble.
 type opener func(context.Context, func() time.Time) (ledger.Store, error)
+
+func inMemory(_ context.Context, now func() time.Time) (ledger.Store, error) {
+	return memory.WithClock(now), nil
+}
 
 // onSQLite returns an opener of ledgers in files, in memory where the machine has such a
 // place.
