@@ -29,22 +29,22 @@ const (
 	// flappingFrom is how often an incident is opened again until it is flapping.
 	flappingFrom = 2
 	// flappingFor is how long a flapping incident has to be closed until its end is
-	// told.
+	// sent.
 	flappingFor = ledger.ReopenWithin
 	// endAfter is how long after the notification of a problem that was over by then that
 	// of its end is written, so that it seldom arrives first.
 	endAfter = CheckEvery
 )
 
-// known is what a channel was told: the JSON of ledger.Incident.NotifierState, by channel.
-type known struct {
-	Open     bool      `json:"open"`     // it was told of the problem, and not of its end
+// channelState is what was sent to a channel: the JSON of ledger.Incident.NotifierState, by channel.
+type channelState struct {
+	Open     bool      `json:"open"`     // it was notified of the problem, and not of its end
 	At       time.Time `json:"at"`       // of the last notice
 	Openings int       `json:"openings"` // how often the incident had opened then; see openings
 }
 
 // openings is how often an incident has opened, up to the opening from which on it is
-// flapping: later ones are not told.
+// flapping: later ones are not sent.
 func openings(i ledger.Incident) int { return min(i.Reopened, flappingFrom) + 1 }
 
 // flapping reports whether an incident opens and closes again and again.
@@ -62,11 +62,11 @@ type decision struct {
 // depends only on the arguments. A channel gets one notification when the incident has
 // opened, also if it has closed by now, and one of its end. It is reminded each Remind
 // while nobody has acknowledged the incident, and when it opens again before its end was
-// told.
+// sent.
 func decide(i ledger.Incident, channels []jobs.Channel, now time.Time) (decision, error) {
-	told := map[string]known{}
+	states := map[string]channelState{}
 	if len(i.NotifierState) > 0 {
-		if err := json.Unmarshal(i.NotifierState, &told); err != nil {
+		if err := json.Unmarshal(i.NotifierState, &states); err != nil {
 			return decision{}, fmt.Errorf("what the channels know of incident %d is damaged: %w", i.ID, err)
 		}
 	}
@@ -75,24 +75,24 @@ func decide(i ledger.Incident, channels []jobs.Channel, now time.Time) (decision
 		if !c.Selects(i.JobID, string(i.Cause)) {
 			continue
 		}
-		event, next := decideChannel(i, c, told[c.Name], now)
+		event, next := decideChannel(i, c, states[c.Name], now)
 		if event != "" {
 			d.Notifications = append(d.Notifications, notification{c, event})
-			told[c.Name] = known{Open: event != Recovered, At: now, Openings: openings(i)}
-			_, next = decideChannel(i, c, told[c.Name], now)
+			states[c.Name] = channelState{Open: event != Recovered, At: now, Openings: openings(i)}
+			_, next = decideChannel(i, c, states[c.Name], now)
 		}
 		if !next.IsZero() && (d.DueAt.IsZero() || next.Before(d.DueAt)) {
 			d.DueAt = next
 		}
 	}
 	var err error
-	d.State, err = json.Marshal(told)
+	d.State, err = json.Marshal(states)
 	return d, err
 }
 
 // decideChannel returns the event for one channel, or "" and when there may be one.
-func decideChannel(i ledger.Incident, c jobs.Channel, k known, now time.Time) (event Event, next time.Time) {
-	news := k.Openings < openings(i) && tells(i, c, now)
+func decideChannel(i ledger.Incident, c jobs.Channel, k channelState, now time.Time) (event Event, next time.Time) {
+	news := k.Openings < openings(i) && isNews(i, c, now)
 	switch {
 	case news && !k.Open:
 		return Opened, time.Time{}
@@ -112,7 +112,7 @@ func decideChannel(i ledger.Incident, c jobs.Channel, k known, now time.Time) (e
 			return "", over
 		}
 		return Recovered, time.Time{}
-	case c.Remind == 0 || !tells(i, c, now):
+	case c.Remind == 0 || !isNews(i, c, now):
 		return "", time.Time{}
 	}
 	if next = k.At.Add(c.Remind); now.Before(next) {
@@ -121,9 +121,9 @@ func decideChannel(i ledger.Incident, c jobs.Channel, k known, now time.Time) (e
 	return Reminded, time.Time{}
 }
 
-// tells reports whether a channel is told that the incident opened. An incident that
-// closed before anybody was told is news for as long as it can be opened again.
-func tells(i ledger.Incident, c jobs.Channel, now time.Time) bool {
+// isNews reports whether a channel is to be notified that the incident opened. An incident that
+// closed before a notification was written is news for as long as it can be opened again.
+func isNews(i ledger.Incident, c jobs.Channel, now time.Time) bool {
 	if !i.Open() && (i.ClosedByOperator || now.Sub(i.ClosedAt) >= ledger.ReopenWithin) {
 		return false
 	}

@@ -15,7 +15,7 @@ import (
 
 // pings tell the heartbeat of a job that a run of it started, and how it ended, in the
 // way of healthchecks.io. Each is a ~ run whose ID follows from the run, so that what
-// two processes write, or one again after a crash, is one ping. A run's end is told
+// two processes write, or one again after a crash, is one ping. A run's end is sent
 // after its start was: a receiver would take the start for the next run's.
 type pings struct {
 	ledger   Runs
@@ -23,15 +23,15 @@ type pings struct {
 	jobs     map[string]jobs.Job // those with a heartbeat
 	position string              // in the ledger's changes; "": before them
 	known    map[string]time.Time
-	waiting  map[string]ledger.Run // ended, and their start is not told yet
+	waiting  map[string]ledger.Run // ended, and their start is not delivered yet
 	written  int                   // since newPings
 }
 
 const (
-	// pingBack is how far back a first look goes: a later ping tells of a run that the
+	// pingBack is how far back a first check goes: a later ping is of a run that the
 	// receiver has given up.
 	pingBack = time.Hour
-	// startHorizon is how long the start of a run is worth telling.
+	// startHorizon is how long the start of a run is worth a ping.
 	startHorizon = 10 * time.Minute
 )
 
@@ -45,8 +45,8 @@ func newPings(l Runs, reg *jobs.Registry) *pings {
 	return p
 }
 
-// look writes the pings of what has changed since the last look.
-func (p *pings) look(ctx context.Context, now time.Time) error {
+// check writes the pings of what has changed since the last check.
+func (p *pings) check(ctx context.Context, now time.Time) error {
 	if len(p.jobs) == 0 {
 		return nil
 	}
@@ -61,13 +61,13 @@ func (p *pings) look(ctx context.Context, now time.Time) error {
 		}
 	}
 	for _, r := range p.waiting {
-		if err := p.tell(ctx, r, now); err != nil {
+		if err := p.writeRun(ctx, r, now); err != nil {
 			return err
 		}
 	}
 	for _, r := range runs {
 		if _, has := p.jobs[r.JobID]; has && r.Call.Heartbeat {
-			if err := p.tell(ctx, r, now); err != nil {
+			if err := p.writeRun(ctx, r, now); err != nil {
 				return err
 			}
 		}
@@ -108,9 +108,9 @@ func (p *pings) recent(ctx context.Context, now time.Time) (runs []ledger.Run, e
 	return runs, nil
 }
 
-// tell writes the pings of a run that the ledger does not have. A finished run waits
-// until its start is told; it leaves waiting once its end is written.
-func (p *pings) tell(ctx context.Context, r ledger.Run, now time.Time) error {
+// writeRun writes the pings of a run that the ledger does not have. A finished run waits
+// until its start is delivered; it leaves waiting once its end is written.
+func (p *pings) writeRun(ctx context.Context, r ledger.Run, now time.Time) error {
 	if r.StartedAt.IsZero() || r.Trigger == ledger.ByBackfill {
 		return nil // nothing was sent, or it is not of the present
 	}
@@ -123,7 +123,7 @@ func (p *pings) tell(ctx context.Context, r ledger.Run, now time.Time) error {
 		return nil
 	}
 	if r.State.Finished() {
-		if err := p.tellEnd(ctx, r, now); err != nil {
+		if err := p.writeEnd(ctx, r, now); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (p *pings) tell(ctx context.Context, r ledger.Run, now time.Time) error {
 	return nil
 }
 
-func (p *pings) tellEnd(ctx context.Context, r ledger.Run, now time.Time) (err error) {
+func (p *pings) writeEnd(ctx context.Context, r ledger.Run, now time.Time) (err error) {
 	kind, text := "success", ""
 	switch r.State {
 	case ledger.Dead:
@@ -171,7 +171,7 @@ func (p *pings) write(ctx context.Context, r ledger.Run, kind string, at time.Ti
 	return got.Run.State.Finished(), nil
 }
 
-// note keeps a ping that needs no look any more; a start does until it is delivered.
+// note keeps a ping that needs no check any more; a start does until it is delivered.
 func (p *pings) note(ping ledger.Run, now time.Time) {
 	if ping.State.Finished() || !strings.HasSuffix(ping.ID, "-start") {
 		p.known[ping.ID] = now

@@ -56,7 +56,7 @@ type Watch struct {
 	pings    *pings
 	observed time.Time // when the jobs and the purge were last looked at
 	failed   bool
-	told     int // notifications, since NewWatch
+	written  int // notifications, since NewWatch
 }
 
 // CheckEvery is how often Run calls Check.
@@ -104,9 +104,9 @@ func (w *Watch) Run(ctx context.Context) {
 // Check finds the current problems, writes the notifications that are due, and
 // returns how many it wrote.
 func (w *Watch) Check(ctx context.Context) (written int, err error) {
-	before := w.told + w.pings.written
+	before := w.written + w.pings.written
 	err = w.check(ctx)
-	return w.told + w.pings.written - before, err
+	return w.written + w.pings.written - before, err
 }
 
 // check takes every step, each in a time of its own, also after one has failed: a step
@@ -116,8 +116,8 @@ func (w *Watch) check(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		w.markLate,
 		func(ctx context.Context) error { return w.observe(ctx, w.Now()) },
-		w.tell,
-		func(ctx context.Context) error { return w.pings.look(ctx, w.Now()) },
+		w.writeDue,
+		func(ctx context.Context) error { return w.pings.check(ctx, w.Now()) },
 	} {
 		errs = append(errs, inTime(ctx, step))
 	}

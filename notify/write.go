@@ -11,33 +11,33 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// telling is what one look decides about one incident.
-type telling struct {
+// decided is an incident with what was decided about it.
+type decided struct {
 	ledger.Incident
 	decision
-	letters []*letter // of each of its notifications
+	deliveries []*delivery // of each of its notifications
 }
 
-// tell writes the notifications of the incidents that are due.
-func (w *Watch) tell(ctx context.Context) (failed error) {
+// writeDue writes the notifications of the incidents that are due.
+func (w *Watch) writeDue(ctx context.Context) (failed error) {
 	for more := len(w.channels) > 0; more; {
 		due, err := w.Ledger.Incidents(ctx, ledger.IncidentFilter{Due: true, Limit: ledger.MaxIncidentPage})
 		if err != nil {
 			return err
 		}
 		now := w.Now()
-		var tellings []*telling
+		var list []*decided
 		for _, i := range due {
 			d, err := decide(i, w.channels, now)
 			failed = errors.Join(failed, err)
 			if err == nil {
-				tellings = append(tellings, &telling{Incident: i, decision: d})
+				list = append(list, &decided{Incident: i, decision: d})
 			}
 		}
-		w.address(tellings, now)
+		w.group(list, now)
 		more = false
-		for _, t := range tellings {
-			done, err := w.tellOne(ctx, t, now)
+		for _, t := range list {
+			done, err := w.writeOne(ctx, t, now)
 			failed = errors.Join(failed, err)
 			more = more || done && len(due) == ledger.MaxIncidentPage
 		}
@@ -45,15 +45,15 @@ func (w *Watch) tell(ctx context.Context) (failed error) {
 	return failed
 }
 
-// tellOne reports whether it changed the incident. If another notifier was first, the
-// incident is looked at again the next time.
-func (w *Watch) tellOne(ctx context.Context, t *telling, now time.Time) (bool, error) {
+// writeOne reports whether it changed the incident. If another notifier was first, the
+// incident is due again at the next check.
+func (w *Watch) writeOne(ctx context.Context, t *decided, now time.Time) (bool, error) {
 	if len(t.Notifications) == 0 && t.decision.DueAt.Equal(t.Incident.DueAt) && bytes.Equal(t.State, t.NotifierState) {
 		return false, nil // this machine's clock is behind the ledger's
 	}
 	change := ledger.Notification{ID: t.ID, Version: t.Version, NotifierState: t.State, DueAt: t.decision.DueAt}
-	var mine []*letter
-	for _, l := range t.letters {
+	var mine []*delivery
+	for _, l := range t.deliveries {
 		if l.from == t {
 			e, err := l.entry(now)
 			if err != nil {
@@ -68,7 +68,7 @@ func (w *Watch) tellOne(ctx context.Context, t *telling, now time.Time) (bool, e
 	if !done {
 		return done, err
 	}
-	w.told += len(mine)
+	w.written += len(mine)
 	for n, l := range mine {
 		l.written = true
 		w.Logger.Info("notification written", "channel", l.Channel.Name, "event", string(l.Event), "incident", t.ID, "incidents", 1+len(l.message.Others),
@@ -77,46 +77,46 @@ func (w *Watch) tellOne(ctx context.Context, t *telling, now time.Time) (bool, e
 	return done, err
 }
 
-// letter is one notification, of one incident or of many of one cause.
-type letter struct {
+// delivery is one notification, of one incident or of many of one cause.
+type delivery struct {
 	notification
 	message Message
-	from    *telling // the incident that it is written with
+	from    *decided // the incident that it is written with
 	written bool
 }
 
-// From groupFrom incidents of one cause on, a channel is told of up to groupMost in one
-// message.
+// From groupFrom incidents of one cause on, up to groupMost incidents are in one message
+// to a channel.
 const (
 	groupFrom = 5
 	groupMost = 200
 )
 
-// address gives each notification its letter. Many incidents of one cause have one for
+// group gives each notification its delivery. Many incidents of one cause have one for
 // channels that people read: 200 messages would take minutes to arrive. It is written
-// with the first of them; a process that is killed then tells the others again.
-func (w *Watch) address(tellings []*telling, now time.Time) {
+// with the first of them; a process that is killed then sends the others again.
+func (w *Watch) group(list []*decided, now time.Time) {
 	type kind struct {
 		channel  string
 		event    Event
 		cause    ledger.IncidentCause
 		flapping bool
 	}
-	count, shared := map[kind]int{}, map[kind]*letter{}
-	kindOf := func(t *telling, n notification) kind {
+	count, shared := map[kind]int{}, map[kind]*delivery{}
+	kindOf := func(t *decided, n notification) kind {
 		return kind{n.Channel.Name, n.Event, t.Cause, flapping(t.Incident)}
 	}
-	for _, t := range tellings {
+	for _, t := range list {
 		for _, n := range t.Notifications {
 			count[kindOf(t, n)]++
 		}
 	}
-	for _, t := range tellings {
+	for _, t := range list {
 		for _, n := range t.Notifications {
 			k := kindOf(t, n)
 			l, m := shared[k], w.message(n.Event, t.Incident, now)
 			if l == nil {
-				l = &letter{notification: n, message: m, from: t}
+				l = &delivery{notification: n, message: m, from: t}
 				if groups(n.Channel) && count[k] >= groupFrom {
 					shared[k] = l
 				}
@@ -125,12 +125,12 @@ func (w *Watch) address(tellings []*telling, now time.Time) {
 					delete(shared, k)
 				}
 			}
-			t.letters = append(t.letters, l)
+			t.deliveries = append(t.deliveries, l)
 		}
 	}
 }
 
-// groups reports whether a channel is told many incidents in one message. Events of
+// groups reports whether a message to a channel may be of many incidents. Events of
 // webhooks and of PagerDuty are of one incident each.
 func groups(c jobs.Channel) bool {
 	return c.Type == jobs.ChannelSlack || c.Type == jobs.ChannelEmail || c.Type == jobs.ChannelAlertmanager
@@ -144,9 +144,9 @@ func (w *Watch) message(event Event, i ledger.Incident, now time.Time) Message {
 	return m
 }
 
-// entry is the run that delivers a letter. Its ID follows from the incident and its
-// version: what is told twice has one ID.
-func (l *letter) entry(now time.Time) (ledger.Entry, error) {
+// entry is the run that delivers a delivery. Its ID follows from the incident and its
+// version: what is written twice has one ID.
+func (l *delivery) entry(now time.Time) (ledger.Entry, error) {
 	at, i := now.UTC().Truncate(time.Second), l.from.Incident
 	id := jobs.RunIDWithToken(l.Channel.JobID(), at, "i"+strconv.FormatInt(i.ID, 10)+"."+strconv.FormatInt(i.Version, 10)+"-"+string(l.Event))
 	call, err := NewCall(l.message, l.Channel, id)
