@@ -49,20 +49,18 @@ var curlQuiet = []string{"silent", "show-error", "verbose", "output", "remote-na
 
 // curl is a command line of curl while it is read.
 type curl struct {
-	*entry
+	*tool
 	stdin      string
 	retries    int
 	delay      time.Duration
-	quiet      bool
 	fails      bool
-	hasURL     bool
 	headOnly   bool
 	ownMethod  string
 	jsonHeader bool
 }
 
 func (e *entry) readCurl(words []word, stdin string) error {
-	c := &curl{entry: e, stdin: stdin}
+	c := &curl{tool: &tool{entry: e, name: "curl"}, stdin: stdin}
 	f := &flags{words: words, long: curlOptions, short: curlShort, accept: c.accept, other: c.setURL}
 	if err := f.read(); err != nil {
 		return err
@@ -71,14 +69,10 @@ func (e *entry) readCurl(words []word, stdin string) error {
 }
 
 func (c *curl) setURL(w word) error {
-	if c.hasURL {
-		return errors.New("the command has several URLs; give each a job")
-	}
 	if text, _ := w.expand(nil); strings.ContainsAny(text, "{}[]") {
 		return errors.New("the URL has a pattern ({} or []) that curl expands; give each URL a job")
 	}
-	c.hasURL, c.call.url = true, w
-	return nil
+	return c.tool.setURL(w)
 }
 
 func (c *curl) accept(name string, value word) error {
@@ -114,10 +108,10 @@ func (c *curl) accept(name string, value word) error {
 }
 
 // acceptText reads the options whose values must be known.
-func (c *curl) acceptText(name string, value word) (err error) {
-	text, ok := value.literal(c.call.env)
-	if !ok {
-		return fmt.Errorf("the value of curl --%s is a variable", name)
+func (c *curl) acceptText(name string, value word) error {
+	text, err := c.text(name, value)
+	if err != nil {
+		return err
 	}
 	var d time.Duration
 	switch name {
@@ -150,22 +144,18 @@ func (c *curl) acceptText(name string, value word) (err error) {
 		}
 		c.note(Network, "--%s is not taken over", name)
 	}
-	if err != nil {
-		return fmt.Errorf("the value of curl --%s cannot be read", name)
-	}
-	return nil
+	return c.unread(name, err)
 }
 
 func (c *curl) addHeader(w word) error {
-	name, value, colon := w.cut(':')
-	text, ok := name.literal(c.call.env)
-	if !colon || !ok || text == "" {
-		return errors.New("a header that is not written as \"Name: value\"")
+	text, value, err := c.field(w)
+	if err != nil {
+		return err
 	}
 	if strings.EqualFold(text, "content-type") {
 		c.jsonHeader = true
 	}
-	if value = value.trimLeft(); len(value) == 0 {
+	if len(value) == 0 {
 		c.note(Headers, "the header %s is removed in the source; this is not taken over", printable(text))
 		return nil
 	}
@@ -189,9 +179,6 @@ func (c *curl) addData(name string, w word) error {
 
 // finish applies what options mean together.
 func (c *curl) finish() error {
-	if !c.hasURL {
-		return errors.New("curl has no URL")
-	}
 	c.call.method = "GET"
 	switch {
 	case c.ownMethod != "":
@@ -200,9 +187,6 @@ func (c *curl) finish() error {
 		c.call.method = "HEAD"
 	case c.call.hasData && !c.call.query:
 		c.call.method = "POST"
-	}
-	if c.call.ca != "" && c.call.ca[0] != '/' {
-		return errors.New("curl --cacert is a relative path; write an absolute one")
 	}
 	switch {
 	case c.retries <= 0:
@@ -215,8 +199,5 @@ func (c *curl) finish() error {
 	if !c.fails {
 		c.note(Retries, "without --fail, curl takes an error answer for a success; cronce does not: the run is retried or dead")
 	}
-	if c.quiet {
-		c.note(Output, "options about output are not taken over; cronce records the status of each call")
-	}
-	return nil
+	return c.end("cacert")
 }

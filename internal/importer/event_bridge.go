@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
 )
@@ -149,9 +150,9 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 // spread takes a flexible time window over.
 func (e *entry) spread(window, most time.Duration) {
 	e.job.spread = min(window, most)
-	e.note(Times, "the flexible window is a spread of %s: cronce delays each run by a fixed time of less than that, AWS by one that it chooses; the run ID has the scheduled time", duration(e.job.spread))
+	e.note(Times, "the flexible window is a spread of %s: cronce delays each run by a fixed time of less than that, AWS by one that it chooses; the run ID has the scheduled time", plural.Duration(e.job.spread))
 	if window > most {
-		e.note(Times, "the flexible window of %s is longer than the shortest time between two scheduled times, which a spread cannot exceed", duration(window))
+		e.note(Times, "the flexible window of %s is longer than the shortest time between two scheduled times, which a spread cannot exceed", plural.Duration(window))
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -91,7 +91,7 @@ func (j job) render(w *strings.Builder) {
 		}
 	}
 	if j.spread > 0 {
-		field("spread", duration(j.spread))
+		field("spread", plural.Duration(j.spread))
 	}
 	field("target", quote(j.target.name))
 	field("method", quote(j.method))
@@ -107,12 +107,12 @@ func (j job) render(w *strings.Builder) {
 		field("body", body)
 	}
 	if j.timeout > 0 {
-		field("timeout", duration(j.timeout))
+		field("timeout", plural.Duration(j.timeout))
 	}
 	if j.hasBackoff {
 		waits := make([]string, len(j.backoff))
 		for i, wait := range j.backoff {
-			waits[i] = duration(wait)
+			waits[i] = plural.Duration(wait)
 		}
 		field("retry", "{ backoff: ["+strings.Join(waits, ", ")+"] }")
 	}
@@ -123,7 +123,7 @@ func (j job) render(w *strings.Builder) {
 		field("catchUp", j.catchUp)
 	}
 	if j.catchUpWindow > 0 {
-		field("catchUpWindow", duration(j.catchUpWindow))
+		field("catchUpWindow", plural.Duration(j.catchUpWindow))
 	}
 	if j.disabled {
 		field("enabled", "false")
@@ -137,18 +137,6 @@ func flow(fields map[string]string) string {
 		words = append(words, quote(name)+": "+strconv.Quote(fields[name]))
 	}
 	return "{ " + strings.Join(words, ", ") + " }"
-}
-
-// duration is without the zero units of Go's form: 5m, not 5m0s.
-func duration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // comment is a text that cannot leave its line.

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -31,11 +30,10 @@ var wgetShort = map[byte]string{
 var wgetRefused = []string{"post-file", "body-file", "certificate", "private-key", "load-cookies", "input-file", "recursive", "mirror", "execute"}
 
 type wget struct {
-	*entry
+	*tool
 	tries          int
 	user, password word
-	spider, hasURL bool
-	quiet          bool
+	spider         bool
 }
 
 func (e *entry) readWget(words []word) error {
@@ -44,20 +42,12 @@ func (e *entry) readWget(words []word) error {
 		text, _ := w.literal(nil)
 		return text == "-nv" || text == "-nc"
 	})
-	g := &wget{entry: e, tries: 20}
+	g := &wget{tool: &tool{entry: e, name: "wget"}, tries: 20}
 	f := &flags{words: words, long: wgetOptions, short: wgetShort, accept: g.accept, other: g.setURL}
 	if err := f.read(); err != nil {
 		return err
 	}
 	return g.finish()
-}
-
-func (g *wget) setURL(w word) error {
-	if g.hasURL {
-		return errors.New("the command has several URLs; give each a job")
-	}
-	g.hasURL, g.call.url = true, w
-	return nil
 }
 
 func (g *wget) accept(name string, value word) error {
@@ -66,12 +56,11 @@ func (g *wget) accept(name string, value word) error {
 	}
 	switch name {
 	case "header":
-		field, value, colon := value.cut(':')
-		text, ok := field.literal(g.call.env)
-		if !colon || !ok || text == "" {
-			return errors.New("a header that is not written as \"Name: value\"")
+		field, value, err := g.field(value)
+		if err != nil {
+			return err
 		}
-		g.header(text, value.trimLeft())
+		g.header(field, value)
 	case "post-data", "body-data":
 		g.call.data, g.call.hasData = []word{value}, true
 		if name == "post-data" {
@@ -92,10 +81,10 @@ func (g *wget) accept(name string, value word) error {
 	return nil
 }
 
-func (g *wget) acceptText(name string, value word) (err error) {
-	text, ok := value.literal(g.call.env)
-	if !ok {
-		return fmt.Errorf("the value of wget --%s is a variable", name)
+func (g *wget) acceptText(name string, value word) error {
+	text, err := g.text(name, value)
+	if err != nil {
+		return err
 	}
 	var d time.Duration
 	switch name {
@@ -116,18 +105,11 @@ func (g *wget) acceptText(name string, value word) (err error) {
 	default:
 		g.note(Network, "--%s is not taken over", name)
 	}
-	if err != nil {
-		return fmt.Errorf("the value of wget --%s cannot be read", name)
-	}
-	return nil
+	return g.unread(name, err)
 }
 
 func (g *wget) finish() error {
 	switch {
-	case !g.hasURL:
-		return errors.New("wget has no URL")
-	case g.call.ca != "" && g.call.ca[0] != '/':
-		return errors.New("wget --ca-certificate is a relative path; write an absolute one")
 	case g.call.method == "" && g.spider:
 		g.call.method = "HEAD"
 	case g.call.method == "":
@@ -142,8 +124,5 @@ func (g *wget) finish() error {
 	} else {
 		g.noRetries()
 	}
-	if g.quiet {
-		g.note(Output, "options about output are not taken over; cronce records the status of each call")
-	}
-	return nil
+	return g.end("ca-certificate")
 }

@@ -1,9 +1,10 @@
-// Package plural writes counts with their nouns.
+// Package plural writes counts with their nouns, and durations.
 package plural
 
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Of returns a count with its noun: "1 job", "2 jobs".
@@ -19,4 +20,16 @@ func Noun[N int | int64](n N, noun string) string {
 		return noun + "es"
 	}
 	return noun + "s"
+}
+
+// Duration writes a duration without zero minutes and seconds: 24h, not 24h0m0s.
+func Duration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -88,7 +88,7 @@ func CheckFile(path string, lookup func(string) (string, bool)) (*jobs.Registry,
 func (p Proof) refusal() string {
 	return fmt.Sprintf("keys of %q live %s (%s), but a call may be sent up to %s after the first (%s), and clocks may differ by %s: "+
 		"a late retry would pass for new work. %s",
-		p.KeyScope, short(p.TTL), p.rule(), short(p.Horizon), p.arithmetic(), short(p.Skew), p.remedy())
+		p.KeyScope, plural.Duration(p.TTL), p.rule(), plural.Duration(p.Horizon), p.arithmetic(), plural.Duration(p.Skew), p.remedy())
 }
 
 func (p Proof) rule() string {
@@ -102,18 +102,18 @@ func (p Proof) rule() string {
 func (p Proof) arithmetic() string {
 	t := p.Terms
 	if p.Horizon != t.Sum() {
-		return "retry.horizon; by default " + short(t.Sum())
+		return "retry.horizon; by default " + plural.Duration(t.Sum())
 	}
 	terms := []string{
-		"backoff with jitter " + short(t.Backoff),
-		plural.Of(t.Attempts, "timeout") + " " + short(t.Timeouts),
-		"eventAge " + short(t.Platform.EventAge),
-		"lambdaEventAge " + short(t.Platform.LambdaEventAge),
-		"queueAge " + short(t.Platform.QueueAge),
+		"backoff with jitter " + plural.Duration(t.Backoff),
+		plural.Of(t.Attempts, "timeout") + " " + plural.Duration(t.Timeouts),
+		"eventAge " + plural.Duration(t.Platform.EventAge),
+		"lambdaEventAge " + plural.Duration(t.Platform.LambdaEventAge),
+		"queueAge " + plural.Duration(t.Platform.QueueAge),
 	}
-	sum := strings.Join(terms, " + ") + ", at least " + short(jobs.MinHorizon)
+	sum := strings.Join(terms, " + ") + ", at least " + plural.Duration(jobs.MinHorizon)
 	if t.Within > 0 {
-		sum += ", and async.within " + short(t.Within) + " on top"
+		sum += ", and async.within " + plural.Duration(t.Within) + " on top"
 	}
 	return sum
 }
@@ -121,9 +121,9 @@ func (p Proof) arithmetic() string {
 // remedy names the ways that would make the proof hold, each by itself.
 func (p Proof) remedy() string {
 	ways := []string{fmt.Sprintf("keep the keys longer at the target and say so (keyTTLs: scope %q, ttl over %s)",
-		p.KeyScope, short(p.Horizon+p.Skew))}
+		p.KeyScope, plural.Duration(p.Horizon+p.Skew))}
 	if room := p.TTL - p.Skew; room > 0 {
-		ways = append(ways, fmt.Sprintf("set the job's retry.horizon below %s, so that later retries are not made", short(room)))
+		ways = append(ways, fmt.Sprintf("set the job's retry.horizon below %s, so that later retries are not made", plural.Duration(room)))
 		ways = append(ways, p.lower(room)...)
 	}
 	return "Mend it: " + strings.Join(ways, "; or ")
@@ -150,23 +150,11 @@ func (p Proof) lower(room time.Duration) (ways []string) {
 		{"its backoff, jitter included,", t.Backoff, 1},
 	} {
 		if most := (term.total - excess) / time.Duration(term.parts); most > 0 {
-			ways = append(ways, fmt.Sprintf("lower %s to less than %s", term.name, short(most)))
+			ways = append(ways, fmt.Sprintf("lower %s to less than %s", term.name, plural.Duration(most)))
 		}
 	}
 	if len(ways) == 0 {
-		ways = append(ways, fmt.Sprintf("take more than %s off platform's ages, timeouts and backoff together", short(excess)))
+		ways = append(ways, fmt.Sprintf("take more than %s off platform's ages, timeouts and backoff together", plural.Duration(excess)))
 	}
 	return ways
-}
-
-// short writes a duration without zero minutes and seconds: 24h, not 24h0m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
