@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
 	"github.com/cronce/cronce/targets"

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 )
 
 // fate is a run under one key, from its first lease on, in true time. Every

@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 )
 
 // Any registry that the proof accepts, on any clocks within Skew, whatever

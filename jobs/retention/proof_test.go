@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/retention"
 )
 
 func job(edit func(*jobs.Job)) jobs.Job {
