@@ -6,35 +6,28 @@ import (
 	"sync"
 )
 
-// concurrencyLimit limits how many requests of a kind are open at once: those of one
-// identity, and all.
-type concurrencyLimit struct {
-	each, all  int
-	code, kind string // of the refusal
-	advice     string
+// The requests in progress share the ledger's connections with the process's own work:
+// when all of them wait, the work is still on time.
+const (
+	maxOfIdentity = 32
+	maxOfProcess  = 128
+)
 
+// concurrencyLimit limits how many requests are in progress: those of one identity, and
+// all.
+type concurrencyLimit struct {
 	mu   sync.Mutex
 	open int
 	by   map[string]int
-}
-
-func newStreams() *concurrencyLimit {
-	return &concurrencyLimit{each: 16, all: 256, code: "too_many_streams", kind: "streams", advice: "close one", by: map[string]int{}}
-}
-
-// newRequests bounds the requests in progress. They share the ledger's connections
-// with the process's own work: when all of them wait, the work is still on time.
-func newRequests() *concurrencyLimit {
-	return &concurrencyLimit{each: 32, all: 128, code: "too_many_in_progress", kind: "requests", advice: "ask again after Retry-After", by: map[string]int{}}
 }
 
 // enter counts a request of an identity until leave is called.
 func (c *concurrencyLimit) enter(who string) (leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.by[who] >= c.each || c.open >= c.all {
-		return nil, problem(http.StatusTooManyRequests, c.code, fmt.Sprintf("%d %s of this identity are open, and %d of this process; an identity may have %d, and the process %d: %s",
-			c.by[who], c.kind, c.open, c.each, c.all, c.advice))
+	if c.by[who] >= maxOfIdentity || c.open >= maxOfProcess {
+		return nil, problem(http.StatusTooManyRequests, "too_many_in_progress", fmt.Sprintf("%d requests of this identity are open, and %d of this process; an identity may have %d, and the process %d: ask again after Retry-After",
+			c.by[who], c.open, maxOfIdentity, maxOfProcess))
 	}
 	c.open++
 	c.by[who]++

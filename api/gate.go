@@ -13,13 +13,11 @@ type Gate struct {
 	control  access.Control
 	rates    *access.RateLimiter
 	requests *concurrencyLimit
-	streams  *concurrencyLimit
-	closed   chan struct{} // ends the streams
 }
 
 // NewGate returns a Gate that identifies requests by an access control.
 func NewGate(control access.Control) *Gate {
-	return &Gate{control: control, rates: access.NewRateLimiter(100, 200), requests: newRequests(), streams: newStreams(), closed: make(chan struct{})}
+	return &Gate{control: control, rates: access.NewRateLimiter(100, 200), requests: &concurrencyLimit{by: map[string]int{}}}
 }
 
 // Admit returns the identity that makes a request, and counts the request. Its error is a
@@ -40,9 +38,6 @@ func (g *Gate) Admit(r *http.Request) (access.Identity, error) {
 func (g *Gate) Begin(who access.Identity) (end func(), err error) {
 	return g.requests.enter(who.Principal())
 }
-
-// Close ends the streams; requests go on. Call it once.
-func (g *Gate) Close() { close(g.closed) }
 
 // OnlyHosts serves the requests whose Host and Origin are hosts of the listener, and
 // answers others with a Problem.

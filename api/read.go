@@ -66,7 +66,7 @@ func (s *server) reads() {
 	s.get("/v1/runs/{id}", true, s.getRun)
 	s.get("/v1/why", false, s.explain, "job", "at")
 	s.get("/v1/audit", false, s.listAudit, "job", "run", "by", "limit", "cursor")
-	s.mux.HandleFunc("GET /v1/events", s.events)
+	s.get("/v1/changes", false, s.listChanges, "job", "after")
 	s.get("/v1/incidents", false, s.listIncidents, "job", "open", "limit", "cursor")
 	s.get("/v1/incidents/{id}", true, s.getIncident)
 }
@@ -126,6 +126,13 @@ func (s *server) getRun(ctx context.Context, r *http.Request, _ *params) (any, e
 		run.Headers, run.Body = nil, nil
 	}
 	return run, err
+}
+
+func (s *server) listChanges(ctx context.Context, _ *http.Request, q *params) (any, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	return s.ops.Changes(ctx, q.text("job"), q.text("after"))
 }
 
 func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, error) {

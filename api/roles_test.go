@@ -52,8 +52,8 @@ func (s *site) asks() map[string][]ask {
 	return map[string][]ask{
 		"getDocument": viewer, "getStatus": viewer, "listProcesses": viewer, "listTargets": viewer, "listKeys": viewer,
 		"listJobs": viewer, "getJob": of("tick"), "listNext": of("tick"), "listRuns": viewer, "getRun": of(succeeded), "listAudit": viewer,
-		"explain":      {{least: "viewer", query: "?job=tick&at=2026-11-22T00:00:00Z"}},
-		"streamEvents": viewer, "listIncidents": viewer, "getIncident": of("1"),
+		"explain":     {{least: "viewer", query: "?job=tick&at=2026-11-22T00:00:00Z"}},
+		"listChanges": viewer, "listIncidents": viewer, "getIncident": of("1"),
 		"ackIncident": operator("1"),
 		"pauseJob":    operator("tock"), "resumeJob": operator("tock"), "triggerJob": operator("tock"),
 		"backfillJob": {{least: "operator", id: "tick", body: `{"why":"a test","from":"2026-11-22T00:00:00Z","dryRun":true}`}},

@@ -40,7 +40,7 @@ type frame struct {
 	Registry, Engine, Version string
 	Menu                      []menuEntry
 	Notice                    *notice
-	Events                    string            // the address of the stream of changes; "" for none
+	Changes                   string            // the address of the changes of runs; "" for none
 	Assets                    map[string]string // name -> address
 	Now                       time.Time
 }
@@ -59,7 +59,7 @@ var menu = []menuEntry{
 func (d *Dashboard) frame(v view) frame {
 	f := frame{view: v, Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths, Now: d.now()}
 	if d.API != nil {
-		f.Events = "/v1/events"
+		f.Changes = "/v1/changes"
 	}
 	for _, m := range menu {
 		m.Current = m.Name == v.Section

@@ -82,6 +82,18 @@ func (s *Client) Run(ctx context.Context, id string) (v operations.RunDetail, er
 	return v, s.get(ctx, runPath(id), nil, &v)
 }
 
+// Changes returns what changed after a position, "" for the present one.
+func (s *Client) Changes(ctx context.Context, jobID, after string) (got operations.Changes, err error) {
+	query := url.Values{}
+	if jobID != "" {
+		query.Set("job", jobID)
+	}
+	if after != "" {
+		query.Set("after", after)
+	}
+	return got, s.get(ctx, "/v1/changes", query, &got)
+}
+
 // Why explains why a job ran, or did not, at a time.
 func (s *Client) Why(ctx context.Context, jobID string, at time.Time) (v operations.Explanation, err error) {
 	return v, s.get(ctx, "/v1/why", url.Values{"job": {jobID}, "at": {timeText(at)}}, &v)

@@ -14,7 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/api/remote"
-	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -106,9 +105,6 @@ func TestAServerWithoutTrustedTLSIsNotAskedAgain(t *testing.T) {
 		defer cancel()
 		if _, err := s.Status(ctx); err == nil || !strings.Contains(err.Error(), want) || ctx.Err() != nil {
 			t.Errorf("%s: %v, want %q at once", address, err, want)
-		}
-		if err := s.Follow(ctx, "", func(operations.Changes) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("following %s: %v, want %q", address, err, want)
 		}
 	}
 }

@@ -39,11 +39,6 @@ func TestTheAPIAnswersUntilTheDrainEnds(t *testing.T) {
 	eventually(t, "the process to be ready", func() bool { status, _ := p.ask("/readyz"); return status == http.StatusOK })
 	trigger := spawn(t, []string{"CRONCE_SERVER=http://" + p.address(), "USER=ann"}, "trigger", "tick")
 	eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
-	events, err := http.Get("http://" + p.address() + "/v1/events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer events.Body.Close()
 	p.signal(syscall.SIGTERM)
 	eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.log.String(), "signal=terminated") })
 	for path, want := range map[string]struct {

@@ -55,12 +55,12 @@
     }
   });
 
-  // Live updates: the ledger's stream says when to look again, and only what differs
-  // is changed, so that focus, scroll and what is typed stay. Without the stream the
-  // page looks every few seconds.
+  // Live updates: the API says every two seconds whether runs changed, and the page looks
+  // again. Only what differs is changed, so that focus, scroll and what is typed stay.
+  // Without an answer of the API the page looks every few seconds.
   const live = document.getElementById("live");
   const still = document.querySelector("main[data-still]");
-  let etag = "", failures = 0, looking = false, stream = null, looked = Date.now(), due = looked + 3000;
+  let etag = "", failures = 0, looking = false, position = "", looked = Date.now(), due = looked + 3000;
   const on = () => !still && live.getAttribute("aria-pressed") === "true" && !document.hidden;
   const busy = () => document.querySelector("dialog[open]") || !getSelection().isCollapsed;
 
@@ -68,7 +68,7 @@
     if (!on() || looking || busy()) return;
     looking = true;
     looked = Date.now();
-    due = looked + (stream?.readyState === EventSource.OPEN ? 15000 : 3000);
+    due = looked + (position ? 15000 : 3000);
     try {
       const answer = await fetch(location.href, { headers: { "If-None-Match": etag }, cache: "no-store" });
       if (answer.status !== 304) {
@@ -121,15 +121,17 @@
   // rowKey names a row by what it is about, so that the focus stays with that.
   const rowKey = (node) => (node.nodeName === "TR" && node.querySelector("td a[href]")?.getAttribute("href")) || "";
 
-  function follow() {
-    if (on() && !stream && document.documentElement.dataset.events) {
-      stream = new EventSource(document.documentElement.dataset.events);
-      const soon = () => { due = Math.min(due, looked + 2000); };
-      stream.addEventListener("run", soon);
-      stream.addEventListener("reload", soon);
-    } else if (!on() && stream) { // a browser has few connections for all its tabs
-      stream.close();
-      stream = null;
+  async function follow() {
+    const changes = document.documentElement.dataset.changes;
+    if (!on() || !changes) return;
+    try {
+      const answer = await fetch(changes + (position && "?after=" + encodeURIComponent(position)), { cache: "no-store" });
+      if (!answer.ok) throw new Error(answer.statusText);
+      const got = await answer.json();
+      position = got.position;
+      if (got.lost || got.runs.length) due = Math.min(due, looked + 2000);
+    } catch {
+      position = "";
     }
   }
 
@@ -141,16 +143,14 @@
   live.hidden = !!still;
   live.addEventListener("click", () => {
     live.setAttribute("aria-pressed", live.getAttribute("aria-pressed") !== "true");
-    follow();
     refresh();
   });
-  document.addEventListener("visibilitychange", () => { follow(); refresh(); });
-  addEventListener("pagehide", () => { stream?.close(); stream = null; });
+  document.addEventListener("visibilitychange", refresh);
   setInterval(() => {
     times(document);
     if (Date.now() >= due) refresh();
   }, 1000);
-  follow();
+  setInterval(follow, 2000);
 
   // Keys: g and a letter goes to a page, / to the first filter, ? shows them.
   const pages = { o: "/", j: "/jobs", r: "/runs", t: "/targets", k: "/keys", p: "/processes", a: "/audit" };

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/performance"
 )
 
-// A page that is left open follows the ledger by its stream, and an update leaves the
+// A page that is left open asks for changes, and an update leaves the
 // focus and the scroll where they are.
 func TestAnOpenPageFollows(t *testing.T) {
 	busy(t, func(t *testing.T, s *server) {
@@ -20,8 +20,8 @@ func TestAnOpenPageFollows(t *testing.T) {
 		eventually(t, "a page that scrolls", func() bool {
 			return eval[bool](b, "document.documentElement.scrollHeight > innerHeight + 100 && document.querySelectorAll('tbody tr').length > 5")
 		})
-		if text := eval[string](b, "performance.getEntriesByType('resource').map((r) => new URL(r.name).pathname).join()+document.documentElement.dataset.events"); !strings.Contains(text, "/v1/events") {
-			t.Errorf("the page follows no stream: %s", text)
+		if text := eval[string](b, "performance.getEntriesByType('resource').map((r) => new URL(r.name).pathname).join()+document.documentElement.dataset.changes"); !strings.Contains(text, "/v1/changes") {
+			t.Errorf("the page asks for no changes: %s", text)
 		}
 		focused := eval[string](b, `(() => {
 			const link = document.querySelectorAll("td.lead a")[3];

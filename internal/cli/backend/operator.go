@@ -18,7 +18,7 @@ type Operator interface {
 	Job(ctx context.Context, id string) (operations.JobDetail, error)
 	Runs(context.Context, ledger.Filter) (operations.RunPage, error)
 	Run(ctx context.Context, id string) (operations.RunDetail, error)
-	Follow(ctx context.Context, jobID string, tell func(operations.Changes) error) error
+	Changes(ctx context.Context, jobID, after string) (operations.Changes, error)
 	Why(ctx context.Context, jobID string, at time.Time) (operations.Explanation, error)
 	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
 	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)

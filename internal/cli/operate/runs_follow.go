@@ -2,12 +2,15 @@ package operate
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plaintext"
@@ -41,12 +44,37 @@ change at once, some are not printed, and a line on standard error says so.`,
 				return err
 			}
 			defer done()
-			return o.Follow(c.Context(), job, func(got operations.Changes) error { return a.printChanges(got, states) })
+			return a.follow(c.Context(), o, job, states)
 		},
 	}
 	c.Flags().StringVar(&job, "job", "", "only runs of this `job`")
 	c.Flags().StringSliceVar(&names, "state", nil, "only runs that are then in these `states`, e.g. dead,missed")
 	return c
+}
+
+// follow prints changes after its start until the context ends. While the ledger does
+// not answer it goes on asking.
+func (a *app) follow(ctx context.Context, o backend.Operator, job string, states []ledger.State) error {
+	got, err := o.Changes(ctx, job, "")
+	for position := got.Position; ; {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			position = got.Position
+			err = a.printChanges(got, states)
+		case position != "" && errors.Is(err, ledger.ErrUnavailable):
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(operations.ChangesEvery):
+		}
+		got, err = o.Changes(ctx, job, position)
+	}
 }
 
 func (a *app) printChanges(got operations.Changes, states []ledger.State) error {

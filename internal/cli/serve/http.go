@@ -53,7 +53,6 @@ func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mu
 	}
 	mux.Handle("/", g.dashboard(l.Addr(), board))
 	server := newServer(ctx, api.OnlyHosts(hosts, mux))
-	server.RegisterOnShutdown(g.gate.Close)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			g.log.Error("server on --listen failed", "error", err)
@@ -100,7 +99,7 @@ func newServer(ctx context.Context, h http.Handler) *http.Server {
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            5 * time.Second,
 		// A client that does not read its answer would keep its place among the requests
-		// in progress. A stream sets its own deadline.
+		// in progress.
 		WriteTimeout:   2 * time.Minute,
 		IdleTimeout:    time.Minute,
 		MaxHeaderBytes: 16 << 10, // net/http reads 4 KiB more
