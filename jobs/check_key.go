@@ -13,6 +13,9 @@ type Key struct {
 	// Max is the target's own limit for the length of a key, in characters; 0: none. A
 	// registry with a job whose keys could be longer is refused.
 	Max int
+	// Lifetime is the path at which the target says how long it keeps keys; default
+	// ttl.LifetimesPath.
+	Lifetime string
 }
 
 // String returns the form and the header, such as "runId in Idempotency-Key".
@@ -60,6 +63,11 @@ func (d *draft) checkKey(path string, t Target) {
 		oneOf(d, path+".form", "form", k.Form, keyForms...)
 	}
 	d.atLeast(path+".max", k.Max, 0)
+	if k.Lifetime != "" {
+		if why := badPath(k.Lifetime); why != "" {
+			d.add(path+".lifetime", codeBadPath, "%s", why)
+		}
+	}
 }
 
 // checkJobKey refuses a job whose keys its target would not take.

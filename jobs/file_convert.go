@@ -100,7 +100,7 @@ func (t *fileTarget) target(name string) Target {
 	}
 	target := Target{Name: name, URLEnv: t.URLEnv, AllowHTTP: t.AllowHTTP, MaxInFlight: t.MaxInFlight}
 	if t.Key != nil {
-		target.Key = Key{t.Key.Header, KeyForm(t.Key.Form), t.Key.Max}
+		target.Key = Key{t.Key.Header, KeyForm(t.Key.Form), t.Key.Max, t.Key.Lifetime}
 	}
 	if t.Auth != nil {
 		target.Auth = t.Auth.auth()

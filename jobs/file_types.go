@@ -36,6 +36,8 @@ type fileKey struct {
 	Header string `yaml:"header" doc:"Header field of the key; default Idempotency-Key."`
 	Form   string `yaml:"form" doc:"Form of the key; default runId." enum:"runId,uuid4,uuid7,hex32,token22,token64"`
 	Max    int    `yaml:"max" doc:"The longest key that the target takes, in characters; longer ones are refused. Default: no limit."`
+
+	Lifetime string `yaml:"lifetime" doc:"Path at which the target says how long it keeps keys, for check --live; default /.well-known/idempotency-key-lifetime."`
 }
 
 type fileAuth struct {

@@ -1,6 +1,7 @@
 package targets
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"hash"
@@ -59,6 +60,8 @@ type probe struct {
 	hangUp func() // nil: the answer is read
 	header http.Header
 	body   hash.Hash
+	keep   bool // the body, in kept, instead of its hash
+	kept   bytes.Buffer
 }
 
 func (p *probe) change(h http.Header) {
@@ -86,7 +89,11 @@ func (p *probe) see(t *Targets, res *http.Response) {
 		p.hangUp()
 	}
 	p.body = sha256.New()
-	res.Body = tee{io.TeeReader(io.LimitReader(res.Body, maxBody), p.body), res.Body}
+	to := io.Writer(p.body)
+	if p.keep {
+		to = &p.kept
+	}
+	res.Body = tee{io.TeeReader(io.LimitReader(res.Body, maxBody), to), res.Body}
 }
 
 type tee struct {

@@ -67,7 +67,7 @@ var law = archtest.Law{
 		},
 		{
 			In:  []string{"targets"},
-			May: []string{"jobs", "ledger", "executor", "idempotency/retryafter", "internal/clocks", "internal/sigv4", "internal/hosts", "internal/plaintext"},
+			May: []string{"jobs", "ledger", "executor", "idempotency/retryafter", "idempotency/ttl", "internal/clocks", "internal/sigv4", "internal/hosts", "internal/plaintext"},
 			Why: "a target is called, whichever ledger the run is in",
 		},
 		{

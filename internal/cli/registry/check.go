@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,7 +41,7 @@ type checkedJob struct {
 }
 
 func (a *app) checkCommand() *cobra.Command {
-	var noEnv, stateless bool
+	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Validate the registry: syntax, schedules, environment and key retention",
@@ -61,8 +62,13 @@ than a year old.
 --stateless also reports what a Lambda without a ledger cannot run, such as
 async.
 
-Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started or
-called.`,
+--live also asks each target how long it keeps keys, with a GET of
+/.well-known/idempotency-key-lifetime, or of the path key.lifetime of the target,
+and its authorization. A target that keeps them for less time than keyTTLs says is
+a problem, and so is one that does not answer. One that does not say is a warning.
+
+Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started, and
+without --live nothing is called.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -71,29 +77,42 @@ called.`,
 				}
 				a.Config = args[0]
 			}
-			return a.check(noEnv, stateless)
+			if f.live && f.noEnv {
+				return command.Usage("--live asks the targets at the addresses of the environment; remove --no-env")
+			}
+			return a.check(c.Context(), f)
 		},
 	}
-	c.Flags().BoolVar(&noEnv, "no-env", false, "do not look at the environment variables")
-	c.Flags().BoolVar(&stateless, "stateless", false, "check for a Lambda without a ledger")
+	c.Flags().BoolVar(&f.noEnv, "no-env", false, "do not look at the environment variables")
+	c.Flags().BoolVar(&f.stateless, "stateless", false, "check for a Lambda without a ledger")
+	c.Flags().BoolVar(&f.live, "live", false, "ask each target how long it keeps keys")
 	return c
 }
 
-func (a *app) check(noEnv, stateless bool) error {
+type checkFlags struct{ noEnv, stateless, live bool }
+
+func (a *app) check(ctx context.Context, f checkFlags) error {
 	lookup := a.Lookup
-	if noEnv {
+	if f.noEnv {
 		lookup = nil
 	}
 	reg, problems := a.CheckRegistry(lookup)
-	if stateless && reg != nil {
+	if f.stateless && reg != nil {
 		problems = append(problems, reg.CheckWithoutLedger()...)
 		problems.Sort()
 	}
 	warned := warnings(reg, a.Now())
-	if !noEnv {
+	if !f.noEnv {
 		problems = append(problems, a.checkVariables()...)
 		refused, weak := a.checkAccess()
 		problems, warned = append(problems, refused...), append(warned, weak...)
+	}
+	if f.live && len(problems) == 0 {
+		told, untold, err := a.checkLive(ctx, reg)
+		if err != nil {
+			return err
+		}
+		problems, warned = append(problems, told...), append(warned, untold...)
 	}
 	if err := a.printCheck(reg, problems, warned); err != nil {
 		return err

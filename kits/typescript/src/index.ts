@@ -16,7 +16,7 @@ export { canonicalJSON } from "./canonical.js";
 export type { LongRoute, PrincipalOption, Route } from "./http.js";
 export type { Work, WorkRequest } from "./work.js";
 export { EVENT_SCOPES, eventScope, parseKey, routeScope, type Key } from "./key.js";
-export { Kit, type Once, type Operation } from "./kit.js";
+export { Kit, type Lifetimes, type Once, type Operation } from "./kit.js";
 export type { Options, RenderedProblem } from "./options.js";
 export { problemOf, type Problem } from "./problem.js";
 export { purge, purgeHandler, type PurgeAnswer, type PurgeOptions } from "./purge.js";

@@ -35,6 +35,14 @@ export interface Once<T> {
   readonly duplicate: boolean;
 }
 
+/** Lifetimes is how long keys are kept, as durations of ISO 8601; `scopes` overrides by key scope. */
+export interface Lifetimes {
+  readonly "idempotency-key-lifetime": string;
+  readonly scopes: Readonly<Record<string, string>>;
+}
+
+const iso8601 = (ms: number): string => `PT${Math.trunc(ms / 1000)}S`;
+
 /** The status under which a final error is stored among the replies of `once`. */
 const FINAL = 422;
 
@@ -61,6 +69,19 @@ export class Kit<Tx> {
    */
   async ready(): Promise<void> {
     await this.#settler.exchange("check the table", (signal) => this.store.check(signal));
+  }
+
+  /**
+   * lifetimes says how long completed keys are kept. A service answers
+   * GET /.well-known/idempotency-key-lifetime with it as JSON, so that a caller can
+   * compare it before its first call. The TTL of a single route is not in it.
+   */
+  lifetimes(): Lifetimes {
+    const { ttlMs, ttlsMs } = this.#settler.options;
+    return {
+      "idempotency-key-lifetime": iso8601(ttlMs),
+      scopes: Object.fromEntries(Object.entries(ttlsMs).map(([scope, ms]) => [scope, iso8601(ms)])),
+    };
   }
 
   /**
