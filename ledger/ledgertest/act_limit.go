@@ -8,86 +8,85 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func actsUnlimited(b *bed) {
-	j := b.job("j")
-	for i := range 55 {
-		b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-		b.entered(j.besideAt(i, "x"))
-	}
-	got, err := b.Cancel(b.ctx, act())
-	b.must(err)
-	if len(got.Changed) != 110 || len(got.Rejected) != 0 {
-		b.Errorf("canceled %d, refused %d: want all 110", len(got.Changed), len(got.Rejected))
-	}
-}
-
-func actsLimited(b *bed) {
-	j := b.job("j")
-	k := &job{bed: b, Position: ledger.Position{JobID: "k", Watermark: j.Watermark}}
-	var works []ledger.Work
-	for i := range 3 {
-		works = append(works, *b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work)
-		works = append(works, *b.entered(k.entry(k.leased(i, ledger.OverlapAllow))).Work)
-	}
-	for _, w := range works {
-		b.record(dead(w, ledger.ReasonExhausted))
-	}
-	all := []string{j.id(0), k.id(0), j.id(1), k.id(1), j.id(2), k.id(2)}
-	force := func(a ledger.Action) ledger.Action { a.Force, a.IncludeAcknowledged = true, true; return a }
-	for _, c := range []struct {
-		name string
-		do   func(context.Context, ledger.Action) (ledger.ActionResult, error)
-	}{{"ack", b.Ack}, {"redrive", b.Redrive}, {"cancel", b.Cancel}} {
-		b.actsOn(c.name, all[:2], c.do, force(ledger.Action{Filter: ledger.Filter{Limit: 2}}))
-		b.actsOn(c.name, []string{j.id(1)}, c.do, force(ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}}))
-		b.actsOn(c.name, []string{k.id(1), j.id(2), k.id(2)}, c.do, force(ledger.Action{Filter: ledger.Filter{Limit: 100}}))
-	}
-}
-
-func actsLimitedBehindRefused(b *bed) {
-	first := b.job("expired")
-	die := func(name string, later time.Duration) *job {
-		j := &job{bed: b, Position: ledger.Position{JobID: name, Watermark: first.Watermark.Add(later)}}
-		for i := range 3 {
-			b.record(dead(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, ledger.ReasonExhausted))
+var actLimitCases = []testCase{
+	{"an act without a limit reaches every run", func(b *bed) {
+		j := b.job("j")
+		for i := range 55 {
+			b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
+			b.entered(j.besideAt(i, "x"))
 		}
-		return j
-	}
-	die("expired", 0)
-	b.pass(horizon)
-	busy := die("busy", 30*time.Minute)
-	b.entered(busy.entry(busy.planned(3, ledger.OverlapAllow)))
-	die("free", time.Hour)
-	all, err := b.List(b.ctx, ledger.Filter{States: []ledger.State{ledger.Dead}})
-	b.must(err)
-	free := slices.DeleteFunc(all, func(r ledger.Run) bool { return r.JobID != "free" })
-	slices.SortFunc(free, func(a, b ledger.Run) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
-	a := ledger.Action{Filter: ledger.Filter{Limit: 2}, Actor: who("ann", "asked"), DryRun: true}
-	for range 2 {
+		got, err := b.Cancel(b.ctx, act())
+		b.must(err)
+		if len(got.Changed) != 110 || len(got.Rejected) != 0 {
+			b.Errorf("canceled %d, refused %d: want all 110", len(got.Changed), len(got.Rejected))
+		}
+	}},
+	{"an act with a limit takes the oldest, and repeated it goes on behind them", func(b *bed) {
+		j := b.job("j")
+		k := &job{bed: b, Position: ledger.Position{JobID: "k", Watermark: j.Watermark}}
+		var works []ledger.Work
+		for i := range 3 {
+			works = append(works, *b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work)
+			works = append(works, *b.entered(k.entry(k.leased(i, ledger.OverlapAllow))).Work)
+		}
+		for _, w := range works {
+			b.record(dead(w, ledger.ReasonExhausted))
+		}
+		all := []string{j.id(0), k.id(0), j.id(1), k.id(1), j.id(2), k.id(2)}
+		force := func(a ledger.Action) ledger.Action { a.Force, a.IncludeAcknowledged = true, true; return a }
+		for _, c := range []struct {
+			name string
+			do   func(context.Context, ledger.Action) (ledger.ActionResult, error)
+		}{{"ack", b.Ack}, {"redrive", b.Redrive}, {"cancel", b.Cancel}} {
+			b.actsOn(c.name, all[:2], c.do, force(ledger.Action{Filter: ledger.Filter{Limit: 2}}))
+			b.actsOn(c.name, []string{j.id(1)}, c.do, force(ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}}))
+			b.actsOn(c.name, []string{k.id(1), j.id(2), k.id(2)}, c.do, force(ledger.Action{Filter: ledger.Filter{Limit: 100}}))
+		}
+	}},
+	{"a limit does not count the runs that are refused", func(b *bed) {
+		first := b.job("expired")
+		die := func(name string, later time.Duration) *job {
+			j := &job{bed: b, Position: ledger.Position{JobID: name, Watermark: first.Watermark.Add(later)}}
+			for i := range 3 {
+				b.record(dead(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, ledger.ReasonExhausted))
+			}
+			return j
+		}
+		die("expired", 0)
+		b.pass(horizon)
+		busy := die("busy", 30*time.Minute)
+		b.entered(busy.entry(busy.planned(3, ledger.OverlapAllow)))
+		die("free", time.Hour)
+		all, err := b.List(b.ctx, ledger.Filter{States: []ledger.State{ledger.Dead}})
+		b.must(err)
+		free := slices.DeleteFunc(all, func(r ledger.Run) bool { return r.JobID != "free" })
+		slices.SortFunc(free, func(a, b ledger.Run) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+		a := ledger.Action{Filter: ledger.Filter{Limit: 2}, Actor: who("ann", "asked"), DryRun: true}
+		for range 2 {
+			got, err := b.Redrive(b.ctx, a)
+			b.must(err)
+			if len(got.Changed) != 2 || got.Changed[0].ID != free[0].ID || got.Changed[1].ID != free[1].ID || len(got.Rejected) != 6 {
+				b.Errorf("dry run %t: changed %+v, refused %+v: want the first two of %+v, behind six", a.DryRun, got.Changed, got.Rejected, free)
+			}
+			a.DryRun = false
+		}
+		a.Limit = 100
 		got, err := b.Redrive(b.ctx, a)
 		b.must(err)
-		if len(got.Changed) != 2 || got.Changed[0].ID != free[0].ID || got.Changed[1].ID != free[1].ID || len(got.Rejected) != 6 {
-			b.Errorf("dry run %t: changed %+v, refused %+v: want the first two of %+v, behind six", a.DryRun, got.Changed, got.Rejected, free)
+		causes := map[ledger.RejectionCause]int{}
+		for _, r := range got.Rejected {
+			causes[r.Cause]++
 		}
-		a.DryRun = false
-	}
-	a.Limit = 100
-	got, err := b.Redrive(b.ctx, a)
-	b.must(err)
-	causes := map[ledger.RejectionCause]int{}
-	for _, r := range got.Rejected {
-		causes[r.Cause]++
-	}
-	if len(got.Changed) != 0 || causes[ledger.RejectedPastSendBefore] != 3 || causes[ledger.RejectedUnfinished] != 4 {
-		b.Errorf("changed %+v, refused %+v", got.Changed, got.Rejected)
-	}
-}
-
-func actsLimitedIDs(b *bed) {
-	j := b.deaths(3)
-	a := act(j.id(0), j.id(1), j.id(2))
-	a.Limit = 1
-	b.changed(b.Ack(b.ctx, a))(j.id(0), j.id(1), j.id(2))
+		if len(got.Changed) != 0 || causes[ledger.RejectedPastSendBefore] != 3 || causes[ledger.RejectedUnfinished] != 4 {
+			b.Errorf("changed %+v, refused %+v", got.Changed, got.Rejected)
+		}
+	}},
+	{"a limit is not for run IDs", func(b *bed) {
+		j := b.deaths(3)
+		a := act(j.id(0), j.id(1), j.id(2))
+		a.Limit = 1
+		b.changed(b.Ack(b.ctx, a))(j.id(0), j.id(1), j.id(2))
+	}},
 }
 
 // actsOn checks which runs an action changes, in which order.

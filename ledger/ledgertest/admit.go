@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -9,54 +8,180 @@ import (
 )
 
 var admitCases = []testCase{
-	{"a job never seen before begins at revision 1 with the watermark now", beginsNow},
-	{"each scheduled time has one row and the watermark moves with it", admitsOnce},
-	{"a plan from an old watermark is refused and told where to plan from", staleWatermark},
-	{"a plan of another revision is refused", staleRevision},
-	{"a watermark never moves back", neverBack},
-	{"nothing is admitted before its time", neverEarly},
-	{"a plan of an unknown job is refused", unknownPlan},
-	{"one refused plan does not hold back another", plansApart},
-	{"an existing row stays, and is not leased again", existingStands},
-	{"a range row counts only scheduled times without a row of their own", rangeCountsRest},
+	{"each scheduled time has one row and the watermark moves with it", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+		for i := range 2 {
+			r := b.is(j.id(i), ledger.Planned, "")
+			if !r.ScheduledAt.Equal(j.at(i)) || r.Count != 1 || r.Revision != j.Revision || r.JobID != "j" || r.Trigger != ledger.BySchedule {
+				b.Errorf("row %+v", r)
+			}
+			if !r.NextAt.Equal(j.at(i)) || r.PlannedAt.IsZero() || !r.SendBefore.IsZero() || r.Attempt != 0 {
+				b.Errorf("a planned run is due at its scheduled time and has nothing sent: %+v", r)
+			}
+		}
+		if w := j.next().Watermark; !w.Equal(j.at(1)) {
+			b.Errorf("watermark %s, want %s", w, j.at(1))
+		}
+	}},
+	{"a plan from an old watermark is refused and told where to plan from", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		p := b.refused(j.plan(1, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)))
+		if p.JobID != "j" || p.Revision != j.Revision || !p.Watermark.Equal(j.at(0)) {
+			b.Errorf("position %+v, want revision %d, watermark %s", p, j.Revision, j.at(0))
+		}
+		b.is(j.id(0), ledger.Planned, "")
+	}},
+	{"a plan of another revision is refused", func(b *bed) {
+		j := b.job("j")
+		for _, revision := range []int64{j.Revision - 1, j.Revision + 1} {
+			p := j.plan(0, j.leased(0, ledger.OverlapAllow))
+			p.Revision = revision
+			if got := b.refused(p); got.Revision != j.Revision || !got.Watermark.Equal(j.Watermark) {
+				b.Errorf("position %+v, want %+v", got, j.Position)
+			}
+		}
+	}},
+	{"a watermark never moves back", func(b *bed) {
+		j := b.job("j")
+		p := j.plan(0)
+		p.Through = p.After.Add(-time.Minute)
+		b.refused(p)
+		if w := j.next().Watermark; !w.Equal(j.Watermark) {
+			b.Errorf("watermark moved from %s to %s", j.Watermark, w)
+		}
+	}},
+	{"nothing is admitted before its time", func(b *bed) {
+		j := b.job("j")
+		p := b.refused(j.plan(70, j.leased(0, ledger.OverlapAllow), j.leased(70, ledger.OverlapAllow)))
+		if !p.Watermark.Equal(j.Watermark) || p.Revision != j.Revision {
+			b.Errorf("position %+v, want %+v", p, j.Position)
+		}
+	}},
+	{"a plan of an unknown job is refused", func(b *bed) {
+		j := &job{bed: b, Position: ledger.Position{JobID: "nobody", Revision: 1, Watermark: time.Now().Add(-time.Hour)}}
+		if p := b.refused(j.plan(0, j.planned(0, ledger.OverlapAllow))); p.JobID != "nobody" || p.Revision != 0 {
+			b.Errorf("position %+v, want only the job's name", p)
+		}
+	}},
+	{"one refused plan does not hold back another", func(b *bed) {
+		b.declare("p1", "v1", "a", "b")
+		b.assignments("v1")
+		b.pass(time.Hour)
+		ja, jb := b.now("a"), b.now("b")
+		old := ja.plan(0, ja.planned(0, ledger.OverlapAllow))
+		old.Revision++
+		got, err := b.Admit(b.ctx, b.admission(old, jb.plan(0, jb.leased(0, ledger.OverlapAllow))))
+		b.must(err)
+		if len(got.Stale) != 1 || got.Stale[0].JobID != "a" || !slices.Equal(runIDs(got.Leased), []string{jb.id(0)}) {
+			b.Errorf("stale %+v, leased %v", got.Stale, runIDs(got.Leased))
+		}
+	}},
+	{"an existing row stays, and is not leased again", func(b *bed) {
+		// A platform event came before the plan.
+		j := b.job("j")
+		e := j.entry(j.planned(0, ledger.OverlapAllow))
+		e.By, e.Why = "aws", "event"
+		b.entered(e)
+		got := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow))
+		if !slices.Equal(runIDs(got.Leased), []string{j.id(1)}) {
+			b.Errorf("leased %v, want only %s", runIDs(got.Leased), j.id(1))
+		}
+		if r := b.is(j.id(0), ledger.Planned, ""); r.By != "aws" {
+			b.Errorf("the event's row was overwritten: %+v", r)
+		}
+	}},
+	{"a range row counts only scheduled times without a row of their own", func(b *bed) {
+		j := b.job("j")
+		b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+		b.entered(j.beside("x")) // ~ work accounts for no scheduled time
+		j.admit(j.rangeOf(0, 4))
+		r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.ReasonCatchUpWindow)
+		if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(4)) {
+			b.Errorf("range %+v, want 4 scheduled times from %s to %s", r, j.at(0), j.at(4))
+		}
+		if w := j.next().Watermark; !w.Equal(j.at(4)) {
+			b.Errorf("watermark %s, want %s", w, j.at(4))
+		}
+	}},
 	{"a range row counts no scheduled time of another job, whatever it is called", rangeAmongNeighbours},
-	{"a range whose scheduled times all have rows is not written", rangeOfNone},
-	{"a range of any length is one row", rangeLong},
-	{"the watermark is kept to the microsecond", watermarkExact},
-	{"missed and superseded scheduled times are finished rows with their reason", verdictRows},
-	{"scheduled times planned for a paused job are skipped; other rows stay as planned", pausedTimes},
-	{"events of a plan are kept with it", planEvents},
-	{"many scheduled times of many jobs are one admission", manyAdmitted},
-}
-
-func beginsNow(b *bed) {
-	b.declare("p1", "v1", "j")
-	pulse, err := b.Heartbeat(b.ctx, "p1")
-	b.must(err)
-	s := b.assignments("v1")["j"]
-	if s.Revision != 1 || s.Watermark.Before(pulse.Now) || s.Hash != "v1" || s.Desired != "v1" {
-		b.Errorf("standing %+v, want revision 1 of v1 with a watermark not before %s", s, pulse.Now)
-	}
-	if again := b.assignments("v1")["j"]; !reflect.DeepEqual(again, s) {
-		b.Errorf("the job was begun again: %+v after %+v", again, s)
-	}
-}
-
-func admitsOnce(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-	for i := range 2 {
-		r := b.is(j.id(i), ledger.Planned, "")
-		if !r.ScheduledAt.Equal(j.at(i)) || r.Count != 1 || r.Revision != j.Revision || r.JobID != "j" || r.Trigger != ledger.BySchedule {
-			b.Errorf("row %+v", r)
+	{"a range whose scheduled times all have rows is not written", func(b *bed) {
+		j := b.job("j")
+		b.entered(j.entry(j.planned(0, ledger.OverlapAllow)))
+		b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+		j.admit(j.rangeOf(0, 1))
+		if n := len(b.all("j")); n != 2 {
+			b.Errorf("%d rows for 2 scheduled times", n)
 		}
-		if !r.NextAt.Equal(j.at(i)) || r.PlannedAt.IsZero() || !r.SendBefore.IsZero() || r.Attempt != 0 {
-			b.Errorf("a planned run is due at its scheduled time and has nothing sent: %+v", r)
+	}},
+	{"the watermark is kept to the microsecond", func(b *bed) {
+		j := b.job("j")
+		p := j.plan(0, j.planned(0, ledger.OverlapAllow))
+		p.Through = b.idle().Now
+		got, err := b.Admit(b.ctx, b.admission(p))
+		b.must(err)
+		if len(got.Stale) != 0 {
+			b.Fatalf("a plan through the clock's time is not early: %+v, now %s", got.Stale, got.Now)
 		}
-	}
-	if w := j.next().Watermark; !w.Equal(j.at(1)) {
-		b.Errorf("watermark %s, want %s", w, j.at(1))
-	}
+		if w := j.next().Watermark; !w.Equal(p.Through) {
+			b.Errorf("watermark %s, want %s", w, p.Through)
+		}
+		b.pass(time.Hour)
+		k := j.next()
+		k.admit(k.planned(0, ledger.OverlapAllow))
+	}},
+	{"missed and superseded scheduled times are finished rows with their reason", func(b *bed) {
+		j := b.job("j")
+		old := j.missed(1)
+		old.State, old.Reason = ledger.Superseded, ledger.ReasonNewerRun
+		j.admit(j.missed(0), old)
+		b.is(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
+		r := b.is(j.id(1), ledger.Superseded, ledger.ReasonNewerRun)
+		if r.FinishedAt.IsZero() || !r.NextAt.IsZero() || !r.StartedAt.IsZero() || r.Count != 1 {
+			b.Errorf("row %+v, want one that finished and never started", r)
+		}
+		b.idle()
+	}},
+	{"scheduled times planned for a paused job are skipped; other rows stay as planned", func(b *bed) {
+		j := b.job("j")
+		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		got := j.admit(j.missed(0), j.leased(1, ledger.OverlapSkip), j.leased(2, ledger.OverlapQueue), j.leased(3, ledger.OverlapAllow))
+		if len(got.Leased) != 0 || got.Skipped[ledger.ReasonPaused] != 3 {
+			b.Errorf("leased %v, skipped %v: want none and 3 paused", runIDs(got.Leased), got.Skipped)
+		}
+		b.is(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
+		for i := 1; i <= 3; i++ {
+			if r := b.is(j.id(i), ledger.Skipped, ledger.ReasonPaused); r.FinishedAt.IsZero() {
+				b.Errorf("a skipped run is finished: %+v", r)
+			}
+		}
+		b.must(b.Resume(b.ctx, "j", ledger.Actor{By: "ann", Why: "done"}))
+		k := j.next()
+		if got := k.admit(k.leased(0, ledger.OverlapSkip)); len(got.Leased) != 1 {
+			b.Errorf("after the pause nothing started: the slot is held by a skipped run")
+		}
+	}},
+	{"events of a plan are kept with it", func(b *bed) {
+		j := b.job("j")
+		p := j.plan(0)
+		gap := ledger.Event{JobID: "j", At: j.at(0), Kind: ledger.EventGapSkipped, Local: "2026-03-08T02:30:00", Zone: "America/New_York"}
+		p.Events = []ledger.Event{gap}
+		_, err := b.Admit(b.ctx, b.admission(p))
+		b.must(err)
+		b.refused(p)
+		events, err := b.Events(b.ctx, "j", 0)
+		b.must(err)
+		var gaps []ledger.Event
+		for _, e := range events {
+			if e.Kind == ledger.EventGapSkipped {
+				gaps = append(gaps, e)
+			}
+		}
+		if len(gaps) != 1 || !gaps[0].At.Equal(gap.At) || gaps[0].Local != gap.Local || gaps[0].Zone != gap.Zone {
+			b.Errorf("gaps %+v, want %+v", gaps, gap)
+		}
+	}},
 }
 
 // refused submits a plan that must be refused, and returns its position.
@@ -72,210 +197,4 @@ func (b *bed) refused(p ledger.Plan) ledger.Position {
 		b.Errorf("a refused plan wrote %d rows", n-rows)
 	}
 	return got.Stale[0]
-}
-
-func staleWatermark(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	p := b.refused(j.plan(1, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)))
-	if p.JobID != "j" || p.Revision != j.Revision || !p.Watermark.Equal(j.at(0)) {
-		b.Errorf("position %+v, want revision %d, watermark %s", p, j.Revision, j.at(0))
-	}
-	b.is(j.id(0), ledger.Planned, "")
-}
-
-func staleRevision(b *bed) {
-	j := b.job("j")
-	for _, revision := range []int64{j.Revision - 1, j.Revision + 1} {
-		p := j.plan(0, j.leased(0, ledger.OverlapAllow))
-		p.Revision = revision
-		if got := b.refused(p); got.Revision != j.Revision || !got.Watermark.Equal(j.Watermark) {
-			b.Errorf("position %+v, want %+v", got, j.Position)
-		}
-	}
-}
-
-func neverBack(b *bed) {
-	j := b.job("j")
-	p := j.plan(0)
-	p.Through = p.After.Add(-time.Minute)
-	b.refused(p)
-	if w := j.next().Watermark; !w.Equal(j.Watermark) {
-		b.Errorf("watermark moved from %s to %s", j.Watermark, w)
-	}
-}
-
-func neverEarly(b *bed) {
-	j := b.job("j")
-	p := b.refused(j.plan(70, j.leased(0, ledger.OverlapAllow), j.leased(70, ledger.OverlapAllow)))
-	if !p.Watermark.Equal(j.Watermark) || p.Revision != j.Revision {
-		b.Errorf("position %+v, want %+v", p, j.Position)
-	}
-}
-
-func unknownPlan(b *bed) {
-	j := &job{bed: b, Position: ledger.Position{JobID: "nobody", Revision: 1, Watermark: time.Now().Add(-time.Hour)}}
-	if p := b.refused(j.plan(0, j.planned(0, ledger.OverlapAllow))); p.JobID != "nobody" || p.Revision != 0 {
-		b.Errorf("position %+v, want only the job's name", p)
-	}
-}
-
-func plansApart(b *bed) {
-	b.declare("p1", "v1", "a", "b")
-	b.assignments("v1")
-	b.pass(time.Hour)
-	ja, jb := b.now("a"), b.now("b")
-	old := ja.plan(0, ja.planned(0, ledger.OverlapAllow))
-	old.Revision++
-	got, err := b.Admit(b.ctx, b.admission(old, jb.plan(0, jb.leased(0, ledger.OverlapAllow))))
-	b.must(err)
-	if len(got.Stale) != 1 || got.Stale[0].JobID != "a" || !slices.Equal(runIDs(got.Leased), []string{jb.id(0)}) {
-		b.Errorf("stale %+v, leased %v", got.Stale, runIDs(got.Leased))
-	}
-}
-
-// A platform event came before the plan.
-func existingStands(b *bed) {
-	j := b.job("j")
-	e := j.entry(j.planned(0, ledger.OverlapAllow))
-	e.By, e.Why = "aws", "event"
-	b.entered(e)
-	got := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow))
-	if !slices.Equal(runIDs(got.Leased), []string{j.id(1)}) {
-		b.Errorf("leased %v, want only %s", runIDs(got.Leased), j.id(1))
-	}
-	if r := b.is(j.id(0), ledger.Planned, ""); r.By != "aws" {
-		b.Errorf("the event's row was overwritten: %+v", r)
-	}
-}
-
-func rangeCountsRest(b *bed) {
-	j := b.job("j")
-	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
-	b.entered(j.beside("x")) // ~ work accounts for no scheduled time
-	j.admit(j.rangeOf(0, 4))
-	r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.ReasonCatchUpWindow)
-	if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(4)) {
-		b.Errorf("range %+v, want 4 scheduled times from %s to %s", r, j.at(0), j.at(4))
-	}
-	if w := j.next().Watermark; !w.Equal(j.at(4)) {
-		b.Errorf("watermark %s, want %s", w, j.at(4))
-	}
-}
-
-func rangeOfNone(b *bed) {
-	j := b.job("j")
-	b.entered(j.entry(j.planned(0, ledger.OverlapAllow)))
-	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
-	j.admit(j.rangeOf(0, 1))
-	if n := len(b.all("j")); n != 2 {
-		b.Errorf("%d rows for 2 scheduled times", n)
-	}
-}
-
-func rangeLong(b *bed) {
-	j := b.job("j")
-	in := j.rangeOf(0, 4)
-	in.Count = 3_000_000_000 // a century of seconds
-	j.admit(in)
-	if r := b.get(in.RunID); r.Count != in.Count {
-		b.Errorf("count %d, want %d", r.Count, in.Count)
-	}
-}
-
-func watermarkExact(b *bed) {
-	j := b.job("j")
-	p := j.plan(0, j.planned(0, ledger.OverlapAllow))
-	p.Through = b.idle().Now
-	got, err := b.Admit(b.ctx, b.admission(p))
-	b.must(err)
-	if len(got.Stale) != 0 {
-		b.Fatalf("a plan through the clock's time is not early: %+v, now %s", got.Stale, got.Now)
-	}
-	if w := j.next().Watermark; !w.Equal(p.Through) {
-		b.Errorf("watermark %s, want %s", w, p.Through)
-	}
-	b.pass(time.Hour)
-	k := j.next()
-	k.admit(k.planned(0, ledger.OverlapAllow))
-}
-
-func verdictRows(b *bed) {
-	j := b.job("j")
-	old := j.missed(1)
-	old.State, old.Reason = ledger.Superseded, ledger.ReasonNewerRun
-	j.admit(j.missed(0), old)
-	b.is(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
-	r := b.is(j.id(1), ledger.Superseded, ledger.ReasonNewerRun)
-	if r.FinishedAt.IsZero() || !r.NextAt.IsZero() || !r.StartedAt.IsZero() || r.Count != 1 {
-		b.Errorf("row %+v, want one that finished and never started", r)
-	}
-	b.idle()
-}
-
-func pausedTimes(b *bed) {
-	j := b.job("j")
-	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
-	got := j.admit(j.missed(0), j.leased(1, ledger.OverlapSkip), j.leased(2, ledger.OverlapQueue), j.leased(3, ledger.OverlapAllow))
-	if len(got.Leased) != 0 || got.Skipped[ledger.ReasonPaused] != 3 {
-		b.Errorf("leased %v, skipped %v: want none and 3 paused", runIDs(got.Leased), got.Skipped)
-	}
-	b.is(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
-	for i := 1; i <= 3; i++ {
-		if r := b.is(j.id(i), ledger.Skipped, ledger.ReasonPaused); r.FinishedAt.IsZero() {
-			b.Errorf("a skipped run is finished: %+v", r)
-		}
-	}
-	b.must(b.Resume(b.ctx, "j", ledger.Actor{By: "ann", Why: "done"}))
-	k := j.next()
-	if got := k.admit(k.leased(0, ledger.OverlapSkip)); len(got.Leased) != 1 {
-		b.Errorf("after the pause nothing started: the slot is held by a skipped run")
-	}
-}
-
-func planEvents(b *bed) {
-	j := b.job("j")
-	p := j.plan(0)
-	gap := ledger.Event{JobID: "j", At: j.at(0), Kind: ledger.EventGapSkipped, Local: "2026-03-08T02:30:00", Zone: "America/New_York"}
-	p.Events = []ledger.Event{gap}
-	_, err := b.Admit(b.ctx, b.admission(p))
-	b.must(err)
-	b.refused(p)
-	events, err := b.Events(b.ctx, "j", 0)
-	b.must(err)
-	var gaps []ledger.Event
-	for _, e := range events {
-		if e.Kind == ledger.EventGapSkipped {
-			gaps = append(gaps, e)
-		}
-	}
-	if len(gaps) != 1 || !gaps[0].At.Equal(gap.At) || gaps[0].Local != gap.Local || gaps[0].Zone != gap.Zone {
-		b.Errorf("gaps %+v, want %+v", gaps, gap)
-	}
-}
-
-func manyAdmitted(b *bed) {
-	ids := jobIDs(50)
-	b.declare("p1", "v1", ids...)
-	b.assignments("v1")
-	b.pass(time.Hour)
-	at := b.assignments("v1")
-	var plans []ledger.Plan
-	for _, id := range ids {
-		j := &job{bed: b, Position: at[id].Position}
-		plans = append(plans, j.plan(2, j.missed(0), j.leased(1, ledger.OverlapSkip), j.planned(2, ledger.OverlapQueue)))
-	}
-	got, err := b.Admit(b.ctx, b.admission(plans...))
-	b.must(err)
-	if len(got.Leased) != 50 || len(got.Stale) != 0 {
-		b.Fatalf("leased %d, stale %d: want 50 and 0", len(got.Leased), len(got.Stale))
-	}
-	var os []ledger.Outcome
-	for _, w := range got.Leased {
-		os = append(os, succeeded(w))
-	}
-	b.record(os...)
-	if got := b.claim("p1", 100); len(got.Work) != 50 {
-		b.Errorf("claimed %d, want the 50 that waited", len(got.Work))
-	}
 }

@@ -10,21 +10,193 @@ import (
 
 var backfillCases = []testCase{
 	{"missed, superseded, skipped and canceled scheduled times become planned", backfills},
-	{"runs that ran or are planned are left as they are", backfillLeft},
-	{"scheduled times of a range row are taken out of it one by one", backfillRange},
-	{"a dry run counts the same and changes nothing", backfillDry},
-	{"never planned and purged scheduled times are refused", backfillRefused},
-	{"a scheduled time at or before purgedThrough is refused though its row is left", backfillPurged},
-	{"in a range row of an earlier revision a scheduled time is refused, one with a row of its own is not", backfillEarlierRevision},
-	{"an ended job's last revision is its current one", backfillEnded},
-	{"a row of its own goes before the range that it lies in", backfillOwnInRange},
-	{"backfilled runs wait for the slot, oldest first, whatever the overlap", backfillQueued},
-	{"a scheduled time is skipped while a backfill goes on", backfillThenSkip},
-	{"a canceled run that was sent keeps its key, call and numbers", backfillCanceled},
-	{"a canceled run that was sent is refused past its sendBefore", backfillPastSendBefore},
-	{"a pause does not hold a backfill back", backfillPaused},
-	{"a repeated backfill changes nothing", backfillTwice},
-	{"an unknown job is not found", backfillUnknown},
+	{"runs that ran or are planned are left as they are", func(b *bed) {
+		j := b.job("j")
+		a := ledger.OverlapAllow
+		got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.planned(3, a))
+		slices.SortFunc(got.Leased, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+		b.record(dead(got.Leased[0], ledger.ReasonPermanent), retrying(got.Leased[1], time.Hour))
+		j.fill(ledger.Backfilled{Left: 4}, 0, 1, 2, 3)
+		b.is(j.id(0), ledger.Dead, ledger.ReasonPermanent)
+		b.is(j.id(1), ledger.Retrying, "")
+	}},
+	{"scheduled times of a range row are taken out of it one by one", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.rangeOf(0, 5))
+		j.fill(ledger.Backfilled{Planned: 2}, 2, 3)
+		j.filled(2)
+		j.filled(3)
+		r := b.is(j.rangeID(0, 5), ledger.Missed, ledger.ReasonCatchUpWindow)
+		if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(5)) {
+			b.Errorf("range %+v, want the 4 scheduled times that are left", r)
+		}
+		b.record(succeeded(b.take("p1", j.id(2))))
+		j.fill(ledger.Backfilled{Planned: 4, Left: 2}, 0, 1, 2, 3, 4, 5)
+		if _, _, err := b.Get(b.ctx, j.rangeID(0, 5)); !errors.Is(err, ledger.ErrNotFound) {
+			b.Errorf("a range row that stands for nothing: %v, want ErrNotFound", err)
+		}
+		if n := len(b.all("j")); n != 6 {
+			b.Errorf("%d rows for 6 scheduled times", n)
+		}
+	}},
+	{"a dry run counts the same and changes nothing", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.rangeOf(1, 3), j.planned(4, ledger.OverlapAllow))
+		before := b.all("j")
+		want := ledger.Backfilled{Planned: 3, Left: 1, Refused: 1}
+		if got := j.backfill(true, 0, 1, 2, 4, 5); got != want {
+			b.Errorf("dry run %+v, want %+v", got, want)
+		}
+		after := b.all("j")
+		for i := range before {
+			if i >= len(after) || after[i].State != before[i].State || after[i].Count != before[i].Count || after[i].By != "" {
+				b.Fatalf("a dry run changed\n%+v to\n%+v", before, after)
+			}
+		}
+		j.fill(want, 0, 1, 2, 4, 5)
+	}},
+	{"never planned and purged scheduled times are refused", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.missed(1))
+		b.purge(ledger.Purge{})
+		k := j.next()
+		k.admit(k.missed(0))
+		j.fill(ledger.Backfilled{Planned: 1, Refused: 3}, 0, 1, 2, 3)
+		k.filled(0)
+	}},
+	{"a scheduled time at or before purgedThrough is refused though its row is left", func(b *bed) {
+		// A row that a purge passed over is still behind it.
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1))
+		b.purge(ledger.Purge{})
+		b.canceled(j.id(0))
+		j.fill(ledger.Backfilled{Refused: 1}, 0)
+		b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
+	}},
+	{"in a range row of an earlier revision a scheduled time is refused, one with a row of its own is not", func(b *bed) {
+		// Scheduled time 0 has a row of its own, 1 was taken out of the
+		// range from 1 to 3 before the edit, and the new revision has a range from 4 to 5.
+		j := b.job("j")
+		j.admit(j.missed(0), j.rangeOf(1, 3))
+		j.fill(ledger.Backfilled{Planned: 1}, 1)
+		b.switchTo("j", "v2")
+		k := j.next()
+		k.admit(k.rangeOf(0, 1))
+		b.canceled(j.id(1))
+		want := ledger.Backfilled{Planned: 3, Refused: 2}
+		if got := j.backfill(true, 0, 1, 2, 3, 4); got != want {
+			b.Errorf("dry run %+v, want %+v", got, want)
+		}
+		j.fill(want, 0, 1, 2, 3, 4)
+		j.filled(0)
+		j.filled(1)
+		k.filled(0)
+		if r := b.is(j.rangeID(1, 3), ledger.Missed, ledger.ReasonCatchUpWindow); r.Count != 2 {
+			b.Errorf("the earlier revision's range counts %d, want its 2 still", r.Count)
+		}
+		if r := b.get(k.rangeID(0, 1)); r.Count != 1 {
+			b.Errorf("the current revision's range counts %d, want the 1 that is left", r.Count)
+		}
+		if n := len(b.all("j")); n != 5 {
+			b.Errorf("%d rows, want 3 scheduled times and 2 ranges", n)
+		}
+	}},
+	{"an ended job's last revision is its current one", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.rangeOf(0, 1))
+		b.switchTo("j", "v2")
+		k := j.next()
+		k.admit(k.rangeOf(0, 1))
+		b.switchTo("j", "")
+		j.fill(ledger.Backfilled{Planned: 2, Refused: 2}, 0, 1, 2, 3)
+		k.filled(0)
+		k.filled(1)
+	}},
+	{"a row of its own goes before the range that it lies in", func(b *bed) {
+		j := b.job("j")
+		b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+		j.admit(j.rangeOf(0, 2))
+		j.fill(ledger.Backfilled{Planned: 1, Left: 1}, 0, 1)
+		if r := b.get(j.rangeID(0, 2)); r.Count != 1 {
+			b.Errorf("the range counts %d, want the 1 that is left", r.Count)
+		}
+		got, err := b.Enter(b.ctx, j.entry(j.planned(0, ledger.OverlapAllow)))
+		b.must(err)
+		if got.Inserted || got.Run.ID != j.id(0) {
+			b.Errorf("entered %+v, want the scheduled time's own row", got)
+		}
+	}},
+	{"backfilled runs wait for the slot, oldest first, whatever the overlap", func(b *bed) {
+		j, w := b.started("j")
+		k := j.next()
+		k.admit(k.missed(0), k.missed(1))
+		k.fill(ledger.Backfilled{Planned: 2}, 0, 1)
+		b.idle()
+		b.record(succeeded(w))
+		b.record(succeeded(b.take("p1", k.id(0))))
+		b.record(succeeded(b.take("p1", k.id(1))))
+	}},
+	{"a canceled run that was sent keeps its key, call and numbers", func(b *bed) {
+		j, w := b.started("j")
+		b.record(retrying(w, time.Hour))
+		b.canceled(j.id(0))
+		if got := j.backfillWith("/v2"); got.Planned != 1 {
+			b.Fatalf("backfilled %+v", got)
+		}
+		again := b.take("p2", j.id(0))
+		if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
+			b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
+		}
+		b.sameCall("backfilled", again.Call, w.Call)
+
+		j = b.job("unsent")
+		j.admit(j.planned(0, ledger.OverlapSkip))
+		b.canceled(j.id(0))
+		j.backfillWith("/v2")
+		if r := b.get(j.id(0)); r.Call.Path != "/v2" {
+			b.Errorf("path %s, want the call of the backfill: nothing was sent before", r.Call.Path)
+		}
+	}},
+	{"a canceled run that was sent is refused past its sendBefore", func(b *bed) {
+		j, _ := b.started("j")
+		b.canceled(j.id(0))
+		b.pass(horizon + time.Second)
+		if got := j.backfillWith("/v2"); got.Refused != 1 {
+			b.Errorf("backfilled %+v, want it refused", got)
+		}
+		b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
+
+		j, _ = b.keySafe("k", 3)
+		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		b.canceled(j.id(0))
+		b.pass(horizon + time.Second)
+		if got := j.backfillWith("/v2"); got.Planned != 1 {
+			b.Errorf("backfilled %+v, want it planned: its key is safe", got)
+		}
+		b.take("p2", j.id(0))
+	}},
+	{"a pause does not hold a backfill back", func(b *bed) {
+		j := b.job("j")
+		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		j.admit(j.planned(0, ledger.OverlapSkip))
+		j.fill(ledger.Backfilled{Planned: 1}, 0)
+		b.take("p1", j.id(0))
+	}},
+	{"a repeated backfill changes nothing", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.rangeOf(1, 2))
+		j.fill(ledger.Backfilled{Planned: 3}, 0, 1, 2)
+		j.fill(ledger.Backfilled{Left: 3}, 0, 1, 2)
+		if n := len(b.all("j")); n != 3 {
+			b.Errorf("%d rows for 3 scheduled times", n)
+		}
+	}},
+	{"an unknown job is not found", func(b *bed) {
+		_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "nobody", Actor: ledger.Actor{By: "ann", Why: "x"}})
+		if !errors.Is(err, ledger.ErrNotFound) {
+			b.Errorf("%v, want ErrNotFound", err)
+		}
+	}},
 }
 
 // fill backfills these scheduled times, of overlap allow, and checks the counts.
@@ -72,151 +244,6 @@ func backfills(b *bed) {
 	b.is(j.id(2), ledger.Succeeded, "")
 }
 
-func backfillLeft(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.planned(3, a))
-	slices.SortFunc(got.Leased, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
-	b.record(dead(got.Leased[0], ledger.ReasonPermanent), retrying(got.Leased[1], time.Hour))
-	j.fill(ledger.Backfilled{Left: 4}, 0, 1, 2, 3)
-	b.is(j.id(0), ledger.Dead, ledger.ReasonPermanent)
-	b.is(j.id(1), ledger.Retrying, "")
-}
-
-func backfillRange(b *bed) {
-	j := b.job("j")
-	j.admit(j.rangeOf(0, 5))
-	j.fill(ledger.Backfilled{Planned: 2}, 2, 3)
-	j.filled(2)
-	j.filled(3)
-	r := b.is(j.rangeID(0, 5), ledger.Missed, ledger.ReasonCatchUpWindow)
-	if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(5)) {
-		b.Errorf("range %+v, want the 4 scheduled times that are left", r)
-	}
-	b.record(succeeded(b.take("p1", j.id(2))))
-	j.fill(ledger.Backfilled{Planned: 4, Left: 2}, 0, 1, 2, 3, 4, 5)
-	if _, _, err := b.Get(b.ctx, j.rangeID(0, 5)); !errors.Is(err, ledger.ErrNotFound) {
-		b.Errorf("a range row that stands for nothing: %v, want ErrNotFound", err)
-	}
-	if n := len(b.all("j")); n != 6 {
-		b.Errorf("%d rows for 6 scheduled times", n)
-	}
-}
-
-func backfillDry(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.rangeOf(1, 3), j.planned(4, ledger.OverlapAllow))
-	before := b.all("j")
-	want := ledger.Backfilled{Planned: 3, Left: 1, Refused: 1}
-	if got := j.backfill(true, 0, 1, 2, 4, 5); got != want {
-		b.Errorf("dry run %+v, want %+v", got, want)
-	}
-	after := b.all("j")
-	for i := range before {
-		if i >= len(after) || after[i].State != before[i].State || after[i].Count != before[i].Count || after[i].By != "" {
-			b.Fatalf("a dry run changed\n%+v to\n%+v", before, after)
-		}
-	}
-	j.fill(want, 0, 1, 2, 4, 5)
-}
-
-func backfillRefused(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.missed(1))
-	b.purge(ledger.Purge{})
-	k := j.next()
-	k.admit(k.missed(0))
-	j.fill(ledger.Backfilled{Planned: 1, Refused: 3}, 0, 1, 2, 3)
-	k.filled(0)
-}
-
-// A row that a purge passed over is still behind it.
-func backfillPurged(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1))
-	b.purge(ledger.Purge{})
-	b.canceled(j.id(0))
-	j.fill(ledger.Backfilled{Refused: 1}, 0)
-	b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
-}
-
-func backfillOwnInRange(b *bed) {
-	j := b.job("j")
-	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
-	j.admit(j.rangeOf(0, 2))
-	j.fill(ledger.Backfilled{Planned: 1, Left: 1}, 0, 1)
-	if r := b.get(j.rangeID(0, 2)); r.Count != 1 {
-		b.Errorf("the range counts %d, want the 1 that is left", r.Count)
-	}
-	got, err := b.Enter(b.ctx, j.entry(j.planned(0, ledger.OverlapAllow)))
-	b.must(err)
-	if got.Inserted || got.Run.ID != j.id(0) {
-		b.Errorf("entered %+v, want the scheduled time's own row", got)
-	}
-}
-
-// backfillEarlierRevision: scheduled time 0 has a row of its own, 1 was taken out of the
-// range from 1 to 3 before the edit, and the new revision has a range from 4 to 5.
-func backfillEarlierRevision(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.rangeOf(1, 3))
-	j.fill(ledger.Backfilled{Planned: 1}, 1)
-	b.switchTo("j", "v2")
-	k := j.next()
-	k.admit(k.rangeOf(0, 1))
-	b.canceled(j.id(1))
-	want := ledger.Backfilled{Planned: 3, Refused: 2}
-	if got := j.backfill(true, 0, 1, 2, 3, 4); got != want {
-		b.Errorf("dry run %+v, want %+v", got, want)
-	}
-	j.fill(want, 0, 1, 2, 3, 4)
-	j.filled(0)
-	j.filled(1)
-	k.filled(0)
-	if r := b.is(j.rangeID(1, 3), ledger.Missed, ledger.ReasonCatchUpWindow); r.Count != 2 {
-		b.Errorf("the earlier revision's range counts %d, want its 2 still", r.Count)
-	}
-	if r := b.get(k.rangeID(0, 1)); r.Count != 1 {
-		b.Errorf("the current revision's range counts %d, want the 1 that is left", r.Count)
-	}
-	if n := len(b.all("j")); n != 5 {
-		b.Errorf("%d rows, want 3 scheduled times and 2 ranges", n)
-	}
-}
-
-func backfillEnded(b *bed) {
-	j := b.job("j")
-	j.admit(j.rangeOf(0, 1))
-	b.switchTo("j", "v2")
-	k := j.next()
-	k.admit(k.rangeOf(0, 1))
-	b.switchTo("j", "")
-	j.fill(ledger.Backfilled{Planned: 2, Refused: 2}, 0, 1, 2, 3)
-	k.filled(0)
-	k.filled(1)
-}
-
-func backfillQueued(b *bed) {
-	j, w := b.started("j")
-	k := j.next()
-	k.admit(k.missed(0), k.missed(1))
-	k.fill(ledger.Backfilled{Planned: 2}, 0, 1)
-	b.idle()
-	b.record(succeeded(w))
-	b.record(succeeded(b.take("p1", k.id(0))))
-	b.record(succeeded(b.take("p1", k.id(1))))
-}
-
-func backfillThenSkip(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.missed(1))
-	j.fill(ledger.Backfilled{Planned: 2}, 0, 1)
-	b.record(succeeded(b.take("p1", j.id(0))))
-	k := j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
-	b.record(succeeded(b.take("p1", j.id(1))))
-	k.nextIs(ledger.Planned, "")
-}
-
 // backfillWith backfills the first scheduled time with another call.
 func (j *job) backfillWith(path string) ledger.Backfilled {
 	j.Helper()
@@ -225,70 +252,4 @@ func (j *job) backfillWith(path string) ledger.Backfilled {
 	got, err := j.Backfill(j.ctx, ledger.Backfill{JobID: j.JobID, Runs: []ledger.RunSpec{in}, Actor: ledger.Actor{By: "ann", Why: "outage"}})
 	j.must(err)
 	return got
-}
-
-func backfillCanceled(b *bed) {
-	j, w := b.started("j")
-	b.record(retrying(w, time.Hour))
-	b.canceled(j.id(0))
-	if got := j.backfillWith("/v2"); got.Planned != 1 {
-		b.Fatalf("backfilled %+v", got)
-	}
-	again := b.take("p2", j.id(0))
-	if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
-		b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
-	}
-	b.sameCall("backfilled", again.Call, w.Call)
-
-	j = b.job("unsent")
-	j.admit(j.planned(0, ledger.OverlapSkip))
-	b.canceled(j.id(0))
-	j.backfillWith("/v2")
-	if r := b.get(j.id(0)); r.Call.Path != "/v2" {
-		b.Errorf("path %s, want the call of the backfill: nothing was sent before", r.Call.Path)
-	}
-}
-
-func backfillPastSendBefore(b *bed) {
-	j, _ := b.started("j")
-	b.canceled(j.id(0))
-	b.pass(horizon + time.Second)
-	if got := j.backfillWith("/v2"); got.Refused != 1 {
-		b.Errorf("backfilled %+v, want it refused", got)
-	}
-	b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
-
-	j, _ = b.keySafe("k", 3)
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	b.canceled(j.id(0))
-	b.pass(horizon + time.Second)
-	if got := j.backfillWith("/v2"); got.Planned != 1 {
-		b.Errorf("backfilled %+v, want it planned: its key is safe", got)
-	}
-	b.take("p2", j.id(0))
-}
-
-func backfillPaused(b *bed) {
-	j := b.job("j")
-	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
-	j.admit(j.planned(0, ledger.OverlapSkip))
-	j.fill(ledger.Backfilled{Planned: 1}, 0)
-	b.take("p1", j.id(0))
-}
-
-func backfillTwice(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.rangeOf(1, 2))
-	j.fill(ledger.Backfilled{Planned: 3}, 0, 1, 2)
-	j.fill(ledger.Backfilled{Left: 3}, 0, 1, 2)
-	if n := len(b.all("j")); n != 3 {
-		b.Errorf("%d rows for 3 scheduled times", n)
-	}
-}
-
-func backfillUnknown(b *bed) {
-	_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "nobody", Actor: ledger.Actor{By: "ann", Why: "x"}})
-	if !errors.Is(err, ledger.ErrNotFound) {
-		b.Errorf("%v, want ErrNotFound", err)
-	}
 }

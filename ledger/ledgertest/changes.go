@@ -10,14 +10,172 @@ import (
 )
 
 var changesCases = []testCase{
-	{"every move of a run is a change, told once", changesOfALife},
-	{"acts of operators, reports and backfills are changes", changesByActs},
-	{"a run that gets the slot of another has changed", changesOfTheSlot},
-	{"a lease that is extended is no change", changesNotByLeases},
-	{"a position of which the ledger knows nothing is lost", changesUnknown},
-	{"too many changes at once are lost, and what follows is told", changesTooMany},
-	{"the purge of the run that changed last loses no later change", changesAfterPurge},
-	{"a reader beside writers misses no run", changesBesideWriters},
+	{"every move of a run is a change, told once", func(b *bed) {
+		f, j := b.follow(), b.job("j")
+		f.told()
+		j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1), j.rangeOf(2, 4))
+		f.told(j.id(0), j.id(1), j.rangeID(2, 4))
+		w := b.take("p1", j.id(0))
+		f.told(j.id(0))
+		b.record(retrying(w, 0))
+		f.told(j.id(0))
+		w = b.take("p1", j.id(0))
+		b.record(retrying(w, 0))
+		f.told(j.id(0)) // two changes of it
+		b.record(succeeded(b.take("p1", j.id(0))))
+		f.told(j.id(0))
+		b.entered(j.beside("t"))
+		f.told(j.beside("t").RunID)
+	}},
+	{"acts of operators, reports and backfills are changes", func(b *bed) {
+		j, _ := b.died("j")
+		f, id := b.follow(), j.id(0)
+		for _, do := range []func(ledger.Action) (ledger.ActionResult, error){
+			func(a ledger.Action) (ledger.ActionResult, error) { return b.Ack(b.ctx, a) },
+			func(a ledger.Action) (ledger.ActionResult, error) { return b.Redrive(b.ctx, a) },
+			func(a ledger.Action) (ledger.ActionResult, error) { return b.Cancel(b.ctx, a) },
+		} {
+			_, err := do(act(id))
+			b.must(err)
+			f.told(id)
+			if b.get(id).State == ledger.Dead { // acknowledged again
+				_, err = do(act(id))
+				b.must(err)
+				f.told()
+			}
+		}
+		dry := act(id)
+		dry.DryRun = true
+		_, err := b.Redrive(b.ctx, dry)
+		b.must(err)
+		f.told()
+		e := j.repeat(id, "again")
+		b.entered(e)
+		f.told(id, e.RunID)
+		k := b.taken("k")
+		f.changes()
+		_, err = b.Report(b.ctx, ledger.Report{RunID: k.id(0), Progress: "half"})
+		b.must(err)
+		f.told(k.id(0))
+		m := b.job("m")
+		m.admit(m.rangeOf(0, 2))
+		f.changes()
+		_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: who("ann", "x")})
+		b.must(err)
+		f.told(m.id(1), m.rangeID(0, 2))
+	}},
+	{"a run that gets the slot of another has changed", func(b *bed) {
+		j := b.job("j")
+		w := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue)).Leased[0]
+		f := b.follow()
+		b.record(succeeded(w))
+		b.take("p1", j.id(1))
+		f.told(j.id(0), j.id(1))
+	}},
+	{"a lease that is extended is no change", func(b *bed) {
+		_, w := b.started("j")
+		f := b.follow()
+		_, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, time.Hour)
+		b.must(err)
+		b.beat("process-of-j")
+		f.told()
+	}},
+	{"a position of which the ledger knows nothing is lost", func(b *bed) {
+		j, _ := b.started("j")
+		f := b.follow()
+		for _, unknown := range []string{
+			"1000000000", "-1", "x", " ", "1 ", "9223372036854775807", "18446744073709551616", "1:2", "1:2:3:4", "1:2:x", "1:2:3,",
+			"1000000000:1000000000:", "18446744073709551615:18446744073709551615:", strings.Repeat("1", 10_000), "\x00",
+		} {
+			got, err := b.Changes(b.ctx, unknown)
+			b.must(err)
+			if !got.Lost || len(got.Runs) != 0 {
+				b.Errorf("after %.50q: %+v, want it lost", unknown, got)
+			}
+			f.at = got.Position
+		}
+		b.changed(b.Cancel(b.ctx, act(j.id(0))))(j.id(0))
+		f.told(j.id(0))
+	}},
+	{"too many changes at once are lost, and what follows is told", func(b *bed) {
+		b.job("j")
+		b.pass(72 * time.Hour)
+		j := b.now("j")
+		f := b.follow()
+		admit := func(n int) {
+			b.Helper()
+			var ins []ledger.RunSpec
+			for i := range n {
+				ins = append(ins, j.missed(i))
+			}
+			j.admit(ins...)
+			j = j.next()
+		}
+		admit(ledger.MaxChanges)
+		if got := f.changes(); got.Lost || len(got.Runs) != ledger.MaxChanges {
+			b.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges, got.Lost, len(got.Runs))
+		}
+		admit(400)
+		admit(ledger.MaxChanges + 1 - 400)
+		if got := f.changes(); !got.Lost || len(got.Runs) != 0 {
+			b.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges+1, got.Lost, len(got.Runs))
+		}
+		admit(1)
+		if got := f.changes(); got.Lost || len(got.Runs) != 1 {
+			b.Errorf("after that: %+v", got)
+		}
+	}},
+	{"the purge of the run that changed last loses no later change", func(b *bed) {
+		_, w := b.started("j")
+		b.record(succeeded(w))
+		f := b.follow()
+		b.pass(48 * time.Hour)
+		k := b.job("k")
+		got, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
+		b.must(err)
+		if got.Runs != 1 {
+			b.Fatalf("%+v, want the run purged", got)
+		}
+		f.told()
+		k.admit(k.planned(0, ledger.OverlapAllow))
+		f.told(k.id(0))
+	}},
+	{"a reader beside writers misses no run", func(b *bed) {
+		const writers, each = 4, 25
+		f := b.follow()
+		var want []string
+		var group sync.WaitGroup
+		for _, name := range []string{"a", "b", "c", "d"}[:writers] {
+			j, store := b.job(name), b.second()
+			for i := range each {
+				e := j.beside(string(rune('a' + i)))
+				want = append(want, e.RunID)
+				group.Go(func() {
+					if _, err := store.Enter(b.ctx, e); err != nil {
+						b.Error(err)
+					}
+				})
+			}
+		}
+		written := make(chan struct{})
+		go func() { group.Wait(); close(written) }()
+		seen := map[string]bool{}
+		for done := false; !done; {
+			select {
+			case <-written:
+				done = true // and what is there now is all
+			default:
+			}
+			for _, r := range f.changes().Runs {
+				seen[r.ID] = true
+			}
+		}
+		for _, id := range want {
+			if !seen[id] {
+				b.Errorf("%s was never told", id)
+			}
+		}
+	}},
 }
 
 // follower reads changes from its position on.
@@ -63,179 +221,5 @@ func (f *follower) told(want ...string) {
 	}
 	if again := f.changes(); len(again.Runs) != 0 || again.Lost {
 		f.Errorf("told again: %+v", again)
-	}
-}
-
-func changesOfALife(b *bed) {
-	f, j := b.follow(), b.job("j")
-	f.told()
-	j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1), j.rangeOf(2, 4))
-	f.told(j.id(0), j.id(1), j.rangeID(2, 4))
-	w := b.take("p1", j.id(0))
-	f.told(j.id(0))
-	b.record(retrying(w, 0))
-	f.told(j.id(0))
-	w = b.take("p1", j.id(0))
-	b.record(retrying(w, 0))
-	f.told(j.id(0)) // two changes of it
-	b.record(succeeded(b.take("p1", j.id(0))))
-	f.told(j.id(0))
-	b.entered(j.beside("t"))
-	f.told(j.beside("t").RunID)
-}
-
-func changesByActs(b *bed) {
-	j, _ := b.died("j")
-	f, id := b.follow(), j.id(0)
-	for _, do := range []func(ledger.Action) (ledger.ActionResult, error){
-		func(a ledger.Action) (ledger.ActionResult, error) { return b.Ack(b.ctx, a) },
-		func(a ledger.Action) (ledger.ActionResult, error) { return b.Redrive(b.ctx, a) },
-		func(a ledger.Action) (ledger.ActionResult, error) { return b.Cancel(b.ctx, a) },
-	} {
-		_, err := do(act(id))
-		b.must(err)
-		f.told(id)
-		if b.get(id).State == ledger.Dead { // acknowledged again
-			_, err = do(act(id))
-			b.must(err)
-			f.told()
-		}
-	}
-	dry := act(id)
-	dry.DryRun = true
-	_, err := b.Redrive(b.ctx, dry)
-	b.must(err)
-	f.told()
-	e := j.repeat(id, "again")
-	b.entered(e)
-	f.told(id, e.RunID)
-	k := b.taken("k")
-	f.changes()
-	_, err = b.Report(b.ctx, ledger.Report{RunID: k.id(0), Progress: "half"})
-	b.must(err)
-	f.told(k.id(0))
-	m := b.job("m")
-	m.admit(m.rangeOf(0, 2))
-	f.changes()
-	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: who("ann", "x")})
-	b.must(err)
-	f.told(m.id(1), m.rangeID(0, 2))
-}
-
-func changesOfTheSlot(b *bed) {
-	j := b.job("j")
-	w := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue)).Leased[0]
-	f := b.follow()
-	b.record(succeeded(w))
-	b.take("p1", j.id(1))
-	f.told(j.id(0), j.id(1))
-}
-
-func changesNotByLeases(b *bed) {
-	_, w := b.started("j")
-	f := b.follow()
-	_, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, time.Hour)
-	b.must(err)
-	b.beat("process-of-j")
-	f.told()
-}
-
-func changesUnknown(b *bed) {
-	j, _ := b.started("j")
-	f := b.follow()
-	for _, unknown := range []string{
-		"1000000000", "-1", "x", " ", "1 ", "9223372036854775807", "18446744073709551616", "1:2", "1:2:3:4", "1:2:x", "1:2:3,",
-		"1000000000:1000000000:", "18446744073709551615:18446744073709551615:", strings.Repeat("1", 10_000), "\x00",
-	} {
-		got, err := b.Changes(b.ctx, unknown)
-		b.must(err)
-		if !got.Lost || len(got.Runs) != 0 {
-			b.Errorf("after %.50q: %+v, want it lost", unknown, got)
-		}
-		f.at = got.Position
-	}
-	b.changed(b.Cancel(b.ctx, act(j.id(0))))(j.id(0))
-	f.told(j.id(0))
-}
-
-func changesTooMany(b *bed) {
-	b.job("j")
-	b.pass(72 * time.Hour)
-	j := b.now("j")
-	f := b.follow()
-	admit := func(n int) {
-		b.Helper()
-		var ins []ledger.RunSpec
-		for i := range n {
-			ins = append(ins, j.missed(i))
-		}
-		j.admit(ins...)
-		j = j.next()
-	}
-	admit(ledger.MaxChanges)
-	if got := f.changes(); got.Lost || len(got.Runs) != ledger.MaxChanges {
-		b.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges, got.Lost, len(got.Runs))
-	}
-	admit(400)
-	admit(ledger.MaxChanges + 1 - 400)
-	if got := f.changes(); !got.Lost || len(got.Runs) != 0 {
-		b.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges+1, got.Lost, len(got.Runs))
-	}
-	admit(1)
-	if got := f.changes(); got.Lost || len(got.Runs) != 1 {
-		b.Errorf("after that: %+v", got)
-	}
-}
-
-func changesAfterPurge(b *bed) {
-	_, w := b.started("j")
-	b.record(succeeded(w))
-	f := b.follow()
-	b.pass(48 * time.Hour)
-	k := b.job("k")
-	got, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
-	b.must(err)
-	if got.Runs != 1 {
-		b.Fatalf("%+v, want the run purged", got)
-	}
-	f.told()
-	k.admit(k.planned(0, ledger.OverlapAllow))
-	f.told(k.id(0))
-}
-
-func changesBesideWriters(b *bed) {
-	const writers, each = 4, 25
-	f := b.follow()
-	var want []string
-	var group sync.WaitGroup
-	for _, name := range []string{"a", "b", "c", "d"}[:writers] {
-		j, store := b.job(name), b.second()
-		for i := range each {
-			e := j.beside(string(rune('a' + i)))
-			want = append(want, e.RunID)
-			group.Go(func() {
-				if _, err := store.Enter(b.ctx, e); err != nil {
-					b.Error(err)
-				}
-			})
-		}
-	}
-	written := make(chan struct{})
-	go func() { group.Wait(); close(written) }()
-	seen := map[string]bool{}
-	for done := false; !done; {
-		select {
-		case <-written:
-			done = true // and what is there now is all
-		default:
-		}
-		for _, r := range f.changes().Runs {
-			seen[r.ID] = true
-		}
-	}
-	for _, id := range want {
-		if !seen[id] {
-			b.Errorf("%s was never told", id)
-		}
 	}
 }

@@ -10,24 +10,126 @@ import (
 
 var enterCases = []testCase{
 	{"a trigger is new work at once, with who and why", triggered},
-	{"a trigger is due at once, whatever its scheduled time", triggerDue},
-	{"two triggers in one second are two runs", twoTriggers},
-	{"an id entered before is not entered again", enteredBefore},
-	{"an entry repeated after a lost answer finds its lease", enteredRecalled},
-	{"a scheduled time in a range row is accounted for", enteredInRange},
-	{"an entry moves no watermark and the plan goes round it", entryMovesNothing},
-	{"a scheduled time of a paused job is skipped, a trigger is not", enteredPaused},
-	{"a scheduled time obeys the slot as a planned one does", enteredOverlap},
-	{"an entry that yields names the run that holds the slot and is due", enteredBehindDue},
-	{"an entry that yields names the run whose lease expired", enteredBehindExpiredLease},
-	{"an entry that yields is judged where the slot's holder is not due", enteredBehindBusy},
-	{"an entry that yields goes on when the holder is past its sendBefore", enteredBehindPastSendBefore},
-	{"an entry that waits names the slot's holder once it is due", enteredWaitsBehindDue},
-	{"an entry that yields names the first of those that wait for a free slot", enteredBehindWaiting},
-	{"an entry that needs no slot, or whose job is paused, does not yield", enteredWithoutYield},
-	{"a scheduled time that has not come yet waits for its time", enteredEarly},
-	{"a scheduled time that was purged is refused, ~ work is not", enteredPurged},
-	{"a job that the ledger does not know is entered without a revision", enteredUnknown},
+	{"an id entered before is not entered again", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		for _, e := range []ledger.Entry{j.entry(j.leased(0, ledger.OverlapAllow)), j.beside("x")} {
+			if e.RunID != j.id(0) {
+				b.entered(e)
+				e.Token = b.token()
+			}
+			got, err := b.Enter(b.ctx, e)
+			b.must(err)
+			if got.Inserted || got.Work != nil || got.Run.ID != e.RunID || got.Now.IsZero() {
+				b.Errorf("entered again: %+v", got)
+			}
+		}
+		if n := len(b.all("j")); n != 2 {
+			b.Errorf("%d rows, want 2", n)
+		}
+	}},
+	{"an entry repeated after a lost answer finds its lease", func(b *bed) {
+		j := b.job("j")
+		e := j.beside("x")
+		first := b.entered(e)
+		again, err := b.Enter(b.ctx, e)
+		b.must(err)
+		if again.Inserted || again.Work == nil || again.Now.Before(first.Now) {
+			b.Fatalf("repeated: %+v, want its work again, and the time", again)
+		}
+		b.sameWork([]ledger.Work{*again.Work}, []ledger.Work{*first.Work})
+	}},
+	{"a scheduled time in a range row is accounted for", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.rangeOf(0, 4))
+		got, err := b.Enter(b.ctx, j.entry(j.leased(2, ledger.OverlapAllow)))
+		b.must(err)
+		if got.Inserted || got.Work != nil || got.Run.ID != j.rangeID(0, 4) || got.Run.Count != 5 {
+			b.Errorf("entered %+v, want the range row", got)
+		}
+	}},
+	{"an entry moves no watermark and the plan goes round it", func(b *bed) {
+		j := b.job("j")
+		b.entered(j.entry(j.planned(3, ledger.OverlapAllow)))
+		if w := j.next().Watermark; !w.Equal(j.Watermark) {
+			b.Errorf("an entry moved the watermark from %s to %s", j.Watermark, w)
+		}
+		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow))
+		if n := len(b.all("j")); n != 2 {
+			b.Errorf("%d rows for 2 scheduled times", n)
+		}
+	}},
+	{"a scheduled time of a paused job is skipped, a trigger is not", func(b *bed) {
+		j := b.job("j")
+		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		got := b.entered(j.entry(j.leased(0, ledger.OverlapSkip)))
+		if got.Work != nil {
+			b.Error("a scheduled time of a paused job was leased")
+		}
+		b.is(j.id(0), ledger.Skipped, ledger.ReasonPaused)
+		if got := b.entered(j.beside("x")); got.Work == nil {
+			b.Error("a trigger of a paused job was held back")
+		}
+	}},
+	{"a scheduled time obeys the slot as a planned one does", func(b *bed) {
+		j, w := b.started("j")
+		skip := b.entered(j.entry(j.leased(1, ledger.OverlapSkip)))
+		queue := b.entered(j.entry(j.leased(2, ledger.OverlapQueue)))
+		allow := b.entered(j.entry(j.leased(3, ledger.OverlapAllow)))
+		if skip.Work != nil || queue.Work != nil || allow.Work == nil {
+			b.Errorf("leased: skip %v, queue %v, allow %v", skip.Work, queue.Work, allow.Work)
+		}
+		b.is(j.id(1), ledger.Skipped, ledger.ReasonOverlap)
+		b.idle()
+		b.record(succeeded(w))
+		b.take("p1", j.id(2))
+	}},
+	{"a scheduled time that has not come yet waits for its time", func(b *bed) {
+		j := b.job("j")
+		got := b.entered(j.entry(j.leased(90, ledger.OverlapAllow)))
+		if got.Work != nil {
+			b.Error("leased before its time")
+		}
+		if c := b.idle(); !c.NextAt.Equal(j.at(90)) {
+			b.Errorf("NextAt %s, want %s", c.NextAt, j.at(90))
+		}
+		b.pass(time.Hour)
+		b.take("p1", j.id(90))
+	}},
+	{"a scheduled time that was purged is refused, ~ work is not", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.missed(1))
+		b.purge(ledger.Purge{})
+		for i := range 2 {
+			_, err := b.Enter(b.ctx, j.entry(j.leased(i, ledger.OverlapAllow)))
+			if !errors.Is(err, ledger.ErrPurged) {
+				b.Errorf("entry of purged scheduled time %d: %v, want ErrPurged", i, err)
+			}
+		}
+		b.entered(j.entry(j.leased(2, ledger.OverlapAllow)))
+		b.entered(j.beside("x"))
+	}},
+	{"a job that the ledger does not know is entered without a revision", func(b *bed) {
+		j := &job{bed: b, Position: ledger.Position{JobID: "new", Watermark: time.Now().Add(-time.Hour)}}
+		if got := b.entered(j.beside("x")); got.Work == nil {
+			b.Error("a trigger of an unknown job was held back")
+		}
+		if got := b.entered(j.entry(j.leased(1, ledger.OverlapSkip))); got.Work == nil {
+			b.Error("an event of an unknown job was held back")
+		}
+		b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
+		b.is(j.id(2), ledger.Skipped, ledger.ReasonOverlap)
+		jobs, err := b.Jobs(b.ctx)
+		b.must(err)
+		i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == "new" })
+		if i < 0 || !jobs[i].Ended || jobs[i].Revision != 0 {
+			b.Errorf("jobs %+v, want new, ended, without a revision", jobs)
+		}
+		b.declare("p1", "v1", "new")
+		if s := b.assignments("v1")["new"]; s.Revision != 1 || s.Watermark.Before(j.at(2)) {
+			b.Errorf("standing %+v, want revision 1 from now", s)
+		}
+	}},
 }
 
 // entry is a scheduled time from outside the planner.
@@ -70,149 +172,5 @@ func triggered(b *bed) {
 	r := b.is(e.RunID, ledger.Running, "")
 	if r.Revision != 0 || r.By != "ann" || r.Why != "month end" || r.Count != 1 {
 		b.Errorf("row %+v", r)
-	}
-}
-
-func triggerDue(b *bed) {
-	j := b.job("j")
-	e := j.besideAt(90, "x")
-	b.entered(e)
-	b.take("p1", e.RunID)
-}
-
-func twoTriggers(b *bed) {
-	j := b.job("j")
-	one, two := b.entered(j.beside("one")), b.entered(j.beside("two"))
-	if one.Work == nil || two.Work == nil {
-		b.Error("both triggers start at once")
-	}
-}
-
-func enteredBefore(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	for _, e := range []ledger.Entry{j.entry(j.leased(0, ledger.OverlapAllow)), j.beside("x")} {
-		if e.RunID != j.id(0) {
-			b.entered(e)
-			e.Token = b.token()
-		}
-		got, err := b.Enter(b.ctx, e)
-		b.must(err)
-		if got.Inserted || got.Work != nil || got.Run.ID != e.RunID || got.Now.IsZero() {
-			b.Errorf("entered again: %+v", got)
-		}
-	}
-	if n := len(b.all("j")); n != 2 {
-		b.Errorf("%d rows, want 2", n)
-	}
-}
-
-func enteredRecalled(b *bed) {
-	j := b.job("j")
-	e := j.beside("x")
-	first := b.entered(e)
-	again, err := b.Enter(b.ctx, e)
-	b.must(err)
-	if again.Inserted || again.Work == nil || again.Now.Before(first.Now) {
-		b.Fatalf("repeated: %+v, want its work again, and the time", again)
-	}
-	b.sameWork([]ledger.Work{*again.Work}, []ledger.Work{*first.Work})
-}
-
-func enteredInRange(b *bed) {
-	j := b.job("j")
-	j.admit(j.rangeOf(0, 4))
-	got, err := b.Enter(b.ctx, j.entry(j.leased(2, ledger.OverlapAllow)))
-	b.must(err)
-	if got.Inserted || got.Work != nil || got.Run.ID != j.rangeID(0, 4) || got.Run.Count != 5 {
-		b.Errorf("entered %+v, want the range row", got)
-	}
-}
-
-func entryMovesNothing(b *bed) {
-	j := b.job("j")
-	b.entered(j.entry(j.planned(3, ledger.OverlapAllow)))
-	if w := j.next().Watermark; !w.Equal(j.Watermark) {
-		b.Errorf("an entry moved the watermark from %s to %s", j.Watermark, w)
-	}
-	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow))
-	if n := len(b.all("j")); n != 2 {
-		b.Errorf("%d rows for 2 scheduled times", n)
-	}
-}
-
-func enteredPaused(b *bed) {
-	j := b.job("j")
-	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
-	got := b.entered(j.entry(j.leased(0, ledger.OverlapSkip)))
-	if got.Work != nil {
-		b.Error("a scheduled time of a paused job was leased")
-	}
-	b.is(j.id(0), ledger.Skipped, ledger.ReasonPaused)
-	if got := b.entered(j.beside("x")); got.Work == nil {
-		b.Error("a trigger of a paused job was held back")
-	}
-}
-
-func enteredOverlap(b *bed) {
-	j, w := b.started("j")
-	skip := b.entered(j.entry(j.leased(1, ledger.OverlapSkip)))
-	queue := b.entered(j.entry(j.leased(2, ledger.OverlapQueue)))
-	allow := b.entered(j.entry(j.leased(3, ledger.OverlapAllow)))
-	if skip.Work != nil || queue.Work != nil || allow.Work == nil {
-		b.Errorf("leased: skip %v, queue %v, allow %v", skip.Work, queue.Work, allow.Work)
-	}
-	b.is(j.id(1), ledger.Skipped, ledger.ReasonOverlap)
-	b.idle()
-	b.record(succeeded(w))
-	b.take("p1", j.id(2))
-}
-
-func enteredEarly(b *bed) {
-	j := b.job("j")
-	got := b.entered(j.entry(j.leased(90, ledger.OverlapAllow)))
-	if got.Work != nil {
-		b.Error("leased before its time")
-	}
-	if c := b.idle(); !c.NextAt.Equal(j.at(90)) {
-		b.Errorf("NextAt %s, want %s", c.NextAt, j.at(90))
-	}
-	b.pass(time.Hour)
-	b.take("p1", j.id(90))
-}
-
-func enteredPurged(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.missed(1))
-	b.purge(ledger.Purge{})
-	for i := range 2 {
-		_, err := b.Enter(b.ctx, j.entry(j.leased(i, ledger.OverlapAllow)))
-		if !errors.Is(err, ledger.ErrPurged) {
-			b.Errorf("entry of purged scheduled time %d: %v, want ErrPurged", i, err)
-		}
-	}
-	b.entered(j.entry(j.leased(2, ledger.OverlapAllow)))
-	b.entered(j.beside("x"))
-}
-
-func enteredUnknown(b *bed) {
-	j := &job{bed: b, Position: ledger.Position{JobID: "new", Watermark: time.Now().Add(-time.Hour)}}
-	if got := b.entered(j.beside("x")); got.Work == nil {
-		b.Error("a trigger of an unknown job was held back")
-	}
-	if got := b.entered(j.entry(j.leased(1, ledger.OverlapSkip))); got.Work == nil {
-		b.Error("an event of an unknown job was held back")
-	}
-	b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
-	b.is(j.id(2), ledger.Skipped, ledger.ReasonOverlap)
-	jobs, err := b.Jobs(b.ctx)
-	b.must(err)
-	i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == "new" })
-	if i < 0 || !jobs[i].Ended || jobs[i].Revision != 0 {
-		b.Errorf("jobs %+v, want new, ended, without a revision", jobs)
-	}
-	b.declare("p1", "v1", "new")
-	if s := b.assignments("v1")["new"]; s.Revision != 1 || s.Watermark.Before(j.at(2)) {
-		b.Errorf("standing %+v, want revision 1 from now", s)
 	}
 }

@@ -8,28 +8,227 @@ import (
 )
 
 var incidentCases = []testCase{
-	{"a dead run opens an incident with its reason and error", incidentDead},
-	{"one job and cause have one open incident, which counts", incidentOne},
-	{"a record repeated after a lost answer counts once", incidentRepeated},
-	{"a record whose lease was lost opens and closes nothing", incidentFenced},
-	{"the job's next success closes its incidents", incidentClosed},
-	{"the success of another job closes nothing", incidentNeighbor},
-	{"a success and a dead run in one record leave it open", incidentBoth},
-	{"a retry opens and closes nothing", incidentRetry},
-	{"a key that expires early opens an incident and bounds the run", incidentExpiry},
-	{"a run that a claim finds past sendBefore opens an incident", incidentPastSendBefore},
-	{"an incident has the last run that a claim found past sendBefore, whatever its limit", incidentOfManyBatches},
-	{"missed rows open an incident that counts scheduled times", incidentMissed},
-	{"a missed row that is there already opens nothing", incidentMissedBefore},
-	{"a problem soon after the closing opens the same incident again", incidentReopened},
-	{"a problem long after the closing opens another incident", incidentAnother},
-	{"an acknowledgement is kept, and changes once", incidentAcked},
-	{"an incident that an operator closed is not opened again", incidentSettled},
-	{"what is observed opens and closes by its list", incidentObserved},
-	{"incidents are listed newest first, by page", incidentPages},
-	{"a purge deletes closed incidents past their retention", incidentPurged},
-	{"a redriven run that becomes dead again counts again", incidentRedriven},
-	{"an error that is no text is kept as text", incidentBytes},
+	{"a dead run opens an incident with its reason and error", func(b *bed) {
+		w := b.job("j").lease(0)
+		b.record(diesOf(w, ledger.ReasonExhausted, "503 from the target"))
+		i := b.incident("j")
+		if i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonExhausted || i.Error != "503 from the target" || i.RunID != w.RunID ||
+			i.Count != 1 || i.Reopened != 0 || !i.Open() || i.OpenedAt.IsZero() || !i.LastAt.Equal(i.OpenedAt) || !i.DueAt.Equal(i.OpenedAt) {
+			b.Errorf("incident %+v", i)
+		}
+		if c, err := b.Counts(b.ctx); err != nil || c.Incidents != 1 {
+			b.Errorf("counts %+v (%v), want 1 incident", c, err)
+		}
+	}},
+	{"one job and cause have one open incident, which counts", func(b *bed) {
+		j := b.job("j")
+		first, second := j.lease(0), j.lease(0)
+		b.record(diesOf(first, ledger.ReasonExhausted, "one"))
+		before := b.incident("j")
+		b.pass(time.Minute)
+		b.record(diesOf(second, ledger.ReasonPermanent, "two"))
+		i := b.incident("j")
+		if i.ID != before.ID || i.Count != 2 || i.Reason != ledger.ReasonPermanent || i.Error != "two" || i.RunID != second.RunID ||
+			!i.OpenedAt.Equal(before.OpenedAt) || !i.LastAt.After(before.LastAt) || i.Version == before.Version {
+			b.Errorf("incident %+v, was %+v", i, before)
+		}
+		third, fourth := j.lease(0), j.lease(0)
+		b.record(diesOf(fourth, ledger.ReasonExhausted, "four"), diesOf(third, ledger.ReasonExhausted, "three"))
+		if i := b.incident("j"); i.Count != 4 || i.RunID != fourth.RunID || i.Error != "four" {
+			b.Errorf("incident %+v", i)
+		}
+	}},
+	{"a record repeated after a lost answer counts once", func(b *bed) {
+		j := b.job("j")
+		w := j.lease(0)
+		b.record(dead(w, ledger.ReasonExhausted))
+		b.record(dead(w, ledger.ReasonExhausted))
+		if i := b.incident("j"); i.Count != 1 {
+			b.Errorf("incident %+v", i)
+		}
+		other := j.lease(0)
+		b.record(succeeded(other))
+		closed := b.incident("j")
+		b.record(dead(w, ledger.ReasonExhausted))
+		b.record(succeeded(other))
+		if i := b.incident("j"); i.Open() || i.Version != closed.Version {
+			b.Errorf("incident %+v, was %+v", i, closed)
+		}
+	}},
+	{"a record whose lease was lost opens and closes nothing", func(b *bed) {
+		j := b.job("j")
+		w := j.lease(0)
+		b.pass(2 * lease)
+		again := b.take("p2", w.RunID)
+		b.late(dead(w, ledger.ReasonExhausted))
+		if list := b.incidents("j"); len(list) != 0 {
+			b.Errorf("incidents %+v, want none", list)
+		}
+		b.record(dead(again, ledger.ReasonExhausted))
+		forged := j.lease(0)
+		forged.Token = b.token()
+		b.late(succeeded(forged))
+		if i := b.incident("j"); !i.Open() {
+			b.Errorf("incident %+v was closed by a fenced record", i)
+		}
+	}},
+	{"the job's next success closes its incidents", func(b *bed) {
+		j := b.job("j")
+		b.record(dead(j.lease(0), ledger.ReasonExhausted))
+		j.admit(j.missed(0))
+		j.Position = j.next().Position
+		w := j.lease(0)
+		b.record(succeeded(w))
+		list := b.incidents("j")
+		if len(list) != 2 {
+			b.Fatalf("incidents %+v", list)
+		}
+		for _, i := range list {
+			if i.Open() || i.ClosedBy != w.RunID || i.ClosedByOperator || !i.DueAt.Equal(i.ClosedAt) {
+				b.Errorf("incident %+v, want closed by %s", i, w.RunID)
+			}
+		}
+		if c, err := b.Counts(b.ctx); err != nil || c.Incidents != 0 {
+			b.Errorf("counts %+v (%v), want no incident", c, err)
+		}
+	}},
+	{"the success of another job closes nothing", func(b *bed) {
+		j, near := b.job("j"), b.job("j-2")
+		b.record(dead(j.lease(0), ledger.ReasonExhausted))
+		b.record(succeeded(near.lease(0)))
+		if i := b.incident("j"); !i.Open() {
+			b.Errorf("incident %+v", i)
+		}
+	}},
+	{"a success and a dead run in one record leave it open", func(b *bed) {
+		j := b.job("j")
+		b.record(dead(j.lease(0), ledger.ReasonExhausted))
+		b.record(succeeded(j.lease(0)), dead(j.lease(0), ledger.ReasonPermanent))
+		if i := b.incident("j"); !i.Open() || i.Count != 2 || i.Reopened != 0 {
+			b.Errorf("incident %+v", i)
+		}
+	}},
+	{"a key that expires early opens an incident and bounds the run", func(b *bed) {
+		j := b.job("j")
+		w := j.lease(0)
+		o := retrying(w, time.Minute)
+		o.KeySafeUntil = b.get(w.RunID).StartedAt.Add(2 * time.Minute)
+		b.record(o)
+		if i := b.incident("j"); i.Cause != ledger.IncidentExpiry || i.Count != 1 || i.RunID != w.RunID || !strings.Contains(i.Error, "keyTTLs") {
+			b.Errorf("incident %+v", i)
+		}
+		if r := b.get(w.RunID); !r.KeySafeUntil.Equal(o.KeySafeUntil) || !r.SendBefore.Equal(o.KeySafeUntil) || r.State != ledger.Retrying {
+			b.Errorf("row %+v, want it to be sent until %s", r, o.KeySafeUntil)
+		}
+		b.pass(time.Minute)
+		o = succeeded(b.take("p1", w.RunID))
+		o.KeySafeUntil = b.get(w.RunID).KeySafeUntil
+		b.record(o)
+		if i := b.incident("j"); i.Count != 2 || !i.Open() {
+			b.Errorf("incident %+v, want it open: the success has the same problem", i)
+		}
+		b.record(succeeded(j.lease(1)))
+		if open, err := b.Incidents(b.ctx, ledger.IncidentFilter{Open: true}); err != nil || len(open) != 0 {
+			b.Errorf("open %+v, %v: want it closed by the success", open, err)
+		}
+	}},
+	{"a run that a claim finds past sendBefore opens an incident", func(b *bed) {
+		j := b.job("j")
+		w, v := j.lease(0), j.lease(0)
+		b.pass(2 * horizon)
+		if got := b.claim("p2", 10); len(got.PastSendBefore) != 2 {
+			b.Fatalf("past send-before %+v", got.PastSendBefore)
+		}
+		if i := b.incident("j"); i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonKeyExpired || i.Count != 2 || i.RunID != max(w.RunID, v.RunID) || i.Error != "" {
+			b.Errorf("incident %+v", i)
+		}
+	}},
+	{"an incident has the last run that a claim found past sendBefore, whatever its limit", func(b *bed) {
+		j := b.job("j")
+		for i, wait := range []time.Duration{time.Minute, time.Second} { // the second is due first
+			b.record(retrying(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, wait))
+		}
+		b.pass(2 * horizon)
+		if got := b.claim("p", 1); len(got.PastSendBefore) != 2 {
+			b.Fatalf("past send-before %+v", got.PastSendBefore)
+		}
+		if i := b.incident("j"); i.Count != 2 || i.RunID != j.id(0) {
+			b.Errorf("incident %+v, want 2 runs, %s last", i, j.id(0))
+		}
+	}},
+	{"missed rows open an incident that counts scheduled times", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.rangeOf(0, 4), j.missed(5), j.planned(6, ledger.OverlapSkip))
+		i := b.incident("j")
+		if i.Cause != ledger.IncidentMissed || i.Reason != ledger.ReasonCatchUpWindow || i.Count != 6 || i.RunID != j.id(5) {
+			b.Errorf("incident %+v", i)
+		}
+	}},
+	{"a missed row that is there already opens nothing", func(b *bed) {
+		j := b.job("j")
+		_, err := b.Enter(b.ctx, ledger.Entry{JobID: "j", RunSpec: j.planned(0, ledger.OverlapAllow)})
+		b.must(err)
+		j.admit(j.missed(0))
+		if list := b.incidents("j"); len(list) != 0 {
+			b.Errorf("incidents %+v, want none: the run is there", list)
+		}
+	}},
+	{"a problem soon after the closing opens the same incident again", func(b *bed) {
+		j := b.job("j")
+		b.record(dead(j.lease(0), ledger.ReasonExhausted))
+		b.record(succeeded(j.lease(0)))
+		was := b.incident("j")
+		b.pass(ledger.ReopenWithin - time.Minute)
+		b.record(dead(j.lease(0), ledger.ReasonPermanent))
+		i := b.incident("j")
+		if i.ID != was.ID || !i.Open() || i.Reopened != 1 || i.Count != 2 || i.ClosedBy != "" || !i.OpenedAt.Equal(was.OpenedAt) {
+			b.Errorf("incident %+v, was %+v", i, was)
+		}
+	}},
+	{"a problem long after the closing opens another incident", func(b *bed) {
+		j := b.job("j")
+		b.record(dead(j.lease(0), ledger.ReasonExhausted))
+		b.record(succeeded(j.lease(0)))
+		b.pass(ledger.ReopenWithin + time.Minute)
+		b.record(dead(j.lease(0), ledger.ReasonPermanent))
+		list := b.incidents("j")
+		if len(list) != 2 || !list[0].Open() || list[0].Count != 1 || list[1].Open() || list[0].ID <= list[1].ID {
+			b.Errorf("incidents %+v", list)
+		}
+	}},
+	{"what is observed opens and closes by its list", func(b *bed) {
+		b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "a", Error: "nobody"}, {JobID: "b"}}))
+		was := b.incident("a")
+		if was.Cause != ledger.IncidentUnplanned || was.Error != "nobody" || was.RunID != "" || was.Count != 1 {
+			b.Errorf("incident %+v", was)
+		}
+		b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentOverdue, nil))
+		b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "a", Error: "still nobody"}}))
+		if i := b.incident("a"); i.Version != was.Version || !i.Open() {
+			b.Errorf("a problem that lasts made %+v of %+v", i, was)
+		}
+		if i := b.incident("b"); i.Open() || i.ClosedBy != "" || i.ClosedByOperator {
+			b.Errorf("incident %+v, want closed", i)
+		}
+		b.record(succeeded(b.job("a").lease(0)))
+		if i := b.incident("a"); !i.Open() {
+			b.Errorf("a success closed %+v; only a process that plans the job does", i)
+		}
+	}},
+	{"a redriven run that becomes dead again counts again", func(b *bed) {
+		j, _ := b.died("j")
+		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		b.record(dead(b.take("p2", j.id(0)), ledger.ReasonExhausted))
+		if i := b.incident("j"); i.Count != 2 || i.RunID != j.id(0) || i.Reopened != 0 {
+			b.Errorf("incident %+v, want 2 problems of one run", i)
+		}
+	}},
+	{"an error that is no text is kept as text", func(b *bed) {
+		b.record(diesOf(b.job("j").lease(0), ledger.ReasonPermanent, "a\x00b\xff"+strings.Repeat("x", 2*ledger.IncidentErrorLimit)))
+		if i := b.incident("j"); !strings.HasPrefix(i.Error, "a") || len(i.Error) > ledger.IncidentErrorLimit+4 {
+			b.Errorf("error %q", i.Error)
+		}
+	}},
 }
 
 // incidents are all of the job's incidents, newest first.
@@ -66,256 +265,4 @@ func diesOf(w ledger.Work, why ledger.Reason, text string) ledger.Outcome {
 	o := dead(w, why)
 	o.Attempt.Error = text
 	return o
-}
-
-func incidentDead(b *bed) {
-	w := b.job("j").lease(0)
-	b.record(diesOf(w, ledger.ReasonExhausted, "503 from the target"))
-	i := b.incident("j")
-	if i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonExhausted || i.Error != "503 from the target" || i.RunID != w.RunID ||
-		i.Count != 1 || i.Reopened != 0 || !i.Open() || i.OpenedAt.IsZero() || !i.LastAt.Equal(i.OpenedAt) || !i.DueAt.Equal(i.OpenedAt) {
-		b.Errorf("incident %+v", i)
-	}
-	if c, err := b.Counts(b.ctx); err != nil || c.Incidents != 1 {
-		b.Errorf("counts %+v (%v), want 1 incident", c, err)
-	}
-}
-
-func incidentOne(b *bed) {
-	j := b.job("j")
-	first, second := j.lease(0), j.lease(0)
-	b.record(diesOf(first, ledger.ReasonExhausted, "one"))
-	before := b.incident("j")
-	b.pass(time.Minute)
-	b.record(diesOf(second, ledger.ReasonPermanent, "two"))
-	i := b.incident("j")
-	if i.ID != before.ID || i.Count != 2 || i.Reason != ledger.ReasonPermanent || i.Error != "two" || i.RunID != second.RunID ||
-		!i.OpenedAt.Equal(before.OpenedAt) || !i.LastAt.After(before.LastAt) || i.Version == before.Version {
-		b.Errorf("incident %+v, was %+v", i, before)
-	}
-	third, fourth := j.lease(0), j.lease(0)
-	b.record(diesOf(fourth, ledger.ReasonExhausted, "four"), diesOf(third, ledger.ReasonExhausted, "three"))
-	if i := b.incident("j"); i.Count != 4 || i.RunID != fourth.RunID || i.Error != "four" {
-		b.Errorf("incident %+v", i)
-	}
-}
-
-func incidentRepeated(b *bed) {
-	j := b.job("j")
-	w := j.lease(0)
-	b.record(dead(w, ledger.ReasonExhausted))
-	b.record(dead(w, ledger.ReasonExhausted))
-	if i := b.incident("j"); i.Count != 1 {
-		b.Errorf("incident %+v", i)
-	}
-	other := j.lease(0)
-	b.record(succeeded(other))
-	closed := b.incident("j")
-	b.record(dead(w, ledger.ReasonExhausted))
-	b.record(succeeded(other))
-	if i := b.incident("j"); i.Open() || i.Version != closed.Version {
-		b.Errorf("incident %+v, was %+v", i, closed)
-	}
-}
-
-func incidentFenced(b *bed) {
-	j := b.job("j")
-	w := j.lease(0)
-	b.pass(2 * lease)
-	again := b.take("p2", w.RunID)
-	b.late(dead(w, ledger.ReasonExhausted))
-	if list := b.incidents("j"); len(list) != 0 {
-		b.Errorf("incidents %+v, want none", list)
-	}
-	b.record(dead(again, ledger.ReasonExhausted))
-	forged := j.lease(0)
-	forged.Token = b.token()
-	b.late(succeeded(forged))
-	if i := b.incident("j"); !i.Open() {
-		b.Errorf("incident %+v was closed by a fenced record", i)
-	}
-}
-
-func incidentClosed(b *bed) {
-	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.ReasonExhausted))
-	j.admit(j.missed(0))
-	j.Position = j.next().Position
-	w := j.lease(0)
-	b.record(succeeded(w))
-	list := b.incidents("j")
-	if len(list) != 2 {
-		b.Fatalf("incidents %+v", list)
-	}
-	for _, i := range list {
-		if i.Open() || i.ClosedBy != w.RunID || i.ClosedByOperator || !i.DueAt.Equal(i.ClosedAt) {
-			b.Errorf("incident %+v, want closed by %s", i, w.RunID)
-		}
-	}
-	if c, err := b.Counts(b.ctx); err != nil || c.Incidents != 0 {
-		b.Errorf("counts %+v (%v), want no incident", c, err)
-	}
-}
-
-func incidentNeighbor(b *bed) {
-	j, near := b.job("j"), b.job("j-2")
-	b.record(dead(j.lease(0), ledger.ReasonExhausted))
-	b.record(succeeded(near.lease(0)))
-	if i := b.incident("j"); !i.Open() {
-		b.Errorf("incident %+v", i)
-	}
-}
-
-func incidentBoth(b *bed) {
-	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.ReasonExhausted))
-	b.record(succeeded(j.lease(0)), dead(j.lease(0), ledger.ReasonPermanent))
-	if i := b.incident("j"); !i.Open() || i.Count != 2 || i.Reopened != 0 {
-		b.Errorf("incident %+v", i)
-	}
-}
-
-func incidentRetry(b *bed) {
-	j := b.job("j")
-	w := j.lease(0)
-	b.record(retrying(w, time.Hour))
-	if list := b.incidents("j"); len(list) != 0 {
-		b.Errorf("incidents %+v, want none", list)
-	}
-	b.record(dead(j.lease(0), ledger.ReasonExhausted))
-	b.record(unsent(j.lease(0), time.Hour))
-	if i := b.incident("j"); !i.Open() {
-		b.Errorf("incident %+v", i)
-	}
-}
-
-func incidentPastSendBefore(b *bed) {
-	j := b.job("j")
-	w, v := j.lease(0), j.lease(0)
-	b.pass(2 * horizon)
-	if got := b.claim("p2", 10); len(got.PastSendBefore) != 2 {
-		b.Fatalf("past send-before %+v", got.PastSendBefore)
-	}
-	if i := b.incident("j"); i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonKeyExpired || i.Count != 2 || i.RunID != max(w.RunID, v.RunID) || i.Error != "" {
-		b.Errorf("incident %+v", i)
-	}
-}
-
-func incidentExpiry(b *bed) {
-	j := b.job("j")
-	w := j.lease(0)
-	o := retrying(w, time.Minute)
-	o.KeySafeUntil = b.get(w.RunID).StartedAt.Add(2 * time.Minute)
-	b.record(o)
-	if i := b.incident("j"); i.Cause != ledger.IncidentExpiry || i.Count != 1 || i.RunID != w.RunID || !strings.Contains(i.Error, "keyTTLs") {
-		b.Errorf("incident %+v", i)
-	}
-	if r := b.get(w.RunID); !r.KeySafeUntil.Equal(o.KeySafeUntil) || !r.SendBefore.Equal(o.KeySafeUntil) || r.State != ledger.Retrying {
-		b.Errorf("row %+v, want it to be sent until %s", r, o.KeySafeUntil)
-	}
-	b.pass(time.Minute)
-	o = succeeded(b.take("p1", w.RunID))
-	o.KeySafeUntil = b.get(w.RunID).KeySafeUntil
-	b.record(o)
-	if i := b.incident("j"); i.Count != 2 || !i.Open() {
-		b.Errorf("incident %+v, want it open: the success has the same problem", i)
-	}
-	b.record(succeeded(j.lease(1)))
-	if open, err := b.Incidents(b.ctx, ledger.IncidentFilter{Open: true}); err != nil || len(open) != 0 {
-		b.Errorf("open %+v, %v: want it closed by the success", open, err)
-	}
-}
-
-func incidentOfManyBatches(b *bed) {
-	j := b.job("j")
-	for i, wait := range []time.Duration{time.Minute, time.Second} { // the second is due first
-		b.record(retrying(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, wait))
-	}
-	b.pass(2 * horizon)
-	if got := b.claim("p", 1); len(got.PastSendBefore) != 2 {
-		b.Fatalf("past send-before %+v", got.PastSendBefore)
-	}
-	if i := b.incident("j"); i.Count != 2 || i.RunID != j.id(0) {
-		b.Errorf("incident %+v, want 2 runs, %s last", i, j.id(0))
-	}
-}
-
-func incidentMissed(b *bed) {
-	j := b.job("j")
-	j.admit(j.rangeOf(0, 4), j.missed(5), j.planned(6, ledger.OverlapSkip))
-	i := b.incident("j")
-	if i.Cause != ledger.IncidentMissed || i.Reason != ledger.ReasonCatchUpWindow || i.Count != 6 || i.RunID != j.id(5) {
-		b.Errorf("incident %+v", i)
-	}
-}
-
-func incidentMissedBefore(b *bed) {
-	j := b.job("j")
-	_, err := b.Enter(b.ctx, ledger.Entry{JobID: "j", RunSpec: j.planned(0, ledger.OverlapAllow)})
-	b.must(err)
-	j.admit(j.missed(0))
-	if list := b.incidents("j"); len(list) != 0 {
-		b.Errorf("incidents %+v, want none: the run is there", list)
-	}
-}
-
-func incidentReopened(b *bed) {
-	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.ReasonExhausted))
-	b.record(succeeded(j.lease(0)))
-	was := b.incident("j")
-	b.pass(ledger.ReopenWithin - time.Minute)
-	b.record(dead(j.lease(0), ledger.ReasonPermanent))
-	i := b.incident("j")
-	if i.ID != was.ID || !i.Open() || i.Reopened != 1 || i.Count != 2 || i.ClosedBy != "" || !i.OpenedAt.Equal(was.OpenedAt) {
-		b.Errorf("incident %+v, was %+v", i, was)
-	}
-}
-
-func incidentAnother(b *bed) {
-	j := b.job("j")
-	b.record(dead(j.lease(0), ledger.ReasonExhausted))
-	b.record(succeeded(j.lease(0)))
-	b.pass(ledger.ReopenWithin + time.Minute)
-	b.record(dead(j.lease(0), ledger.ReasonPermanent))
-	list := b.incidents("j")
-	if len(list) != 2 || !list[0].Open() || list[0].Count != 1 || list[1].Open() || list[0].ID <= list[1].ID {
-		b.Errorf("incidents %+v", list)
-	}
-}
-
-func incidentObserved(b *bed) {
-	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "a", Error: "nobody"}, {JobID: "b"}}))
-	was := b.incident("a")
-	if was.Cause != ledger.IncidentUnplanned || was.Error != "nobody" || was.RunID != "" || was.Count != 1 {
-		b.Errorf("incident %+v", was)
-	}
-	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentOverdue, nil))
-	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "a", Error: "still nobody"}}))
-	if i := b.incident("a"); i.Version != was.Version || !i.Open() {
-		b.Errorf("a problem that lasts made %+v of %+v", i, was)
-	}
-	if i := b.incident("b"); i.Open() || i.ClosedBy != "" || i.ClosedByOperator {
-		b.Errorf("incident %+v, want closed", i)
-	}
-	b.record(succeeded(b.job("a").lease(0)))
-	if i := b.incident("a"); !i.Open() {
-		b.Errorf("a success closed %+v; only a process that plans the job does", i)
-	}
-}
-
-func incidentRedriven(b *bed) {
-	j, _ := b.died("j")
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	b.record(dead(b.take("p2", j.id(0)), ledger.ReasonExhausted))
-	if i := b.incident("j"); i.Count != 2 || i.RunID != j.id(0) || i.Reopened != 0 {
-		b.Errorf("incident %+v, want 2 problems of one run", i)
-	}
-}
-
-func incidentBytes(b *bed) {
-	b.record(diesOf(b.job("j").lease(0), ledger.ReasonPermanent, "a\x00b\xff"+strings.Repeat("x", 2*ledger.IncidentErrorLimit)))
-	if i := b.incident("j"); !strings.HasPrefix(i.Error, "a") || len(i.Error) > ledger.IncidentErrorLimit+4 {
-		b.Errorf("error %q", i.Error)
-	}
 }

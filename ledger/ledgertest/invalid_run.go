@@ -8,28 +8,40 @@ import (
 )
 
 var invalidRunCases = []testCase{
-	{"a scheduled time with a fraction of a second is refused by every method, and nothing is written", fractions},
-	{"a run ID that is not of its job and its time is refused by every method, and nothing is written", foreignIDs},
-	{"a run ID that cannot be sent is refused by every method, and nothing is written", unsendableIDs},
-	{"an admission with a scheduled time outside of its plan is refused whole", outsidePlan},
-}
-
-func fractions(b *bed) {
-	for _, d := range []time.Duration{time.Nanosecond, 500 * time.Millisecond, time.Second - 1} {
-		b.refusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(d) })
-	}
-}
-
-func foreignIDs(b *bed) {
-	b.refusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(time.Second) })
-	b.refusedByAll(func(in *ledger.RunSpec) { in.RunID = "other" + in.RunID[1:] })
-	b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" })
-}
-
-func unsendableIDs(b *bed) {
-	for _, token := range []string{"\x00", "\xff", "a b", "é", string(make([]byte, 10<<20))} {
-		b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" + token })
-	}
+	{"a scheduled time with a fraction of a second is refused by every method, and nothing is written", func(b *bed) {
+		for _, d := range []time.Duration{time.Nanosecond, 500 * time.Millisecond, time.Second - 1} {
+			b.refusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(d) })
+		}
+	}},
+	{"a run ID that is not of its job and its time is refused by every method, and nothing is written", func(b *bed) {
+		b.refusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(time.Second) })
+		b.refusedByAll(func(in *ledger.RunSpec) { in.RunID = "other" + in.RunID[1:] })
+		b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" })
+	}},
+	{"a run ID that cannot be sent is refused by every method, and nothing is written", func(b *bed) {
+		for _, token := range []string{"\x00", "\xff", "a b", "é", string(make([]byte, 10<<20))} {
+			b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" + token })
+		}
+	}},
+	{"an admission with a scheduled time outside of its plan is refused whole", func(b *bed) {
+		j := b.job("j")
+		k := b.job("k")
+		late := k.plan(1, k.planned(0, ledger.OverlapAllow))
+		late.After = k.at(0)
+		for name, p := range map[string]ledger.Plan{
+			"before": late,
+			"after":  k.plan(0, k.planned(1, ledger.OverlapAllow)),
+			"beyond": k.plan(1, k.rangeOf(0, 2)),
+		} {
+			_, err := b.Admit(b.ctx, b.admission(j.plan(0, j.planned(0, ledger.OverlapAllow)), p))
+			if !errors.Is(err, ledger.ErrInvalidRun) {
+				b.Errorf("a scheduled time %s its plan: %v, want ErrInvalidRun", name, err)
+			}
+		}
+		if rows := append(b.all("j"), b.all("k")...); len(rows) != 0 || !j.next().Watermark.Equal(j.Watermark) {
+			b.Errorf("written: %+v", rows)
+		}
+	}},
 }
 
 // refusedByAll spoils the second of two scheduled times, and checks that every method refuses it.
@@ -54,25 +66,5 @@ func (b *bed) refusedByAll(spoil func(*ledger.RunSpec)) {
 	}
 	if after := j.next().Watermark; !after.Equal(before) || len(b.all("j")) != runs {
 		b.Errorf("the watermark went from %s to %s, the rows from %d to %d: want nothing written", before, after, runs, len(b.all("j")))
-	}
-}
-
-func outsidePlan(b *bed) {
-	j := b.job("j")
-	k := b.job("k")
-	late := k.plan(1, k.planned(0, ledger.OverlapAllow))
-	late.After = k.at(0)
-	for name, p := range map[string]ledger.Plan{
-		"before": late,
-		"after":  k.plan(0, k.planned(1, ledger.OverlapAllow)),
-		"beyond": k.plan(1, k.rangeOf(0, 2)),
-	} {
-		_, err := b.Admit(b.ctx, b.admission(j.plan(0, j.planned(0, ledger.OverlapAllow)), p))
-		if !errors.Is(err, ledger.ErrInvalidRun) {
-			b.Errorf("a scheduled time %s its plan: %v, want ErrInvalidRun", name, err)
-		}
-	}
-	if rows := append(b.all("j"), b.all("k")...); len(rows) != 0 || !j.next().Watermark.Equal(j.Watermark) {
-		b.Errorf("written: %+v", rows)
 	}
 }

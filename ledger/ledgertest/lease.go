@@ -9,190 +9,201 @@ import (
 )
 
 var leaseCases = []testCase{
-	{"a run is leased to one process at a time", oneHolder},
-	{"the work due longest goes first, up to the limit", oldestFirst},
-	{"a retry is not due before its time, and NextAt says when", retryWaits},
-	{"NextAt is a lease's end, or zero when there is nothing", nextAtLease},
-	{"a claim without a limit tells NextAt while a free slot is to be given", nextAtFreeSlot},
-	{"runs of busy targets and jobs are left", busyLeft},
-	{"a claim narrowed to named runs leaves the others", onlyNamed},
-	{"an expired lease is taken over by the next attempt and kept as lost", takeover},
-	{"a record after the lease was taken over is refused", lateFinisher},
-	{"an expired lease that was not taken over still records and extends", expiredUntaken},
-	{"Extend moves the end of held leases and names the lost ones", extends},
-	{"LeasedWork returns what is leased under the token", recalls},
-	{"a claim repeated under its token adds to it", claimRepeated},
-	{"a lease given back unsent uses no attempt number", givenBack},
-	{"sendBefore is set at the first lease and kept by retries", sendBeforeKept},
-	{"a retry past sendBefore is made dead and never handed out", retryPastSendBefore},
-	{"a run past sendBefore with an expired lease is made dead and its attempt kept", expiredLeasePastSendBefore},
-	{"a run that was never leased does not expire", plannedKeeps},
-	{"a run past sendBefore gives its slot back", slotPastSendBefore},
-}
-
-func oneHolder(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	w := b.take("p1", j.id(0))
-	r := b.is(j.id(0), ledger.Running, "")
-	if w.Attempt != 1 || w.JobID != "j" || r.LeasedBy != "p1" || !r.LeasedUntil.Equal(w.LeasedUntil) {
-		b.Errorf("work %+v, row %+v", w, r)
-	}
-	got, err := b.second().Claim(b.ctx, ledger.Claim{Owner: "p2", Token: b.token(), Limit: 10, LeaseFor: lease})
-	b.must(err)
-	if len(got.Work) != 0 {
-		b.Errorf("a second process claimed %v", runIDs(got.Work))
-	}
-}
-
-func oldestFirst(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	j.admit(j.planned(0, a), j.planned(1, a), j.planned(2, a))
-	got := b.claim("p1", 2)
-	if !slices.Equal(runIDs(got.Work), []string{j.id(0), j.id(1)}) {
-		b.Errorf("claimed %v, want the two oldest", runIDs(got.Work))
-	}
-	b.take("p1", j.id(2))
-}
-
-func retryWaits(b *bed) {
-	j, w := b.started("j")
-	before := b.idle().Now
-	b.record(retrying(w, 10*time.Minute))
-	r := b.is(j.id(0), ledger.Retrying, "")
-	if r.NextAt.Before(before.Add(10*time.Minute)) || r.LeasedBy != "" || !r.LeasedUntil.IsZero() {
-		b.Errorf("row %+v, want it due in 10 minutes, without a lease", r)
-	}
-	if c := b.idle(); !c.NextAt.Equal(r.NextAt) {
-		b.Errorf("NextAt %s, want %s", c.NextAt, r.NextAt)
-	}
-	b.pass(9 * time.Minute)
-	b.idle()
-	b.pass(2 * time.Minute)
-	if w := b.take("p2", j.id(0)); w.Attempt != 2 || w.Failures != 1 {
-		b.Errorf("attempt %d, failures %d: want 2 and 1", w.Attempt, w.Failures)
-	}
-}
-
-func nextAtFreeSlot(b *bed) {
-	k, w := b.started("k")
-	b.record(retrying(w, 3*time.Hour))
-	j := b.job("j")
-	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
-	b.record(succeeded(got.Leased[0]))
-	want := b.get(k.id(0)).NextAt
-	for range 3 {
-		c, err := b.Claim(b.ctx, ledger.Claim{Owner: "p", Token: b.token(), LeaseFor: lease})
-		b.must(err)
-		if !c.NextAt.Equal(want) || len(c.Work) > 0 {
-			b.Errorf("NextAt %s, want %s; claimed %v", c.NextAt, want, runIDs(c.Work))
-		}
-		b.entered(j.besideAt(0, b.token())) // is due
-	}
-}
-
-func nextAtLease(b *bed) {
-	if c := b.idle(); !c.NextAt.IsZero() {
-		b.Errorf("NextAt %s in an empty ledger", c.NextAt)
-	}
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	got := b.claim("p1", 1)
-	if until := got.Work[0].LeasedUntil; !got.NextAt.Equal(until) || !b.idle().NextAt.Equal(until) {
-		b.Errorf("NextAt %s, want the lease's end %s", got.NextAt, until)
-	}
-	b.record(succeeded(got.Work[0]))
-	if c := b.idle(); !c.NextAt.IsZero() {
-		b.Errorf("NextAt %s when all is done", c.NextAt)
-	}
-}
-
-func busyLeft(b *bed) {
-	for _, id := range []string{"a", "b", "c"} {
-		j := b.job(id)
+	{"a run is leased to one process at a time", func(b *bed) {
+		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow))
-	}
-	got, err := b.Claim(b.ctx, ledger.Claim{
-		Owner: "p1", Token: b.token(), Limit: 1, LeaseFor: lease,
-		BusyTargets: []string{"target-of-a"}, BusyJobs: []string{"b"},
-	})
-	b.must(err)
-	if len(got.Work) != 1 || got.Work[0].JobID != "c" {
-		b.Errorf("claimed %v, want c's run", runIDs(got.Work))
-	}
-	if got := b.claim("p1", 10); len(got.Work) != 2 {
-		b.Errorf("claimed %v, want what was left", runIDs(got.Work))
-	}
-}
-
-func onlyNamed(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow))
-	only := func(ids ...string) []string {
+		w := b.take("p1", j.id(0))
+		r := b.is(j.id(0), ledger.Running, "")
+		if w.Attempt != 1 || w.JobID != "j" || r.LeasedBy != "p1" || !r.LeasedUntil.Equal(w.LeasedUntil) {
+			b.Errorf("work %+v, row %+v", w, r)
+		}
+		got, err := b.second().Claim(b.ctx, ledger.Claim{Owner: "p2", Token: b.token(), Limit: 10, LeaseFor: lease})
+		b.must(err)
+		if len(got.Work) != 0 {
+			b.Errorf("a second process claimed %v", runIDs(got.Work))
+		}
+	}},
+	{"the work due longest goes first, up to the limit", func(b *bed) {
+		j := b.job("j")
+		a := ledger.OverlapAllow
+		j.admit(j.planned(0, a), j.planned(1, a), j.planned(2, a))
+		got := b.claim("p1", 2)
+		if !slices.Equal(runIDs(got.Work), []string{j.id(0), j.id(1)}) {
+			b.Errorf("claimed %v, want the two oldest", runIDs(got.Work))
+		}
+		b.take("p1", j.id(2))
+	}},
+	{"a retry is not due before its time, and NextAt says when", func(b *bed) {
+		j, w := b.started("j")
+		before := b.idle().Now
+		b.record(retrying(w, 10*time.Minute))
+		r := b.is(j.id(0), ledger.Retrying, "")
+		if r.NextAt.Before(before.Add(10*time.Minute)) || r.LeasedBy != "" || !r.LeasedUntil.IsZero() {
+			b.Errorf("row %+v, want it due in 10 minutes, without a lease", r)
+		}
+		if c := b.idle(); !c.NextAt.Equal(r.NextAt) {
+			b.Errorf("NextAt %s, want %s", c.NextAt, r.NextAt)
+		}
+		b.pass(9 * time.Minute)
+		b.idle()
+		b.pass(2 * time.Minute)
+		if w := b.take("p2", j.id(0)); w.Attempt != 2 || w.Failures != 1 {
+			b.Errorf("attempt %d, failures %d: want 2 and 1", w.Attempt, w.Failures)
+		}
+	}},
+	{"NextAt is a lease's end, or zero when there is nothing", func(b *bed) {
+		if c := b.idle(); !c.NextAt.IsZero() {
+			b.Errorf("NextAt %s in an empty ledger", c.NextAt)
+		}
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		got := b.claim("p1", 1)
+		if until := got.Work[0].LeasedUntil; !got.NextAt.Equal(until) || !b.idle().NextAt.Equal(until) {
+			b.Errorf("NextAt %s, want the lease's end %s", got.NextAt, until)
+		}
+		b.record(succeeded(got.Work[0]))
+		if c := b.idle(); !c.NextAt.IsZero() {
+			b.Errorf("NextAt %s when all is done", c.NextAt)
+		}
+	}},
+	{"a claim without a limit tells NextAt while a free slot is to be given", func(b *bed) {
+		k, w := b.started("k")
+		b.record(retrying(w, 3*time.Hour))
+		j := b.job("j")
+		got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
+		b.record(succeeded(got.Leased[0]))
+		want := b.get(k.id(0)).NextAt
+		for range 3 {
+			c, err := b.Claim(b.ctx, ledger.Claim{Owner: "p", Token: b.token(), LeaseFor: lease})
+			b.must(err)
+			if !c.NextAt.Equal(want) || len(c.Work) > 0 {
+				b.Errorf("NextAt %s, want %s; claimed %v", c.NextAt, want, runIDs(c.Work))
+			}
+			b.entered(j.besideAt(0, b.token())) // is due
+		}
+	}},
+	{"runs of busy targets and jobs are left", func(b *bed) {
+		for _, id := range []string{"a", "b", "c"} {
+			j := b.job(id)
+			j.admit(j.planned(0, ledger.OverlapAllow))
+		}
 		got, err := b.Claim(b.ctx, ledger.Claim{
-			Owner: "p1", Token: b.token(), Limit: 10, LeaseFor: lease, Only: ids,
+			Owner: "p1", Token: b.token(), Limit: 1, LeaseFor: lease,
+			BusyTargets: []string{"target-of-a"}, BusyJobs: []string{"b"},
 		})
 		b.must(err)
-		return runIDs(got.Work)
-	}
-	if got := only(j.id(1)); len(got) != 1 || got[0] != j.id(1) {
-		b.Errorf("claimed %v, want the named run alone", got)
-	}
-	if got := only(j.id(1)); len(got) != 0 {
-		b.Errorf("claimed %v, want none: the named run is leased", got)
-	}
-	if got := b.claim("p1", 10); len(got.Work) != 2 {
-		b.Errorf("claimed %v, want the two that were left", runIDs(got.Work))
-	}
-}
+		if len(got.Work) != 1 || got.Work[0].JobID != "c" {
+			b.Errorf("claimed %v, want c's run", runIDs(got.Work))
+		}
+		if got := b.claim("p1", 10); len(got.Work) != 2 {
+			b.Errorf("claimed %v, want what was left", runIDs(got.Work))
+		}
+	}},
+	{"a claim narrowed to named runs leaves the others", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow))
+		only := func(ids ...string) []string {
+			got, err := b.Claim(b.ctx, ledger.Claim{
+				Owner: "p1", Token: b.token(), Limit: 10, LeaseFor: lease, Only: ids,
+			})
+			b.must(err)
+			return runIDs(got.Work)
+		}
+		if got := only(j.id(1)); len(got) != 1 || got[0] != j.id(1) {
+			b.Errorf("claimed %v, want the named run alone", got)
+		}
+		if got := only(j.id(1)); len(got) != 0 {
+			b.Errorf("claimed %v, want none: the named run is leased", got)
+		}
+		if got := b.claim("p1", 10); len(got.Work) != 2 {
+			b.Errorf("claimed %v, want the two that were left", runIDs(got.Work))
+		}
+	}},
+	{"an expired lease is taken over by the next attempt and kept as lost", func(b *bed) {
+		j, w := b.started("j")
+		b.record(retrying(w, 0))
+		b.take("p1", j.id(0))
+		b.pass(lease / 2)
+		b.idle()
+		b.pass(lease)
+		w = b.take("p2", j.id(0))
+		if w.Attempt != 3 || w.Failures != 1 {
+			b.Errorf("attempt %d, failures %d: want 3 and 1", w.Attempt, w.Failures)
+		}
+		h := b.history(j.id(0))
+		if len(h) != 2 || h[1].N != 2 || h[1].Answer != ledger.AnswerLost || h[1].Owner != "p1" || h[1].FinishedAt.IsZero() {
+			b.Errorf("history %+v, want attempt 2 of p1 lost", h)
+		}
+		b.record(succeeded(w))
+		if h := b.history(j.id(0)); len(h) != 3 || h[2].N != 3 {
+			b.Errorf("history %+v, want 3 attempts", h)
+		}
+	}},
+	{"an expired lease that was not taken over still records and extends", func(b *bed) {
+		_, w := b.started("a")
+		b.pass(lease + time.Second)
+		b.record(succeeded(w))
+		b.is(w.RunID, ledger.Succeeded, "")
 
-func takeover(b *bed) {
-	j, w := b.started("j")
-	b.record(retrying(w, 0))
-	b.take("p1", j.id(0))
-	b.pass(lease / 2)
-	b.idle()
-	b.pass(lease)
-	w = b.take("p2", j.id(0))
-	if w.Attempt != 3 || w.Failures != 1 {
-		b.Errorf("attempt %d, failures %d: want 3 and 1", w.Attempt, w.Failures)
-	}
-	h := b.history(j.id(0))
-	if len(h) != 2 || h[1].N != 2 || h[1].Answer != ledger.AnswerLost || h[1].Owner != "p1" || h[1].FinishedAt.IsZero() {
-		b.Errorf("history %+v, want attempt 2 of p1 lost", h)
-	}
-	b.record(succeeded(w))
-	if h := b.history(j.id(0)); len(h) != 3 || h[2].N != 3 {
-		b.Errorf("history %+v, want 3 attempts", h)
-	}
-}
-
-func lateFinisher(b *bed) {
-	j, old := b.started("j")
-	b.pass(lease + time.Second)
-	w := b.take("p2", j.id(0))
-	b.late(succeeded(old))
-	b.late(unsent(old, 0))
-	b.record(retrying(w, time.Hour))
-	b.late(dead(old, ledger.ReasonPermanent))
-	b.is(j.id(0), ledger.Retrying, "")
-}
-
-func expiredUntaken(b *bed) {
-	_, w := b.started("a")
-	b.pass(lease + time.Second)
-	b.record(succeeded(w))
-	b.is(w.RunID, ledger.Succeeded, "")
-
-	_, w = b.started("b")
-	b.pass(lease + time.Second)
-	lost, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
-	b.must(err)
-	if len(lost) != 0 {
-		b.Errorf("lost %v, want none: the lease was not taken over", lost)
-	}
-	b.idle()
+		_, w = b.started("b")
+		b.pass(lease + time.Second)
+		lost, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
+		b.must(err)
+		if len(lost) != 0 {
+			b.Errorf("lost %v, want none: the lease was not taken over", lost)
+		}
+		b.idle()
+	}},
+	{"Extend moves the end of held leases and names the lost ones", extends},
+	{"LeasedWork returns what is leased under the token", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+		got := b.claim("p1", 2)
+		recalled, err := b.LeasedWork(b.ctx, got.Work[0].Token)
+		b.must(err)
+		b.sameWork(recalled, got.Work)
+		b.record(succeeded(got.Work[0]))
+		recalled, err = b.LeasedWork(b.ctx, got.Work[0].Token)
+		b.must(err)
+		b.sameWork(recalled, got.Work[1:])
+		recalled, err = b.LeasedWork(b.ctx, "nobody's")
+		b.must(err)
+		if len(recalled) != 0 {
+			b.Errorf("recalled %v under a token that leased nothing", runIDs(recalled))
+		}
+	}},
+	{"a claim repeated under its token adds to it", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+		c := ledger.Claim{Owner: "p1", Token: b.token(), Limit: 1, LeaseFor: lease}
+		for range 2 {
+			if _, err := b.Claim(b.ctx, c); err != nil {
+				b.Fatal(err)
+			}
+		}
+		got, err := b.LeasedWork(b.ctx, c.Token)
+		b.must(err)
+		if !slices.Equal(runIDs(got), []string{j.id(0), j.id(1)}) {
+			b.Errorf("recalled %v, want both", runIDs(got))
+		}
+	}},
+	{"a lease given back unsent uses no attempt number", func(b *bed) {
+		j, w := b.started("j")
+		b.record(unsent(w, 10*time.Minute))
+		r := b.is(j.id(0), ledger.Planned, "")
+		if r.Attempt != 0 || len(b.history(j.id(0))) != 0 || !r.SendBefore.Equal(w.SendBefore) || r.LeasedBy != "" {
+			b.Errorf("row %+v, want attempt 0, no history and its sendBefore", r)
+		}
+		b.idle()
+		b.pass(11 * time.Minute)
+		w = b.take("p1", j.id(0))
+		b.record(retrying(w, 0))
+		w = b.take("p1", j.id(0))
+		b.record(unsent(w, 0))
+		if w = b.take("p1", j.id(0)); w.Attempt != 2 || w.Failures != 1 {
+			b.Errorf("attempt %d, failures %d: want 2 and 1", w.Attempt, w.Failures)
+		}
+	}},
 }
 
 func extends(b *bed) {
@@ -221,56 +232,4 @@ func extends(b *bed) {
 	}
 	b.pass(2 * lease)
 	b.take("p2", ws[1].RunID)
-}
-
-func recalls(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-	got := b.claim("p1", 2)
-	recalled, err := b.LeasedWork(b.ctx, got.Work[0].Token)
-	b.must(err)
-	b.sameWork(recalled, got.Work)
-	b.record(succeeded(got.Work[0]))
-	recalled, err = b.LeasedWork(b.ctx, got.Work[0].Token)
-	b.must(err)
-	b.sameWork(recalled, got.Work[1:])
-	recalled, err = b.LeasedWork(b.ctx, "nobody's")
-	b.must(err)
-	if len(recalled) != 0 {
-		b.Errorf("recalled %v under a token that leased nothing", runIDs(recalled))
-	}
-}
-
-func claimRepeated(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-	c := ledger.Claim{Owner: "p1", Token: b.token(), Limit: 1, LeaseFor: lease}
-	for range 2 {
-		if _, err := b.Claim(b.ctx, c); err != nil {
-			b.Fatal(err)
-		}
-	}
-	got, err := b.LeasedWork(b.ctx, c.Token)
-	b.must(err)
-	if !slices.Equal(runIDs(got), []string{j.id(0), j.id(1)}) {
-		b.Errorf("recalled %v, want both", runIDs(got))
-	}
-}
-
-func givenBack(b *bed) {
-	j, w := b.started("j")
-	b.record(unsent(w, 10*time.Minute))
-	r := b.is(j.id(0), ledger.Planned, "")
-	if r.Attempt != 0 || len(b.history(j.id(0))) != 0 || !r.SendBefore.Equal(w.SendBefore) || r.LeasedBy != "" {
-		b.Errorf("row %+v, want attempt 0, no history and its sendBefore", r)
-	}
-	b.idle()
-	b.pass(11 * time.Minute)
-	w = b.take("p1", j.id(0))
-	b.record(retrying(w, 0))
-	w = b.take("p1", j.id(0))
-	b.record(unsent(w, 0))
-	if w = b.take("p1", j.id(0)); w.Attempt != 2 || w.Failures != 1 {
-		b.Errorf("attempt %d, failures %d: want 2 and 1", w.Attempt, w.Failures)
-	}
 }

@@ -12,85 +12,195 @@ import (
 )
 
 var listCases = []testCase{
-	{"an id that has no row is not found, whatever its bytes", getUnknown},
-	{"List filters by id, job, state, reason, time and acknowledgement", listFilters},
-	{"List by unfinished states has what waits for its job's slot too", listWaiting},
-	{"List is newest first, equal times by id in byte order", listOrder},
-	{"List pages by its last row: every run once", listPages},
+	{"an id that has no row is not found, whatever its bytes", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		for _, id := range []string{"nobody@x", "", j.id(0) + "\x00", "\xff", strings.Repeat("x", 10<<20)} {
+			if _, _, err := b.Get(b.ctx, id); !errors.Is(err, ledger.ErrNotFound) {
+				b.Errorf("%.40q: %.200v, want ErrNotFound", id, err)
+			}
+			for _, f := range []ledger.Filter{{IDs: []string{id}}, {JobID: "j\x00" + id}, {JobID: "j\xff" + id}, {Reason: ledger.Reason("\x00" + id)}} {
+				if ids := b.page(f); len(ids) != 0 {
+					b.Errorf("a listing of what has %.40q has %v", id, ids)
+				}
+			}
+		}
+		b.unchanged(b.Cancel(b.ctx, act("\x00", "\xff")))("\x00", "\xff")
+	}},
+	{"List filters by id, job, state, reason, time and acknowledgement", func(b *bed) {
+		j := b.deaths(2) // at 0 and 1
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		k := j.next()
+		k.admit(k.missed(0), k.planned(1, ledger.OverlapAllow)) // at 2 and 3
+		o := &job{bed: b, Position: ledger.Position{JobID: "other", Watermark: j.Watermark}}
+		b.entered(o.entry(o.planned(1, ledger.OverlapAllow)))
+		for name, c := range map[string]struct {
+			filter ledger.Filter
+			want   []string
+		}{
+			"all":     {ledger.Filter{}, []string{j.id(3), j.id(2), o.id(1), j.id(1), j.id(0)}},
+			"ids":     {ledger.Filter{IDs: []string{j.id(0), j.id(3), "nobody@x"}}, []string{j.id(3), j.id(0)}},
+			"job":     {ledger.Filter{JobID: "other"}, []string{o.id(1)}},
+			"state":   {ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}}, []string{j.id(2), j.id(1), j.id(0)}},
+			"reason":  {ledger.Filter{Reason: ledger.ReasonCatchUpWindow}, []string{j.id(2)}},
+			"since":   {ledger.Filter{JobID: "j", Since: j.at(2)}, []string{j.id(3), j.id(2)}},
+			"until":   {ledger.Filter{JobID: "j", Until: j.at(2)}, []string{j.id(1), j.id(0)}},
+			"unacked": {ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true}, []string{j.id(1)}},
+			"limit":   {ledger.Filter{Limit: 2}, []string{j.id(3), j.id(2)}},
+			"nothing": {ledger.Filter{JobID: "nobody"}, nil},
+		} {
+			if got := b.page(c.filter); !slices.Equal(got, c.want) {
+				b.Errorf("%s: %v, want %v", name, got, c.want)
+			}
+		}
+	}},
+	{"List by unfinished states has what waits for its job's slot too", func(b *bed) {
+		j := b.job("j")
+		q := ledger.OverlapQueue
+		j.admit(j.leased(0, q), j.planned(1, q), j.missed(2))
+		for name, c := range map[string]struct {
+			states []ledger.State
+			want   []string
+		}{
+			"planned":    {[]ledger.State{ledger.Planned}, []string{j.id(1)}},
+			"running":    {[]ledger.State{ledger.Running}, []string{j.id(0)}},
+			"unfinished": {[]ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, []string{j.id(1), j.id(0)}},
+		} {
+			for _, jobID := range []string{"", "j"} {
+				if got := b.page(ledger.Filter{JobID: jobID, States: c.states}); !slices.Equal(got, c.want) {
+					b.Errorf("%s of job %q: %v, want %v", name, jobID, got, c.want)
+				}
+			}
+		}
+	}},
+	{"List is newest first, equal times by id in byte order", func(b *bed) {
+		j := b.job("j")
+		tokens := []string{"a", "B", "a-b", "a.b", "ab", "Z", "0"}
+		for _, tok := range tokens {
+			b.entered(j.beside(tok))
+		}
+		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+		want := []string{j.id(0)}
+		for _, tok := range tokens {
+			want = append(want, j.id(0)+"~"+tok)
+		}
+		slices.SortFunc(want, func(a, b string) int { return strings.Compare(b, a) })
+		want = append([]string{j.id(1)}, want...)
+		if got := b.page(ledger.Filter{}); !slices.Equal(got, want) {
+			b.Errorf("listed %v, want %v", got, want)
+		}
+	}},
+	{"List pages by its last row: every run once", func(b *bed) {
+		j := b.job("j")
+		for _, tok := range []string{"a", "b", "C", "d"} { // five runs at one scheduled time
+			b.entered(j.beside(tok))
+		}
+		var ins []ledger.RunSpec
+		for i := range 20 {
+			ins = append(ins, j.planned(i, ledger.OverlapAllow))
+		}
+		j.admit(ins...)
+		whole := b.all("j")
+		for _, size := range []int{1, 3, 24, 100} {
+			var paged []ledger.Run
+			f := ledger.Filter{JobID: "j", Limit: size}
+			for range 100 {
+				rs, err := b.List(b.ctx, f)
+				b.must(err)
+				if len(rs) == 0 {
+					break
+				}
+				paged = append(paged, rs...)
+				last := rs[len(rs)-1]
+				f.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+			}
+			if len(whole) != 24 || !reflect.DeepEqual(paged, whole) {
+				b.Errorf("pages of %d have %d runs, want the %d of one listing", size, len(paged), len(whole))
+			}
+		}
+	}},
 	{"List by job is what the whole listing has of it, whatever other jobs are called", listNeighbours},
 	{"List by job is bounded by time to the microsecond", listBetweenSeconds},
-	{"List without a limit has 100", listDefault},
-	{"no list has the bodies of calls; a single run and its worker have them", listWithoutBodies},
-	{"a limit below 1 is the default, of a listing, of events, of a purge", belowOne},
-	{"Jobs lists every job by id with its last run", jobStatuses},
-	{"an unknown job has no events", noEvents},
+	{"List without a limit has 100", func(b *bed) {
+		j := b.job("j")
+		for i := range 55 {
+			b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
+			b.entered(j.besideAt(i, "x"))
+		}
+		if n := len(b.page(ledger.Filter{})); n != 100 {
+			b.Errorf("listed %d of 110, want 100", n)
+		}
+	}},
+	{"no list has the bodies of calls; a single run and its worker have them", func(b *bed) {
+		j := b.job("j")
+		want := string(call("j").Body)
+		f := b.follow()
+		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapAllow))
+		statuses, err := b.Jobs(b.ctx)
+		b.must(err)
+		lists := map[string][]ledger.Run{"List": b.all("j"), "Changes": f.changes().Runs, "Jobs": {*statuses[0].LastRun, *statuses[0].SlotRun}}
+		for name, cancel := range map[string]ledger.Action{"a preview of Cancel": {Actor: who("ann", "asked"), Filter: ledger.Filter{JobID: "j"}, DryRun: true}, "Cancel": act(j.id(1))} {
+			got, err := b.Cancel(b.ctx, cancel)
+			b.must(err)
+			lists[name] = got.Changed
+		}
+		for name, runs := range lists {
+			if len(runs) == 0 {
+				b.Errorf("%s has no run", name)
+			}
+			for _, r := range runs {
+				if r.Call.Body != nil || r.Call.Target != call("j").Target || r.Call.Method != call("j").Method {
+					b.Errorf("%s: the call of %s is %+v, want it without its body", name, r.ID, r.Call)
+				}
+			}
+		}
+		if r := b.get(j.id(0)); string(r.Call.Body) != want || want == "" {
+			b.Errorf("Get: the body is %q, want %q", r.Call.Body, want)
+		}
+	}},
+	{"a limit below 1 is the default, of a listing, of events, of a purge", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.missed(1))
+		for _, n := range []int{0, -1, math.MinInt} {
+			if ids := b.page(ledger.Filter{Limit: n}); len(ids) != 2 {
+				b.Errorf("a listing with the limit %d has %v, want both runs", n, ids)
+			}
+			if es, err := b.Events(b.ctx, "j", n); err != nil || len(es) != 1 {
+				b.Errorf("with the limit %d events %v, %v: want the one", n, es, err)
+			}
+		}
+		if got := b.purge(ledger.Purge{Batch: -1}); got.Runs != 2 || got.More {
+			b.Errorf("a purge with the batch -1: %+v, want both runs and no more", got)
+		}
+	}},
+	{"Jobs lists every job by id with its last run", func(b *bed) {
+		j := b.job("b")
+		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.rangeOf(2, 4))
+		b.job("a")
+		jobs, err := b.Jobs(b.ctx)
+		b.must(err)
+		if len(jobs) != 2 || jobs[0].JobID != "a" || jobs[1].JobID != "b" {
+			b.Fatalf("jobs %+v, want a and b", jobs)
+		}
+		if s := jobs[0]; s.LastRun != nil || s.Ended || s.Revision != 1 || s.Watermark.IsZero() {
+			b.Errorf("status %+v, want one that has not run", s)
+		}
+		if s := jobs[1]; s.LastRun == nil || s.LastRun.ID != j.id(1) {
+			b.Errorf("last run %+v, want %s: a range is not a run", s.LastRun, j.id(1))
+		}
+	}},
+	{"an unknown job has no events", func(b *bed) {
+		if es, err := b.Events(b.ctx, "nobody", 0); err != nil || len(es) != 0 {
+			b.Errorf("events %v, %v", es, err)
+		}
+	}},
 	{"Counts tells unfinished, dead unseen, and the oldest due", counts},
-	{"Counts: a run that waits for the slot is not due", countsWaiting},
+	{"Counts: a run that waits for the slot is not due", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
+		b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 1, ledger.Planned: 1}})
+	}},
 	{"Ping answers", pings},
-}
-
-func getUnknown(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	for _, id := range []string{"nobody@x", "", j.id(0) + "\x00", "\xff", strings.Repeat("x", 10<<20)} {
-		if _, _, err := b.Get(b.ctx, id); !errors.Is(err, ledger.ErrNotFound) {
-			b.Errorf("%.40q: %.200v, want ErrNotFound", id, err)
-		}
-		for _, f := range []ledger.Filter{{IDs: []string{id}}, {JobID: "j\x00" + id}, {JobID: "j\xff" + id}, {Reason: ledger.Reason("\x00" + id)}} {
-			if ids := b.page(f); len(ids) != 0 {
-				b.Errorf("a listing of what has %.40q has %v", id, ids)
-			}
-		}
-	}
-	b.unchanged(b.Cancel(b.ctx, act("\x00", "\xff")))("\x00", "\xff")
-}
-
-func listFilters(b *bed) {
-	j := b.deaths(2) // at 0 and 1
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	k := j.next()
-	k.admit(k.missed(0), k.planned(1, ledger.OverlapAllow)) // at 2 and 3
-	o := &job{bed: b, Position: ledger.Position{JobID: "other", Watermark: j.Watermark}}
-	b.entered(o.entry(o.planned(1, ledger.OverlapAllow)))
-	for name, c := range map[string]struct {
-		filter ledger.Filter
-		want   []string
-	}{
-		"all":     {ledger.Filter{}, []string{j.id(3), j.id(2), o.id(1), j.id(1), j.id(0)}},
-		"ids":     {ledger.Filter{IDs: []string{j.id(0), j.id(3), "nobody@x"}}, []string{j.id(3), j.id(0)}},
-		"job":     {ledger.Filter{JobID: "other"}, []string{o.id(1)}},
-		"state":   {ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}}, []string{j.id(2), j.id(1), j.id(0)}},
-		"reason":  {ledger.Filter{Reason: ledger.ReasonCatchUpWindow}, []string{j.id(2)}},
-		"since":   {ledger.Filter{JobID: "j", Since: j.at(2)}, []string{j.id(3), j.id(2)}},
-		"until":   {ledger.Filter{JobID: "j", Until: j.at(2)}, []string{j.id(1), j.id(0)}},
-		"unacked": {ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true}, []string{j.id(1)}},
-		"limit":   {ledger.Filter{Limit: 2}, []string{j.id(3), j.id(2)}},
-		"nothing": {ledger.Filter{JobID: "nobody"}, nil},
-	} {
-		if got := b.page(c.filter); !slices.Equal(got, c.want) {
-			b.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
-}
-
-func listWaiting(b *bed) {
-	j := b.job("j")
-	q := ledger.OverlapQueue
-	j.admit(j.leased(0, q), j.planned(1, q), j.missed(2))
-	for name, c := range map[string]struct {
-		states []ledger.State
-		want   []string
-	}{
-		"planned":    {[]ledger.State{ledger.Planned}, []string{j.id(1)}},
-		"running":    {[]ledger.State{ledger.Running}, []string{j.id(0)}},
-		"unfinished": {[]ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}, []string{j.id(1), j.id(0)}},
-	} {
-		for _, jobID := range []string{"", "j"} {
-			if got := b.page(ledger.Filter{JobID: jobID, States: c.states}); !slices.Equal(got, c.want) {
-				b.Errorf("%s of job %q: %v, want %v", name, jobID, got, c.want)
-			}
-		}
-	}
 }
 
 // page is the ids of one page.
@@ -103,132 +213,6 @@ func (b *bed) page(f ledger.Filter) []string {
 		ids = append(ids, r.ID)
 	}
 	return ids
-}
-
-func listWithoutBodies(b *bed) {
-	j := b.job("j")
-	want := string(call("j").Body)
-	f := b.follow()
-	j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapAllow))
-	statuses, err := b.Jobs(b.ctx)
-	b.must(err)
-	lists := map[string][]ledger.Run{"List": b.all("j"), "Changes": f.changes().Runs, "Jobs": {*statuses[0].LastRun, *statuses[0].SlotRun}}
-	for name, cancel := range map[string]ledger.Action{"a preview of Cancel": {Actor: who("ann", "asked"), Filter: ledger.Filter{JobID: "j"}, DryRun: true}, "Cancel": act(j.id(1))} {
-		got, err := b.Cancel(b.ctx, cancel)
-		b.must(err)
-		lists[name] = got.Changed
-	}
-	for name, runs := range lists {
-		if len(runs) == 0 {
-			b.Errorf("%s has no run", name)
-		}
-		for _, r := range runs {
-			if r.Call.Body != nil || r.Call.Target != call("j").Target || r.Call.Method != call("j").Method {
-				b.Errorf("%s: the call of %s is %+v, want it without its body", name, r.ID, r.Call)
-			}
-		}
-	}
-	if r := b.get(j.id(0)); string(r.Call.Body) != want || want == "" {
-		b.Errorf("Get: the body is %q, want %q", r.Call.Body, want)
-	}
-}
-
-func listOrder(b *bed) {
-	j := b.job("j")
-	tokens := []string{"a", "B", "a-b", "a.b", "ab", "Z", "0"}
-	for _, tok := range tokens {
-		b.entered(j.beside(tok))
-	}
-	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-	want := []string{j.id(0)}
-	for _, tok := range tokens {
-		want = append(want, j.id(0)+"~"+tok)
-	}
-	slices.SortFunc(want, func(a, b string) int { return strings.Compare(b, a) })
-	want = append([]string{j.id(1)}, want...)
-	if got := b.page(ledger.Filter{}); !slices.Equal(got, want) {
-		b.Errorf("listed %v, want %v", got, want)
-	}
-}
-
-func listPages(b *bed) {
-	j := b.job("j")
-	for _, tok := range []string{"a", "b", "C", "d"} { // five runs at one scheduled time
-		b.entered(j.beside(tok))
-	}
-	var ins []ledger.RunSpec
-	for i := range 20 {
-		ins = append(ins, j.planned(i, ledger.OverlapAllow))
-	}
-	j.admit(ins...)
-	whole := b.all("j")
-	for _, size := range []int{1, 3, 24, 100} {
-		var paged []ledger.Run
-		f := ledger.Filter{JobID: "j", Limit: size}
-		for range 100 {
-			rs, err := b.List(b.ctx, f)
-			b.must(err)
-			if len(rs) == 0 {
-				break
-			}
-			paged = append(paged, rs...)
-			last := rs[len(rs)-1]
-			f.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
-		}
-		if len(whole) != 24 || !reflect.DeepEqual(paged, whole) {
-			b.Errorf("pages of %d have %d runs, want the %d of one listing", size, len(paged), len(whole))
-		}
-	}
-}
-
-func listDefault(b *bed) {
-	j := b.job("j")
-	for i := range 55 {
-		b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-		b.entered(j.besideAt(i, "x"))
-	}
-	if n := len(b.page(ledger.Filter{})); n != 100 {
-		b.Errorf("listed %d of 110, want 100", n)
-	}
-}
-
-func belowOne(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.missed(1))
-	for _, n := range []int{0, -1, math.MinInt} {
-		if ids := b.page(ledger.Filter{Limit: n}); len(ids) != 2 {
-			b.Errorf("a listing with the limit %d has %v, want both runs", n, ids)
-		}
-		if es, err := b.Events(b.ctx, "j", n); err != nil || len(es) != 1 {
-			b.Errorf("with the limit %d events %v, %v: want the one", n, es, err)
-		}
-	}
-	if got := b.purge(ledger.Purge{Batch: -1}); got.Runs != 2 || got.More {
-		b.Errorf("a purge with the batch -1: %+v, want both runs and no more", got)
-	}
-}
-
-func jobStatuses(b *bed) {
-	j := b.job("b")
-	j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.rangeOf(2, 4))
-	b.job("a")
-	jobs, err := b.Jobs(b.ctx)
-	b.must(err)
-	if len(jobs) != 2 || jobs[0].JobID != "a" || jobs[1].JobID != "b" {
-		b.Fatalf("jobs %+v, want a and b", jobs)
-	}
-	if s := jobs[0]; s.LastRun != nil || s.Ended || s.Revision != 1 || s.Watermark.IsZero() {
-		b.Errorf("status %+v, want one that has not run", s)
-	}
-	if s := jobs[1]; s.LastRun == nil || s.LastRun.ID != j.id(1) {
-		b.Errorf("last run %+v, want %s: a range is not a run", s.LastRun, j.id(1))
-	}
-}
-
-func noEvents(b *bed) {
-	if es, err := b.Events(b.ctx, "nobody", 0); err != nil || len(es) != 0 {
-		b.Errorf("events %v, %v", es, err)
-	}
 }
 
 func counts(b *bed) {
@@ -249,12 +233,6 @@ func counts(b *bed) {
 	b.counted(want)
 	b.claim("p1", 10)
 	b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 3, ledger.Retrying: 1}})
-}
-
-func countsWaiting(b *bed) {
-	j := b.job("j")
-	j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
-	b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 1, ledger.Planned: 1}})
 }
 
 func (b *bed) counted(want ledger.Counts) {

@@ -12,30 +12,94 @@ import (
 
 var operateCases = []testCase{
 	{"a pause has who and why, is kept in the audit, and is idempotent", pauses},
-	{"a pause holds back nothing that was admitted before", pauseFuture},
-	{"an unknown job cannot be paused or resumed", pauseUnknown},
-	{"cancel: planned, running and retrying runs, with who and why", cancels},
-	{"cancel: the record of a running run that was canceled is refused", cancelRunning},
-	{"cancel: a finished run is refused in words", cancelFinished},
-	{"cancel: without ids only what can be canceled is selected", cancelSelected},
-	{"redrive: keeps the key, sendBefore and attempt numbers", redriveKeeps},
-	{"redrive: refused past sendBefore if the key is not safe for longer, forced or not", redrivePastSendBefore},
-	{"redrive: an attempt that was not sent gives its number back", redriveUnsent},
-	{"redrive: sent for another horizon while the key is safe, and not longer", redriveKeySafe},
-	{"redrive: refused while another run of the job is unfinished, unless forced", redriveBeside},
-	{"redrive: only from dead", redriveDeadOnly},
-	{"redrive: takes the slot again", redriveSlot},
-	{"redrive: many runs of one act go one after the other", redriveMany},
-	{"redrive: in parts, each goes on with the former", redriveParts},
-	{"redrive: a forced run leaves the slot to its holder", redriveForced},
-	{"redrive: what waits past its sendBefore is never handed out", redriveWaitsTooLong},
-	{"an act without a limit reaches every run", actsUnlimited},
-	{"an act with a limit takes the oldest, and repeated it goes on behind them", actsLimited},
-	{"a limit does not count the runs that are refused", actsLimitedBehindRefused},
-	{"a limit is not for run IDs", actsLimitedIDs},
+	{"a pause holds back nothing that was admitted before", func(b *bed) {
+		j, w := b.started("j")
+		k := j.next()
+		k.admit(k.planned(0, ledger.OverlapQueue))
+		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.record(retrying(w, 0))
+		b.record(succeeded(b.take("p1", w.RunID)))
+		b.take("p1", k.id(0))
+	}},
+	{"an unknown job cannot be paused or resumed", func(b *bed) {
+		b.job("j")
+		for _, id := range []string{"nobody", "j\x00", "\xff"} {
+			for _, err := range []error{b.Pause(b.ctx, id, ledger.Actor{By: "ann", Why: "x"}), b.Resume(b.ctx, id, ledger.Actor{By: "ann", Why: "x"})} {
+				if !errors.Is(err, ledger.ErrNotFound) {
+					b.Errorf("%q: %v, want ErrNotFound", id, err)
+				}
+			}
+			if es, err := b.Events(b.ctx, id, 0); err != nil || len(es) != 0 {
+				b.Errorf("events of %q: %v, %v", id, es, err)
+			}
+		}
+	}},
+	{"cancel: planned, running and retrying runs, with who and why", func(b *bed) {
+		j := b.job("j")
+		a := ledger.OverlapAllow
+		got := j.admit(j.planned(0, a), j.leased(1, a))
+		b.record(retrying(got.Leased[0], time.Hour))
+		b.canceled(j.id(0))
+		b.canceled(j.id(1))
+		b.pass(2 * time.Hour)
+		b.idle()
+	}},
+	{"cancel: the record of a running run that was canceled is refused", func(b *bed) {
+		j, w := b.started("j")
+		b.canceled(j.id(0))
+		b.late(succeeded(w))
+		lost, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
+		b.must(err)
+		if len(lost) != 1 {
+			b.Errorf("lost %v, want the canceled run's lease", lost)
+		}
+		if h := b.history(j.id(0)); len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.AnswerLost {
+			b.Errorf("history %+v, want attempt 1, which may have been sent", h)
+		}
+	}},
+	{"cancel: a finished run is refused in words", func(b *bed) {
+		j, w := b.started("j")
+		b.record(succeeded(w))
+		b.unchanged(b.Cancel(b.ctx, act(j.id(0), "nobody@x")))(j.id(0), "nobody@x")
+		b.is(j.id(0), ledger.Succeeded, "")
+	}},
+	{"cancel: without ids only what can be canceled is selected", func(b *bed) {
+		j := b.job("j")
+		a := ledger.OverlapAllow
+		got := j.admit(j.leased(0, a), j.planned(1, a), j.planned(2, a), j.missed(3))
+		b.record(succeeded(got.Leased[0]))
+		other := b.job("other")
+		other.admit(other.planned(0, a))
+		f := act()
+		f.JobID = "j"
+		b.changed(b.Cancel(b.ctx, f))(j.id(1), j.id(2))
+		b.is(other.id(0), ledger.Planned, "")
+	}},
 	{"an act by job leaves other jobs, whatever they are called", actOnNeighbours},
-	{"ack: a dead run is seen once, with who and why", acks},
-	{"ack: only dead runs, and without ids those not seen yet", acksSelected},
+	{"ack: a dead run is seen once, with who and why", func(b *bed) {
+		j, _ := b.died("j")
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		first := b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
+		if first.AckedAt.IsZero() {
+			b.Error("not acknowledged")
+		}
+		again := act(j.id(0))
+		again.By = "bob"
+		b.changed(b.Ack(b.ctx, again))(j.id(0))
+		if r := b.get(j.id(0)); !r.AckedAt.Equal(first.AckedAt) {
+			b.Errorf("acknowledged at %s, want still %s", r.AckedAt, first.AckedAt)
+		}
+	}},
+	{"ack: only dead runs, and without ids those not seen yet", func(b *bed) {
+		j := b.deaths(2)
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		k := j.next()
+		k.admit(k.planned(0, ledger.OverlapAllow))
+		b.unchanged(b.Ack(b.ctx, act(k.id(0))))(k.id(0))
+		f := act()
+		f.JobID = "j"
+		b.changed(b.Ack(b.ctx, f))(j.id(1))
+	}},
 }
 
 // action is an operator's doing to these runs.
@@ -142,99 +206,4 @@ func pauses(b *bed) {
 	}
 	resume, pause := "resume j  by eve: done ()", "pause j  by ann: audit ()"
 	b.told(b.audit(ledger.AuditFilter{JobID: "j"}), resume, pause, resume, pause)
-}
-
-func pauseFuture(b *bed) {
-	j, w := b.started("j")
-	k := j.next()
-	k.admit(k.planned(0, ledger.OverlapQueue))
-	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
-	b.record(retrying(w, 0))
-	b.record(succeeded(b.take("p1", w.RunID)))
-	b.take("p1", k.id(0))
-}
-
-func pauseUnknown(b *bed) {
-	b.job("j")
-	for _, id := range []string{"nobody", "j\x00", "\xff"} {
-		for _, err := range []error{b.Pause(b.ctx, id, ledger.Actor{By: "ann", Why: "x"}), b.Resume(b.ctx, id, ledger.Actor{By: "ann", Why: "x"})} {
-			if !errors.Is(err, ledger.ErrNotFound) {
-				b.Errorf("%q: %v, want ErrNotFound", id, err)
-			}
-		}
-		if es, err := b.Events(b.ctx, id, 0); err != nil || len(es) != 0 {
-			b.Errorf("events of %q: %v, %v", id, es, err)
-		}
-	}
-}
-
-func cancels(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.planned(0, a), j.leased(1, a))
-	b.record(retrying(got.Leased[0], time.Hour))
-	b.canceled(j.id(0))
-	b.canceled(j.id(1))
-	b.pass(2 * time.Hour)
-	b.idle()
-}
-
-func cancelRunning(b *bed) {
-	j, w := b.started("j")
-	b.canceled(j.id(0))
-	b.late(succeeded(w))
-	lost, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
-	b.must(err)
-	if len(lost) != 1 {
-		b.Errorf("lost %v, want the canceled run's lease", lost)
-	}
-	if h := b.history(j.id(0)); len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.AnswerLost {
-		b.Errorf("history %+v, want attempt 1, which may have been sent", h)
-	}
-}
-
-func cancelFinished(b *bed) {
-	j, w := b.started("j")
-	b.record(succeeded(w))
-	b.unchanged(b.Cancel(b.ctx, act(j.id(0), "nobody@x")))(j.id(0), "nobody@x")
-	b.is(j.id(0), ledger.Succeeded, "")
-}
-
-func cancelSelected(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.leased(0, a), j.planned(1, a), j.planned(2, a), j.missed(3))
-	b.record(succeeded(got.Leased[0]))
-	other := b.job("other")
-	other.admit(other.planned(0, a))
-	f := act()
-	f.JobID = "j"
-	b.changed(b.Cancel(b.ctx, f))(j.id(1), j.id(2))
-	b.is(other.id(0), ledger.Planned, "")
-}
-
-func acks(b *bed) {
-	j, _ := b.died("j")
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	first := b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
-	if first.AckedAt.IsZero() {
-		b.Error("not acknowledged")
-	}
-	again := act(j.id(0))
-	again.By = "bob"
-	b.changed(b.Ack(b.ctx, again))(j.id(0))
-	if r := b.get(j.id(0)); !r.AckedAt.Equal(first.AckedAt) {
-		b.Errorf("acknowledged at %s, want still %s", r.AckedAt, first.AckedAt)
-	}
-}
-
-func acksSelected(b *bed) {
-	j := b.deaths(2)
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	k := j.next()
-	k.admit(k.planned(0, ledger.OverlapAllow))
-	b.unchanged(b.Ack(b.ctx, act(k.id(0))))(k.id(0))
-	f := act()
-	f.JobID = "j"
-	b.changed(b.Ack(b.ctx, f))(j.id(1))
 }

@@ -10,24 +10,178 @@ import (
 
 var purgeCases = []testCase{
 	{"finished runs past retention go, with their attempts", purges},
-	{"unfinished runs stay, however old", purgeUnfinished},
-	{"a dead run stays until acknowledged or past its own retention", purgeDead},
-	{"a run that a purge has found, and that is dead again, stays for its own retention", purgeDeadAgain},
-	{"the retention of dead runs may be the shorter one", purgeDeadFirst},
-	{"watermarks stay and purgedThrough rises, never falls", purgeWatermarks},
-	{"a range row raises purgedThrough to its end", purgeRange},
-	{"~ work goes and does not raise purgedThrough", purgeBeside},
-	{"a run ahead of its job's watermark stays", purgeAhead},
-	{"batches are bounded and go on where the last ended", purgeBatches},
-	{"runs scheduled up to From are not read", purgeFrom},
-	{"runs of one scheduled time are read once", purgeTied},
-	{"a run scheduled long ago stays as long as any after it has finished", purgeLate},
-	{"a run at the beginning of time, or before 1970, stays as long as any after it has finished, and goes", purgeTimeless},
-	{"a run redriven stays as long as any after its last end", purgeRedriven},
-	{"a run canceled before its time stays until its time is past retention", purgeCanceledEarly},
-	{"rows that are kept do not fill a batch", purgePastKept},
-	{"batches miss nothing, in whatever order runs finished and however long a range is", purgeAnyOrder},
-	{"a dry run counts and deletes nothing", purgeDry},
+	{"unfinished runs stay, however old", func(b *bed) {
+		j := b.job("j")
+		a := ledger.OverlapAllow
+		got := j.admit(j.leased(0, a), j.leased(1, a), j.planned(2, a), j.missed(3))
+		b.record(retrying(got.Leased[0], time.Hour))
+		b.pass(100 * time.Hour)
+		b.purge(ledger.Purge{})
+		b.left("j", j.id(0), j.id(1), j.id(2))
+	}},
+	{"a dead run stays until acknowledged or past its own retention", func(b *bed) {
+		j := b.deaths(2)
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		p := ledger.Purge{Retention: time.Hour, DeadRetention: 10 * time.Hour}
+		b.purge(p)
+		b.left("j", j.id(0), j.id(1))
+		b.pass(2 * time.Hour)
+		b.purge(p)
+		b.left("j", j.id(1))
+		b.pass(9 * time.Hour)
+		b.purge(p)
+		b.left("j")
+	}},
+	{"a run that a purge has found, and that is dead again, stays for its own retention", func(b *bed) {
+		j := b.deaths(1)
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		b.record(dead(b.take("p1", j.id(0)), ledger.ReasonExhausted))
+		b.pass(2 * time.Hour)
+		p := ledger.Purge{Retention: time.Hour, DeadRetention: 10 * time.Hour}
+		p.From = ledger.PurgeCursor{After: j.at(0), Found: []string{j.id(0)}}
+		if got := b.purge(p); got.Runs != 0 || len(got.Next.Found) != 0 {
+			b.Errorf("purged %+v, dead again and unacknowledged", got)
+		}
+		b.left("j", j.id(0))
+		b.pass(9 * time.Hour)
+		if got := b.purge(p); got.Runs != 1 {
+			b.Errorf("purged %+v past its own retention", got)
+		}
+	}},
+	{"the retention of dead runs may be the shorter one", func(b *bed) {
+		j := b.deaths(2)
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		p := ledger.Purge{Retention: 10 * time.Hour, DeadRetention: time.Hour}
+		b.pass(2 * time.Hour)
+		b.purge(p)
+		b.left("j", j.id(0))
+		b.pass(9 * time.Hour)
+		b.purge(p)
+		b.left("j")
+	}},
+	{"watermarks stay and purgedThrough rises, never falls", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1))
+		if s := b.status("j"); !s.PurgedThrough.IsZero() {
+			b.Errorf("purgedThrough %s before any purge", s.PurgedThrough)
+		}
+		b.purge(ledger.Purge{})
+		b.canceled(j.id(0))
+		for range 2 {
+			if s := b.status("j"); !s.PurgedThrough.Equal(j.at(1)) || !s.Watermark.Equal(j.at(1)) {
+				b.Errorf("status %+v, want purgedThrough and watermark %s", s, j.at(1))
+			}
+			b.purge(ledger.Purge{}) // the second one deletes the older scheduled time
+		}
+		b.left("j")
+	}},
+	{"a range row raises purgedThrough to its end", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.rangeOf(0, 3))
+		b.purge(ledger.Purge{})
+		b.left("j")
+		if s := b.status("j"); !s.PurgedThrough.Equal(j.at(3)) {
+			b.Errorf("purgedThrough %s, want %s", s.PurgedThrough, j.at(3))
+		}
+	}},
+	{"~ work goes and does not raise purgedThrough", func(b *bed) {
+		j := b.job("j")
+		e := b.entered(j.beside("x"))
+		b.record(succeeded(*e.Work))
+		b.purge(ledger.Purge{})
+		b.left("j")
+		if s := b.status("j"); !s.PurgedThrough.IsZero() {
+			b.Errorf("purgedThrough %s, want none", s.PurgedThrough)
+		}
+	}},
+	{"a run ahead of its job's watermark stays", func(b *bed) {
+		// An event ran before the plan came to its scheduled time.
+		j := b.job("j")
+		e := b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
+		b.record(succeeded(*e.Work))
+		for _, dry := range []bool{true, false} {
+			if got := b.purge(ledger.Purge{DryRun: dry}); got.Runs != 0 {
+				b.Errorf("dry run %t: %+v, want nothing purged", dry, got)
+			}
+		}
+		b.left("j", j.id(2))
+		j.admit(j.missed(0), j.missed(1), j.leased(2, ledger.OverlapSkip))
+		b.is(j.id(2), ledger.Succeeded, "")
+		b.purge(ledger.Purge{})
+		b.left("j")
+	}},
+	{"a run scheduled long ago stays as long as any after it has finished", func(b *bed) {
+		// Its holder was suspended for days, and no process took it over.
+		j, w := b.started("j")
+		b.pass(100 * time.Hour)
+		b.record(succeeded(w))
+		p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
+		if got := b.purge(p); got.Runs != 0 {
+			b.Errorf("purged %+v, scheduled long ago and finished just now", got)
+		}
+		b.left("j", j.id(0))
+		b.pass(time.Hour + time.Second)
+		b.purge(p)
+		b.left("j")
+	}},
+	{"a run at the beginning of time, or before 1970, stays as long as any after it has finished, and goes", func(b *bed) {
+		// Work that says no time stands at the beginning of Unix time.
+		j := b.job("j")
+		var ids []string
+		for _, at := range []time.Time{time.Unix(0, 0), time.Unix(-1, 0), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)} {
+			e := j.beside("x")
+			e.ScheduledAt, e.RunID = at, runID("j", at)+"~x"
+			b.record(succeeded(*b.entered(e).Work))
+			ids = append(ids, e.RunID)
+		}
+		p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
+		b.purge(p)
+		b.left("j", ids...)
+		b.pass(time.Hour + time.Second)
+		b.purge(p)
+		b.left("j")
+	}},
+	{"a run redriven stays as long as any after its last end", func(b *bed) {
+		j, w := b.started("j")
+		b.record(dead(w, ledger.ReasonExhausted))
+		b.pass(30 * time.Minute)
+		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		b.record(succeeded(b.take("p1", j.id(0))))
+		b.pass(15 * time.Minute)
+		p := ledger.Purge{Retention: 40 * time.Minute, DeadRetention: 40 * time.Minute}
+		b.purge(p)
+		b.left("j", j.id(0))
+		b.pass(30 * time.Minute)
+		b.purge(p)
+		b.left("j")
+	}},
+	{"a run canceled before its time stays until its time is past retention", func(b *bed) {
+		j := b.job("j")
+		e := j.besideAt(10*60, "x") // in about 9 hours
+		b.entered(e)
+		b.canceled(e.RunID)
+		p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
+		b.pass(5 * time.Hour)
+		b.purge(p)
+		b.left("j", e.RunID)
+		b.pass(6 * time.Hour)
+		b.purge(p)
+		b.left("j")
+	}},
+	{"a dry run counts and deletes nothing", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.missed(1), j.rangeOf(2, 4), j.planned(5, ledger.OverlapAllow))
+		if got := b.purge(ledger.Purge{DryRun: true, Batch: 1}); got.Runs != 3 {
+			b.Errorf("dry run %+v, want 3 rows", got)
+		}
+		if n := len(b.all("j")); n != 4 {
+			b.Errorf("a dry run left %d rows of 4", n)
+		}
+		if s := b.status("j"); !s.PurgedThrough.IsZero() {
+			b.Errorf("a dry run raised purgedThrough to %s", s.PurgedThrough)
+		}
+	}},
 }
 
 func (b *bed) purge(p ledger.Purge) ledger.Purged {
@@ -68,189 +222,4 @@ func purges(b *bed) {
 	if got := b.purge(p); got.Runs != 0 || !got.Next.After.IsZero() {
 		b.Errorf("purged %+v again", got)
 	}
-}
-
-func purgeUnfinished(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.leased(0, a), j.leased(1, a), j.planned(2, a), j.missed(3))
-	b.record(retrying(got.Leased[0], time.Hour))
-	b.pass(100 * time.Hour)
-	b.purge(ledger.Purge{})
-	b.left("j", j.id(0), j.id(1), j.id(2))
-}
-
-func purgeDead(b *bed) {
-	j := b.deaths(2)
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	p := ledger.Purge{Retention: time.Hour, DeadRetention: 10 * time.Hour}
-	b.purge(p)
-	b.left("j", j.id(0), j.id(1))
-	b.pass(2 * time.Hour)
-	b.purge(p)
-	b.left("j", j.id(1))
-	b.pass(9 * time.Hour)
-	b.purge(p)
-	b.left("j")
-}
-
-func purgeDeadAgain(b *bed) {
-	j := b.deaths(1)
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	b.record(dead(b.take("p1", j.id(0)), ledger.ReasonExhausted))
-	b.pass(2 * time.Hour)
-	p := ledger.Purge{Retention: time.Hour, DeadRetention: 10 * time.Hour}
-	p.From = ledger.PurgeCursor{After: j.at(0), Found: []string{j.id(0)}}
-	if got := b.purge(p); got.Runs != 0 || len(got.Next.Found) != 0 {
-		b.Errorf("purged %+v, dead again and unacknowledged", got)
-	}
-	b.left("j", j.id(0))
-	b.pass(9 * time.Hour)
-	if got := b.purge(p); got.Runs != 1 {
-		b.Errorf("purged %+v past its own retention", got)
-	}
-}
-
-func purgeDeadFirst(b *bed) {
-	j := b.deaths(2)
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	p := ledger.Purge{Retention: 10 * time.Hour, DeadRetention: time.Hour}
-	b.pass(2 * time.Hour)
-	b.purge(p)
-	b.left("j", j.id(0))
-	b.pass(9 * time.Hour)
-	b.purge(p)
-	b.left("j")
-}
-
-func purgeWatermarks(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1))
-	if s := b.status("j"); !s.PurgedThrough.IsZero() {
-		b.Errorf("purgedThrough %s before any purge", s.PurgedThrough)
-	}
-	b.purge(ledger.Purge{})
-	b.canceled(j.id(0))
-	for range 2 {
-		if s := b.status("j"); !s.PurgedThrough.Equal(j.at(1)) || !s.Watermark.Equal(j.at(1)) {
-			b.Errorf("status %+v, want purgedThrough and watermark %s", s, j.at(1))
-		}
-		b.purge(ledger.Purge{}) // the second one deletes the older scheduled time
-	}
-	b.left("j")
-}
-
-func purgeRange(b *bed) {
-	j := b.job("j")
-	j.admit(j.rangeOf(0, 3))
-	b.purge(ledger.Purge{})
-	b.left("j")
-	if s := b.status("j"); !s.PurgedThrough.Equal(j.at(3)) {
-		b.Errorf("purgedThrough %s, want %s", s.PurgedThrough, j.at(3))
-	}
-}
-
-func purgeBeside(b *bed) {
-	j := b.job("j")
-	e := b.entered(j.beside("x"))
-	b.record(succeeded(*e.Work))
-	b.purge(ledger.Purge{})
-	b.left("j")
-	if s := b.status("j"); !s.PurgedThrough.IsZero() {
-		b.Errorf("purgedThrough %s, want none", s.PurgedThrough)
-	}
-}
-
-// An event ran before the plan came to its scheduled time.
-func purgeAhead(b *bed) {
-	j := b.job("j")
-	e := b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
-	b.record(succeeded(*e.Work))
-	for _, dry := range []bool{true, false} {
-		if got := b.purge(ledger.Purge{DryRun: dry}); got.Runs != 0 {
-			b.Errorf("dry run %t: %+v, want nothing purged", dry, got)
-		}
-	}
-	b.left("j", j.id(2))
-	j.admit(j.missed(0), j.missed(1), j.leased(2, ledger.OverlapSkip))
-	b.is(j.id(2), ledger.Succeeded, "")
-	b.purge(ledger.Purge{})
-	b.left("j")
-}
-
-func purgeDry(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.missed(1), j.rangeOf(2, 4), j.planned(5, ledger.OverlapAllow))
-	if got := b.purge(ledger.Purge{DryRun: true, Batch: 1}); got.Runs != 3 {
-		b.Errorf("dry run %+v, want 3 rows", got)
-	}
-	if n := len(b.all("j")); n != 4 {
-		b.Errorf("a dry run left %d rows of 4", n)
-	}
-	if s := b.status("j"); !s.PurgedThrough.IsZero() {
-		b.Errorf("a dry run raised purgedThrough to %s", s.PurgedThrough)
-	}
-}
-
-// Its holder was suspended for days, and no process took it over.
-func purgeLate(b *bed) {
-	j, w := b.started("j")
-	b.pass(100 * time.Hour)
-	b.record(succeeded(w))
-	p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
-	if got := b.purge(p); got.Runs != 0 {
-		b.Errorf("purged %+v, scheduled long ago and finished just now", got)
-	}
-	b.left("j", j.id(0))
-	b.pass(time.Hour + time.Second)
-	b.purge(p)
-	b.left("j")
-}
-
-// Work that says no time stands at the beginning of Unix time.
-func purgeTimeless(b *bed) {
-	j := b.job("j")
-	var ids []string
-	for _, at := range []time.Time{time.Unix(0, 0), time.Unix(-1, 0), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)} {
-		e := j.beside("x")
-		e.ScheduledAt, e.RunID = at, runID("j", at)+"~x"
-		b.record(succeeded(*b.entered(e).Work))
-		ids = append(ids, e.RunID)
-	}
-	p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
-	b.purge(p)
-	b.left("j", ids...)
-	b.pass(time.Hour + time.Second)
-	b.purge(p)
-	b.left("j")
-}
-
-func purgeRedriven(b *bed) {
-	j, w := b.started("j")
-	b.record(dead(w, ledger.ReasonExhausted))
-	b.pass(30 * time.Minute)
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	b.record(succeeded(b.take("p1", j.id(0))))
-	b.pass(15 * time.Minute)
-	p := ledger.Purge{Retention: 40 * time.Minute, DeadRetention: 40 * time.Minute}
-	b.purge(p)
-	b.left("j", j.id(0))
-	b.pass(30 * time.Minute)
-	b.purge(p)
-	b.left("j")
-}
-
-func purgeCanceledEarly(b *bed) {
-	j := b.job("j")
-	e := j.besideAt(10*60, "x") // in about 9 hours
-	b.entered(e)
-	b.canceled(e.RunID)
-	p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}
-	b.pass(5 * time.Hour)
-	b.purge(p)
-	b.left("j", e.RunID)
-	b.pass(6 * time.Hour)
-	b.purge(p)
-	b.left("j")
 }

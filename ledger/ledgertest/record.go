@@ -10,165 +10,143 @@ import (
 )
 
 var recordCases = []testCase{
-	{"a succeeded run is finished, with its answer", recordSucceeded},
-	{"a retry keeps the budget used and the answer", recordRetry},
-	{"a dead run has its reason and is not claimed again", recordDead},
-	{"an attempt is kept as it was recorded", recordAttempt},
-	{"an outcome without an attempt adds nothing to the history", recordNoAttempt},
-	{"a record repeated after a lost answer is recorded once", recordRepeated},
-	{"a record under another lease is refused", recordFenced},
-	{"a record repeated after the run was leased again changes nothing", recordOutdated},
-	{"bytes that are no text do not keep an outcome from being recorded", recordBytes},
-	{"a batch has one fate each, in order", recordBatch},
-	{"an answer in progress uses no retry and its number", recordInProgress},
-}
-
-func recordSucceeded(b *bed) {
-	j, w := b.started("j")
-	o := succeeded(w)
-	o.Replayed, o.Attempt.Answer, o.Attempt.Status = true, ledger.AnswerReplayed, 201
-	b.record(o)
-	r := b.is(j.id(0), ledger.Succeeded, "")
-	if !r.Replayed || r.Status != 201 || r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.LeasedUntil.IsZero() || !r.NextAt.IsZero() {
-		b.Errorf("row %+v", r)
-	}
-	b.pass(2 * lease)
-	b.idle()
-}
-
-func recordRetry(b *bed) {
-	j, w := b.started("j")
-	o := retrying(w, time.Hour)
-	o.Attempt.Status = 503
-	b.record(o)
-	if r := b.is(j.id(0), ledger.Retrying, ""); r.Failures != 1 || r.Attempt != 1 || r.Status != 503 || !r.FinishedAt.IsZero() {
-		b.Errorf("row %+v", r)
-	}
-}
-
-func recordDead(b *bed) {
-	j, w := b.started("j")
-	b.record(dead(w, ledger.ReasonPayloadMismatch))
-	r := b.is(j.id(0), ledger.Dead, ledger.ReasonPayloadMismatch)
-	if r.FinishedAt.IsZero() || !r.AckedAt.IsZero() || r.Failures != 1 {
-		b.Errorf("row %+v", r)
-	}
-	b.pass(2 * lease)
-	b.idle()
-}
-
-func recordAttempt(b *bed) {
-	j, w := b.started("j")
-	at := w.LeasedUntil.Add(-lease).UTC().Truncate(time.Millisecond)
-	o := dead(w, ledger.ReasonPermanent)
-	o.Attempt = ledger.Attempt{
-		RunID: w.RunID, N: 1, StartedAt: at, FinishedAt: at.Add(1500 * time.Millisecond), Answer: ledger.AnswerRefused,
-		Status: 422, Code: "no_such_account", Error: `422 "no such account"`, Detail: `{"deleted": 3}`, Owner: "p1",
-	}
-	b.record(o)
-	h := b.history(j.id(0))
-	for i := range h {
-		h[i].StartedAt, h[i].FinishedAt = h[i].StartedAt.UTC(), h[i].FinishedAt.UTC()
-	}
-	if !reflect.DeepEqual(h, []ledger.Attempt{o.Attempt}) {
-		b.Errorf("history\n%+v, want\n%+v", h, o.Attempt)
-	}
-}
-
-func recordNoAttempt(b *bed) {
-	j, w := b.started("j")
-	o := retrying(w, time.Hour)
-	o.Attempt = ledger.Attempt{}
-	b.record(o)
-	if h := b.history(j.id(0)); len(h) != 0 {
-		b.Errorf("history %+v, want none", h)
-	}
-	if r := b.get(j.id(0)); r.Attempt != 1 {
-		b.Errorf("attempt %d, want 1: only a lease given back unsent goes back", r.Attempt)
-	}
-}
-
-func recordRepeated(b *bed) {
-	for name, end := range map[string]func(ledger.Work) ledger.Outcome{
-		"a": succeeded,
-		"b": func(w ledger.Work) ledger.Outcome { return retrying(w, time.Hour) },
-		"c": func(w ledger.Work) ledger.Outcome { return dead(w, ledger.ReasonExhausted) },
-		"d": func(w ledger.Work) ledger.Outcome { return unsent(w, time.Hour) },
-	} {
-		_, w := b.started(name)
-		b.record(end(w))
-		before, attempts := b.get(w.RunID), len(b.history(w.RunID))
-		b.record(end(w))
-		if after := b.get(w.RunID); !reflect.DeepEqual(after, before) || len(b.history(w.RunID)) != attempts {
-			b.Errorf("a repeated record changed %+v to %+v", before, after)
+	{"a succeeded run is finished, with its answer", func(b *bed) {
+		j, w := b.started("j")
+		o := succeeded(w)
+		o.Replayed, o.Attempt.Answer, o.Attempt.Status = true, ledger.AnswerReplayed, 201
+		b.record(o)
+		r := b.is(j.id(0), ledger.Succeeded, "")
+		if !r.Replayed || r.Status != 201 || r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.LeasedUntil.IsZero() || !r.NextAt.IsZero() {
+			b.Errorf("row %+v", r)
 		}
-	}
-}
-
-func recordFenced(b *bed) {
-	_, w := b.started("j")
-	other := w
-	other.Token = b.token()
-	b.late(succeeded(other))
-	b.record(succeeded(w))
-	b.late(dead(other, ledger.ReasonPermanent))
-	j := b.job("unleased")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	b.late(succeeded(ledger.Work{RunID: j.id(0), Attempt: 1}))
-	nobody := w
-	nobody.RunID = runID("nobody", w.ScheduledAt)
-	if f := b.fates(succeeded(nobody))[0]; f != ledger.Fenced {
-		b.Errorf("record of a run that is not there: %s", f)
-	}
-}
-
-func recordOutdated(b *bed) {
-	j, old := b.started("j")
-	b.record(retrying(old, 0))
-	w := b.take("p2", j.id(0))
-	b.fates(retrying(old, 0))
-	r := b.is(j.id(0), ledger.Running, "")
-	if r.Attempt != w.Attempt || r.LeasedBy != "p2" || len(b.history(j.id(0))) != 1 {
-		b.Errorf("an outdated record changed %+v", r)
-	}
-	b.record(succeeded(w))
-}
-
-func recordBytes(b *bed) {
-	j, w := b.started("j")
-	o := dead(w, ledger.ReasonPermanent)
-	o.Attempt.Code, o.Attempt.Error, o.Attempt.Detail = "a\x00b", "c\xffd \x00", "e\x00\xfe"
-	b.record(o)
-	h := b.history(j.id(0))
-	if len(h) != 1 || !strings.HasPrefix(h[0].Code, "a") || !strings.HasPrefix(h[0].Error, "c") || !strings.HasPrefix(h[0].Detail, "e") {
-		b.Errorf("history %+v, want the text that can be kept", h)
-	}
-}
-
-func recordBatch(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.leased(3, a))
-	slices.SortFunc(got.Leased, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
-	w := got.Leased
-	forged := w[1]
-	forged.Token = b.token()
-	fates := b.fates(succeeded(w[3]), succeeded(forged), retrying(w[0], time.Hour), unsent(w[2], time.Hour))
-	want := []ledger.RecordResult{ledger.Recorded, ledger.Fenced, ledger.Recorded, ledger.Recorded}
-	if !slices.Equal(fates, want) {
-		b.Errorf("fates %v, want %v", fates, want)
-	}
-	b.is(j.id(3), ledger.Succeeded, "")
-	b.is(j.id(1), ledger.Running, "")
-	b.is(j.id(0), ledger.Retrying, "")
-	b.is(j.id(2), ledger.Planned, "")
-}
-
-func recordInProgress(b *bed) {
-	j, w := b.started("j")
-	o := outcome(w, ledger.Retrying, "", ledger.AnswerInProgress)
-	b.record(o)
-	if w = b.take("p1", j.id(0)); w.Attempt != 2 || w.Failures != 0 {
-		b.Errorf("attempt %d, failures %d: want 2 and 0", w.Attempt, w.Failures)
-	}
+		b.pass(2 * lease)
+		b.idle()
+	}},
+	{"a retry keeps the budget used and the answer", func(b *bed) {
+		j, w := b.started("j")
+		o := retrying(w, time.Hour)
+		o.Attempt.Status = 503
+		b.record(o)
+		if r := b.is(j.id(0), ledger.Retrying, ""); r.Failures != 1 || r.Attempt != 1 || r.Status != 503 || !r.FinishedAt.IsZero() {
+			b.Errorf("row %+v", r)
+		}
+	}},
+	{"a dead run has its reason and is not claimed again", func(b *bed) {
+		j, w := b.started("j")
+		b.record(dead(w, ledger.ReasonPayloadMismatch))
+		r := b.is(j.id(0), ledger.Dead, ledger.ReasonPayloadMismatch)
+		if r.FinishedAt.IsZero() || !r.AckedAt.IsZero() || r.Failures != 1 {
+			b.Errorf("row %+v", r)
+		}
+		b.pass(2 * lease)
+		b.idle()
+	}},
+	{"an attempt is kept as it was recorded", func(b *bed) {
+		j, w := b.started("j")
+		at := w.LeasedUntil.Add(-lease).UTC().Truncate(time.Millisecond)
+		o := dead(w, ledger.ReasonPermanent)
+		o.Attempt = ledger.Attempt{
+			RunID: w.RunID, N: 1, StartedAt: at, FinishedAt: at.Add(1500 * time.Millisecond), Answer: ledger.AnswerRefused,
+			Status: 422, Code: "no_such_account", Error: `422 "no such account"`, Detail: `{"deleted": 3}`, Owner: "p1",
+		}
+		b.record(o)
+		h := b.history(j.id(0))
+		for i := range h {
+			h[i].StartedAt, h[i].FinishedAt = h[i].StartedAt.UTC(), h[i].FinishedAt.UTC()
+		}
+		if !reflect.DeepEqual(h, []ledger.Attempt{o.Attempt}) {
+			b.Errorf("history\n%+v, want\n%+v", h, o.Attempt)
+		}
+	}},
+	{"an outcome without an attempt adds nothing to the history", func(b *bed) {
+		j, w := b.started("j")
+		o := retrying(w, time.Hour)
+		o.Attempt = ledger.Attempt{}
+		b.record(o)
+		if h := b.history(j.id(0)); len(h) != 0 {
+			b.Errorf("history %+v, want none", h)
+		}
+		if r := b.get(j.id(0)); r.Attempt != 1 {
+			b.Errorf("attempt %d, want 1: only a lease given back unsent goes back", r.Attempt)
+		}
+	}},
+	{"a record repeated after a lost answer is recorded once", func(b *bed) {
+		for name, end := range map[string]func(ledger.Work) ledger.Outcome{
+			"a": succeeded,
+			"b": func(w ledger.Work) ledger.Outcome { return retrying(w, time.Hour) },
+			"c": func(w ledger.Work) ledger.Outcome { return dead(w, ledger.ReasonExhausted) },
+			"d": func(w ledger.Work) ledger.Outcome { return unsent(w, time.Hour) },
+		} {
+			_, w := b.started(name)
+			b.record(end(w))
+			before, attempts := b.get(w.RunID), len(b.history(w.RunID))
+			b.record(end(w))
+			if after := b.get(w.RunID); !reflect.DeepEqual(after, before) || len(b.history(w.RunID)) != attempts {
+				b.Errorf("a repeated record changed %+v to %+v", before, after)
+			}
+		}
+	}},
+	{"a record under another lease is refused", func(b *bed) {
+		_, w := b.started("j")
+		other := w
+		other.Token = b.token()
+		b.late(succeeded(other))
+		b.record(succeeded(w))
+		b.late(dead(other, ledger.ReasonPermanent))
+		j := b.job("unleased")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		b.late(succeeded(ledger.Work{RunID: j.id(0), Attempt: 1}))
+		nobody := w
+		nobody.RunID = runID("nobody", w.ScheduledAt)
+		if f := b.fates(succeeded(nobody))[0]; f != ledger.Fenced {
+			b.Errorf("record of a run that is not there: %s", f)
+		}
+	}},
+	{"a record repeated after the run was leased again changes nothing", func(b *bed) {
+		j, old := b.started("j")
+		b.record(retrying(old, 0))
+		w := b.take("p2", j.id(0))
+		b.fates(retrying(old, 0))
+		r := b.is(j.id(0), ledger.Running, "")
+		if r.Attempt != w.Attempt || r.LeasedBy != "p2" || len(b.history(j.id(0))) != 1 {
+			b.Errorf("an outdated record changed %+v", r)
+		}
+		b.record(succeeded(w))
+	}},
+	{"bytes that are no text do not keep an outcome from being recorded", func(b *bed) {
+		j, w := b.started("j")
+		o := dead(w, ledger.ReasonPermanent)
+		o.Attempt.Code, o.Attempt.Error, o.Attempt.Detail = "a\x00b", "c\xffd \x00", "e\x00\xfe"
+		b.record(o)
+		h := b.history(j.id(0))
+		if len(h) != 1 || !strings.HasPrefix(h[0].Code, "a") || !strings.HasPrefix(h[0].Error, "c") || !strings.HasPrefix(h[0].Detail, "e") {
+			b.Errorf("history %+v, want the text that can be kept", h)
+		}
+	}},
+	{"a batch has one fate each, in order", func(b *bed) {
+		j := b.job("j")
+		a := ledger.OverlapAllow
+		got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.leased(3, a))
+		slices.SortFunc(got.Leased, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+		w := got.Leased
+		forged := w[1]
+		forged.Token = b.token()
+		fates := b.fates(succeeded(w[3]), succeeded(forged), retrying(w[0], time.Hour), unsent(w[2], time.Hour))
+		want := []ledger.RecordResult{ledger.Recorded, ledger.Fenced, ledger.Recorded, ledger.Recorded}
+		if !slices.Equal(fates, want) {
+			b.Errorf("fates %v, want %v", fates, want)
+		}
+		b.is(j.id(3), ledger.Succeeded, "")
+		b.is(j.id(1), ledger.Running, "")
+		b.is(j.id(0), ledger.Retrying, "")
+		b.is(j.id(2), ledger.Planned, "")
+	}},
+	{"an answer in progress uses no retry and its number", func(b *bed) {
+		j, w := b.started("j")
+		o := outcome(w, ledger.Retrying, "", ledger.AnswerInProgress)
+		b.record(o)
+		if w = b.take("p1", j.id(0)); w.Attempt != 2 || w.Failures != 0 {
+			b.Errorf("attempt %d, failures %d: want 2 and 0", w.Attempt, w.Failures)
+		}
+	}},
 }

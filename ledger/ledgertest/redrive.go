@@ -7,31 +7,150 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func redriveKeeps(b *bed) {
-	j, w := b.died("j")
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	r := b.is(j.id(0), ledger.Retrying, "")
-	if r.Failures != 0 || r.Attempt != 1 || !r.FinishedAt.IsZero() || !r.AckedAt.IsZero() || !r.SendBefore.Equal(w.SendBefore) {
-		b.Errorf("row %+v", r)
-	}
-	again := b.take("p2", j.id(0))
-	if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
-		b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
-	}
-	b.sameCall("redriven", again.Call, w.Call)
-}
-
-func redrivePastSendBefore(b *bed) {
-	j, _ := b.died("j")
-	b.pass(horizon + time.Second)
-	for _, force := range []bool{false, true} {
+var redriveCases = []testCase{
+	{"redrive: keeps the key, sendBefore and attempt numbers", func(b *bed) {
+		j, w := b.died("j")
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		r := b.is(j.id(0), ledger.Retrying, "")
+		if r.Failures != 0 || r.Attempt != 1 || !r.FinishedAt.IsZero() || !r.AckedAt.IsZero() || !r.SendBefore.Equal(w.SendBefore) {
+			b.Errorf("row %+v", r)
+		}
+		again := b.take("p2", j.id(0))
+		if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
+			b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
+		}
+		b.sameCall("redriven", again.Call, w.Call)
+	}},
+	{"redrive: refused past sendBefore if the key is not safe for longer, forced or not", func(b *bed) {
+		j, _ := b.died("j")
+		b.pass(horizon + time.Second)
+		for _, force := range []bool{false, true} {
+			a := act(j.id(0))
+			a.Force = force
+			b.unchanged(b.Redrive(b.ctx, a))(j.id(0))
+		}
+		b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
+		b.idle()
+	}},
+	{"redrive: an attempt that was not sent gives its number back", func(b *bed) {
+		j := b.job("j")
+		in := j.planned(0, ledger.OverlapAllow)
+		in.Call.KeySafeFor = 3 * horizon
+		j.admit(in)
+		w := b.take("p1", in.RunID)
+		b.record(ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Dead, Reason: ledger.ReasonKeyExpired})
+		if r := b.is(in.RunID, ledger.Dead, ledger.ReasonKeyExpired); r.Attempt != 0 {
+			b.Errorf("%d attempts of a run that was not sent", r.Attempt)
+		}
+		b.changed(b.Redrive(b.ctx, act(in.RunID)))(in.RunID)
+		if w = b.take("p2", in.RunID); w.Attempt != 1 {
+			b.Errorf("attempt %d, want the first", w.Attempt)
+		}
+	}},
+	{"redrive: sent for another horizon while the key is safe, and not longer", func(b *bed) {
+		j, w := b.keySafe("j", 3)
+		safe := w.SendBefore.Add(2 * horizon)
+		if r := b.get(j.id(0)); !r.KeySafeUntil.Equal(safe) {
+			b.Fatalf("key safe until %s, want %s", r.KeySafeUntil, safe)
+		}
+		b.pass(horizon + time.Second)
+		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		again := b.take("p2", j.id(0))
+		if left := again.SendBefore.Sub(b.get(j.id(0)).StartedAt); left < horizon || again.SendBefore.After(safe) {
+			b.Errorf("sendable until %s, first %s, safe until %s: want another horizon", again.SendBefore, w.SendBefore, safe)
+		}
+		b.record(dead(again, ledger.ReasonExhausted))
+		b.pass(horizon)
+		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		safe = b.get(j.id(0)).KeySafeUntil // which pass moved
+		if r := b.get(j.id(0)); !r.SendBefore.Equal(safe) {
+			b.Errorf("sendable until %s, want until the key is not safe at %s", r.SendBefore, safe)
+		}
+		b.pass(horizon)
+		b.gone(j.id(0))
+		b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+	}},
+	{"redrive: refused while another run of the job is unfinished, unless forced", func(b *bed) {
+		j, _ := b.died("j")
+		k := j.next()
+		k.admit(k.planned(0, ledger.OverlapAllow))
+		b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
 		a := act(j.id(0))
-		a.Force = force
-		b.unchanged(b.Redrive(b.ctx, a))(j.id(0))
-	}
-	b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
-	b.idle()
+		a.Force = true
+		b.changed(b.Redrive(b.ctx, a))(j.id(0))
+		if got := b.claim("p1", 10); len(got.Work) != 2 {
+			b.Errorf("claimed %v, want both at once", runIDs(got.Work))
+		}
+	}},
+	{"redrive: only from dead", func(b *bed) {
+		j := b.job("j")
+		a := ledger.OverlapAllow
+		got := j.admit(j.leased(0, a), j.missed(1))
+		b.record(succeeded(got.Leased[0]))
+		f := act(j.id(0), j.id(1), "nobody@x")
+		f.Force = true
+		b.unchanged(b.Redrive(b.ctx, f))(j.id(0), j.id(1), "nobody@x")
+	}},
+	{"redrive: takes the slot again", func(b *bed) {
+		j, _ := b.died("j")
+		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
+	}},
+	{"redrive: many runs of one act go one after the other", func(b *bed) {
+		j := b.deaths(3)
+		f := act()
+		f.JobID, f.Reason = "j", ledger.ReasonExhausted
+		b.changed(b.Redrive(b.ctx, f))(j.id(0), j.id(1), j.id(2))
+		for i := range 3 {
+			w := b.take("p1", j.id(i))
+			b.idle()
+			b.record(succeeded(w))
+		}
+	}},
+	{"redrive: in parts, each goes on with the former", func(b *bed) {
+		j := b.deaths(4)
+		part := func(by, continues, request string, refused bool, want ...string) {
+			b.Helper()
+			a := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}, Actor: ledger.Actor{By: by, Why: "asked", Request: request}, Continues: continues}
+			got, err := b.Redrive(b.ctx, a)
+			b.must(err)
+			var ids []string
+			for _, r := range got.Changed {
+				ids = append(ids, r.ID)
+			}
+			if !slices.Equal(ids, want) || refused != (len(got.Rejected) > 0) {
+				b.Fatalf("%s by %s after %q changed %v, refused %+v: want %v", request, by, continues, ids, got.Rejected, want)
+			}
+		}
+		part("ann", "", "r", false, j.id(0))
+		part("ann", "", "other", true)
+		part("bob", "r", ledger.PartRequestName("r", "2"), true)
+		part("ann", "r", ledger.PartRequestName("r", "2"), false, j.id(1))
+		part("ann", "r", ledger.PartRequestName("r", "3"), false, j.id(2))
+		part("ann", ledger.PartRequestName("r", "3"), "r/3/4", true)
+		part("ann", "rr", ledger.PartRequestName("rr", "2"), true)
+		if a, c := b.get(j.id(0)), b.get(j.id(2)); a.State != ledger.Retrying || c.State != ledger.Retrying {
+			b.Errorf("%+v, %+v: want both retrying", a, c)
+		}
+		b.take("p1", j.id(0)) // the later parts' runs wait for the slot
+		b.canceled(j.id(0))
+		b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
+		part("ann", "r", ledger.PartRequestName("r", "4"), true)
+	}},
+	{"redrive: a forced run leaves the slot to its holder", func(b *bed) {
+		j := b.deaths(1)
+		k := j.next()
+		got := k.admit(k.leased(0, ledger.OverlapSkip))
+		f := act(j.id(0))
+		f.Force = true
+		b.changed(b.Redrive(b.ctx, f))(j.id(0))
+		b.record(succeeded(b.take("p1", j.id(0))))
+		k = k.nextIs(ledger.Skipped, ledger.ReasonOverlap)
+		b.record(succeeded(got.Leased[0]))
+		k.nextIs(ledger.Planned, "")
+	}},
 }
 
 // keySafe makes a run of a job die whose key is safe for some horizons.
@@ -44,76 +163,6 @@ func (b *bed) keySafe(id string, horizons int) (*job, ledger.Work) {
 	w := b.take("p1", in.RunID)
 	b.record(dead(w, ledger.ReasonExhausted))
 	return j, w
-}
-
-func redriveKeySafe(b *bed) {
-	j, w := b.keySafe("j", 3)
-	safe := w.SendBefore.Add(2 * horizon)
-	if r := b.get(j.id(0)); !r.KeySafeUntil.Equal(safe) {
-		b.Fatalf("key safe until %s, want %s", r.KeySafeUntil, safe)
-	}
-	b.pass(horizon + time.Second)
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	again := b.take("p2", j.id(0))
-	if left := again.SendBefore.Sub(b.get(j.id(0)).StartedAt); left < horizon || again.SendBefore.After(safe) {
-		b.Errorf("sendable until %s, first %s, safe until %s: want another horizon", again.SendBefore, w.SendBefore, safe)
-	}
-	b.record(dead(again, ledger.ReasonExhausted))
-	b.pass(horizon)
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	safe = b.get(j.id(0)).KeySafeUntil // which pass moved
-	if r := b.get(j.id(0)); !r.SendBefore.Equal(safe) {
-		b.Errorf("sendable until %s, want until the key is not safe at %s", r.SendBefore, safe)
-	}
-	b.pass(horizon)
-	b.gone(j.id(0))
-	b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-}
-
-func redriveUnsent(b *bed) {
-	j := b.job("j")
-	in := j.planned(0, ledger.OverlapAllow)
-	in.Call.KeySafeFor = 3 * horizon
-	j.admit(in)
-	w := b.take("p1", in.RunID)
-	b.record(ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Dead, Reason: ledger.ReasonKeyExpired})
-	if r := b.is(in.RunID, ledger.Dead, ledger.ReasonKeyExpired); r.Attempt != 0 {
-		b.Errorf("%d attempts of a run that was not sent", r.Attempt)
-	}
-	b.changed(b.Redrive(b.ctx, act(in.RunID)))(in.RunID)
-	if w = b.take("p2", in.RunID); w.Attempt != 1 {
-		b.Errorf("attempt %d, want the first", w.Attempt)
-	}
-}
-
-func redriveBeside(b *bed) {
-	j, _ := b.died("j")
-	k := j.next()
-	k.admit(k.planned(0, ledger.OverlapAllow))
-	b.unchanged(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
-	a := act(j.id(0))
-	a.Force = true
-	b.changed(b.Redrive(b.ctx, a))(j.id(0))
-	if got := b.claim("p1", 10); len(got.Work) != 2 {
-		b.Errorf("claimed %v, want both at once", runIDs(got.Work))
-	}
-}
-
-func redriveDeadOnly(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.leased(0, a), j.missed(1))
-	b.record(succeeded(got.Leased[0]))
-	f := act(j.id(0), j.id(1), "nobody@x")
-	f.Force = true
-	b.unchanged(b.Redrive(b.ctx, f))(j.id(0), j.id(1), "nobody@x")
-}
-
-func redriveSlot(b *bed) {
-	j, _ := b.died("j")
-	b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-	j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 }
 
 // deaths makes n scheduled times of a job that took the slot, one after the other, die.
@@ -129,72 +178,4 @@ func (b *bed) deaths(n int) *job {
 		b.record(dead(b.take("p1", j.id(i)), ledger.ReasonExhausted))
 	}
 	return j
-}
-
-func redriveMany(b *bed) {
-	j := b.deaths(3)
-	f := act()
-	f.JobID, f.Reason = "j", ledger.ReasonExhausted
-	b.changed(b.Redrive(b.ctx, f))(j.id(0), j.id(1), j.id(2))
-	for i := range 3 {
-		w := b.take("p1", j.id(i))
-		b.idle()
-		b.record(succeeded(w))
-	}
-}
-
-func redriveWaitsTooLong(b *bed) {
-	j := b.deaths(2)
-	b.changed(b.Redrive(b.ctx, act(j.id(0), j.id(1))))(j.id(0), j.id(1))
-	b.take("p1", j.id(0))
-	b.pass(horizon + time.Second)
-	for range 3 {
-		b.idle()
-	}
-	b.is(j.id(0), ledger.Dead, ledger.ReasonKeyExpired)
-	b.is(j.id(1), ledger.Dead, ledger.ReasonKeyExpired)
-}
-
-func redriveParts(b *bed) {
-	j := b.deaths(4)
-	part := func(by, continues, request string, refused bool, want ...string) {
-		b.Helper()
-		a := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}, Actor: ledger.Actor{By: by, Why: "asked", Request: request}, Continues: continues}
-		got, err := b.Redrive(b.ctx, a)
-		b.must(err)
-		var ids []string
-		for _, r := range got.Changed {
-			ids = append(ids, r.ID)
-		}
-		if !slices.Equal(ids, want) || refused != (len(got.Rejected) > 0) {
-			b.Fatalf("%s by %s after %q changed %v, refused %+v: want %v", request, by, continues, ids, got.Rejected, want)
-		}
-	}
-	part("ann", "", "r", false, j.id(0))
-	part("ann", "", "other", true)
-	part("bob", "r", ledger.PartRequestName("r", "2"), true)
-	part("ann", "r", ledger.PartRequestName("r", "2"), false, j.id(1))
-	part("ann", "r", ledger.PartRequestName("r", "3"), false, j.id(2))
-	part("ann", ledger.PartRequestName("r", "3"), "r/3/4", true)
-	part("ann", "rr", ledger.PartRequestName("rr", "2"), true)
-	if a, c := b.get(j.id(0)), b.get(j.id(2)); a.State != ledger.Retrying || c.State != ledger.Retrying {
-		b.Errorf("%+v, %+v: want both retrying", a, c)
-	}
-	b.take("p1", j.id(0)) // the later parts' runs wait for the slot
-	b.canceled(j.id(0))
-	b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
-	part("ann", "r", ledger.PartRequestName("r", "4"), true)
-}
-
-func redriveForced(b *bed) {
-	j := b.deaths(1)
-	k := j.next()
-	got := k.admit(k.leased(0, ledger.OverlapSkip))
-	f := act(j.id(0))
-	f.Force = true
-	b.changed(b.Redrive(b.ctx, f))(j.id(0))
-	b.record(succeeded(b.take("p1", j.id(0))))
-	k = k.nextIs(ledger.Skipped, ledger.ReasonOverlap)
-	b.record(succeeded(got.Leased[0]))
-	k.nextIs(ledger.Planned, "")
 }

@@ -9,85 +9,138 @@ import (
 )
 
 var revisionCases = []testCase{
-	{"an edit ends the revision and begins the next in the plan's transaction", edited},
-	{"a refused plan does not switch the definition", refusedSwitch},
-	{"of two that switch at once one does", switchedOnce},
-	{"a job that an older live process declares is not removed", notRemovedYet},
+	{"an edit ends the revision and begins the next in the plan's transaction", func(b *bed) {
+		j := b.begun("j")
+		b.declare("p2", "v2", "j")
+		p := j.plan(1, j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+		p.Next = new(definition("v2", "j"))
+		_, err := b.Admit(b.ctx, b.admission(p))
+		b.must(err)
+		b.is(j.id(1), ledger.Planned, "")
+		s := b.stands("j", "v2", "v2")
+		if s.Revision <= j.Revision || !s.Watermark.Equal(j.at(1)) {
+			b.Errorf("standing %+v, want a later revision from %s", s, j.at(1))
+		}
+		ended, begun := b.events("j", ledger.EventRevisionEnded), b.events("j", ledger.EventRevisionBegun)
+		if len(ended) != 1 || len(begun) != 2 || !ended[0].At.Equal(j.at(1)) || !begun[0].At.Equal(j.at(1)) || !begun[1].At.Equal(j.Watermark) {
+			b.Errorf("events: ended %v, begun %v", ended, begun)
+		}
+		old := j.plan(2, j.planned(2, ledger.OverlapAllow))
+		old.After = j.at(1)
+		b.refused(old)
+		k := j.next()
+		k.admit(k.planned(0, ledger.OverlapAllow))
+		if r := b.get(k.id(0)); r.Revision != s.Revision {
+			b.Errorf("planned under revision %d, want %d", r.Revision, s.Revision)
+		}
+	}},
+	{"a refused plan does not switch the definition", func(b *bed) {
+		j := b.begun("j")
+		p := j.plan(70)
+		p.Next = new(definition("v2", "j"))
+		b.refused(p)
+		b.stands("j", "v1", "v1")
+	}},
+	{"of two that switch at once one does", func(b *bed) {
+		j := b.begun("j")
+		var wg sync.WaitGroup
+		won := make([]int, 3)
+		for i, hash := range []string{"v2", "v3", "v4"} {
+			s := b.second()
+			p := j.plan(0, j.planned(0, ledger.OverlapAllow))
+			p.Next = new(definition(hash, "j"))
+			a := b.admission(p)
+			wg.Go(func() {
+				got, err := s.Admit(b.ctx, a)
+				if err != nil {
+					b.Error(err)
+				}
+				won[i] = 1 - len(got.Stale)
+			})
+		}
+		wg.Wait()
+		if won[0]+won[1]+won[2] != 1 {
+			b.Errorf("admitted %v, want one", won)
+		}
+		if n := len(b.events("j", ledger.EventRevisionEnded)); n != 1 {
+			b.Errorf("%d revisions ended, want 1", n)
+		}
+	}},
+	{"a job that an older live process declares is not removed", func(b *bed) {
+		// V2 does not know the job, and v1 still runs.
+		b.begun("j")
+		b.declare("p2", "v2", "other")
+		b.stands("j", "v1", "v1")
+		b.must(b.Deregister(b.ctx, "p1"))
+		b.stands("j", "v1", "")
+	}},
 	{"a removed job ends after its last scheduled times and is planned no more", removed},
-	{"an edit leaves the slot with its holder", editKeepsSlot},
-	{"the runs of a removed job go on to their end", removedGoesOn},
-	{"a re-added job begins anew with nothing before now", readded},
-	{"a pause outlives an edit, a removal and the return", pauseOutlives},
-	{"a listing has the definition of the current revision and none of an ended job", listedDefinition},
-}
-
-func edited(b *bed) {
-	j := b.begun("j")
-	b.declare("p2", "v2", "j")
-	p := j.plan(1, j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-	p.Next = new(definition("v2", "j"))
-	_, err := b.Admit(b.ctx, b.admission(p))
-	b.must(err)
-	b.is(j.id(1), ledger.Planned, "")
-	s := b.stands("j", "v2", "v2")
-	if s.Revision <= j.Revision || !s.Watermark.Equal(j.at(1)) {
-		b.Errorf("standing %+v, want a later revision from %s", s, j.at(1))
-	}
-	ended, begun := b.events("j", ledger.EventRevisionEnded), b.events("j", ledger.EventRevisionBegun)
-	if len(ended) != 1 || len(begun) != 2 || !ended[0].At.Equal(j.at(1)) || !begun[0].At.Equal(j.at(1)) || !begun[1].At.Equal(j.Watermark) {
-		b.Errorf("events: ended %v, begun %v", ended, begun)
-	}
-	old := j.plan(2, j.planned(2, ledger.OverlapAllow))
-	old.After = j.at(1)
-	b.refused(old)
-	k := j.next()
-	k.admit(k.planned(0, ledger.OverlapAllow))
-	if r := b.get(k.id(0)); r.Revision != s.Revision {
-		b.Errorf("planned under revision %d, want %d", r.Revision, s.Revision)
-	}
-}
-
-func refusedSwitch(b *bed) {
-	j := b.begun("j")
-	p := j.plan(70)
-	p.Next = new(definition("v2", "j"))
-	b.refused(p)
-	b.stands("j", "v1", "v1")
-}
-
-func switchedOnce(b *bed) {
-	j := b.begun("j")
-	var wg sync.WaitGroup
-	won := make([]int, 3)
-	for i, hash := range []string{"v2", "v3", "v4"} {
-		s := b.second()
-		p := j.plan(0, j.planned(0, ledger.OverlapAllow))
-		p.Next = new(definition(hash, "j"))
-		a := b.admission(p)
-		wg.Go(func() {
-			got, err := s.Admit(b.ctx, a)
-			if err != nil {
-				b.Error(err)
+	{"an edit leaves the slot with its holder", func(b *bed) {
+		j := b.begun("j")
+		got := j.admit(j.leased(0, ledger.OverlapSkip))
+		b.switchTo("j", "v2")
+		k := j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
+		b.record(succeeded(got.Leased[0]))
+		k.nextIs(ledger.Planned, "")
+	}},
+	{"the runs of a removed job go on to their end", func(b *bed) {
+		j := b.begun("j")
+		got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
+		b.switchTo("j", "")
+		b.record(retrying(got.Leased[0], 0))
+		b.record(succeeded(b.take("p1", j.id(0))))
+		b.record(succeeded(b.take("p1", j.id(1))))
+	}},
+	{"a re-added job begins anew with nothing before now", func(b *bed) {
+		j := b.begun("j")
+		b.end(j)
+		b.must(b.Deregister(b.ctx, "p1"))
+		b.pass(time.Hour)
+		b.declare("p2", "v1", "j")
+		now := b.beat("p2").Now
+		s := b.assignments("v1")["j"]
+		if s.Hash != "v1" || s.Revision <= j.Revision || s.Watermark.Before(now) {
+			b.Errorf("standing %+v, want a revision after %d that begins at %s", s, j.Revision, now)
+		}
+		if ended, begun := b.events("j", ledger.EventRevisionEnded), b.events("j", ledger.EventRevisionBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
+			b.Errorf("events: ended %v, begun %v, want them at %s and %s", ended, begun, j.at(0), s.Watermark)
+		}
+		p := j.plan(1, j.leased(1, ledger.OverlapAllow))
+		p.After = j.at(0)
+		b.refused(p)
+		p.Revision = s.Revision
+		b.refused(p)
+	}},
+	{"a pause outlives an edit, a removal and the return", func(b *bed) {
+		j := b.begun("j")
+		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.switchTo("j", "v2")
+		b.switchTo("j", "")
+		b.must(b.Deregister(b.ctx, "p1"))
+		b.declare("p2", "v3", "j")
+		b.assignments("v3")
+		b.pass(time.Hour)
+		k := j.next()
+		if got := k.admit(k.leased(0, ledger.OverlapSkip)); got.Skipped[ledger.ReasonPaused] != 1 {
+			b.Errorf("skipped %v, want the job still paused", got.Skipped)
+		}
+	}},
+	{"a listing has the definition of the current revision and none of an ended job", func(b *bed) {
+		b.begun("j")
+		b.declare("p2", "v2", "j")
+		for _, hash := range []string{"v1", "v2"} {
+			if hash == "v2" {
+				b.switchTo("j", hash)
 			}
-			won[i] = 1 - len(got.Stale)
-		})
-	}
-	wg.Wait()
-	if won[0]+won[1]+won[2] != 1 {
-		b.Errorf("admitted %v, want one", won)
-	}
-	if n := len(b.events("j", ledger.EventRevisionEnded)); n != 1 {
-		b.Errorf("%d revisions ended, want 1", n)
-	}
-}
-
-// notRemovedYet: v2 does not know the job, and v1 still runs.
-func notRemovedYet(b *bed) {
-	b.begun("j")
-	b.declare("p2", "v2", "other")
-	b.stands("j", "v1", "v1")
-	b.must(b.Deregister(b.ctx, "p1"))
-	b.stands("j", "v1", "")
+			if s := b.status("j"); s.Ended || string(s.Body) != `{"hash":"`+hash+`"}` {
+				b.Errorf("status %+v with body %s, want that of %s", s, s.Body, hash)
+			}
+		}
+		b.switchTo("j", "")
+		if s := b.status("j"); !s.Ended || s.Body != nil {
+			b.Errorf("status %+v with body %s, want an ended job without one", s, s.Body)
+		}
+	}},
 }
 
 func removed(b *bed) {
@@ -106,77 +159,6 @@ func removed(b *bed) {
 		p := j.plan(1, j.leased(1, ledger.OverlapAllow))
 		p.Revision, p.After = revision, j.at(0)
 		b.refused(p)
-	}
-}
-
-func editKeepsSlot(b *bed) {
-	j := b.begun("j")
-	got := j.admit(j.leased(0, ledger.OverlapSkip))
-	b.switchTo("j", "v2")
-	k := j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
-	b.record(succeeded(got.Leased[0]))
-	k.nextIs(ledger.Planned, "")
-}
-
-func removedGoesOn(b *bed) {
-	j := b.begun("j")
-	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
-	b.switchTo("j", "")
-	b.record(retrying(got.Leased[0], 0))
-	b.record(succeeded(b.take("p1", j.id(0))))
-	b.record(succeeded(b.take("p1", j.id(1))))
-}
-
-func readded(b *bed) {
-	j := b.begun("j")
-	b.end(j)
-	b.must(b.Deregister(b.ctx, "p1"))
-	b.pass(time.Hour)
-	b.declare("p2", "v1", "j")
-	now := b.beat("p2").Now
-	s := b.assignments("v1")["j"]
-	if s.Hash != "v1" || s.Revision <= j.Revision || s.Watermark.Before(now) {
-		b.Errorf("standing %+v, want a revision after %d that begins at %s", s, j.Revision, now)
-	}
-	if ended, begun := b.events("j", ledger.EventRevisionEnded), b.events("j", ledger.EventRevisionBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
-		b.Errorf("events: ended %v, begun %v, want them at %s and %s", ended, begun, j.at(0), s.Watermark)
-	}
-	p := j.plan(1, j.leased(1, ledger.OverlapAllow))
-	p.After = j.at(0)
-	b.refused(p)
-	p.Revision = s.Revision
-	b.refused(p)
-}
-
-func pauseOutlives(b *bed) {
-	j := b.begun("j")
-	b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
-	b.switchTo("j", "v2")
-	b.switchTo("j", "")
-	b.must(b.Deregister(b.ctx, "p1"))
-	b.declare("p2", "v3", "j")
-	b.assignments("v3")
-	b.pass(time.Hour)
-	k := j.next()
-	if got := k.admit(k.leased(0, ledger.OverlapSkip)); got.Skipped[ledger.ReasonPaused] != 1 {
-		b.Errorf("skipped %v, want the job still paused", got.Skipped)
-	}
-}
-
-func listedDefinition(b *bed) {
-	b.begun("j")
-	b.declare("p2", "v2", "j")
-	for _, hash := range []string{"v1", "v2"} {
-		if hash == "v2" {
-			b.switchTo("j", hash)
-		}
-		if s := b.status("j"); s.Ended || string(s.Body) != `{"hash":"`+hash+`"}` {
-			b.Errorf("status %+v with body %s, want that of %s", s, s.Body, hash)
-		}
-	}
-	b.switchTo("j", "")
-	if s := b.status("j"); !s.Ended || s.Body != nil {
-		b.Errorf("status %+v with body %s, want an ended job without one", s, s.Body)
 	}
 }
 

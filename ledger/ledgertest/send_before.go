@@ -6,25 +6,64 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func sendBeforeKept(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	if r := b.get(j.id(0)); !r.SendBefore.IsZero() {
-		b.Errorf("sendBefore %s before the first lease", r.SendBefore)
-	}
-	first := b.claim("p1", 1)
-	w := first.Work[0]
-	if !w.SendBefore.Equal(first.Now.Add(horizon)) {
-		b.Errorf("sendBefore %s, want the lease's time %s and the horizon", w.SendBefore, first.Now)
-	}
-	started := b.get(j.id(0)).StartedAt
-	b.record(retrying(w, 0))
-	if again := b.take("p2", j.id(0)); !again.SendBefore.Equal(w.SendBefore) {
-		b.Errorf("sendBefore moved from %s to %s", w.SendBefore, again.SendBefore)
-	}
-	if r := b.get(j.id(0)); !r.SendBefore.Equal(w.SendBefore) || !r.StartedAt.Equal(started) {
-		b.Errorf("row %+v, want sendBefore %s, started %s", r, w.SendBefore, started)
-	}
+var sendBeforeCases = []testCase{
+	{"sendBefore is set at the first lease and kept by retries", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		if r := b.get(j.id(0)); !r.SendBefore.IsZero() {
+			b.Errorf("sendBefore %s before the first lease", r.SendBefore)
+		}
+		first := b.claim("p1", 1)
+		w := first.Work[0]
+		if !w.SendBefore.Equal(first.Now.Add(horizon)) {
+			b.Errorf("sendBefore %s, want the lease's time %s and the horizon", w.SendBefore, first.Now)
+		}
+		started := b.get(j.id(0)).StartedAt
+		b.record(retrying(w, 0))
+		if again := b.take("p2", j.id(0)); !again.SendBefore.Equal(w.SendBefore) {
+			b.Errorf("sendBefore moved from %s to %s", w.SendBefore, again.SendBefore)
+		}
+		if r := b.get(j.id(0)); !r.SendBefore.Equal(w.SendBefore) || !r.StartedAt.Equal(started) {
+			b.Errorf("row %+v, want sendBefore %s, started %s", r, w.SendBefore, started)
+		}
+	}},
+	{"a retry past sendBefore is made dead and never handed out", func(b *bed) {
+		j, w := b.started("j")
+		b.record(retrying(w, 0))
+		b.pass(horizon + time.Second)
+		b.gone(j.id(0))
+		if r := b.get(j.id(0)); r.Attempt != 1 || len(b.history(j.id(0))) != 1 {
+			b.Errorf("row %+v: nothing was sent after its send-before time", r)
+		}
+	}},
+	{"a run past sendBefore with an expired lease is made dead and its attempt kept", func(b *bed) {
+		j, old := b.started("j")
+		b.pass(horizon + time.Second)
+		b.gone(j.id(0))
+		h := b.history(j.id(0))
+		if len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.AnswerLost {
+			b.Errorf("history %+v, want attempt 1 lost", h)
+		}
+		b.late(succeeded(old))
+	}},
+	{"a run that was never leased does not expire", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		b.pass(10 * horizon)
+		if got := b.claim("p1", 10); len(got.Work) != 1 || len(got.PastSendBefore) != 0 {
+			b.Errorf("claimed %v, past send-before %v", runIDs(got.Work), got.PastSendBefore)
+		}
+	}},
+	{"a run past sendBefore gives its slot back", func(b *bed) {
+		j := b.job("j")
+		got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
+		b.record(retrying(got.Leased[0], 0))
+		b.pass(horizon + time.Second)
+		b.claim("p1", 10)
+		b.is(j.id(0), ledger.Dead, ledger.ReasonKeyExpired)
+		b.claim("p1", 10)
+		b.is(j.id(1), ledger.Running, "")
+	}},
 }
 
 // gone checks that the next claim makes exactly this run dead.
@@ -40,45 +79,4 @@ func (b *bed) gone(runID string) {
 	if again := b.idle(); len(again.PastSendBefore) != 0 {
 		b.Errorf("past send-before again: %+v", again.PastSendBefore)
 	}
-}
-
-func retryPastSendBefore(b *bed) {
-	j, w := b.started("j")
-	b.record(retrying(w, 0))
-	b.pass(horizon + time.Second)
-	b.gone(j.id(0))
-	if r := b.get(j.id(0)); r.Attempt != 1 || len(b.history(j.id(0))) != 1 {
-		b.Errorf("row %+v: nothing was sent after its send-before time", r)
-	}
-}
-
-func expiredLeasePastSendBefore(b *bed) {
-	j, old := b.started("j")
-	b.pass(horizon + time.Second)
-	b.gone(j.id(0))
-	h := b.history(j.id(0))
-	if len(h) != 1 || h[0].N != 1 || h[0].Answer != ledger.AnswerLost {
-		b.Errorf("history %+v, want attempt 1 lost", h)
-	}
-	b.late(succeeded(old))
-}
-
-func plannedKeeps(b *bed) {
-	j := b.job("j")
-	j.admit(j.planned(0, ledger.OverlapAllow))
-	b.pass(10 * horizon)
-	if got := b.claim("p1", 10); len(got.Work) != 1 || len(got.PastSendBefore) != 0 {
-		b.Errorf("claimed %v, past send-before %v", runIDs(got.Work), got.PastSendBefore)
-	}
-}
-
-func slotPastSendBefore(b *bed) {
-	j := b.job("j")
-	got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
-	b.record(retrying(got.Leased[0], 0))
-	b.pass(horizon + time.Second)
-	b.claim("p1", 10)
-	b.is(j.id(0), ledger.Dead, ledger.ReasonKeyExpired)
-	b.claim("p1", 10)
-	b.is(j.id(1), ledger.Running, "")
 }

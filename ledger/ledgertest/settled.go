@@ -12,15 +12,134 @@ import (
 )
 
 var settledCases = []testCase{
-	{"a redrive by filter leaves out acknowledged runs, counted, unless they are included", settledAcknowledged},
-	{"a redrive by filter leaves out rerun runs, counted, unless they may be done twice", settledRerun},
-	{"a redrive by id takes an acknowledged run, and a rerun one only if it may be done twice", settledByID},
-	{"a limit does not count what is left out", settledLimited},
-	{"a run is rerun once, unless it may be done twice, and never while it is unfinished", rerunOnce},
-	{"a scheduled time whose run was rerun is not backfilled", rerunBackfilled},
-	{"a listing can leave out what was rerun", rerunListed},
+	{"a redrive by filter leaves out acknowledged runs, counted, unless they are included", func(b *bed) {
+		j := b.deaths(3)
+		b.changed(b.Ack(b.ctx, act(j.id(1))))(j.id(1))
+		b.leftOut(b.Ack(b.ctx, dry(all())))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
+		b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
+		b.is(j.id(1), ledger.Dead, ledger.ReasonExhausted)
+		a := all()
+		a.IncludeAcknowledged, a.Force = true, true
+		b.leftOut(b.Redrive(b.ctx, a))(nil, j.id(1))
+	}},
+	{"a redrive by filter leaves out rerun runs, counted, unless they may be done twice", func(b *bed) {
+		j := b.deaths(3)
+		b.rerun(j, j.id(1), "r")
+		b.rerun(j, j.id(2), "s")
+		b.changed(b.Ack(b.ctx, act(j.id(2))))(j.id(2))
+		b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(0))
+		a := all()
+		a.IncludeAcknowledged, a.Force = true, true
+		b.leftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedRerun: 2})
+		a.IncludeAcknowledged, a.MayDouble = false, true
+		b.leftOut(b.Redrive(b.ctx, dry(a)))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(1))
+		a.IncludeAcknowledged = true
+		b.leftOut(b.Redrive(b.ctx, a))(nil, j.id(1), j.id(2))
+	}},
+	{"a redrive by id takes an acknowledged run, and a rerun one only if it may be done twice", func(b *bed) {
+		j := b.deaths(2)
+		b.rerun(j, j.id(0), "r")
+		b.changed(b.Ack(b.ctx, act(j.id(0), j.id(1))))(j.id(0), j.id(1))
+		got, err := b.Redrive(b.ctx, act(j.id(0), j.id(1)))
+		b.must(err)
+		if ids := changedIDs(got); !slices.Equal(ids, []string{j.id(1)}) || len(got.Rejected) != 1 ||
+			got.Rejected[0].RunID != j.id(0) || got.Rejected[0].Cause != ledger.RejectedRerun || len(got.LeftOut) != 0 {
+			b.Errorf("%+v: want the one that was rerun refused", got)
+		}
+		a := act(j.id(0))
+		a.MayDouble, a.Force = true, true
+		b.changed(b.Redrive(b.ctx, a))(j.id(0))
+	}},
+	{"a limit does not count what is left out", func(b *bed) {
+		j := b.deaths(4)
+		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		b.rerun(j, j.id(1), "r")
+		a := all()
+		a.Limit = 1
+		b.leftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(2))
+	}},
+	{"a run is rerun once, unless it may be done twice, and never while it is unfinished", func(b *bed) {
+		j, w := b.started("j")
+		refused := func(e ledger.Entry) {
+			b.Helper()
+			if _, err := b.Enter(b.ctx, e); !errors.Is(err, ledger.ErrCannotRerun) {
+				b.Errorf("%v, want ErrCannotRerun", err)
+			}
+			if _, _, err := b.Get(b.ctx, e.RunID); !errors.Is(err, ledger.ErrNotFound) {
+				b.Errorf("the refused rerun has a row: %v", err)
+			}
+		}
+		refused(j.repeat(w.RunID, "a"))
+		refused(j.repeat("nobody@x", "b"))
+		b.record(dead(w, ledger.ReasonPermanent))
+		first := j.repeat(w.RunID, "c")
+		b.entered(first)
+		again, err := b.Enter(b.ctx, first) // as after an answer that was lost
+		if b.must(err); again.Inserted || again.Run.ID != first.RunID {
+			b.Errorf("%+v: want the rerun found", again)
+		}
+		second := j.repeat(w.RunID, "d")
+		refused(second)
+		second.MayDouble = true
+		b.entered(second)
+		if r := b.get(w.RunID); r.RerunID != second.RunID {
+			b.Errorf("rerun as %q, want the latest, %s", r.RerunID, second.RunID)
+		}
+	}},
+	{"a scheduled time whose run was rerun is not backfilled", func(b *bed) {
+		j := b.job("j")
+		got := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
+		b.canceled(got.Leased[0].RunID)
+		b.canceled(j.id(1))
+		b.rerun(j, j.id(0), "r")
+		fill := ledger.Backfill{JobID: "j", Actor: who("ann", "outage")}
+		for i := range 2 {
+			fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapQueue))
+		}
+		done, err := b.Backfill(b.ctx, fill)
+		b.must(err)
+		if done != (ledger.Backfilled{Planned: 1, Refused: 1}) {
+			b.Errorf("%+v: want the one that was rerun refused", done)
+		}
+		b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
+	}},
+	{"a listing can leave out what was rerun", func(b *bed) {
+		j := b.deaths(2)
+		b.rerun(j, j.id(0), "r")
+		runs, err := b.List(b.ctx, ledger.Filter{JobID: "j", States: []ledger.State{ledger.Dead}, NotRerun: true})
+		b.must(err)
+		if len(runs) != 1 || runs[0].ID != j.id(1) {
+			b.Errorf("%+v: want the one that was not rerun", runs)
+		}
+	}},
 	{"each refusal has its cause", causes},
-	{"a dry run of an act tells what it would do, and does nothing", actsDry},
+	{"a dry run of an act tells what it would do, and does nothing", func(b *bed) {
+		j := b.deaths(2)
+		k := j.next()
+		k.admit(k.planned(0, ledger.OverlapAllow))
+		before := b.all("j")
+		for _, c := range []struct {
+			do   func(context.Context, ledger.Action) (ledger.ActionResult, error)
+			act  ledger.Action
+			want []string
+		}{
+			{b.Ack, act(), []string{j.id(0), j.id(1)}},
+			{b.Cancel, act(), []string{k.id(0)}},
+			{b.Redrive, ledger.Action{Force: true}, []string{j.id(0), j.id(1)}},
+			{b.Redrive, act(), nil},
+		} {
+			got, err := c.do(b.ctx, dry(c.act))
+			b.must(err)
+			if ids := changedIDs(got); !slices.Equal(ids, c.want) || c.want == nil && len(got.Rejected) != 2 {
+				b.Errorf("a dry run tells of %v and refuses %v, want %v", ids, got.Rejected, c.want)
+			}
+		}
+		if after := b.all("j"); !slices.EqualFunc(before, after, func(x, y ledger.Run) bool {
+			return x.ID == y.ID && x.State == y.State && x.AckedAt.Equal(y.AckedAt) && x.By == y.By
+		}) {
+			b.Errorf("a dry run changed\n%+v into\n%+v", before, after)
+		}
+	}},
 }
 
 // leftOut checks what an action changed and what it left out as settled.
@@ -57,113 +176,6 @@ func (b *bed) rerun(j *job, runID, token string) string {
 	return e.RunID
 }
 
-func settledAcknowledged(b *bed) {
-	j := b.deaths(3)
-	b.changed(b.Ack(b.ctx, act(j.id(1))))(j.id(1))
-	b.leftOut(b.Ack(b.ctx, dry(all())))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
-	b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
-	b.is(j.id(1), ledger.Dead, ledger.ReasonExhausted)
-	a := all()
-	a.IncludeAcknowledged, a.Force = true, true
-	b.leftOut(b.Redrive(b.ctx, a))(nil, j.id(1))
-}
-
-func settledRerun(b *bed) {
-	j := b.deaths(3)
-	b.rerun(j, j.id(1), "r")
-	b.rerun(j, j.id(2), "s")
-	b.changed(b.Ack(b.ctx, act(j.id(2))))(j.id(2))
-	b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(0))
-	a := all()
-	a.IncludeAcknowledged, a.Force = true, true
-	b.leftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedRerun: 2})
-	a.IncludeAcknowledged, a.MayDouble = false, true
-	b.leftOut(b.Redrive(b.ctx, dry(a)))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(1))
-	a.IncludeAcknowledged = true
-	b.leftOut(b.Redrive(b.ctx, a))(nil, j.id(1), j.id(2))
-}
-
-func settledByID(b *bed) {
-	j := b.deaths(2)
-	b.rerun(j, j.id(0), "r")
-	b.changed(b.Ack(b.ctx, act(j.id(0), j.id(1))))(j.id(0), j.id(1))
-	got, err := b.Redrive(b.ctx, act(j.id(0), j.id(1)))
-	b.must(err)
-	if ids := changedIDs(got); !slices.Equal(ids, []string{j.id(1)}) || len(got.Rejected) != 1 ||
-		got.Rejected[0].RunID != j.id(0) || got.Rejected[0].Cause != ledger.RejectedRerun || len(got.LeftOut) != 0 {
-		b.Errorf("%+v: want the one that was rerun refused", got)
-	}
-	a := act(j.id(0))
-	a.MayDouble, a.Force = true, true
-	b.changed(b.Redrive(b.ctx, a))(j.id(0))
-}
-
-func settledLimited(b *bed) {
-	j := b.deaths(4)
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	b.rerun(j, j.id(1), "r")
-	a := all()
-	a.Limit = 1
-	b.leftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(2))
-}
-
-func rerunOnce(b *bed) {
-	j, w := b.started("j")
-	refused := func(e ledger.Entry) {
-		b.Helper()
-		if _, err := b.Enter(b.ctx, e); !errors.Is(err, ledger.ErrCannotRerun) {
-			b.Errorf("%v, want ErrCannotRerun", err)
-		}
-		if _, _, err := b.Get(b.ctx, e.RunID); !errors.Is(err, ledger.ErrNotFound) {
-			b.Errorf("the refused rerun has a row: %v", err)
-		}
-	}
-	refused(j.repeat(w.RunID, "a"))
-	refused(j.repeat("nobody@x", "b"))
-	b.record(dead(w, ledger.ReasonPermanent))
-	first := j.repeat(w.RunID, "c")
-	b.entered(first)
-	again, err := b.Enter(b.ctx, first) // as after an answer that was lost
-	if b.must(err); again.Inserted || again.Run.ID != first.RunID {
-		b.Errorf("%+v: want the rerun found", again)
-	}
-	second := j.repeat(w.RunID, "d")
-	refused(second)
-	second.MayDouble = true
-	b.entered(second)
-	if r := b.get(w.RunID); r.RerunID != second.RunID {
-		b.Errorf("rerun as %q, want the latest, %s", r.RerunID, second.RunID)
-	}
-}
-
-func rerunBackfilled(b *bed) {
-	j := b.job("j")
-	got := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-	b.canceled(got.Leased[0].RunID)
-	b.canceled(j.id(1))
-	b.rerun(j, j.id(0), "r")
-	fill := ledger.Backfill{JobID: "j", Actor: who("ann", "outage")}
-	for i := range 2 {
-		fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapQueue))
-	}
-	done, err := b.Backfill(b.ctx, fill)
-	b.must(err)
-	if done != (ledger.Backfilled{Planned: 1, Refused: 1}) {
-		b.Errorf("%+v: want the one that was rerun refused", done)
-	}
-	b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
-}
-
-func rerunListed(b *bed) {
-	j := b.deaths(2)
-	b.rerun(j, j.id(0), "r")
-	runs, err := b.List(b.ctx, ledger.Filter{JobID: "j", States: []ledger.State{ledger.Dead}, NotRerun: true})
-	b.must(err)
-	if len(runs) != 1 || runs[0].ID != j.id(1) {
-		b.Errorf("%+v: want the one that was not rerun", runs)
-	}
-}
-
 func causes(b *bed) {
 	j := b.deaths(2)
 	k := j.next()
@@ -196,31 +208,3 @@ func causes(b *bed) {
 }
 
 func dry(a ledger.Action) ledger.Action { a.DryRun = true; return a }
-
-func actsDry(b *bed) {
-	j := b.deaths(2)
-	k := j.next()
-	k.admit(k.planned(0, ledger.OverlapAllow))
-	before := b.all("j")
-	for _, c := range []struct {
-		do   func(context.Context, ledger.Action) (ledger.ActionResult, error)
-		act  ledger.Action
-		want []string
-	}{
-		{b.Ack, act(), []string{j.id(0), j.id(1)}},
-		{b.Cancel, act(), []string{k.id(0)}},
-		{b.Redrive, ledger.Action{Force: true}, []string{j.id(0), j.id(1)}},
-		{b.Redrive, act(), nil},
-	} {
-		got, err := c.do(b.ctx, dry(c.act))
-		b.must(err)
-		if ids := changedIDs(got); !slices.Equal(ids, c.want) || c.want == nil && len(got.Rejected) != 2 {
-			b.Errorf("a dry run tells of %v and refuses %v, want %v", ids, got.Rejected, c.want)
-		}
-	}
-	if after := b.all("j"); !slices.EqualFunc(before, after, func(x, y ledger.Run) bool {
-		return x.ID == y.ID && x.State == y.State && x.AckedAt.Equal(y.AckedAt) && x.By == y.By
-	}) {
-		b.Errorf("a dry run changed\n%+v into\n%+v", before, after)
-	}
-}

@@ -10,94 +10,82 @@ import (
 )
 
 var startCases = []testCase{
-	{"all times are UTC, to the microsecond", timesUTC},
-	{"only what is marked is leased on admission", leasesMarked},
-	{"a lease on admission is a first lease like any other", leaseOnAdmission},
-	{"an admission repeated after a lost answer finds its leases by LeasedWork", admissionRecalled},
-	{"the call is frozen, byte for byte, through storage and retries", callFrozen},
-	{"a call without a body stays without one", callEmpty},
-}
-
-func leasesMarked(b *bed) {
-	j := b.job("j")
-	got := j.admit(j.planned(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow))
-	if !slices.Equal(runIDs(got.Leased), []string{j.id(1)}) {
-		b.Errorf("leased %v, want %s", runIDs(got.Leased), j.id(1))
-	}
-	b.is(j.id(1), ledger.Running, "")
-	b.take("p2", j.id(0))
-}
-
-func leaseOnAdmission(b *bed) {
-	j := b.job("j")
-	a := b.admission(j.plan(0, j.leased(0, ledger.OverlapAllow)))
-	got, err := b.Admit(b.ctx, a)
-	b.must(err)
-	if len(got.Leased) != 1 {
-		b.Fatalf("leased %v", runIDs(got.Leased))
-	}
-	want := ledger.Work{
-		RunID: j.id(0), JobID: "j", ScheduledAt: j.at(0), Trigger: ledger.BySchedule, Attempt: 1,
-		SendBefore: got.Now.Add(horizon), KeySafeUntil: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: a.Token, Call: call("j"),
-	}
-	b.sameWork(got.Leased, []ledger.Work{want})
-	r := b.is(j.id(0), ledger.Running, "")
-	if r.Attempt != 1 || r.LeasedBy != "p1" || !r.LeasedUntil.Equal(want.LeasedUntil) ||
-		!r.StartedAt.Equal(got.Now) || !r.SendBefore.Equal(want.SendBefore) {
-		b.Errorf("row %+v", r)
-	}
-}
-
-func admissionRecalled(b *bed) {
-	j := b.job("j")
-	a := b.admission(j.plan(2, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow)))
-	first, err := b.Admit(b.ctx, a)
-	b.must(err)
-	again, err := b.Admit(b.ctx, a)
-	b.must(err)
-	if len(again.Stale) != 1 || len(again.Leased) != 0 {
-		b.Errorf("repeated: stale %v, leased %v", again.Stale, runIDs(again.Leased))
-	}
-	got, err := b.LeasedWork(b.ctx, a.Token)
-	b.must(err)
-	b.sameWork(got, first.Leased)
-}
-
-func callFrozen(b *bed) {
-	j := b.job("j")
-	got := j.admit(j.leased(0, ledger.OverlapAllow))
-	w := got.Leased[0]
-	b.sameCall("admitted", w.Call, call("j"))
-	b.sameCall("stored", b.get(j.id(0)).Call, call("j"))
-	b.record(retrying(w, 0))
-	b.sameCall("retried", b.take("p2", j.id(0)).Call, call("j"))
-}
-
-func callEmpty(b *bed) {
-	j := b.job("j")
-	in := j.leased(0, ledger.OverlapSkip)
-	in.Call = ledger.Call{Target: "t", Method: "GET", Path: "/", Timeout: time.Second, Horizon: time.Hour}
-	w := j.admit(in).Leased[0]
-	b.record(retrying(w, 0))
-	if c := b.take("p2", j.id(0)).Call; len(c.Body) != 0 || len(c.Scopes) != 0 || len(c.Backoff) != 0 || c.Path != "/" {
-		b.Errorf("call %+v (body %q), want %+v", c, c.Body, in.Call)
-	}
-}
-
-func timesUTC(b *bed) {
-	j := b.job("j")
-	in := j.leased(0, ledger.OverlapSkip)
-	in.ScheduledAt = in.ScheduledAt.In(time.FixedZone("east", 5*3600))
-	w := j.admit(in).Leased[0]
-	r := b.get(j.id(0))
-	for _, at := range []time.Time{
-		w.ScheduledAt, w.SendBefore, w.LeasedUntil, r.ScheduledAt, r.SendBefore, r.LeasedUntil,
-		r.PlannedAt, r.StartedAt, j.next().Watermark, b.idle().Now, b.idle().NextAt,
-	} {
-		if at.Location() != time.UTC || at.Nanosecond()%1000 != 0 || at.IsZero() {
-			b.Errorf("time %s, want UTC in whole microseconds", at)
+	{"all times are UTC, to the microsecond", func(b *bed) {
+		j := b.job("j")
+		in := j.leased(0, ledger.OverlapSkip)
+		in.ScheduledAt = in.ScheduledAt.In(time.FixedZone("east", 5*3600))
+		w := j.admit(in).Leased[0]
+		r := b.get(j.id(0))
+		for _, at := range []time.Time{
+			w.ScheduledAt, w.SendBefore, w.LeasedUntil, r.ScheduledAt, r.SendBefore, r.LeasedUntil,
+			r.PlannedAt, r.StartedAt, j.next().Watermark, b.idle().Now, b.idle().NextAt,
+		} {
+			if at.Location() != time.UTC || at.Nanosecond()%1000 != 0 || at.IsZero() {
+				b.Errorf("time %s, want UTC in whole microseconds", at)
+			}
 		}
-	}
+	}},
+	{"only what is marked is leased on admission", func(b *bed) {
+		j := b.job("j")
+		got := j.admit(j.planned(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow))
+		if !slices.Equal(runIDs(got.Leased), []string{j.id(1)}) {
+			b.Errorf("leased %v, want %s", runIDs(got.Leased), j.id(1))
+		}
+		b.is(j.id(1), ledger.Running, "")
+		b.take("p2", j.id(0))
+	}},
+	{"a lease on admission is a first lease like any other", func(b *bed) {
+		j := b.job("j")
+		a := b.admission(j.plan(0, j.leased(0, ledger.OverlapAllow)))
+		got, err := b.Admit(b.ctx, a)
+		b.must(err)
+		if len(got.Leased) != 1 {
+			b.Fatalf("leased %v", runIDs(got.Leased))
+		}
+		want := ledger.Work{
+			RunID: j.id(0), JobID: "j", ScheduledAt: j.at(0), Trigger: ledger.BySchedule, Attempt: 1,
+			SendBefore: got.Now.Add(horizon), KeySafeUntil: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: a.Token, Call: call("j"),
+		}
+		b.sameWork(got.Leased, []ledger.Work{want})
+		r := b.is(j.id(0), ledger.Running, "")
+		if r.Attempt != 1 || r.LeasedBy != "p1" || !r.LeasedUntil.Equal(want.LeasedUntil) ||
+			!r.StartedAt.Equal(got.Now) || !r.SendBefore.Equal(want.SendBefore) {
+			b.Errorf("row %+v", r)
+		}
+	}},
+	{"an admission repeated after a lost answer finds its leases by LeasedWork", func(b *bed) {
+		j := b.job("j")
+		a := b.admission(j.plan(2, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow)))
+		first, err := b.Admit(b.ctx, a)
+		b.must(err)
+		again, err := b.Admit(b.ctx, a)
+		b.must(err)
+		if len(again.Stale) != 1 || len(again.Leased) != 0 {
+			b.Errorf("repeated: stale %v, leased %v", again.Stale, runIDs(again.Leased))
+		}
+		got, err := b.LeasedWork(b.ctx, a.Token)
+		b.must(err)
+		b.sameWork(got, first.Leased)
+	}},
+	{"the call is frozen, byte for byte, through storage and retries", func(b *bed) {
+		j := b.job("j")
+		got := j.admit(j.leased(0, ledger.OverlapAllow))
+		w := got.Leased[0]
+		b.sameCall("admitted", w.Call, call("j"))
+		b.sameCall("stored", b.get(j.id(0)).Call, call("j"))
+		b.record(retrying(w, 0))
+		b.sameCall("retried", b.take("p2", j.id(0)).Call, call("j"))
+	}},
+	{"a call without a body stays without one", func(b *bed) {
+		j := b.job("j")
+		in := j.leased(0, ledger.OverlapSkip)
+		in.Call = ledger.Call{Target: "t", Method: "GET", Path: "/", Timeout: time.Second, Horizon: time.Hour}
+		w := j.admit(in).Leased[0]
+		b.record(retrying(w, 0))
+		if c := b.take("p2", j.id(0)).Call; len(c.Body) != 0 || len(c.Scopes) != 0 || len(c.Backoff) != 0 || c.Path != "/" {
+			b.Errorf("call %+v (body %q), want %+v", c, c.Body, in.Call)
+		}
+	}},
 }
 
 // sameWork compares work, times by the scheduled time.

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -23,8 +24,20 @@ type Opened struct {
 
 // Run runs the contract against the ledgers that open returns, a fresh one for
 // each case. Cases run in parallel, so open is called concurrently.
-func Run(t *testing.T, open func(t *testing.T) Opened) {
+func Run(t *testing.T, open func(t *testing.T) Opened) { run(t, open, rules) }
+
+// RunEngine runs the part of the contract that the statements and locks of an engine can
+// break. The rules are the same code over each engine's rows, which RunRows tests.
+func RunEngine(t *testing.T, open func(t *testing.T) Opened) { run(t, open, statements) }
+
+// RunRaces runs the part of the contract that the locks of an engine can break.
+func RunRaces(t *testing.T, open func(t *testing.T) Opened) { run(t, open, locks) }
+
+func run(t *testing.T, open func(t *testing.T) Opened, least decider) {
 	for _, group := range groups {
+		if group.by < least {
+			continue
+		}
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.rule, func(t *testing.T) {
@@ -36,6 +49,15 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 	}
 }
 
+// decider is what decides whether a case passes.
+type decider int
+
+const (
+	rules      decider = iota // of package ledger alone
+	statements                // of the engine too
+	locks                     // of the engine too
+)
+
 // A testCase defends one rule; the rule is its name.
 type testCase struct {
 	rule string
@@ -44,37 +66,38 @@ type testCase struct {
 
 var groups = []struct {
 	name  string
+	by    decider
 	cases []testCase
 }{
-	{"admit", admitCases},
-	{"start", startCases},
-	{"overlap", overlapCases},
-	{"lease", leaseCases},
-	{"record", recordCases},
-	{"accepted", acceptedCases},
-	{"waits", waitsCases},
-	{"why", whyCases},
-	{"history", historyCases},
-	{"enter", enterCases},
-	{"invalid run", invalidRunCases},
-	{"definitions", definitionCases},
-	{"revision", revisionCases},
-	{"operate", operateCases},
-	{"settled", settledCases},
-	{"audit", auditCases},
-	{"backfill", backfillCases},
-	{"purge", purgeCases},
-	{"purge of history", historyPurgeCases},
-	{"list", listCases},
-	{"changes", changesCases},
-	{"overview", overviewCases},
-	{"hours", hourCases},
-	{"changed hours", changedHourCases},
-	{"life", lifeCases},
-	{"incident", incidentCases},
-	{"late", lateCases},
-	{"tell", tellCases},
-	{"race", raceCases},
-	{"race of operators", raceOperateCases},
-	{"clock", clockCases},
+	{"admit", statements, admitCases},
+	{"start", rules, startCases},
+	{"overlap", rules, overlapCases},
+	{"lease", statements, slices.Concat(leaseCases, sendBeforeCases)},
+	{"record", rules, recordCases},
+	{"accepted", rules, acceptedCases},
+	{"waits", rules, waitsCases},
+	{"why", statements, whyCases},
+	{"history", statements, historyCases},
+	{"enter", rules, slices.Concat(enterCases, yieldCases)},
+	{"invalid run", rules, invalidRunCases},
+	{"definitions", statements, definitionCases},
+	{"revision", rules, revisionCases},
+	{"operate", statements, slices.Concat(operateCases, redriveCases, actLimitCases)},
+	{"settled", rules, settledCases},
+	{"audit", statements, auditCases},
+	{"backfill", rules, backfillCases},
+	{"purge", statements, slices.Concat(purgeCases, purgeBatchCases)},
+	{"purge of history", statements, historyPurgeCases},
+	{"list", statements, listCases},
+	{"changes", statements, changesCases},
+	{"overview", statements, overviewCases},
+	{"hours", statements, hourCases},
+	{"changed hours", statements, changedHourCases},
+	{"life", locks, lifeCases},
+	{"incident", rules, slices.Concat(incidentCases, incidentOperateCases)},
+	{"late", rules, lateCases},
+	{"tell", rules, tellCases},
+	{"race", locks, raceCases},
+	{"race of operators", locks, raceOperateCases},
+	{"clock", statements, clockCases},
 }

@@ -7,19 +7,185 @@ import (
 )
 
 var whyCases = []testCase{
-	{"a run that waits for the slot names the run that has it", whySlot},
-	{"a run of a job at its limit says so", whyLimit},
-	{"a run without a live process says so before all else", whyNoProcess},
-	{"a due run is queued, a later one is not due, one given back says why", whyOther},
-	{"a due run waits for what its target waits for", whyTarget},
-	{"a target's cause is not told after the wait of the run that has it", whyPassed},
-	{"each cause of a target is told, and no other", whyCodes},
-	{"of several causes of a target the one that ends last is told", whySeveral},
-	{"only planned and retrying runs wait", whyOnly},
-	{"a job names the unfinished run that has its slot", slotRun},
-	{"a job's last outcome passes over runs that did not run", outcomeLast},
-	{"a job fails since the first dead run after its last success", outcomeFailing},
-	{"a job counts its unacknowledged dead runs", outcomeUnseen},
+	{"a run that waits for the slot names the run that has it", func(b *bed) {
+		j := b.job("j")
+		b.declare("p1", "v1-of-j", "j")
+		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue), j.planned(2, ledger.OverlapAllow))
+		if got := b.waits(j.id(1), ledger.WaitSlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
+			b.Errorf("text %q", got.Text)
+		}
+		b.waits(j.id(2), ledger.WaitQueued)
+	}},
+	{"a run of a job at its limit says so", func(b *bed) {
+		j := b.job("j")
+		b.declare("p1", "v1-of-j", "j")
+		held, waits := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow)
+		held.Call.MaxInFlight, waits.Call.MaxInFlight = 1, 1
+		j.admit(held, waits)
+		b.waits(j.id(1), ledger.WaitLimitReached)
+	}},
+	{"a run without a live process says so before all else", func(b *bed) {
+		j, w := b.started("j")
+		b.record(refuse(w, breaker))
+		b.must(b.Deregister(b.ctx, "p1"))
+		b.pass(2 * ledger.ProcessTTL)
+		b.waits(j.id(0), ledger.WaitNoProcess)
+		b.declare("p2", "v1", "j")
+		b.waits(j.id(0), ledger.WaitBreakerOpen)
+	}},
+	{"a due run is queued, a later one is not due, one given back says why", func(b *bed) {
+		j := b.job("j")
+		b.declare("p1", "v1-of-j", "j")
+		work := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)).Leased
+		b.record(retrying(work[0], time.Hour), refuse(work[1], breaker))
+		b.waits(j.id(0), ledger.WaitNotDue)
+		if got := b.waits(j.id(2), ledger.WaitBreakerOpen); got != breaker {
+			b.Errorf("waits for %+v", got)
+		}
+	}},
+	{"a due run waits for what its target waits for", func(b *bed) {
+		// A process leases nothing for a target that is held back, so most of its runs were
+		// never leased.
+		j := b.job("j")
+		b.declare("p1", "v1-of-j", "j")
+		given, waits, other, fourth := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow), j.leased(3, ledger.OverlapAllow)
+		other.Call.Target, fourth.Call.Target = "other", "other"
+		work := j.admit(given, waits, other, fourth).Leased
+		b.record(refuseFor(work[0], breaker, time.Minute), refuseFor(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}, time.Minute))
+		if got, want := b.waits(j.id(1), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
+			b.Errorf("text %q, want %q", got.Text, want)
+		}
+		b.waits(j.id(2), ledger.WaitQueued)
+		b.canceled(j.id(0))
+		b.waits(j.id(1), ledger.WaitQueued)
+	}},
+	{"a target's cause is not told after the wait of the run that has it", func(b *bed) {
+		// The target has recovered, and the run that was given back is not the oldest of the
+		// backlog: its row has the old cause for a while.
+		j := b.job("j")
+		b.declare("p1", "v1-of-j", "j")
+		work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow)).Leased
+		b.record(refuseFor(work[0], breaker, 10*time.Second))
+		b.record(succeeded(work[1]))
+		if got, want := b.waits(j.id(2), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
+			b.Errorf("text %q, want %q", got.Text, want)
+		}
+		b.pass(10 * time.Second)
+		b.waits(j.id(2), ledger.WaitQueued)
+		b.waits(j.id(0), ledger.WaitBreakerOpen)
+	}},
+	{"each cause of a target is told, and no other", func(b *bed) {
+		j := b.job("j")
+		b.declare("p1", "v1-of-j", "j")
+		var runs []ledger.RunSpec
+		codes := []ledger.WaitCode{ledger.WaitNoToken, ledger.WaitBreakerOpen, ledger.WaitTargetNotConfigured, ledger.WaitNotSent}
+		for i, code := range codes {
+			given, waits := j.leased(2*i, ledger.OverlapAllow), j.planned(2*i+1, ledger.OverlapAllow)
+			given.Call.Target, waits.Call.Target = string(code), string(code)
+			runs = append(runs, given, waits)
+		}
+		var outcomes []ledger.Outcome
+		for i, w := range j.admit(runs...).Leased {
+			outcomes = append(outcomes, refuseFor(w, ledger.WaitReason{Code: codes[i], Text: "why"}, time.Minute))
+		}
+		b.record(outcomes...)
+		for i, o := range outcomes {
+			want := ledger.WaitQueued
+			if o.WaitReason.OfTarget() {
+				want = codes[i]
+			}
+			b.waits(j.id(2*i+1), want)
+		}
+	}},
+	{"of several causes of a target the one that ends last is told", func(b *bed) {
+		j := b.job("j")
+		b.declare("p1", "v1-of-j", "j")
+		work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow)).Leased
+		noToken := ledger.WaitReason{Code: ledger.WaitNoToken}
+		b.record(refuseFor(work[0], breaker, 10*time.Second), refuseFor(work[2], noToken, 10*time.Second))
+		if got, want := b.waits(j.id(3), ledger.WaitNoToken), b.heldBy(j.id(2)); got.Text != want {
+			b.Errorf("of two that end together: text %q, want %q", got.Text, want)
+		}
+		b.record(refuseFor(work[1], breaker, 20*time.Second))
+		if got, want := b.waits(j.id(3), ledger.WaitBreakerOpen), b.heldBy(j.id(1)); got.Text != want {
+			b.Errorf("text %q, want %q", got.Text, want)
+		}
+		b.pass(10 * time.Second)
+		b.waits(j.id(3), ledger.WaitBreakerOpen)
+	}},
+	{"only planned and retrying runs wait", func(b *bed) {
+		j, w := b.started("j")
+		b.waits(j.id(0), "")
+		b.record(succeeded(w))
+		b.waits(j.id(0), "")
+		got, err := b.Waiting(b.ctx, nil)
+		b.must(err)
+		if len(got) != 0 {
+			b.Errorf("of no runs %v wait", got)
+		}
+	}},
+	{"a job names the unfinished run that has its slot", func(b *bed) {
+		if s := b.status(b.job("i").JobID); s.SlotRun != nil {
+			b.Errorf("without a run: %+v", s.SlotRun)
+		}
+		j := b.job("j")
+		got := j.admit(j.leased(0, ledger.OverlapSkip), j.planned(1, ledger.OverlapSkip), j.planned(2, ledger.OverlapAllow))
+		b.record(refuse(got.Leased[0], breaker))
+		s := b.status("j")
+		if s.LastRun == nil || s.LastRun.ID != j.id(2) || s.SlotRun == nil || s.SlotRun.ID != j.id(0) || s.SlotRun.State != ledger.Planned {
+			b.Errorf("last %+v, in the slot %+v, want %s", s.LastRun, s.SlotRun, j.id(0))
+		}
+		b.canceled(j.id(0))
+		if s := b.status("j"); s.SlotRun != nil {
+			b.Errorf("a free slot has %+v", s.SlotRun)
+		}
+	}},
+	{"a job's last outcome passes over runs that did not run", func(b *bed) {
+		if s := b.status(b.job("i").JobID); s.LastOutcome != nil || !s.FailingSince.IsZero() || s.DeadUnacknowledged != 0 {
+			b.Errorf("without a run: %+v", s)
+		}
+		j := b.job("j")
+		j.ends(ledger.Succeeded, ledger.Missed)
+		s := b.status("j")
+		if s.LastRun == nil || s.LastRun.ID != j.id(1) || s.LastOutcome == nil || s.LastOutcome.ID != j.id(0) || !s.FailingSince.IsZero() {
+			b.Errorf("%+v", s)
+		}
+		k := b.job("k")
+		k.ends(ledger.Missed)
+		if s := b.status("k"); s.LastOutcome != nil {
+			b.Errorf("of a run that was missed: %+v", s.LastOutcome)
+		}
+	}},
+	{"a job fails since the first dead run after its last success", func(b *bed) {
+		j := b.job("j")
+		j.ends(ledger.Dead, ledger.Succeeded, ledger.Dead, ledger.Missed, ledger.Dead, ledger.Missed)
+		s := b.status("j")
+		if s.LastOutcome == nil || s.LastOutcome.ID != j.id(4) || s.LastOutcome.State != ledger.Dead || !s.FailingSince.Equal(j.at(2)) {
+			b.Errorf("last %+v, failing since %s, want %s since %s", s.LastOutcome, s.FailingSince, j.id(4), j.at(2))
+		}
+		k := b.job("k")
+		k.ends(ledger.Missed, ledger.Dead, ledger.Dead)
+		if s := b.status("k"); !s.FailingSince.Equal(k.at(1)) {
+			b.Errorf("never well: failing since %s, want %s", s.FailingSince, k.at(1))
+		}
+		l := b.job("l")
+		l.ends(ledger.Dead, ledger.Succeeded)
+		if s := b.status("l"); !s.FailingSince.IsZero() || s.LastOutcome.ID != l.id(1) {
+			b.Errorf("well again: %+v", s)
+		}
+	}},
+	{"a job counts its unacknowledged dead runs", func(b *bed) {
+		j := b.job("j")
+		j.ends(ledger.Dead, ledger.Dead, ledger.Succeeded, ledger.Dead)
+		b.job("k").ends(ledger.Dead)
+		if s := b.status("j"); s.DeadUnacknowledged != 3 {
+			b.Errorf("%d dead runs, want 3", s.DeadUnacknowledged)
+		}
+		b.changed(b.Ack(b.ctx, act(j.id(0), j.id(3))))(j.id(0), j.id(3))
+		if s := b.status("j"); s.DeadUnacknowledged != 1 || b.status("k").DeadUnacknowledged != 1 {
+			b.Errorf("%d dead runs left, want 1", s.DeadUnacknowledged)
+		}
+	}},
 }
 
 // why is why one run waits.
@@ -40,63 +206,6 @@ func (b *bed) waits(runID string, want ledger.WaitCode) ledger.WaitReason {
 	return got
 }
 
-func whySlot(b *bed) {
-	j := b.job("j")
-	b.declare("p1", "v1-of-j", "j")
-	j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue), j.planned(2, ledger.OverlapAllow))
-	if got := b.waits(j.id(1), ledger.WaitSlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
-		b.Errorf("text %q", got.Text)
-	}
-	b.waits(j.id(2), ledger.WaitQueued)
-}
-
-func whyLimit(b *bed) {
-	j := b.job("j")
-	b.declare("p1", "v1-of-j", "j")
-	held, waits := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow)
-	held.Call.MaxInFlight, waits.Call.MaxInFlight = 1, 1
-	j.admit(held, waits)
-	b.waits(j.id(1), ledger.WaitLimitReached)
-}
-
-func whyNoProcess(b *bed) {
-	j, w := b.started("j")
-	b.record(refuse(w, breaker))
-	b.must(b.Deregister(b.ctx, "p1"))
-	b.pass(2 * ledger.ProcessTTL)
-	b.waits(j.id(0), ledger.WaitNoProcess)
-	b.declare("p2", "v1", "j")
-	b.waits(j.id(0), ledger.WaitBreakerOpen)
-}
-
-func whyOther(b *bed) {
-	j := b.job("j")
-	b.declare("p1", "v1-of-j", "j")
-	work := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)).Leased
-	b.record(retrying(work[0], time.Hour), refuse(work[1], breaker))
-	b.waits(j.id(0), ledger.WaitNotDue)
-	if got := b.waits(j.id(2), ledger.WaitBreakerOpen); got != breaker {
-		b.Errorf("waits for %+v", got)
-	}
-}
-
-// A process leases nothing for a target that is held back, so most of its runs were
-// never leased.
-func whyTarget(b *bed) {
-	j := b.job("j")
-	b.declare("p1", "v1-of-j", "j")
-	given, waits, other, fourth := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow), j.leased(3, ledger.OverlapAllow)
-	other.Call.Target, fourth.Call.Target = "other", "other"
-	work := j.admit(given, waits, other, fourth).Leased
-	b.record(refuseFor(work[0], breaker, time.Minute), refuseFor(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}, time.Minute))
-	if got, want := b.waits(j.id(1), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
-		b.Errorf("text %q, want %q", got.Text, want)
-	}
-	b.waits(j.id(2), ledger.WaitQueued)
-	b.canceled(j.id(0))
-	b.waits(j.id(1), ledger.WaitQueued)
-}
-
 // refuseFor gives a lease back for a while and says why.
 func refuseFor(w ledger.Work, why ledger.WaitReason, wait time.Duration) ledger.Outcome {
 	o := refuse(w, why)
@@ -112,92 +221,6 @@ func (b *bed) heldBy(runID string) string {
 		text += ": " + r.WaitReason.Text
 	}
 	return text
-}
-
-// The target has recovered, and the run that was given back is not the oldest of the
-// backlog: its row has the old cause for a while.
-func whyPassed(b *bed) {
-	j := b.job("j")
-	b.declare("p1", "v1-of-j", "j")
-	work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow)).Leased
-	b.record(refuseFor(work[0], breaker, 10*time.Second))
-	b.record(succeeded(work[1]))
-	if got, want := b.waits(j.id(2), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
-		b.Errorf("text %q, want %q", got.Text, want)
-	}
-	b.pass(10 * time.Second)
-	b.waits(j.id(2), ledger.WaitQueued)
-	b.waits(j.id(0), ledger.WaitBreakerOpen)
-}
-
-func whyCodes(b *bed) {
-	j := b.job("j")
-	b.declare("p1", "v1-of-j", "j")
-	var runs []ledger.RunSpec
-	codes := []ledger.WaitCode{ledger.WaitNoToken, ledger.WaitBreakerOpen, ledger.WaitTargetNotConfigured, ledger.WaitNotSent}
-	for i, code := range codes {
-		given, waits := j.leased(2*i, ledger.OverlapAllow), j.planned(2*i+1, ledger.OverlapAllow)
-		given.Call.Target, waits.Call.Target = string(code), string(code)
-		runs = append(runs, given, waits)
-	}
-	var outcomes []ledger.Outcome
-	for i, w := range j.admit(runs...).Leased {
-		outcomes = append(outcomes, refuseFor(w, ledger.WaitReason{Code: codes[i], Text: "why"}, time.Minute))
-	}
-	b.record(outcomes...)
-	for i, o := range outcomes {
-		want := ledger.WaitQueued
-		if o.WaitReason.OfTarget() {
-			want = codes[i]
-		}
-		b.waits(j.id(2*i+1), want)
-	}
-}
-
-func whySeveral(b *bed) {
-	j := b.job("j")
-	b.declare("p1", "v1-of-j", "j")
-	work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow)).Leased
-	noToken := ledger.WaitReason{Code: ledger.WaitNoToken}
-	b.record(refuseFor(work[0], breaker, 10*time.Second), refuseFor(work[2], noToken, 10*time.Second))
-	if got, want := b.waits(j.id(3), ledger.WaitNoToken), b.heldBy(j.id(2)); got.Text != want {
-		b.Errorf("of two that end together: text %q, want %q", got.Text, want)
-	}
-	b.record(refuseFor(work[1], breaker, 20*time.Second))
-	if got, want := b.waits(j.id(3), ledger.WaitBreakerOpen), b.heldBy(j.id(1)); got.Text != want {
-		b.Errorf("text %q, want %q", got.Text, want)
-	}
-	b.pass(10 * time.Second)
-	b.waits(j.id(3), ledger.WaitBreakerOpen)
-}
-
-func whyOnly(b *bed) {
-	j, w := b.started("j")
-	b.waits(j.id(0), "")
-	b.record(succeeded(w))
-	b.waits(j.id(0), "")
-	got, err := b.Waiting(b.ctx, nil)
-	b.must(err)
-	if len(got) != 0 {
-		b.Errorf("of no runs %v wait", got)
-	}
-}
-
-func slotRun(b *bed) {
-	if s := b.status(b.job("i").JobID); s.SlotRun != nil {
-		b.Errorf("without a run: %+v", s.SlotRun)
-	}
-	j := b.job("j")
-	got := j.admit(j.leased(0, ledger.OverlapSkip), j.planned(1, ledger.OverlapSkip), j.planned(2, ledger.OverlapAllow))
-	b.record(refuse(got.Leased[0], breaker))
-	s := b.status("j")
-	if s.LastRun == nil || s.LastRun.ID != j.id(2) || s.SlotRun == nil || s.SlotRun.ID != j.id(0) || s.SlotRun.State != ledger.Planned {
-		b.Errorf("last %+v, in the slot %+v, want %s", s.LastRun, s.SlotRun, j.id(0))
-	}
-	b.canceled(j.id(0))
-	if s := b.status("j"); s.SlotRun != nil {
-		b.Errorf("a free slot has %+v", s.SlotRun)
-	}
 }
 
 // ends admits and takes the job's scheduled times one after the other, and lets each
@@ -219,54 +242,5 @@ func (j *job) ends(states ...ledger.State) {
 		case ledger.Succeeded:
 			j.record(succeeded(got.Leased[0]))
 		}
-	}
-}
-
-func outcomeLast(b *bed) {
-	if s := b.status(b.job("i").JobID); s.LastOutcome != nil || !s.FailingSince.IsZero() || s.DeadUnacknowledged != 0 {
-		b.Errorf("without a run: %+v", s)
-	}
-	j := b.job("j")
-	j.ends(ledger.Succeeded, ledger.Missed)
-	s := b.status("j")
-	if s.LastRun == nil || s.LastRun.ID != j.id(1) || s.LastOutcome == nil || s.LastOutcome.ID != j.id(0) || !s.FailingSince.IsZero() {
-		b.Errorf("%+v", s)
-	}
-	k := b.job("k")
-	k.ends(ledger.Missed)
-	if s := b.status("k"); s.LastOutcome != nil {
-		b.Errorf("of a run that was missed: %+v", s.LastOutcome)
-	}
-}
-
-func outcomeFailing(b *bed) {
-	j := b.job("j")
-	j.ends(ledger.Dead, ledger.Succeeded, ledger.Dead, ledger.Missed, ledger.Dead, ledger.Missed)
-	s := b.status("j")
-	if s.LastOutcome == nil || s.LastOutcome.ID != j.id(4) || s.LastOutcome.State != ledger.Dead || !s.FailingSince.Equal(j.at(2)) {
-		b.Errorf("last %+v, failing since %s, want %s since %s", s.LastOutcome, s.FailingSince, j.id(4), j.at(2))
-	}
-	k := b.job("k")
-	k.ends(ledger.Missed, ledger.Dead, ledger.Dead)
-	if s := b.status("k"); !s.FailingSince.Equal(k.at(1)) {
-		b.Errorf("never well: failing since %s, want %s", s.FailingSince, k.at(1))
-	}
-	l := b.job("l")
-	l.ends(ledger.Dead, ledger.Succeeded)
-	if s := b.status("l"); !s.FailingSince.IsZero() || s.LastOutcome.ID != l.id(1) {
-		b.Errorf("well again: %+v", s)
-	}
-}
-
-func outcomeUnseen(b *bed) {
-	j := b.job("j")
-	j.ends(ledger.Dead, ledger.Dead, ledger.Succeeded, ledger.Dead)
-	b.job("k").ends(ledger.Dead)
-	if s := b.status("j"); s.DeadUnacknowledged != 3 {
-		b.Errorf("%d dead runs, want 3", s.DeadUnacknowledged)
-	}
-	b.changed(b.Ack(b.ctx, act(j.id(0), j.id(3))))(j.id(0), j.id(3))
-	if s := b.status("j"); s.DeadUnacknowledged != 1 || b.status("k").DeadUnacknowledged != 1 {
-		b.Errorf("%d dead runs left, want 1", s.DeadUnacknowledged)
 	}
 }

@@ -16,34 +16,38 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-// TestContract runs the suite that every ledger passes, each case in a schema
-// of its own, with a second replica beside it.
+// TestContract runs the part of the contract that the engine can break, each case in a
+// schema of its own, with a second replica beside it.
 func TestContract(t *testing.T) {
-	contract(t, direct)
+	contract(t, direct, ledgertest.RunEngine)
 }
 
-// TestContractThroughPgBouncer runs the suite where each transaction may be in
-// another session, none of which has the ledger's settings.
-func TestContractThroughPgBouncer(t *testing.T) {
-	contract(t, testdb.PgBouncer)
+// TestRacesThroughPgBouncer and TestRowsThroughPgBouncer are where each transaction may be
+// in another session, none of which has the ledger's settings.
+func TestRacesThroughPgBouncer(t *testing.T) {
+	contract(t, testdb.PgBouncer, ledgertest.RunRaces)
 }
 
-func TestRows(t *testing.T) {
+func TestRowsThroughPgBouncer(t *testing.T) { rows(t, testdb.PgBouncer) }
+
+func TestRows(t *testing.T) { rows(t, direct) }
+
+func rows(t *testing.T, through func(testing.TB, string) string) {
 	url := testdb.Postgres(t)
-	besides := connect(t, url)
+	pooled, besides := through(t, url), connect(t, url)
 	var cases atomic.Int32
 	ledgertest.RunRows(t, func(t *testing.T) ledger.Rows {
-		return postgres.RowsOf(open(t, url, newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1))).options...))
+		return postgres.RowsOf(open(t, pooled, newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1))).options...))
 	})
 }
 
 func direct(_ testing.TB, url string) string { return url }
 
-func contract(t *testing.T, through func(testing.TB, string) string) {
+func contract(t *testing.T, through func(testing.TB, string) string, run func(*testing.T, func(*testing.T) ledgertest.Opened)) {
 	url := testdb.Postgres(t)
 	pooled, besides := through(t, url), connect(t, url)
 	var cases atomic.Int32
-	ledgertest.Run(t, func(t *testing.T) ledgertest.Opened {
+	run(t, func(t *testing.T) ledgertest.Opened {
 		c := newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1)))
 		return ledgertest.Opened{
 			Store:  open(t, pooled, c.options...),
