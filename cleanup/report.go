@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 )
 
 // FinishedRuns names the ledger in a report, beside the key stores, none of
@@ -122,7 +123,8 @@ func (r Report) Detail(limit int) string {
 // shorter leaves out the tenth of the scopes with the fewest keys.
 func (r Report) shorter() Report {
 	keep := len(r.Scopes) - max(1, len(r.Scopes)/10)
-	most := slices.SortedStableFunc(slices.Values(r.Scopes), func(a, b Scope) int { return int(b.Deleted - a.Deleted) })
+	most := slices.Clone(r.Scopes)
+	sort.SliceStable(most, func(i, k int) bool { return most[i].Deleted > most[k].Deleted }) // see jobs.Problems.Sort
 	r.Omitted += len(r.Scopes) - keep
 	kept := map[string]bool{}
 	for _, s := range most[:keep] {

@@ -3,7 +3,7 @@ package jobs
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -51,13 +51,14 @@ func (ps Problems) Error() string {
 // Sort sorts the problems by file, line and column, those without a line last. The
 // sort is stable.
 func (ps Problems) Sort() {
-	slices.SortStableFunc(ps, func(a, b Problem) int {
+	sort.SliceStable(ps, func(i, k int) bool { // smaller in the function's binary than a sort of its own type
+		a, b := ps[i], ps[k]
 		return cmp.Or(
 			cmp.Compare(a.File, b.File),
 			compareBool(a.Line == 0, b.Line == 0),
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column),
-		)
+		) < 0
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -85,7 +86,9 @@ func canonicalQuery(raw string) (string, error) {
 		}
 		pairs = append(pairs, [2]string{encode(name), encode(value)})
 	}
-	slices.SortFunc(pairs, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	sort.Slice(pairs, func(i, k int) bool { // smaller in the function's binary than a sort of its own type
+		return cmp.Or(cmp.Compare(pairs[i][0], pairs[k][0]), cmp.Compare(pairs[i][1], pairs[k][1])) < 0
+	})
 	parts := make([]string, len(pairs))
 	for i, p := range pairs {
 		parts[i] = p[0] + "=" + p[1]

@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
@@ -120,7 +121,7 @@ func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error 
 	for i := range places {
 		places[i] = i
 	}
-	slices.SortFunc(places, func(i, k int) int { return strings.Compare(changes[i].Row.ID, changes[k].Row.ID) })
+	sort.Slice(places, func(i, k int) bool { return changes[places[i]].Row.ID < changes[places[k]].Row.ID })
 	for _, i := range places {
 		c := &changes[i]
 		r := changeRow{stored: stored{Row: c.Row}, change: c, place: i}
