@@ -213,7 +213,7 @@ func (s *site) fillJobs(where string, n int) {
 		defs = append(defs, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
 	}
 	s.must(s.store.Declare(s.Context(), ledger.Declaration{Process: "host-1", Registry: "acme", Version: s.reg.Version(), Definitions: slices.Values(defs)}))
-	_, err = s.store.Assignments(s.Context(), s.reg.Version())
+	_, err = s.store.Assignments(s.Context(), s.reg.Version(), "")
 	s.must(err)
 	states := `CASE job_n % 3 WHEN 0 THEN 'succeeded' WHEN 1 THEN 'running' ELSE 'planned' END`
 	driver, source, text := "pgx", where, `

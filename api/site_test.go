@@ -147,7 +147,7 @@ func (s *site) plan() {
 		defs = append(defs, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
 	}
 	s.must(s.store.Declare(ctx, ledger.Declaration{Process: "host-1", Registry: "acme", Version: s.reg.Version(), Definitions: slices.Values(defs)}))
-	assignments, err := s.store.Assignments(ctx, s.reg.Version())
+	assignments, err := s.store.Assignments(ctx, s.reg.Version(), "")
 	s.must(err)
 	j, _ := s.reg.Job("tick")
 	for _, a := range assignments {

@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -17,24 +16,37 @@ func (m *membership) takeUpAssignments(ctx context.Context) bool {
 	m.handover = time.Time{}
 	var done switched
 	defer done.log(m.logger)
-	for range 10 { // a switch moves the assignments; other processes may switch at the same time
-		assignments, ok := m.ledger.assignments(ctx, m.registry.Version())
-		if !ok {
-			return false
+	for after := ""; ; {
+		last, ok := m.takeUpPage(ctx, after, &done)
+		if !ok || last == "" {
+			return ok
 		}
-		if m.heartbeatExpired(assignments) {
-			m.reassign() // back among the living first
-			return false
-		}
-		again, ok := m.takeUpAll(ctx, assignments, &done)
-		if !ok {
-			return false
-		}
-		if !again {
-			return true
-		}
+		after = last
 	}
-	return false
+}
+
+// takeUpPage takes up the assignments of the first jobs after an ID, and returns the last
+// of them; "" where there are none. It reports whether nothing is left to switch.
+func (m *membership) takeUpPage(ctx context.Context, after string, done *switched) (last string, ok bool) {
+	for range 10 { // a switch moves the assignments; other processes may switch at the same time
+		page, ok := m.ledger.assignments(ctx, m.registry.Version(), after)
+		if !ok || len(page) == 0 {
+			return "", ok
+		}
+		if m.heartbeatExpired(page) {
+			m.reassign() // back among the living first
+			return "", false
+		}
+		switches := m.takeUp(page)
+		if len(switches.plans) == 0 {
+			return page[len(page)-1].JobID, true
+		}
+		if !m.admit(ctx, switches) {
+			return "", false
+		}
+		done.add(switches.plans)
+	}
+	return "", false
 }
 
 // switched are the jobs that the ledger has switched to their current definitions. A reload
@@ -63,24 +75,6 @@ func (s *switched) log(logger *slog.Logger) {
 	if n := len(s.removed); n > 0 {
 		logger.Info("jobs removed", "count", n, "jobs", s.removed[:min(n, listedJobs)])
 	}
-}
-
-// takeUpAll takes up the assignments in batches, since a new version may switch
-// every job. It reports whether it planned any anew, and false for ok where the
-// ledger did not admit it.
-func (m *membership) takeUpAll(ctx context.Context, assignments []ledger.JobAssignment, done *switched) (again, ok bool) {
-	for some := range slices.Chunk(assignments, admitLimit) {
-		switches := m.takeUp(some)
-		if len(switches.plans) == 0 {
-			continue
-		}
-		if !m.admit(ctx, switches) {
-			return true, false
-		}
-		done.add(switches.plans)
-		again = true
-	}
-	return again, true
 }
 
 // heartbeatExpired reports whether the ledger considers this process dead: no living

@@ -168,10 +168,10 @@ type late struct {
 	by time.Duration
 }
 
-func (l *late) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
+func (l *late) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
 	time.Sleep(l.by)
 	l.by = 0
-	return l.Ledger.Assignments(ctx, version)
+	return l.Ledger.Assignments(ctx, version, after)
 }
 
 // A process that stalls after its heartbeat counts as gone when it looks at the

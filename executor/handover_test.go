@@ -44,7 +44,7 @@ func formerRelease(t *testing.T, l *memory.Ledger, reg *jobs.Registry, offset ti
 	if err := l.Declare(t.Context(), ledger.Declaration{Process: "former", Registry: "test", Version: "former", Definitions: slices.Values(defs)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Assignments(t.Context(), "former"); err != nil {
+	if _, err := l.Assignments(t.Context(), "former", ""); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(ledger.ProcessTTL + time.Second) // it is gone

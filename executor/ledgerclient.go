@@ -57,9 +57,9 @@ func (c *ledgerClient) retire(ctx context.Context) error {
 	return c.asked("retire", start, c.ledger.Deregister(ctx, c.process))
 }
 
-func (c *ledgerClient) assignments(ctx context.Context, version string) ([]ledger.JobAssignment, bool) {
+func (c *ledgerClient) assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, bool) {
 	start := c.now()
-	got, err := c.ledger.Assignments(ctx, version)
+	got, err := c.ledger.Assignments(ctx, version, after)
 	return got, !c.failed(c.asked("assignments", start, err))
 }
 

@@ -109,7 +109,10 @@ func (l *yes) Record(_ context.Context, o []ledger.Outcome) ([]ledger.RecordResu
 	return fates, nil
 }
 
-func (l *yes) Assignments(context.Context, string) ([]ledger.JobAssignment, error) {
+func (l *yes) Assignments(_ context.Context, _, after string) ([]ledger.JobAssignment, error) {
+	if after != "" {
+		return nil, nil
+	}
 	all := make([]ledger.JobAssignment, 0, l.registry.Len())
 	for i, j := range l.registry.All() {
 		at := ledger.Position{JobID: j.ID, Revision: 1, Watermark: l.before}

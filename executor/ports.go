@@ -14,7 +14,7 @@ type Ledger interface {
 	Declare(context.Context, ledger.Declaration) error
 	Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error)
 	Deregister(ctx context.Context, process string) error
-	Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error)
+	Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error)
 
 	Admit(context.Context, ledger.Admission) (ledger.Admitted, error)
 	Enter(context.Context, ledger.Entry) (ledger.Entered, error)

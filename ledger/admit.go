@@ -219,9 +219,7 @@ func (j *JobRow) switchRevision(next Definition, now time.Time) []Event {
 		j.EndedAt, j.Body = now, nil
 		return events
 	}
-	j.Revision++
-	j.Hash, j.Body, j.EndedAt = next.Hash, next.Body, time.Time{}
-	return append(events, Event{JobID: j.JobID, At: j.Watermark, Kind: EventRevisionBegun})
+	return append(events, j.beginRevision(next))
 }
 
 // openMissed opens the incidents of missed rows that were written.

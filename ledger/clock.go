@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -53,9 +54,124 @@ func AheadText(watermark, now time.Time) string {
 //   - DueAt of incidents, back by the step.
 func ClockStep(latest, now time.Time) time.Duration { return AheadOfClock(latest, now) }
 
-// FollowClock moves what is in progress in a row by a ClockStep, and reports whether it
-// changed the row. SQL engines have the same rule in a statement.
-func (r *Row) FollowClock(step time.Duration, now time.Time) (changed bool) {
+// clockStep returns the ClockStep since the latest heartbeat or lease.
+func clockStep(processes Later[[]ProcessRow], lease Later[time.Time], now time.Time) (time.Duration, error) {
+	list, err := processes.Get()
+	if err != nil {
+		return 0, err
+	}
+	latest, err := lease.Get()
+	if at := latestHeartbeat(list); at.After(latest) {
+		latest = at
+	}
+	return ClockStep(latest, now), err
+}
+
+func latestHeartbeat(list []ProcessRow) (latest time.Time) {
+	for _, p := range list {
+		if p.HeartbeatAt.After(latest) {
+			latest = p.HeartbeatAt
+		}
+	}
+	return latest
+}
+
+// inStep runs f in a transaction. If f finds that the clock was set back, it writes nothing:
+// what is in progress moves first, and f runs again.
+func (l *Ledger) inStep(ctx context.Context, name string, f func(Tx) (stepped bool, err error)) error {
+	for {
+		stepped := false
+		err := l.rows.Write(ctx, name, func(tx Tx) (err error) {
+			stepped, err = f(tx)
+			return err
+		})
+		if err != nil || !stepped {
+			return err
+		}
+		if err := l.rows.Write(ctx, "follow the clock", followClock); err != nil {
+			return err
+		}
+	}
+}
+
+// followClock moves what is in progress if the clock was set back. It locks all other
+// writers out, so that two processes do not do it both.
+func followClock(tx Tx) error {
+	if err := tx.LockAll(); err != nil {
+		return err
+	}
+	processes, lease, incidents := tx.Processes(), tx.LastLease(), tx.PendingIncidents()
+	now, err := tx.Now()
+	if err != nil {
+		return err
+	}
+	step, err := clockStep(processes, lease, now)
+	if err != nil || step == 0 {
+		return err
+	}
+	if err := moveHeartbeats(tx, processes, now); err != nil {
+		return err
+	}
+	if err := moveIncidents(tx, incidents, step); err != nil {
+		return err
+	}
+	if err := moveRuns(tx, Unfinished, step, now); err != nil {
+		return err
+	}
+	return moveRuns(tx, []State{Dead}, step, now)
+}
+
+func moveHeartbeats(tx Tx, processes Later[[]ProcessRow], now time.Time) error {
+	list, err := processes.Get()
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, p := range list {
+		if p.HeartbeatAt.After(now) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return tx.SetHeartbeats(ids, now)
+}
+
+func moveIncidents(tx Tx, asked Later[[]Incident], step time.Duration) error {
+	list, err := asked.Get()
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	for i := range list {
+		list[i].DueAt = list[i].DueAt.Add(-step)
+	}
+	return tx.PutIncidents(list)
+}
+
+// movePage is how many runs are moved at a time.
+const movePage = 5000
+
+func moveRuns(tx Tx, states []State, step time.Duration, now time.Time) error {
+	f := Filter{States: states, Limit: movePage}
+	for {
+		rows, err := tx.Runs(f).Get()
+		if err != nil {
+			return err
+		}
+		changes := make([]Change, len(rows))
+		for i := range rows {
+			was := rows[i]
+			rows[i].followClock(step, now)
+			changes[i] = Changed(&was, &rows[i])
+		}
+		if err := update(tx, changes); err != nil || len(rows) < movePage {
+			return err
+		}
+		last := rows[len(rows)-1]
+		f.After = &Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+	}
+}
+
+// followClock moves what is in progress in a row by a ClockStep.
+func (r *Row) followClock(step time.Duration, now time.Time) {
 	pending := !r.DueAt().IsZero()
 	former := r.PlannedAt.After(now) || r.LeasedAt.After(now) || r.DueAt().After(now.Add(step))
 	if pending && former && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
@@ -63,19 +179,18 @@ func (r *Row) FollowClock(step time.Duration, now time.Time) (changed bool) {
 		if least := now.Add(ProcessTTL); due.Before(least) {
 			due = least
 		}
-		if changed = due.Before(r.DueAt()); changed {
+		if due.Before(r.DueAt()) {
 			r.SetDueAt(due)
 		}
 	}
 	lately := !r.StartedAt.After(now) && r.StartedAt.After(now.Add(-ProcessTTL))
 	if !r.SendBefore.IsZero() && !lately && (pending || r.State == Dead) {
-		r.SendBefore, changed = r.SendBefore.Add(-step), true
+		r.SendBefore = r.SendBefore.Add(-step)
 		if !r.KeySafeUntil.IsZero() {
 			r.KeySafeUntil = r.KeySafeUntil.Add(-step)
 		}
 	}
 	if pending && r.LeasedAt.After(now) {
-		r.LeasedAt, changed = now, true
+		r.LeasedAt = now
 	}
-	return changed
 }

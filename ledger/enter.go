@@ -70,8 +70,7 @@ func (m *entryTx) readAll() error {
 		if known, err := m.read(); err != nil || known {
 			return err
 		}
-		unknown := JobRow{Position: Position{JobID: m.JobID}, EndedAt: m.now}
-		if err := m.tx.PutJobs([]JobChange{{JobRow: unknown, Set: JobRevision}}); err != nil {
+		if err := m.tx.PutJobs([]JobChange{unknownJob(m.JobID, m.now)}); err != nil {
 			return err
 		}
 	}

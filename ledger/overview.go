@@ -104,15 +104,3 @@ func bucketMiddle(bucket int) time.Duration {
 	us := math.Exp2((float64(bucket) + 0.5) / bucketsPerOctave)
 	return time.Duration(us * float64(time.Microsecond))
 }
-
-// Process is an executor that works, or worked, on the ledger.
-type Process struct {
-	ID          string
-	Version     string // of the set of definitions that it declares
-	HeartbeatAt time.Time
-	Alive       bool // its last heartbeat is at most ProcessTTL old
-	Definitions int  // how many it declares
-	Running     int  // runs leased to it
-	Host        string
-	Program     string // the version of the program
-}

@@ -117,6 +117,13 @@ func ChangedJob(was, is JobRow) JobChange {
 	return c
 }
 
+// JobDefinition is a definition of a job in a version.
+type JobDefinition struct {
+	JobID string
+	Hash  string
+	Order int64 // of two definitions of a job, the later first declared has the greater one
+}
+
 // SettledCount counts runs that are acknowledged, or were rerun, or both.
 type SettledCount struct {
 	Acknowledged bool

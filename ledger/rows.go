@@ -38,6 +38,36 @@ type Tx interface {
 	// transaction.
 	Now() (time.Time, error)
 
+	// ClaimRegistry stores the name of the registry that has the ledger, unless one is
+	// stored, and returns the stored one.
+	ClaimRegistry(name string) Later[string]
+	// Processes returns all processes, by ID.
+	Processes() Later[[]ProcessRow]
+	// PutProcess writes a process, a new one or in place of the stored one.
+	PutProcess(ProcessRow) error
+	// SetHeartbeats writes the HeartbeatAt of those of the processes that exist.
+	SetHeartbeats(ids []string, at time.Time) error
+	// DeleteProcess deletes a process if it exists.
+	DeleteProcess(id string) error
+	// PutDefinitions adds definitions, by job ID, to a version. One that is new is the last
+	// of its job: its Order is the greatest. The slice belongs to the caller.
+	PutDefinitions(version string, list []Definition) error
+	// Declared returns the definitions of a version, by job ID: the first ones after a job
+	// ID, up to limit.
+	Declared(version, after string, limit int) Later[[]JobDefinition]
+	// CountDefinitions counts the definitions of each version that a process declares.
+	CountDefinitions() Later[map[string]int]
+	// Bodies returns the bodies of those of the definitions that exist, one of each job, by job.
+	Bodies([]Definition) Later[map[string][]byte]
+	// LockAll keeps other transactions from writing runs, incidents and processes. It is the
+	// first call of its transaction.
+	LockAll() error
+
+	// JobsAfter returns jobs by ID, without their bodies and without a lock: the first ones
+	// after an ID, up to limit.
+	JobsAfter(after string, limit int) Later[[]JobRow]
+	// JobBodies returns the definitions of the current revisions of jobs, by job.
+	JobBodies(ids []string) Later[map[string][]byte]
 	// Jobs locks the jobs that exist, and returns them by ID, without their bodies.
 	Jobs(ids []string) Later[[]JobRow]
 	// Slots returns the slots of jobs, which the transaction has locked, by job. It leaves
@@ -66,6 +96,10 @@ type Tx interface {
 	// NextDue returns the DueAt of the first run that is not due yet and does not wait for
 	// a slot; zero: there is none.
 	NextDue() Later[time.Time]
+	// LastLease returns the latest LeasedAt of the unfinished runs; zero: there is none.
+	LastLease() Later[time.Time]
+	// CountRunning counts the running runs of each process.
+	CountRunning() Later[map[string]int]
 	// Late locks and returns up to limit unfinished runs whose LateAt has come, the
 	// earliest first.
 	Late(limit int) Later[[]Row]
@@ -109,6 +143,8 @@ type Tx interface {
 	// LastIncidents locks and returns the last incident of a cause of each of the jobs,
 	// by ID.
 	LastIncidents(cause IncidentCause, jobIDs []string) Later[[]Incident]
+	// PendingIncidents locks and returns the incidents that have a DueAt, by ID.
+	PendingIncidents() Later[[]Incident]
 	// PutIncidents writes incidents that the transaction has locked, or new ones, whose
 	// ID is 0. A new one whose job has got an open incident of its cause meanwhile is
 	// added to that: see Incident.Add.

@@ -165,7 +165,9 @@ func (s *Single) Heartbeat(context.Context, string) (HeartbeatReply, error) {
 func (s *Single) Deregister(context.Context, string) error { return errSingle }
 
 // Assignments returns an error.
-func (s *Single) Assignments(context.Context, string) ([]JobAssignment, error) { return nil, errSingle }
+func (s *Single) Assignments(context.Context, string, string) ([]JobAssignment, error) {
+	return nil, errSingle
+}
 
 // Admit returns an error.
 func (s *Single) Admit(context.Context, Admission) (Admitted, error) { return Admitted{}, errSingle }

@@ -15,11 +15,11 @@ import (
 // what it keeps of a slice.
 type Store interface {
 	// Processes and the definitions that they declare.
-	Declare(context.Context, Declaration) error                               // or ErrOtherRegistry
-	Heartbeat(ctx context.Context, process string) (HeartbeatReply, error)    // or ErrNotFound
-	Deregister(ctx context.Context, process string) error                     // on graceful shutdown
-	Assignments(ctx context.Context, version string) ([]JobAssignment, error) // by job ID
-	Processes(context.Context) ([]Process, error)                             // by ID
+	Declare(context.Context, Declaration) error                                      // or ErrOtherRegistry
+	Heartbeat(ctx context.Context, process string) (HeartbeatReply, error)           // or ErrNotFound
+	Deregister(ctx context.Context, process string) error                            // on graceful shutdown
+	Assignments(ctx context.Context, version, after string) ([]JobAssignment, error) // by job ID
+	Processes(context.Context) ([]Process, error)                                    // by ID
 	Definitions(ctx context.Context, jobID string, limit int) ([]DeclaredDefinition, error)
 
 	// Runs, as executors make them and work on them.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"iter"
 	"time"
 )
 
@@ -100,64 +99,3 @@ const (
 	// operator canceled it. Nothing was changed.
 	Fenced RecordResult = "fenced"
 )
-
-// Definition is one version of a job as a registry declares it.
-type Definition struct {
-	JobID string
-	Hash  string // identifies the definition; "" in Plan.Next: the job is gone
-	Body  []byte // the job, enough to plan it (JSON)
-}
-
-// DeclaredDefinition is a definition and when a process first declared it. Definitions lists
-// those of a job that are still kept, the one with the latest first declaration first; a
-// limit below 1 means 100.
-type DeclaredDefinition struct {
-	Definition
-	At time.Time
-}
-
-// Declaration registers a process and the definitions that it has, and counts as its first
-// heartbeat. Disabled jobs are not declared. The ledger belongs to the first registry that
-// declares itself.
-type Declaration struct {
-	Process  string // random, unique to the process
-	Registry string // the registry's name; a ledger belongs to one registry
-	Version  string // identifies the set of definitions
-	Host     string // the machine's name, for a person; may be empty
-	Program  string // the program's version, for a person; may be empty
-	// Definitions yields the definitions by job ID, each time the same. A store takes
-	// them one by one or in batches, so that those of a large registry are never in
-	// memory together. Required.
-	Definitions iter.Seq[Definition]
-}
-
-// HeartbeatReply is the answer to a heartbeat, which a process sends well within ProcessTTL.
-// If LiveVersions differs from the last reply's, the assignments may have changed. A process
-// that the store forgot gets ErrNotFound, and declares itself again.
-type HeartbeatReply struct {
-	Now          time.Time
-	LiveVersions []string // versions that live processes declare, sorted
-	// Processes counts the live processes, this one included. If it is 1, the process may
-	// lease further ahead, since no other process waits for the runs.
-	Processes int
-}
-
-// JobAssignment says which definition of a job is current and which one should be. There is
-// one for each job that has not ended or that a live process declares.
-//
-// Assignments starts a revision of each job that has none, because it was never
-// seen or has ended, if the caller's version has the job's desired definition. The
-// revisions of a job count from 1. The watermark is now, and never lower than before.
-// EventRevisionBegun is recorded.
-//
-// Among the definitions of a job that live processes declare, the desired one has the
-// latest first declaration. A definition's first declaration is remembered when its
-// processes are gone. Hash differs from Desired if the job was edited, removed (Desired
-// is "") or fell back to an earlier definition. Body is then the current definition, so
-// that a process with the desired one can plan the current one to its end and switch.
-type JobAssignment struct {
-	Position
-	Hash    string // of the current revision; "" when the job has ended
-	Desired string // hash of the definition that should be current; "": none
-	Body    []byte // of the current revision; set only when Hash != Desired
-}

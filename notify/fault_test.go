@@ -55,11 +55,11 @@ func (f *faulty) MarkLate(ctx context.Context, limit int) (int, error) {
 	return f.Store.MarkLate(ctx, limit)
 }
 
-func (f *faulty) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
+func (f *faulty) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
 	if err := f.fault(ctx, "Assignments"); err != nil {
 		return nil, err
 	}
-	return f.Store.Assignments(ctx, version)
+	return f.Store.Assignments(ctx, version, after)
 }
 
 func (f *faulty) Changes(ctx context.Context, after string) (ledger.Changes, error) {

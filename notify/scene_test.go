@@ -43,9 +43,9 @@ func (m *mortal) answer(err error) error {
 	return err
 }
 
-func (m *mortal) Assignments(ctx context.Context, version string) (list []ledger.JobAssignment, err error) {
+func (m *mortal) Assignments(ctx context.Context, version, after string) (list []ledger.JobAssignment, err error) {
 	if m.step() {
-		list, err = m.Store.Assignments(ctx, version)
+		list, err = m.Store.Assignments(ctx, version, after)
 	}
 	return list, m.answer(err)
 }

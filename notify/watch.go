@@ -13,7 +13,7 @@ import (
 
 // Ledger is the part of a ledger.Store that a Watch uses for incidents.
 type Ledger interface {
-	Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error)
+	Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error)
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
 	MarkLate(ctx context.Context, limit int) (int, error)
 	ReconcileIncidents(context.Context, ledger.IncidentCause, []ledger.JobProblem) error
@@ -169,11 +169,18 @@ func (w *Watch) observePlans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	assignments, err := w.Ledger.Assignments(ctx, "")
-	if err != nil {
-		return err
+	var unplanned []ledger.JobProblem
+	for after := ""; ; {
+		page, err := w.Ledger.Assignments(ctx, "", after)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentUnplanned, unplanned)
+		}
+		unplanned = append(unplanned, w.unplanned(page, counts.Now)...)
+		after = page[len(page)-1].JobID
 	}
-	return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentUnplanned, w.unplanned(assignments, counts.Now))
 }
 
 func (w *Watch) observePurge(ctx context.Context) error {

@@ -158,7 +158,7 @@ func TestJobsThatNoProcessPlansAndAnOverduePurgeAreFound(t *testing.T) {
 		if err := s.Declare(t.Context(), declare); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Assignments(t.Context(), "v")
+		list, err := s.Assignments(t.Context(), "v", "")
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}

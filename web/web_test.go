@@ -76,7 +76,7 @@ func newSite(t *testing.T) *site {
 			}
 		}
 	}}))
-	list, err := s.Assignments(t.Context(), reg.Version())
+	list, err := s.Assignments(t.Context(), reg.Version(), "")
 	must(t, err)
 	for _, a := range list {
 		s.at[a.JobID] = a.Position

@@ -35,7 +35,10 @@ type taker struct {
 	late     []time.Duration
 }
 
-func (l *taker) Assignments(context.Context, string) ([]ledger.JobAssignment, error) {
+func (l *taker) Assignments(_ context.Context, _, after string) ([]ledger.JobAssignment, error) {
+	if after != "" {
+		return nil, nil
+	}
 	all := make([]ledger.JobAssignment, 0, l.registry.Len())
 	for i, j := range l.registry.All() {
 		at := ledger.Position{JobID: j.ID, Revision: 1, Watermark: l.begun}

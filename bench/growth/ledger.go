@@ -52,7 +52,7 @@ func openBook(ctx context.Context, d *rig.Databases, runs int) (*book, error) {
 	if err := resetReads(ctx, database); err != nil {
 		return nil, err
 	}
-	b.stands, err = b.Assignments(ctx, "v1")
+	b.stands, err = b.Assignments(ctx, "v1", "")
 	return b, err
 }
 
@@ -66,7 +66,7 @@ func (b *book) declare(ctx context.Context) error {
 	if err := b.Declare(ctx, d); err != nil {
 		return err
 	}
-	_, err := b.Assignments(ctx, "v1")
+	_, err := b.Assignments(ctx, "v1", "")
 	return err
 }
 

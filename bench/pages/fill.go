@@ -16,6 +16,7 @@ import (
 	"github.com/cronce/cronce/bench/rig"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/sqlite"
 )
@@ -63,7 +64,7 @@ func declare(ctx context.Context, store ledger.Store) error {
 		}
 	}})
 	if err == nil && failed == nil {
-		_, err = store.Assignments(ctx, reg.Version())
+		_, err = ledgertest.Assignments(ctx, store, reg.Version())
 	}
 	if err == nil {
 		err = failed

@@ -80,8 +80,8 @@ func (b bounded) Deregister(ctx context.Context, process string) error {
 	return once(ctx, func(ctx context.Context) error { return b.l.Deregister(ctx, process) })
 }
 
-func (b bounded) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
-	return ask(ctx, func(ctx context.Context) ([]ledger.JobAssignment, error) { return b.l.Assignments(ctx, version) })
+func (b bounded) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
+	return ask(ctx, func(ctx context.Context) ([]ledger.JobAssignment, error) { return b.l.Assignments(ctx, version, after) })
 }
 
 func (b bounded) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {

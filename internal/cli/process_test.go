@@ -198,7 +198,7 @@ func missedSeconds(t *testing.T, config, path string, n int) time.Time {
 	d.must(err)
 	defer l.Close()
 	d.must(l.Declare(t.Context(), declaration(t, reg)))
-	assignments, err := l.Assignments(t.Context(), reg.Version())
+	assignments, err := l.Assignments(t.Context(), reg.Version(), "")
 	d.must(err)
 	first, last := start.Add(time.Second), start.Add(time.Duration(n)*time.Second)
 	clock = last

@@ -35,7 +35,7 @@ func (d *desk) history() {
 	d.must(err)
 	defer l.Close()
 	d.must(l.Declare(d.Context(), declaration(d.T, reg)))
-	assignments, err := l.Assignments(d.Context(), reg.Version())
+	assignments, err := l.Assignments(d.Context(), reg.Version(), "")
 	d.must(err)
 	clock = noon.Add(-time.Hour)
 	for _, s := range assignments {

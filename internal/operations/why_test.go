@@ -33,7 +33,7 @@ func served(t *testing.T, j jobs.Job, ahead time.Duration) (*operations.Service,
 	if err := l.Declare(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Assignments(t.Context(), "v"); err != nil {
+	if _, err := l.Assignments(t.Context(), "v", ""); err != nil {
 		t.Fatal(err)
 	}
 	return operations.New(operations.Config{Ledger: l, Registry: func() (*jobs.Registry, error) { return reg, nil }}), l

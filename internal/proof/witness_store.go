@@ -30,10 +30,10 @@ func (w *Witness) Declare(ctx context.Context, d ledger.Declaration) error {
 }
 
 // Assignments notes the revisions that it begins.
-func (w *Witness) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
+func (w *Witness) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	list, err := w.Store.Assignments(ctx, version)
+	list, err := w.Store.Assignments(ctx, version, after)
 	for _, s := range list {
 		w.begin(s.Position, s.Hash)
 	}

@@ -22,7 +22,7 @@ type store struct {
 	enter   func(*store, context.Context, ledger.Entry) (ledger.Entered, error)
 	record  func(*store, context.Context, []ledger.Outcome) ([]ledger.RecordResult, error)
 	extend  func(*store, context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error)
-	stand   func(*store, context.Context, string) ([]ledger.JobAssignment, error)
+	stand   func(*store, context.Context, string, string) ([]ledger.JobAssignment, error)
 	holders map[string]string // run -> the token of its latest lease
 }
 
@@ -86,11 +86,11 @@ func (s *store) Extend(ctx context.Context, l []ledger.Lease, d time.Duration) (
 	return s.Store.Extend(ctx, l, d)
 }
 
-func (s *store) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
+func (s *store) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
 	if s.stand != nil {
-		return s.stand(s, ctx, version)
+		return s.stand(s, ctx, version, after)
 	}
-	return s.Store.Assignments(ctx, version)
+	return s.Store.Assignments(ctx, version, after)
 }
 
 func (s *store) hold(work []ledger.Work) {
@@ -233,8 +233,8 @@ func later(a, b time.Time) time.Time {
 // forgetful has each start begin to plan at the present time.
 func forgetful(s *store) {
 	anyPlan(s)
-	s.stand = func(s *store, ctx context.Context, version string) ([]ledger.JobAssignment, error) {
-		list, err := s.Store.Assignments(ctx, version)
+	s.stand = func(s *store, ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
+		list, err := s.Store.Assignments(ctx, version, after)
 		for i := range list {
 			if list[i].Revision > 1 || s.often(2) {
 				list[i].Watermark = later(list[i].Watermark, s.w.Now())

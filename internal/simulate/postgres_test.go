@@ -80,8 +80,8 @@ func (c *clocked) Heartbeat(ctx context.Context, process string) (ledger.Heartbe
 	return at(c, func() (ledger.HeartbeatReply, error) { return c.Store.Heartbeat(ctx, process) })
 }
 
-func (c *clocked) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
-	return at(c, func() ([]ledger.JobAssignment, error) { return c.Store.Assignments(ctx, version) })
+func (c *clocked) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
+	return at(c, func() ([]ledger.JobAssignment, error) { return c.Store.Assignments(ctx, version, after) })
 }
 
 func (c *clocked) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {

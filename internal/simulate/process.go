@@ -202,8 +202,8 @@ func (p *process) Deregister(ctx context.Context, id string) error {
 	return err
 }
 
-func (p *process) Assignments(ctx context.Context, version string) ([]ledger.JobAssignment, error) {
-	return through(ctx, p, "assignments", func() ([]ledger.JobAssignment, error) { return p.ledger.Assignments(ctx, version) })
+func (p *process) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
+	return through(ctx, p, "assignments", func() ([]ledger.JobAssignment, error) { return p.ledger.Assignments(ctx, version, after) })
 }
 
 func (p *process) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {

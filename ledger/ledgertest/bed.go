@@ -86,7 +86,7 @@ func (b *bed) declare(process, version string, ids ...string) {
 // assignments are those that a process of this version sees, by job.
 func (b *bed) assignments(version string) map[string]ledger.JobAssignment {
 	b.Helper()
-	list, err := b.Assignments(b.ctx, version)
+	list, err := Assignments(b.ctx, b.Store, version)
 	b.must(err)
 	m := map[string]ledger.JobAssignment{}
 	for _, s := range list {

@@ -203,7 +203,7 @@ func begunOnce(b *bed) {
 	var wg sync.WaitGroup
 	for _, s := range stores {
 		wg.Go(func() {
-			if _, err := s.Assignments(b.ctx, "v1"); err != nil {
+			if _, err := s.Assignments(b.ctx, "v1", ""); err != nil {
 				b.Error(err)
 			}
 		})

@@ -185,7 +185,7 @@ func purgeWhileDeclaring(b *bed) {
 			if _, err := s.PurgeHistory(b.ctx, ledger.HistoryPurge{}); err != nil {
 				return err
 			}
-			list, err := s.Assignments(b.ctx, version)
+			list, err := s.Assignments(b.ctx, version, "")
 			if err != nil {
 				return err
 			}

@@ -287,7 +287,7 @@ func rollUpOnce(b *bed) {
 
 func rollUpTwice(b *bed) {
 	stores := b.fleet(20, 2)
-	begun, err := b.Assignments(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
 	b.each(stores, 1, func(s ledger.Store, token string) error {
 		_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 5, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease})

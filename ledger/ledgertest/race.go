@@ -76,7 +76,7 @@ func plansAt(assignments []ledger.JobAssignment, round int, o ledger.Overlap) []
 // round after round.
 func racePlans(b *bed) {
 	stores := b.fleet(300, 3)
-	begun, err := b.Assignments(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
 	var mu sync.Mutex
 	leased := map[string]int{}
@@ -121,7 +121,7 @@ func (b *bed) onceEach(given map[string]int, n int) {
 
 func raceClaims(b *bed) {
 	stores := b.fleet(40, 3)
-	begun, err := b.Assignments(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
 	var plans []ledger.Plan
 	for _, s := range begun {
@@ -234,7 +234,7 @@ func raceTakeover(b *bed) {
 func raceAll(b *bed) {
 	const jobs, times = 20, 5
 	stores := b.fleet(jobs, 3)
-	begun, err := b.Assignments(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
 	var mu sync.Mutex
 	running, ran := map[string]bool{}, map[string]int{}

@@ -28,7 +28,7 @@ const mixedTimes = 40
 
 func raceMixed(b *bed) {
 	stores := b.fleet(8, 3)
-	begun, err := b.Assignments(b.ctx, "v1")
+	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
 	m := &mixed{bed: b, first: map[string]*job{}, running: map[string]bool{}, given: map[string]int{}, skipped: map[ledger.Reason]int{}}
 	for _, s := range begun {

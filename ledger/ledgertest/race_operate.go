@@ -63,7 +63,7 @@ func raceOperators(b *bed) {
 		var held []ledger.Work
 		moves := []func(round int) error{
 			func(int) error {
-				assignments, err := s.Assignments(b.ctx, "v1")
+				assignments, err := s.Assignments(b.ctx, "v1", "")
 				if err != nil {
 					return err
 				}

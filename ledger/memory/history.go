@@ -97,7 +97,7 @@ func (s sweep) closed() (n int) {
 
 func (s sweep) dead() (n int) {
 	for id, p := range s.processes {
-		if n < s.batch && s.past(p.seen, ledger.ProcessRetention) {
+		if n < s.batch && s.past(p.HeartbeatAt, ledger.ProcessRetention) {
 			n++
 			if !s.DryRun {
 				delete(s.processes, id)
@@ -134,7 +134,7 @@ func (s sweep) declared() (n int) {
 func (s sweep) used() map[string]bool {
 	used := map[string]bool{}
 	for _, p := range s.processes {
-		used[p.version] = true
+		used[p.Version] = true
 	}
 	return used
 }

@@ -30,6 +30,11 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 	return t.incidents(func(i *ledger.Incident) bool { return last[i.JobID] == i.ID && slices.Contains(jobIDs, i.JobID) })
 }
 
+// PendingIncidents returns the incidents that have a DueAt, by ID.
+func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
+	return t.incidents(func(i *ledger.Incident) bool { return !i.DueAt.IsZero() })
+}
+
 func (t *tx) incidents(of func(*ledger.Incident) bool) ledger.Later[[]ledger.Incident] {
 	var found []ledger.Incident
 	for _, i := range t.l.incidents {

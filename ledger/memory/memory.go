@@ -24,7 +24,7 @@ type Ledger struct {
 	ahead time.Duration // how far the clock was moved on by hand
 
 	registry        string
-	processes       map[string]*process
+	processes       map[string]ledger.ProcessRow
 	versions        map[string]map[string]string      // version -> job -> hash
 	declared        map[string]map[string]declaration // job -> hash -> its first declaration
 	lastDeclaration int                               // the order of the last first declaration
@@ -51,7 +51,7 @@ func New() *Ledger { return WithClock(time.Now) }
 func WithClock(now func() time.Time) *Ledger {
 	l := &Ledger{
 		now:       now,
-		processes: map[string]*process{},
+		processes: map[string]ledger.ProcessRow{},
 		versions:  map[string]map[string]string{},
 		declared:  map[string]map[string]declaration{},
 		bodies:    map[string][]byte{},

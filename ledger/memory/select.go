@@ -167,3 +167,10 @@ func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	}
 	return ledger.Known(list, nil)
 }
+
+func cell(r *record) ledger.RunSummary {
+	return ledger.RunSummary{
+		RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason,
+		Replayed: r.Replayed, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+	}
+}

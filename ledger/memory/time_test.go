@@ -128,7 +128,7 @@ func BenchmarkAdmit(b *testing.B) {
 	if err := l.Declare(ctx, d); err != nil {
 		b.Fatal(err)
 	}
-	at, err := l.Assignments(ctx, "v")
+	at, err := l.Assignments(ctx, "v", "")
 	if err != nil {
 		b.Fatal(err)
 	}

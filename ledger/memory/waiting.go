@@ -24,6 +24,12 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 			running[r.job]++
 		}
 	}
+	living := 0
+	for _, p := range l.processes {
+		if now.Sub(p.HeartbeatAt).Abs() <= ledger.ProcessTTL {
+			living++
+		}
+	}
 	why := map[string]ledger.WaitReason{}
 	for _, id := range ids {
 		r := l.runs[id]
@@ -36,7 +42,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 		}
 		why[id] = ledger.PendingRun{
 			Run: r.View(), ForSlot: r.Waiting, Holder: holder, Due: !now.Before(r.DueAt()),
-			Running: running[r.job], Processes: l.countAlive(now), Held: held[r.Call.Target],
+			Running: running[r.job], Processes: living, Held: held[r.Call.Target],
 		}.WaitReason()
 	}
 	return why, nil

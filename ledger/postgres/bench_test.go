@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/migrations"
 )
@@ -73,10 +74,10 @@ func newFleetAt(t testing.TB, url string, jobs int, overlap ledger.Overlap) *fle
 	}
 	d.Definitions = slices.Values(defs)
 	must(t, f.Declare(t.Context(), d))
-	_, err := f.Assignments(t.Context(), "v1")
+	_, err := ledgertest.Assignments(t.Context(), f.Store, "v1")
 	must(t, err)
 	execute(t, url, `UPDATE cronce.jobs SET watermark = date_trunc('day', now(), 'UTC') - interval '30 days'`)
-	f.stands, err = f.Assignments(t.Context(), "v1")
+	f.stands, err = ledgertest.Assignments(t.Context(), f.Store, "v1")
 	must(t, err)
 	return f
 }

@@ -33,6 +33,11 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 	return t.incidents(`id = ANY (ARRAY(SELECT max(id) FROM incidents WHERE job_id = ANY ($1) AND cause = $2 GROUP BY job_id))`, t.forUpdate(), args)
 }
 
+// PendingIncidents locks and returns the incidents that have a DueAt, by ID.
+func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
+	return t.incidents(`due_at IS NOT NULL`, t.forUpdate(), params{})
+}
+
 func readIncident(v *values) (i ledger.Incident, err error) {
 	i.ID, i.JobID, i.Cause, i.Reason = v.int(), v.text(), ledger.IncidentCause(v.text()), ledger.Reason(v.text())
 	i.Error, i.RunID, i.Count, i.Reopened = v.text(), v.text(), int(v.int()), int(v.int())

@@ -115,7 +115,7 @@ func (l *Ledger) check(ctx context.Context, s settings) error {
 	if err != nil || s.registry == "" || owner == s.registry {
 		return err
 	}
-	return l.transact(ctx, "look whose ledger it is", func(tx pgx.Tx) error { return claimRegistry(ctx, tx, s.registry) })
+	return l.ClaimRegistry(ctx, s.registry)
 }
 
 func defaults(options []Option) settings {

@@ -85,24 +85,57 @@ func one[T any](asked ledger.Later[[]T]) ledger.Later[T] {
 	})
 }
 
+// byText is the result of a query of two columns: by the text in the first, what get reads
+// of the second.
+func byText[T any](t *tx, q query, get func(*values) T) ledger.Later[map[string]T] {
+	found := map[string]T{}
+	q.row = func(v *values) error {
+		of := v.text()
+		found[of] = get(v)
+		return nil
+	}
+	t.p.add(q)
+	return later(t, func() map[string]T { return found })
+}
+
 // text reads a row of one text.
 func text(v *values) (string, error) { return v.text(), nil }
 
+const jobColumns = ` job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before `
+
+func readJob(v *values) (j ledger.JobRow, err error) {
+	j.JobID, j.Revision, j.Watermark, j.Hash, j.EndedAt = v.text(), v.int(), v.time(), v.text(), v.time()
+	j.PausedAt, j.PausedBy, j.PausedWhy, j.PurgedThrough = v.time(), v.text(), v.text(), v.time()
+	return j, nil
+}
+
 // Jobs locks the jobs that exist, and returns them by ID.
 func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
-	q := query{sql: `
-		SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before
-		FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id` + t.forUpdate()}
+	q := query{sql: `SELECT` + jobColumns + `FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id` + t.forUpdate()}
 	q.args.texts(ids)
 	if t.locked == nil {
 		t.locked = make(map[string]bool, len(ids))
 	}
-	return ask(t, q, func(v *values) (j ledger.JobRow, err error) {
-		j.JobID, j.Revision, j.Watermark, j.Hash, j.EndedAt = v.text(), v.int(), v.time(), v.text(), v.time()
-		j.PausedAt, j.PausedBy, j.PausedWhy, j.PurgedThrough = v.time(), v.text(), v.text(), v.time()
+	return ask(t, q, func(v *values) (ledger.JobRow, error) {
+		j, err := readJob(v)
 		t.locked[j.JobID] = true
-		return j, nil
+		return j, err
 	})
+}
+
+// JobsAfter returns jobs by ID.
+func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
+	q := query{sql: `SELECT` + jobColumns + `FROM jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2`}
+	q.args.text(after)
+	q.args.int8(int64(limit))
+	return ask(t, q, readJob)
+}
+
+// JobBodies returns the definitions of jobs.
+func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
+	q := query{sql: `SELECT job_id, body FROM jobs WHERE job_id = ANY ($1)`}
+	q.args.texts(ids)
+	return byText(t, q, (*values).bytes)
 }
 
 // PutJobs writes fields of jobs that are locked, or new rows. A row that another

@@ -103,7 +103,7 @@ func TestReplicasNeverDeadlockNorDouble(t *testing.T) {
 func replica(t *testing.T, f *fleet, owner string, rounds int) {
 	ctx := context.WithoutCancel(t.Context())
 	for {
-		stands, err := f.Assignments(ctx, "v1")
+		stands, err := f.Assignments(ctx, "v1", "")
 		if err != nil {
 			t.Errorf("assignments: %v", err)
 			return

@@ -40,7 +40,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 func (l *Ledger) waiters(ctx context.Context, ids []string) ([]ledger.PendingRun, error) {
 	rows, err := l.pool.Query(ctx, `
 		SELECT r.waiting, coalesce((SELECT h.run_id FROM runs h WHERE h.slot = r.job_id), ''), r.due_at <= now(),
-			(SELECT count(*) FROM processes WHERE `+isAlive+`),
+			(SELECT count(*) FROM processes WHERE heartbeat_at BETWEEN now() - $1 * interval '1 microsecond' AND now() + $1 * interval '1 microsecond'),
 			held.run_id, held.due_at, held.waits_for, `+listColumns+`
 		FROM runs r LEFT JOIN LATERAL (
 			SELECT h.run_id, h.due_at, h.waits_for FROM runs h

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/sqlite"
 )
 
@@ -72,7 +73,7 @@ func (f *fleet) begin(t testing.TB, jobs int) {
 		t.Fatal(err)
 	}
 	var err error
-	if f.stands, err = f.Assignments(t.Context(), "v1"); err != nil {
+	if f.stands, err = ledgertest.Assignments(t.Context(), f.Ledger, "v1"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -159,7 +160,7 @@ func BenchmarkStandings(b *testing.B) {
 	f.Ledger = open(b, newFile(b), f.clock)
 	f.begin(b, 10_000)
 	for b.Loop() {
-		if list, err := f.Assignments(b.Context(), "v1"); err != nil || len(list) != 10_000 {
+		if list, err := ledgertest.Assignments(b.Context(), f.Ledger, "v1"); err != nil || len(list) != 10_000 {
 			b.Fatalf("%d assignments: %v", len(list), err)
 		}
 	}

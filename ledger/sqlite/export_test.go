@@ -42,7 +42,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, hoursOf, hoursIn, staleHours, tallyAll, tallyByJob, tallyJob, processList)
+	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, hoursOf, hoursIn, staleHours, tallyAll, tallyByJob, tallyJob)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.

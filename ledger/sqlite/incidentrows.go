@@ -69,6 +69,11 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 	return ledger.Known(all(t, scanIncident, lastIncidents, array(jobIDs), string(cause)))
 }
 
+// PendingIncidents returns the incidents that have a DueAt, by ID.
+func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
+	return ledger.Known(all(t, scanIncident, findIncidents+`due_at IS NOT NULL ORDER BY id`))
+}
+
 // PutIncidents writes incidents, and opens or adds to those without an ID.
 func (t *tx) PutIncidents(list []ledger.Incident) error {
 	for _, i := range list {

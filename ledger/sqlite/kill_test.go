@@ -172,7 +172,7 @@ func writeUntilKilled(path string) error {
 		defs = append(defs, ledger.Definition{JobID: "job-" + strconv.Itoa(i), Hash: "h"})
 	}
 	d.Definitions = slices.Values(defs)
-	begun, err := l.Assignments(ctx, "")
+	begun, err := l.Assignments(ctx, "", "")
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func writeUntilKilled(path string) error {
 	if err := l.Declare(ctx, d); err != nil {
 		return err
 	}
-	if _, err := l.Assignments(ctx, "v1"); err != nil {
+	if _, err := l.Assignments(ctx, "v1", ""); err != nil {
 		return err
 	}
 	// A day is left to plan, a second at a time.
@@ -195,7 +195,7 @@ func writeUntilKilled(path string) error {
 }
 
 func writeOnce(ctx context.Context, l *sqlite.Ledger, token string) error {
-	stands, err := l.Assignments(ctx, "v1")
+	stands, err := l.Assignments(ctx, "v1", "")
 	if err != nil {
 		return err
 	}

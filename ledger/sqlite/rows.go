@@ -97,3 +97,13 @@ func (s *stored) listed() *ledger.Run {
 	run := s.View()
 	return &run
 }
+
+const cellColumns = `run_id, scheduled_at, until, count, state, reason, replayed, started_at, finished_at`
+
+func scanCell(row scanner) (c ledger.RunSummary, err error) {
+	var scheduled int64
+	var until, started, finished nullTime
+	err = row.Scan(&c.RunID, &scheduled, &until, &c.Count, &c.State, &c.Reason, &c.Replayed, &started, &finished)
+	c.ScheduledAt, c.Until, c.StartedAt, c.FinishedAt = at(scheduled), until.time(), started.time(), finished.time()
+	return c, err
+}

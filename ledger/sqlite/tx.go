@@ -238,3 +238,8 @@ func (m nullTime) time() time.Time {
 	}
 	return at(m.Int64)
 }
+
+func text(row scanner) (s string, err error) {
+	err = row.Scan(&s)
+	return s, err
+}

@@ -70,7 +70,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]ledger.W
 			}
 		}
 		var living int
-		err = r.QueryRowContext(ctx, `SELECT count(*) FROM processes WHERE `+isAlive, now).Scan(&living)
+		err = r.QueryRowContext(ctx, `SELECT count(*) FROM processes WHERE beat_at BETWEEN ?1 - ?2 AND ?1 + ?2`, now, ledger.ProcessTTL.Microseconds()).Scan(&living)
 		for _, s := range runs {
 			why[s.ID] = ledger.PendingRun{
 				Run: s.View(), ForSlot: s.Waiting, Holder: holder[s.JobID], Due: s.DueAt().UnixMicro() <= now,

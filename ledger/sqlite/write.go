@@ -41,9 +41,28 @@ func (t *tx) Now() (time.Time, error) { return at(t.now), nil }
 
 // Jobs returns the jobs that exist, by ID. The write lock protects them.
 func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
-	return ledger.Known(all(t, scanJobRow, `
-		SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before
-		FROM jobs WHERE job_id IN (SELECT value FROM json_each(?)) ORDER BY job_id`, array(ids)))
+	return ledger.Known(all(t, scanJobRow, jobRows+`job_id IN (SELECT value FROM json_each(?)) ORDER BY job_id`, array(ids)))
+}
+
+const jobRows = `
+	SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before FROM jobs WHERE `
+
+// JobsAfter returns jobs by ID.
+func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
+	return ledger.Known(all(t, scanJobRow, jobRows+`job_id > ? ORDER BY job_id LIMIT 0 + ?`, after, limit))
+}
+
+// JobBodies returns the definitions of jobs.
+func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
+	bodies := make(map[string][]byte, len(ids))
+	_, err := all(t, func(row scanner) (none struct{}, err error) {
+		var id string
+		var body []byte
+		err = row.Scan(&id, &body)
+		bodies[id] = body
+		return none, err
+	}, `SELECT job_id, body FROM job_bodies WHERE job_id IN (SELECT value FROM json_each(?))`, array(ids))
+	return ledger.Known(bodies, err)
 }
 
 func scanJobRow(row scanner) (j ledger.JobRow, err error) {
@@ -106,7 +125,10 @@ func (t *tx) putRevision(j ledger.JobRow) error {
 		_, err = t.exec(`DELETE FROM job_bodies WHERE job_id = ?`, j.JobID)
 		return err
 	}
-	return t.setDefinition(j.JobID, j.Body)
+	_, err = t.exec(`
+		INSERT INTO job_bodies (job_id, body) VALUES (?, ?)
+		ON CONFLICT (job_id) DO UPDATE SET body = excluded.body`, j.JobID, blob(j.Body))
+	return err
 }
 
 // AddEvents adds events.

@@ -128,7 +128,7 @@ func (p *past) live() {
 
 func (p *past) begin() {
 	p.declare()
-	list, err := p.Assignments(p.Context(), p.reg.Version())
+	list, err := p.Assignments(p.Context(), p.reg.Version(), "")
 	must(p.T, err)
 	for _, s := range list {
 		p.mark[s.JobID] = s.Position

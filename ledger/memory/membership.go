@@ -1,0 +1,170 @@
+package memory
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// declaration is when a definition was first declared.
+type declaration struct {
+	order int
+	at    time.Time
+}
+
+// put writes an entry of a map.
+func put[K comparable, V any](t *tx, m map[K]V, key K, value V) {
+	before, known := m[key]
+	t.undo = append(t.undo, func() {
+		if known {
+			m[key] = before
+		} else {
+			delete(m, key)
+		}
+	})
+	m[key] = value
+}
+
+// ClaimRegistry stores the name of the registry that has the ledger, unless one is stored.
+func (t *tx) ClaimRegistry(name string) ledger.Later[string] {
+	if t.l.registry == "" {
+		t.undo = append(t.undo, func() { t.l.registry = "" })
+		t.l.registry = name
+	}
+	return ledger.Known(t.l.registry, nil)
+}
+
+// Processes returns all processes, by ID.
+func (t *tx) Processes() ledger.Later[[]ledger.ProcessRow] {
+	byID := func(a, b ledger.ProcessRow) int { return strings.Compare(a.ID, b.ID) }
+	return ledger.Known(slices.SortedFunc(maps.Values(t.l.processes), byID), nil)
+}
+
+// PutProcess writes a process.
+func (t *tx) PutProcess(p ledger.ProcessRow) error {
+	put(t, t.l.processes, p.ID, p)
+	return nil
+}
+
+// SetHeartbeats writes the heartbeat of processes.
+func (t *tx) SetHeartbeats(ids []string, at time.Time) error {
+	for _, id := range ids {
+		if p, known := t.l.processes[id]; known {
+			p.HeartbeatAt = at
+			put(t, t.l.processes, id, p)
+		}
+	}
+	return nil
+}
+
+// DeleteProcess deletes a process.
+func (t *tx) DeleteProcess(id string) error {
+	if p, known := t.l.processes[id]; known {
+		delete(t.l.processes, id)
+		t.undo = append(t.undo, func() { t.l.processes[id] = p })
+	}
+	return nil
+}
+
+// PutDefinitions adds definitions to a version.
+func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
+	if t.l.versions[version] == nil {
+		put(t, t.l.versions, version, map[string]string{})
+	}
+	for _, d := range list {
+		if t.l.declared[d.JobID] == nil {
+			put(t, t.l.declared, d.JobID, map[string]declaration{})
+		}
+		if _, known := t.l.declared[d.JobID][d.Hash]; !known {
+			t.l.lastDeclaration++
+			put(t, t.l.declared[d.JobID], d.Hash, declaration{t.l.lastDeclaration, t.now})
+			put(t, t.l.bodies, d.JobID+" "+d.Hash, d.Body)
+		}
+		put(t, t.l.versions[version], d.JobID, d.Hash)
+	}
+	return nil
+}
+
+// Declared returns definitions of a version, by job ID.
+func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.JobDefinition] {
+	var list []ledger.JobDefinition
+	for _, id := range slices.Sorted(maps.Keys(t.l.versions[version])) {
+		if id > after && len(list) < limit {
+			hash := t.l.versions[version][id]
+			list = append(list, ledger.JobDefinition{JobID: id, Hash: hash, Order: int64(t.l.declared[id][hash].order)})
+		}
+	}
+	return ledger.Known(list, nil)
+}
+
+// CountDefinitions counts the definitions of each version that a process declares.
+func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
+	counts := map[string]int{}
+	for _, p := range t.l.processes {
+		counts[p.Version] = len(t.l.versions[p.Version])
+	}
+	return ledger.Known(counts, nil)
+}
+
+// CountRunning counts the running runs of each process.
+func (t *tx) CountRunning() ledger.Later[map[string]int] {
+	counts := map[string]int{}
+	for _, r := range t.l.indexes.due {
+		if r.State == ledger.Running {
+			counts[r.LeasedBy]++
+		}
+	}
+	return ledger.Known(counts, nil)
+}
+
+// Bodies returns the bodies of definitions.
+func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
+	bodies := make(map[string][]byte, len(list))
+	for _, d := range list {
+		if body, known := t.l.bodies[d.JobID+" "+d.Hash]; known {
+			bodies[d.JobID] = body
+		}
+	}
+	return ledger.Known(bodies, nil)
+}
+
+// LockAll does nothing: the whole ledger is locked.
+func (t *tx) LockAll() error { return nil }
+
+// LastLease returns the latest lease of an unfinished run.
+func (t *tx) LastLease() ledger.Later[time.Time] {
+	var last time.Time
+	for _, r := range t.l.indexes.due {
+		if r.LeasedAt.After(last) {
+			last = r.LeasedAt
+		}
+	}
+	return ledger.Known(last, nil)
+}
+
+// JobsAfter returns jobs by ID.
+func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
+	var list []ledger.JobRow
+	for _, id := range slices.Sorted(maps.Keys(t.l.jobs)) {
+		if j := t.l.jobs[id]; id > after && j.stored && len(list) < limit {
+			row := j.JobRow
+			row.Body = nil
+			list = append(list, row)
+		}
+	}
+	return ledger.Known(list, nil)
+}
+
+// JobBodies returns the definitions of jobs.
+func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
+	bodies := map[string][]byte{}
+	for _, id := range ids {
+		if j := t.l.jobs[id]; j != nil && j.Body != nil {
+			bodies[id] = j.Body
+		}
+	}
+	return ledger.Known(bodies, nil)
+}

@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Process is an executor that works, or worked, on the ledger.
+type Process struct {
+	ProcessRow
+	Alive       bool // see ProcessTTL
+	Definitions int  // how many it declares
+	Running     int  // runs leased to it
+}
+
+// ProcessRow is a process as it is stored.
+type ProcessRow struct {
+	ID          string
+	Version     string // of the set of definitions that it declares
+	HeartbeatAt time.Time
+	Host        string
+	Program     string // the version of the program
+}
+
+// HeartbeatReply is the answer to a heartbeat. If LiveVersions differs from the last
+// reply's, the assignments may have changed.
+type HeartbeatReply struct {
+	Now          time.Time
+	LiveVersions []string // versions that live processes declare, sorted
+	// Processes counts the live processes, this one included. If it is 1, the process may
+	// lease further ahead, since no other process waits for the runs.
+	Processes int
+}
+
+// ProcessTTL is how long after its last heartbeat a process is considered alive. A later
+// heartbeat makes it alive again. A heartbeat that is ahead of the clock counts as one of
+// the same distance behind it: no process is alive for longer than 2 * ProcessTTL without
+// another heartbeat, whatever the clock said.
+const ProcessTTL = 30 * time.Second
+
+func (p *ProcessRow) alive(now time.Time) bool {
+	return now.Sub(p.HeartbeatAt).Abs() <= ProcessTTL
+}
+
+// living returns the versions that live processes declare, sorted, and how many of these
+// processes there are.
+func living(list []ProcessRow, now time.Time) (versions []string, processes int) {
+	for i := range list {
+		if list[i].alive(now) {
+			versions = append(versions, list[i].Version)
+		}
+	}
+	return sortedSet(versions), len(versions)
+}
+
+// Heartbeat renews the process's heartbeat. Call it well within ProcessTTL. It returns
+// ErrNotFound if the ledger forgot the process: declare it again.
+func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply, error) {
+	var reply HeartbeatReply
+	err := l.inStep(ctx, "heartbeat of process "+process, func(tx Tx) (stepped bool, err error) {
+		asked := tx.Processes()
+		if reply.Now, err = tx.Now(); err != nil {
+			return false, err
+		}
+		list, err := asked.Get()
+		if err != nil || ClockStep(latestHeartbeat(list), reply.Now) > 0 {
+			return true, err
+		}
+		own := slices.IndexFunc(list, func(p ProcessRow) bool { return p.ID == process })
+		if own < 0 {
+			return false, ErrNotFound
+		}
+		list[own].HeartbeatAt = reply.Now
+		reply.LiveVersions, reply.Processes = living(list, reply.Now)
+		return false, tx.SetHeartbeats([]string{process}, reply.Now)
+	})
+	return reply, err
+}
+
+// Deregister deletes the process's heartbeat on graceful shutdown. It does nothing for an
+// unknown process.
+func (l *Ledger) Deregister(ctx context.Context, process string) error {
+	return l.rows.Write(ctx, "retire process "+process, func(tx Tx) error { return tx.DeleteProcess(process) })
+}
+
+// Processes lists the processes that the ledger knows, by ID. See ProcessRetention.
+func (l *Ledger) Processes(ctx context.Context) ([]Process, error) {
+	return read(ctx, l, "list processes", func(tx Tx) (list []Process, err error) {
+		asked, askedRunning, askedDefinitions := tx.Processes(), tx.CountRunning(), tx.CountDefinitions()
+		now, err := tx.Now()
+		if err != nil {
+			return nil, err
+		}
+		rows, err := asked.Get()
+		if err != nil {
+			return nil, err
+		}
+		running, err := askedRunning.Get()
+		if err != nil {
+			return nil, err
+		}
+		definitions, err := askedDefinitions.Get()
+		for _, p := range rows {
+			list = append(list, Process{p, p.alive(now), definitions[p.Version], running[p.ID]})
+		}
+		return list, err
+	})
+}
