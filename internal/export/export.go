@@ -1,14 +1,13 @@
 // Package export generates what runs a registry on AWS: a schedule for each job,
-// the function, its queue, roles and alarms. The model of these resources is a
-// CloudFormation template. terraform.tf.json.tmpl has the same resources for
-// Terraform, and takes from the model what the registry and the options decide.
+// the function, its queue, roles and alarms. cloudformation.json.tmpl and
+// terraform.tf.json.tmpl have the same resources. What the registry and the options
+// decide is filled in from one plan.
 //
-// The template limits the age of events to the values of the registry's platform
+// The templates limit the age of events to the values of the registry's platform
 // section, because the retention proof assumes them.
 package export
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -62,39 +61,18 @@ const (
 // answerMargin is what a function needs beside its calls.
 const answerMargin = 5 * time.Second
 
-// CloudFormation makes the template, or returns an error for everything that AWS
-// does not take.
-func CloudFormation(r *jobs.Registry, o Options) (*Template, error) {
-	t := build(r, o)
-	t.limits()
-	if len(t.problems) > 0 {
-		return nil, errors.Join(t.problems...)
-	}
-	return t.out, nil
-}
-
-// build makes the model of both formats.
-func build(r *jobs.Registry, o Options) *template {
+// newPlan decides what both templates need, and finds what AWS refuses.
+func newPlan(r *jobs.Registry, o Options) *plan {
 	o = o.withDefaults()
-	t := &template{reg: r, options: o, out: newTemplate(r.Name()), variables: map[string]string{}}
-	t.check()
-	t.parameters()
-	t.function()
-	t.queue()
-	t.schedules()
-	t.alarms()
-	t.names()
-	return t
-}
-
-// limits refuses what does not fit into one template of CloudFormation.
-func (t *template) limits() {
-	if n := len(t.out.Parameters); n > maxParameters {
-		t.refuse("the registry names so many variables that the template would have %d parameters, and CloudFormation takes %d; share targets, or split the registry", n, maxParameters)
-	}
-	if t.scheduled > maxSchedules {
-		t.refuse("the registry has %d enabled jobs, and a template has room for %d schedules; let a tick drive them (--tick), or split the registry", t.scheduled, maxSchedules)
-	}
+	p := &plan{Options: o, reg: r, Registry: r.Name(), byID: map[string]string{}}
+	p.EventAge, p.LambdaEventAge = seconds(r.Platform().EventAge), seconds(r.Platform().LambdaEventAge)
+	p.check()
+	least, enough := p.timeouts()
+	p.LeastTimeout, p.Timeout = seconds(least), seconds(enough)
+	p.environment()
+	p.schedules()
+	p.TickPeriod = seconds(3 * p.tickEvery())
+	return p
 }
 
 func (o Options) withDefaults() Options {
@@ -113,48 +91,75 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// template is one that is being made.
-type template struct {
-	reg      *jobs.Registry
-	options  Options
-	out      *Template
-	problems []error
-	// variables are those that the registry names, by their parameters' names.
-	variables map[string]string
-	// secrets are the ARNs of the secrets that the function reads.
-	secrets []any
-	// scheduled counts the enabled jobs that could have a schedule.
-	scheduled int
-	// everyMinute: the tick drives jobs, and not only what events left.
-	everyMinute bool
+// plan is what the templates are filled in with.
+type plan struct {
+	Options
+	Registry                 string // its name
+	Timeout, LeastTimeout    int    // of the function, in seconds
+	EventAge, LambdaEventAge int    // in seconds
+	TickPeriod               int    // seconds within which a tick must have finished
+	Variables                []variable
+	Environment              []setting
+	SecretAction             string   // reads a secret
+	SecretARNs               []string // of the secrets that the function reads; see setting
+	Schedules                []entry
+	ticked                   []Ticked
+	reg                      *jobs.Registry
+	problems                 []error
+	byID                     map[string]string // variables of the registry, by their parameters' names
+	size                     int               // about that of the function's variables
+	scheduled                int               // enabled jobs that could have a schedule
+	everyMinute              bool              // the tick drives jobs, and not only what events left
 }
 
-func (t *template) refuse(format string, args ...any) {
-	t.problems = append(t.problems, fmt.Errorf(format, args...))
+// variable is a parameter of the templates, for a variable of the function.
+type variable struct {
+	ID, Description string
+	Pattern         string // of its values; "": any that is not empty
+	Plain           bool   // it holds a secret
 }
+
+// setting is a variable of the function. ${ID} in its value is a parameter, or what
+// CloudFormation knows without one.
+type setting struct{ Name, Value string }
+
+// entry is a schedule. Its ID names the resource, its Name the schedule in the group.
+type entry struct{ ID, Name, Description, Expression, Timezone, Input string }
+
+// Ticked is a job that the tick drives, and why.
+type Ticked struct {
+	JobID, Schedule string
+	Why             error
+}
+
+func (p *plan) refuse(format string, args ...any) {
+	p.problems = append(p.problems, fmt.Errorf(format, args...))
+}
+
+func seconds(d time.Duration) int { return int(d / time.Second) }
 
 // check refuses options, and ages of events, that AWS does not take.
-func (t *template) check() {
-	p := t.reg.Platform()
-	if p.EventAge < minEventAge || p.EventAge > maxScheduleAge {
-		t.refuse("platform.eventAge is %s; EventBridge Scheduler takes 1m to 24h", p.EventAge)
+func (p *plan) check() {
+	ages := p.reg.Platform()
+	if ages.EventAge < minEventAge || ages.EventAge > maxScheduleAge {
+		p.refuse("platform.eventAge is %s; EventBridge Scheduler takes 1m to 24h", ages.EventAge)
 	}
-	if p.LambdaEventAge < minEventAge || p.LambdaEventAge > maxLambdaEventAge {
-		t.refuse("platform.lambdaEventAge is %s; Lambda takes 1m to 6h", p.LambdaEventAge)
+	if ages.LambdaEventAge < minEventAge || ages.LambdaEventAge > maxLambdaEventAge {
+		p.refuse("platform.lambdaEventAge is %s; Lambda takes 1m to 6h", ages.LambdaEventAge)
 	}
-	if a := t.options.Architecture; a != "arm64" && a != "x86_64" {
-		t.refuse("unknown architecture %q; valid: arm64, x86_64", a)
+	if a := p.Architecture; a != "arm64" && a != "x86_64" {
+		p.refuse("unknown architecture %q; valid: arm64, x86_64", a)
 	}
-	if s := t.options.Secrets; s != SecretsManager && s != SSM && s != Plain {
-		t.refuse("unknown place of secrets %q; valid: secretsmanager, ssm, plain", s)
+	if s := p.Secrets; s != SecretsManager && s != SSM && s != Plain {
+		p.refuse("unknown place of secrets %q; valid: secretsmanager, ssm, plain", s)
 	}
-	t.checkSecretNames()
-	if t.options.Tick && t.options.Stateless {
-		t.refuse("a tick needs the ledger; leave out one of --tick and --stateless")
+	p.checkSecretNames()
+	if p.Tick && p.Stateless {
+		p.refuse("a tick needs the ledger; leave out one of --tick and --stateless")
 	}
-	if t.options.Stateless {
-		for _, p := range t.reg.CheckWithoutLedger() {
-			t.refuse("%w", p)
+	if p.Stateless {
+		for _, problem := range p.reg.CheckWithoutLedger() {
+			p.refuse("%w", problem)
 		}
 	}
 }
@@ -162,15 +167,15 @@ func (t *template) check() {
 // timeouts are the function's: the least, with which one attempt of each job has
 // its time, and what is enough for a run with all of its retries, as far as
 // Lambda goes.
-func (t *template) timeouts() (least, enough time.Duration) {
+func (p *plan) timeouts() (least, enough time.Duration) {
 	least, enough = answerMargin, time.Minute
-	for _, j := range t.reg.Jobs() {
+	for _, j := range p.reg.Jobs() {
 		if j.Disabled || onLedger(j) {
 			continue // the purge takes what time there is, and goes on next night
 		}
 		least = max(least, j.Timeout+answerMargin)
 		if least > maxFunctionTime {
-			t.refuse("job %q: its timeout is %s, and a Lambda runs for %s at most; lower the timeout, or run the job with cronce serve", j.ID, j.Timeout, maxFunctionTime)
+			p.refuse("job %q: its timeout is %s, and a Lambda runs for %s at most; lower the timeout, or run the job with cronce serve", j.ID, j.Timeout, maxFunctionTime)
 			least = maxFunctionTime
 		}
 		terms := j.HorizonTerms(jobs.Platform{})

@@ -238,12 +238,12 @@ func TestBothFormatsScheduleAlike(t *testing.T) {
 		for _, r := range template.Resources {
 			if r.Type == "AWS::Scheduler::Schedule" {
 				target := r.Properties["Target"].(map[string]any)
-				one = append(one, fmt.Sprint(r.Name, r.Properties["ScheduleExpression"], r.Properties["ScheduleExpressionTimezone"], target["Input"], target["RetryPolicy"].(map[string]any)["MaximumEventAgeInSeconds"]))
+				one = append(one, fmt.Sprint(r.Properties["Description"], r.Properties["ScheduleExpression"], r.Properties["ScheduleExpressionTimezone"], target["Input"], target["RetryPolicy"].(map[string]any)["MaximumEventAgeInSeconds"]))
 			}
 		}
 		for _, r := range configuration.Resource["aws_scheduler_schedule"] {
 			target := r["target"].(map[string]any)
-			other = append(other, fmt.Sprint(r["name"], r["schedule_expression"], r["schedule_expression_timezone"], target["input"], target["retry_policy"].(map[string]any)["maximum_event_age_in_seconds"]))
+			other = append(other, fmt.Sprint(r["description"], r["schedule_expression"], r["schedule_expression_timezone"], target["input"], target["retry_policy"].(map[string]any)["maximum_event_age_in_seconds"]))
 		}
 		slices.Sort(one)
 		slices.Sort(other)
@@ -286,7 +286,7 @@ func TestBothFormatsHaveTheSameResources(t *testing.T) {
 // plain reports whether a property is a text or a number, which both formats write alike.
 func plain(value any) bool {
 	switch value.(type) {
-	case string, int:
+	case string, float64:
 		return true
 	}
 	return false
