@@ -66,7 +66,7 @@ func (r *rules) byBearer(req *http.Request, text string) (Identity, error) {
 		return who, nil
 	}
 	if r.oidc != nil && strings.Count(text, ".") == 2 {
-		p, err := r.oidc.prove(req, text)
+		p, err := r.oidc.prove(req.Context(), text)
 		if err != nil {
 			return Identity{}, err
 		}
