@@ -109,6 +109,21 @@ func (w *Watch) Check(ctx context.Context) (written int, err error) {
 	return w.written + w.pings.written - before, err
 }
 
+// Send calls Check for as long as it writes notifications and more says that there is time, and works
+// after each: what it wrote are runs that are due at once.
+func (w *Watch) Send(ctx context.Context, work func(context.Context) error, more func() bool) error {
+	for more() {
+		written, err := w.Check(ctx)
+		if err != nil || written == 0 {
+			return err
+		}
+		if err := work(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // check takes every step, each in a time of its own, also after one has failed: a step
 // that keeps failing does not hold back the notifications of incidents.
 func (w *Watch) check(ctx context.Context) error {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plaintext"
@@ -165,7 +164,10 @@ func (s *Client) noAnswer(err error) (again time.Duration, _ error) {
 
 // refused returns the error that an answer other than 2xx stands for.
 func (s *Client) refused(res *http.Response, text []byte) (again time.Duration, err error) {
-	var p api.Problem
+	var p struct { // RFC 9457
+		Code   string `json:"code"`
+		Detail string `json:"detail"`
+	}
 	if json.Unmarshal(text, &p) != nil || p.Code == "" {
 		err := fmt.Errorf("%s answered HTTP %d, not as its API does; is --server right?", s.base, res.StatusCode)
 		if res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout {

@@ -10,8 +10,8 @@ import (
 	"github.com/cronce/cronce/notify"
 )
 
-// beat plans and works on what is due, then looks for incidents. The notifications that
-// it writes are runs that are due: they are worked on at once.
+// beat plans and works on what is due, then looks for incidents and sends their
+// notifications.
 func (h *handler) beat(ctx context.Context) error {
 	if err := h.work(ctx); err != nil {
 		return err
@@ -21,16 +21,7 @@ func (h *handler) beat(ctx context.Context) error {
 		return err
 	}
 	w := notify.NewWatch(notify.Config{Registry: h.reg, Ledger: l, Runs: l, PublicURL: h.publicURL, Planned: true, Logger: h.log, Now: time.Now})
-	for timeFor(ctx, 2*askAgain) { // what is left is the next tick's
-		written, err := w.Check(ctx)
-		if err != nil || written == 0 {
-			return err
-		}
-		if err := h.work(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.Send(ctx, h.work, func() bool { return timeFor(ctx, 2*askAgain) }) // what is left is the next tick's
 }
 
 func (h *handler) work(ctx context.Context) error {

@@ -112,6 +112,11 @@ var law = archtest.Law{
 			Why: "the dashboard renders what its ports tell, previews acts by the operators' own code and asks the API to do them; cmd mounts it",
 		},
 		{
+			In:  []string{"api/remote"},
+			May: []string{"ledger", "internal/operations", "internal/hosts", "internal/plaintext"},
+			Why: "a client knows the wire and the shapes of its answers, not the server",
+		},
+		{
 			In:  []string{"internal/importer"},
 			May: []string{"jobs", "schedule", "internal/hosts", "internal/plural", "internal/plaintext", "internal/suggest"},
 			Why: "an import is a pure function of the files' bytes",
