@@ -31,6 +31,7 @@ var changedHourCases = []testCase{
 		b.pass(200 * time.Hour)
 		b.claim("p2", 10)
 	}),
+	hoursAfterSteps(1), hoursAfterSteps(2), hoursAfterSteps(3),
 	{"a purge of runs whose hour is not counted leaves no counts", purgedUncounted},
 }
 

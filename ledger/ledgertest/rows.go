@@ -36,6 +36,7 @@ var rowsGroups = []struct {
 	{"purge", purgeRowCases},
 	{"job", jobRowCases},
 	{"incident", incidentRowCases},
+	{"hour", hourRowCases},
 	{"transaction", transactionCases},
 }
 

@@ -1,0 +1,102 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var hourRowCases = []rowsCase{
+	{"the span of hours that are counted is kept", func(t *table) {
+		span := func() ledger.HourSpan { return ask(t, ledger.Tx.HourSpan) }
+		same(t, "at first", span(), ledger.HourSpan{})
+		want := ledger.HourSpan{From: pastHour, To: pastHour.Add(5 * time.Hour)}
+		t.write(func(tx ledger.Tx) error { return tx.PutHourSpan(want) })
+		same(t, "written", span(), want)
+		t.write(func(tx ledger.Tx) error { return tx.PutHourSpan(ledger.HourSpan{}) })
+		same(t, "none", span(), ledger.HourSpan{})
+	}},
+	{"rows of hours are returned by time and job, of one job or of all", func(t *table) {
+		all, b, a, other := hourRow(0, ""), hourRow(1, "b"), hourRow(1, "a"), hourRow(2, "a")
+		t.putHours(other, b, a, all)
+		same(t, "of all jobs", t.hours(0, 3, false, 0), []ledger.HourRow{all, a, b, other})
+		same(t, "of an hour", t.hours(1, 2, false, 0), []ledger.HourRow{a, b})
+		same(t, "up to a limit", t.hours(0, 3, false, 2), []ledger.HourRow{all, a})
+		for job, want := range map[string][]ledger.HourRow{"a": {a, other}, "": {all}, "c": nil} {
+			same(t, "of job "+job, ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.HourRow] {
+				return tx.HoursOf(job, pastHour, pastHour.Add(3*time.Hour))
+			}), want)
+		}
+		b.Counts = "other"
+		t.putHours(b)
+		same(t, "written again", t.hours(1, 2, false, 0), []ledger.HourRow{a, b})
+		t.write(func(tx ledger.Tx) error { return tx.DeleteHours(b.Hour.Add(time.Minute), 2) })
+		same(t, "after two were deleted", t.hours(0, 3, false, 0), []ledger.HourRow{b, other})
+	}},
+	{"flags of hours are set as their names say", func(t *table) {
+		a, b, none := hourRow(0, "a"), hourRow(0, "b"), ledger.HourRow{HourKey: ledger.HourKey{Hour: pastHour, JobID: "none"}}
+		t.putHours(a, b)
+		keys := []ledger.HourKey{a.HourKey, b.HourKey, none.HourKey}
+		t.flag(ledger.HourKept, a.HourKey, none.HourKey) // writes no row
+		t.flag(ledger.HourStale, keys...)
+		a.Kept, b.Stale, none.Stale = true, true, true
+		same(t, "stale but where it is kept", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
+		same(t, "stale ones", t.hours(0, 1, true, 1), []ledger.HourRow{b})
+		t.flag(ledger.HourKept, keys...)
+		same(t, "kept but where it is stale", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
+		b.Counts, none.Counts = "b", "none"
+		t.putHours(b, none)
+		same(t, "counts leave flags", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
+		t.flag(ledger.HourFresh, keys...)
+		b.Stale, none.Stale = false, false
+		same(t, "fresh", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
+	}},
+	{"runs are tallied by hour, of one job, of each or of all", func(t *table) {
+		a, b, later := in(ledger.Dead, minute("a", 0)), in(ledger.Dead, minute("b", 1)), in(ledger.Dead, minute("a", 61))
+		a2, beside := in(ledger.Dead, minute("a", 2)), in(ledger.Dead, minute("a", 3))
+		beside.ID += "~x"
+		t.insert(a, a2, b, beside, later)
+		tally := func(q ledger.TallyQuery) map[ledger.RunCount]int {
+			q.Since, q.Until = pastHour, pastHour.Add(2*time.Hour)
+			got := map[ledger.RunCount]int{}
+			for _, c := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.RunCount] { return tx.Tally(q) }) {
+				n := c.Count
+				c.Count = 0
+				got[c] += n
+			}
+			return got
+		}
+		count := func(jobID string, hour int, kind ledger.RowKind) ledger.RunCount {
+			return ledger.RunCount{
+				JobID: jobID, Hour: pastHour.Add(time.Duration(hour) * time.Hour), Kind: kind, State: ledger.Dead, Late: ledger.NoBucket, Took: ledger.NoBucket,
+			}
+		}
+		same(t, "of a", tally(ledger.TallyQuery{JobID: "a"}), map[ledger.RunCount]int{count("a", 0, 0): 2, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1})
+		same(t, "of all", tally(ledger.TallyQuery{}), map[ledger.RunCount]int{count("", 0, 0): 3, count("", 0, ledger.RowAdHoc): 1, count("", 1, 0): 1})
+		same(t, "of each", tally(ledger.TallyQuery{ByJob: true}), map[ledger.RunCount]int{
+			count("a", 0, 0): 2, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1, count("b", 0, 0): 1,
+		})
+	}},
+}
+
+func hourRow(n int, jobID string) ledger.HourRow {
+	return ledger.HourRow{HourKey: ledger.HourKey{Hour: pastHour.Add(time.Duration(n) * time.Hour), JobID: jobID}, Counts: "counts of " + jobID}
+}
+
+func (t *table) putHours(rows ...ledger.HourRow) {
+	t.Helper()
+	t.write(func(tx ledger.Tx) error { return tx.PutHours(rows) })
+}
+
+func (t *table) flag(flag ledger.HourFlag, keys ...ledger.HourKey) {
+	t.Helper()
+	t.write(func(tx ledger.Tx) error { return tx.FlagHours(keys, flag) })
+}
+
+// hours returns rows from an hour to another.
+func (t *table) hours(from, to int, stale bool, limit int) []ledger.HourRow {
+	t.Helper()
+	return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.HourRow] {
+		return tx.HoursIn(pastHour.Add(time.Duration(from)*time.Hour), pastHour.Add(time.Duration(to)*time.Hour), stale, limit)
+	})
+}
