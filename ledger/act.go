@@ -2,9 +2,7 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -275,21 +273,4 @@ func selectStates(from, requested []State) []State {
 		return []State{""}
 	}
 	return both
-}
-
-// rejectNotFound returns the Rejection of a run ID that the selection does not have.
-func rejectNotFound(runID string) Rejection {
-	return Rejection{RunID: runID, Cause: RejectedNotFound,
-		Why: "the ledger has no such run, or the other conditions leave it out"}
-}
-
-// rejectState returns the Rejection of a run that is in none of the states that the
-// action applies to.
-func rejectState(r Run, from []State) Rejection {
-	names := make([]string, len(from))
-	for i, s := range from {
-		names[i] = string(s)
-	}
-	return Rejection{RunID: r.ID, Cause: RejectedState,
-		Why: fmt.Sprintf("it is %s; this is for runs that are %s", r.State, strings.Join(names, " or "))}
 }

@@ -1,5 +1,11 @@
 package ledger
 
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
 // RejectionCause is why an Action left a run as it was.
 type RejectionCause string
 
@@ -23,10 +29,54 @@ const (
 // RejectionCauses lists every cause, in the order in which commands print them.
 var RejectionCauses = []RejectionCause{RejectedNotFound, RejectedState, RejectedAcknowledged, RejectedRerun, RejectedPastSendBefore, RejectedUnfinished}
 
+// Text says in words which runs a cause leaves out.
+func (c RejectionCause) Text() string {
+	return map[RejectionCause]string{
+		RejectedNotFound:       "not in the ledger, or left out by another condition",
+		RejectedState:          "in a state that the action is not for",
+		RejectedAcknowledged:   "acknowledged by an operator",
+		RejectedRerun:          "rerun as new work",
+		RejectedPastSendBefore: "whose key the target may have forgotten: rerun them as new work",
+		RejectedUnfinished:     "beside another unfinished run of the job",
+	}[c]
+}
+
 // Rejection is a run that an Action left as it was, and why: the cause, and words
 // for the operator.
 type Rejection struct {
-	RunID string
-	Cause RejectionCause
-	Why   string
+	RunID string         `json:"runId"`
+	Cause RejectionCause `json:"cause"`
+	Why   string         `json:"why"`
+}
+
+// rejectNotFound returns the Rejection of a run ID that the selection does not have.
+func rejectNotFound(runID string) Rejection {
+	return Rejection{RunID: runID, Cause: RejectedNotFound,
+		Why: "the ledger has no such run, or the other conditions leave it out"}
+}
+
+// rejectState returns the Rejection of a run that is in none of the states that the
+// action applies to.
+func rejectState(r Run, from []State) Rejection {
+	names := make([]string, len(from))
+	for i, s := range from {
+		names[i] = string(s)
+	}
+	return Rejection{RunID: r.ID, Cause: RejectedState,
+		Why: fmt.Sprintf("it is %s; this is for runs that are %s", r.State, strings.Join(names, " or "))}
+}
+
+// whyNotRedriven returns why a dead run may not be redriven; "" if it may. other is
+// whether a run of its job that the action does not redrive is unfinished.
+func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
+	switch {
+	case r.RerunID != "" && !m.MayDouble:
+		return RejectedRerun, "its work was done again as " + r.RerunID + ": act on that run, or redrive this one with may-double"
+	case r.KeyUnsafe(m.now):
+		return RejectedPastSendBefore, "its key may be forgotten since " + r.keySafeUntil().Format(time.RFC3339) +
+			": rerun it as new work if it must be done again"
+	case other && !m.Force:
+		return RejectedUnfinished, "another run of " + r.JobID + " is unfinished: wait for it, or force"
+	}
+	return "", ""
 }

@@ -256,17 +256,14 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 	v.CLI = strings.Join(command, " ") + why
 }
 
-// causeWords say why runs are left out, and what takes them too.
-var causeWords = map[ledger.RejectionCause]struct {
-	why, option, param string
-	least              access.Role
+// overrides are what takes runs of a cause too.
+var overrides = map[ledger.RejectionCause]struct {
+	option, param string
+	least         access.Role
 }{
-	ledger.RejectedNotFound:       {why: "not in the ledger"},
-	ledger.RejectedState:          {why: "in a state that the action is not for"},
-	ledger.RejectedAcknowledged:   {"acknowledged by an operator", "Take them too", "includeAcknowledged", access.Operator},
-	ledger.RejectedRerun:          {"done again as new work", "Take them too; their work may be done twice", "mayDouble", access.Admin},
-	ledger.RejectedPastSendBefore: {why: "the target may have forgotten the key; rerun one as new work on its page"},
-	ledger.RejectedUnfinished:     {"waiting for another unfinished run of the job", "Start them beside it", "force", access.Admin},
+	ledger.RejectedAcknowledged: {"Take them too", "includeAcknowledged", access.Operator},
+	ledger.RejectedRerun:        {"Take them too; their work may be done twice", "mayDouble", access.Admin},
+	ledger.RejectedUnfinished:   {"Start them beside it", "force", access.Admin},
 }
 
 func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunActionResult, a ledger.Action) {
@@ -275,8 +272,8 @@ func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunA
 		if n == 0 {
 			continue
 		}
-		words := causeWords[cause]
-		left := leftOut{Count: n, Why: words.why}
+		words := overrides[cause]
+		left := leftOut{Count: n, Why: cause.Text()}
 		taken := words.param == "includeAcknowledged" && len(a.IDs) > 0 || v.Name != "redrive"
 		if words.param != "" && !taken && access.FromContext(r.Context()).Role >= words.least {
 			q := r.URL.Query()

@@ -249,7 +249,7 @@ func (d actDone) leftOut() string {
 	var parts []string
 	for _, cause := range ledger.RejectionCauses {
 		if n := d.Counts.LeftOut[cause]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", thousands(n), causeWords[cause].why))
+			parts = append(parts, fmt.Sprintf("%s %s", thousands(n), cause.Text()))
 		}
 	}
 	if len(parts) == 0 {

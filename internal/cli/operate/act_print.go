@@ -10,16 +10,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// causeTexts are the causes for people.
-var causeTexts = map[ledger.RejectionCause]string{
-	ledger.RejectedNotFound:       "not in the ledger, or left out by another condition",
-	ledger.RejectedState:          "in another state",
-	ledger.RejectedAcknowledged:   "acknowledged before",
-	ledger.RejectedRerun:          "rerun as new work",
-	ledger.RejectedPastSendBefore: "the target may have forgotten the key",
-	ledger.RejectedUnfinished:     "beside another unfinished run of the job (see --force)",
-}
-
 func (a *app) printActed(what operations.RunAction, done operations.RunActionResult) error {
 	if a.Encoded() {
 		if err := a.Encode(done); err != nil {
@@ -63,18 +53,18 @@ func (a *app) printActedText(what operations.RunAction, done operations.RunActio
 	fmt.Fprintf(a.Out, "%s: %d %s, %d left out\n", what, done.Counts.Changed, verb, left)
 	for _, cause := range ledger.RejectionCauses {
 		if n := done.Counts.LeftOut[cause]; n > 0 {
-			fmt.Fprintf(a.Out, "  %d %s%s\n", n, causeTexts[cause], override(what, cause))
+			fmt.Fprintf(a.Out, "  %d %s%s\n", n, cause.Text(), override(what, cause))
 		}
 	}
 }
 
-// override names the flag by which a redrive takes settled runs too.
+// override names the flag by which a redrive takes the runs of a cause too.
 func override(what operations.RunAction, cause ledger.RejectionCause) string {
-	switch {
-	case what == operations.Redrive && cause == ledger.RejectedAcknowledged:
-		return " (see --include-acknowledged)"
-	case what == operations.Redrive && cause == ledger.RejectedRerun:
-		return " (see --may-double)"
+	flag := map[ledger.RejectionCause]string{
+		ledger.RejectedAcknowledged: "include-acknowledged", ledger.RejectedRerun: "may-double", ledger.RejectedUnfinished: "force",
+	}[cause]
+	if what != operations.Redrive || flag == "" {
+		return ""
 	}
-	return ""
+	return " (see --" + flag + ")"
 }
