@@ -30,6 +30,11 @@ type Listings interface {
 	Events(jobID string, limit int) Later[[]Event]
 	// Incidents returns the incidents of a filter, with its limit.
 	Incidents(IncidentFilter) Later[[]Incident]
+	// Held returns for each of the targets the run that was given back for a cause of the
+	// target and whose wait has not passed. See GivenBack.
+	Held(targets []string) Later[[]GivenBack]
+	// CountByJob counts the runs in an unfinished state that do not wait for a slot, by job.
+	CountByJob(state State, jobIDs []string) Later[map[string]int]
 	// Counts returns what it says, but for Now. OldestDue is of the runs in the given
 	// states.
 	Counts(waiting []State) Later[Counts]

@@ -1,19 +1,77 @@
 package ledger
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
-// PendingRun is a store's data about a planned or retrying run.
-type PendingRun struct {
-	Run       Run
-	ForSlot   bool   // it waits for its job's slot
-	Holder    string // the run that has that slot; "" where it is free
-	Due       bool
-	Running   int // of its job; needed only where the job has a limit
-	Processes int // live ones
-	Held      GivenBack
+// Waiting returns why runs are not being sent, by ID, for those of the IDs that are planned
+// or retrying.
+func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]WaitReason, error) {
+	why := map[string]WaitReason{}
+	if len(ids) == 0 {
+		return why, nil
+	}
+	return read(ctx, l, "look why runs wait", func(tx Tx) (map[string]WaitReason, error) {
+		rows, err := tx.Runs(Filter{IDs: ids}).Get()
+		rows = slices.DeleteFunc(rows, func(r Row) bool { return r.State != Planned && r.State != Retrying })
+		if err != nil || len(rows) == 0 {
+			return why, err
+		}
+		s, err := lookAround(tx, rows)
+		for i := range rows {
+			why[rows[i].ID] = s.waitReason(&rows[i])
+		}
+		return why, err
+	})
+}
+
+// surroundings are what planned and retrying runs may wait for.
+type surroundings struct {
+	now     time.Time
+	living  int               // processes
+	holders map[string]string // the run that has the slot, by job
+	running map[string]int    // by job, of jobs with a limit
+	held    map[string]GivenBack
+}
+
+func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
+	var limited, targets []string
+	for i := range rows {
+		targets = append(targets, rows[i].Call.Target)
+		if rows[i].Call.MaxInFlight > 0 {
+			limited = append(limited, rows[i].JobID)
+		}
+	}
+	askedProcesses, askedSlots := tx.Processes(), tx.Slots(distinctJobs(rows))
+	askedRunning, askedHeld := tx.CountByJob(Running, sortedSet(limited)), tx.Held(sortedSet(targets))
+	if s.now, err = tx.Now(); err != nil {
+		return s, err
+	}
+	processes, err := askedProcesses.Get()
+	if err != nil {
+		return s, err
+	}
+	_, s.living = living(processes, s.now)
+	list, err := askedSlots.Get()
+	if err != nil {
+		return s, err
+	}
+	s.holders = make(map[string]string, len(list))
+	for _, slot := range list {
+		s.holders[slot.JobID] = slot.Holder.ID
+	}
+	if s.running, err = askedRunning.Get(); err != nil {
+		return s, err
+	}
+	held, err := askedHeld.Get()
+	s.held = make(map[string]GivenBack, len(held))
+	for _, g := range held {
+		s.held[g.Target] = g
+	}
+	return s, err
 }
 
 // GivenBack is a run that was given back for a cause of its target and whose wait has not
@@ -21,9 +79,10 @@ type PendingRun struct {
 // such runs, it is the one whose wait ends last; of those that end together, the one
 // with the last run ID. The zero value means that there is none.
 type GivenBack struct {
-	RunID string
-	Until time.Time // the end of its wait
-	Why   WaitReason
+	Target string
+	RunID  string
+	Until  time.Time // the end of its wait
+	Why    WaitReason
 }
 
 // After reports whether g is to be used instead of o.
@@ -41,24 +100,24 @@ func (g GivenBack) waitReason() WaitReason {
 	return WaitReason{Code: g.Why.Code, Text: text}
 }
 
-// WaitReason returns the first reason why the run is not being sent.
-func (p PendingRun) WaitReason() WaitReason {
-	limit := p.Run.Call.MaxInFlight
+// waitReason returns the first reason why the run is not being sent.
+func (s *surroundings) waitReason(r *Row) WaitReason {
+	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[r.JobID]
 	switch {
-	case p.Processes == 0:
+	case s.living == 0:
 		return WaitReason{Code: WaitNoProcess, Text: "no process works on this ledger"}
-	case p.ForSlot && p.Holder != "":
-		return WaitReason{Code: WaitSlotTaken, Text: "run " + p.Holder + " has the job's slot"}
-	case p.Run.WaitReason.Code != "":
-		return p.Run.WaitReason
-	case !p.ForSlot && !p.Due:
+	case r.Waiting && holder != "":
+		return WaitReason{Code: WaitSlotTaken, Text: "run " + holder + " has the job's slot"}
+	case r.WaitReason.Code != "":
+		return r.WaitReason
+	case !r.Waiting && r.DueAt().After(s.now):
 		return WaitReason{Code: WaitNotDue}
-	case limit > 0 && p.Running >= limit:
+	case limit > 0 && running >= limit:
 		return WaitReason{Code: WaitLimitReached,
-			Text: fmt.Sprintf("the job's maxInFlight of %d is reached: %d running", limit, p.Running)}
+			Text: fmt.Sprintf("the job's maxInFlight of %d is reached: %d running", limit, running)}
 	}
-	if p.Held.Why.OfTarget() {
-		return p.Held.waitReason()
+	if g := s.held[r.Call.Target]; g.Why.OfTarget() {
+		return g.waitReason()
 	}
 	return WaitReason{Code: WaitQueued, Text: "it is due and no process has leased it yet; if this lasts, --max-in-flight or its target's maxInFlight is reached"}
 }

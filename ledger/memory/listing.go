@@ -112,6 +112,29 @@ func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] 
 	return ledger.Known(list[:min(len(list), f.Limit)], nil)
 }
 
+// Held returns the run for which each of the targets is held back.
+func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
+	held := map[string]ledger.GivenBack{}
+	for _, r := range t.l.indexes.due[t.l.indexes.comingDue(t.now):] {
+		g := ledger.GivenBack{Target: r.Call.Target, RunID: r.ID, Until: r.DueAt(), Why: r.WaitReason}
+		if g.Why.OfTarget() && slices.Contains(targets, g.Target) && g.After(held[g.Target]) {
+			held[g.Target] = g
+		}
+	}
+	return ledger.Known(slices.Collect(maps.Values(held)), nil)
+}
+
+// CountByJob counts the runs in an unfinished state.
+func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
+	counts := map[string]int{}
+	for _, r := range t.l.indexes.due {
+		if r.State == state && slices.Contains(jobIDs, r.JobID) {
+			counts[r.JobID]++
+		}
+	}
+	return ledger.Known(counts, nil)
+}
+
 // Counts counts the unfinished runs, the unacknowledged dead runs and the open incidents.
 func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
 	x := &t.l.indexes

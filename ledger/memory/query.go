@@ -108,3 +108,25 @@ func (l *Ledger) byJob() map[*job][]*record {
 	}
 	return runs
 }
+
+// addOutcomes completes a job's status from its runs, newest first.
+func addOutcomes(s *ledger.JobStatus, runs []*record) {
+	for _, r := range runs {
+		if r.State == ledger.Dead && r.AckedAt.IsZero() {
+			s.DeadUnacknowledged++
+		}
+	}
+	for _, r := range runs[:min(len(runs), ledger.OutcomeWindow)] {
+		if r.State != ledger.Succeeded && r.State != ledger.Dead {
+			continue
+		}
+		if s.LastOutcome == nil {
+			run := r.listed()
+			s.LastOutcome = &run
+		}
+		if r.State == ledger.Succeeded {
+			return
+		}
+		s.FailingSince = r.ScheduledAt
+	}
+}

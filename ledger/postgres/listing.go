@@ -94,6 +94,32 @@ func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] 
 	return ask(t, q, readIncident)
 }
 
+// Held returns the run for which each of the targets is held back: index runs_held.
+func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
+	q := query{sql: `
+		SELECT t.target, h.run_id, h.due_at, h.waits_for FROM unnest($1) AS t (target) CROSS JOIN LATERAL (
+			SELECT run_id, due_at, waits_for FROM runs WHERE target = t.target AND due_at > now() AND ` + heldRun + `
+			ORDER BY due_at DESC, run_id DESC LIMIT 1
+		) h`}
+	q.args.texts(targets)
+	return ask(t, q, func(v *values) (ledger.GivenBack, error) {
+		return ledger.GivenBack{Target: v.text(), RunID: v.text(), Until: v.time(), Why: ledger.ParseWaitReason(v.text())}, nil
+	})
+}
+
+// CountByJob counts the runs in an unfinished state.
+func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
+	if len(jobIDs) == 0 { // it would read all that is unfinished
+		return ledger.Later[map[string]int]{}
+	}
+	q := query{sql: `
+		SELECT job_id, count(*) FROM runs
+		WHERE due_at IS NOT NULL AND NOT waiting AND state = $1 AND job_id = ANY ($2) GROUP BY job_id`}
+	q.args.text(string(state))
+	q.args.texts(jobIDs)
+	return counts(t, q)
+}
+
 // Counts counts from indexes that have unfinished and unacknowledged dead runs only.
 func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
 	c := ledger.Counts{Unfinished: map[ledger.State]int{}}

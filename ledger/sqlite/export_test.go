@@ -42,7 +42,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, waitingRuns, slotHolders, heldTargets, runningOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, hoursOf, hoursIn, staleHours, tallyAll, tallyByJob, tallyJob)
+	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, heldTargets, countOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, tallyJob, tallyByJob, tallyAll, staleHours, hoursIn, hoursOf)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.

@@ -55,6 +55,14 @@ const (
 		SELECT job_id, hash, body, first_declared_at FROM definitions WHERE job_id = ? ORDER BY first_declared DESC LIMIT 0 + ?`
 	eventList = `
 		SELECT job_id, at, kind, local, zone FROM events WHERE job_id = ? ORDER BY id DESC LIMIT 0 + ?`
+	heldTargets = `
+		SELECT h.target, h.run_id, h.due_at, h.waits_for FROM json_each(?1) t CROSS JOIN runs h ON h.id = (
+			SELECT id FROM runs INDEXED BY runs_held
+			WHERE target = t.value AND due_at > ?2 AND ` + heldRun + `
+			ORDER BY due_at DESC, run_id DESC LIMIT 1)`
+	countOfJobs = `
+		SELECT job_id, count(*) FROM runs
+		WHERE due_at IS NOT NULL AND waiting = 0 AND state = ?1 AND job_id IN (SELECT value FROM json_each(?2)) GROUP BY job_id`
 	unfinishedCounts = `
 		SELECT state, count(*) FROM runs WHERE due_at IS NOT NULL AND waiting = 0 GROUP BY state
 		UNION ALL
@@ -114,6 +122,25 @@ func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] 
 	s, order := dialect.Incidents(f, `due_at <= ?`, t.now)
 	text := s.Text(incidentColumns, `incidents`, order, f.Limit)
 	return ledger.Known(all(t, scanIncident, text, s.Args...))
+}
+
+// Held returns the run for which each of the targets is held back.
+func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
+	return ledger.Known(all(t, func(row scanner) (g ledger.GivenBack, err error) {
+		var until int64
+		var why string
+		err = row.Scan(&g.Target, &g.RunID, &until, &why)
+		g.Until, g.Why = at(until), ledger.ParseWaitReason(why)
+		return g, err
+	}, heldTargets, array(targets), t.now))
+}
+
+// CountByJob counts the runs in an unfinished state.
+func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
+	if len(jobIDs) == 0 { // it would read all that is unfinished
+		return ledger.Later[map[string]int]{}
+	}
+	return counts(t, countOfJobs, string(state), array(jobIDs))
 }
 
 // Counts counts from indexes that have unfinished and unacknowledged dead runs only.

@@ -169,3 +169,8 @@ func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 		SELECT acked_at IS NOT NULL, rerun_id <> '', count(*) FROM runs
 		WHERE (acked_at IS NOT NULL OR rerun_id <> '') AND `+where.Where()+` GROUP BY 1, 2`, where.Args...))
 }
+
+func scanPair(row scanner) (p [2]string, err error) {
+	err = row.Scan(&p[0], &p[1])
+	return p, err
+}
