@@ -10,6 +10,20 @@ type History interface {
 	// DeleteOldRuns deletes those of the runs that are old, with their attempts, and
 	// returns them in no order.
 	DeleteOldRuns(ids []string, q OldRuns) Later[[]RunSummary]
+
+	// OldRows counts up to limit old rows of a kind, and deletes them if it is told to. A
+	// limit below 1 is none.
+	OldRows(q OldRows, limit int, del bool) Later[int]
+	// OtherVersionEntries is OldRows for the entries of all versions but the given ones. An
+	// entry says that a definition belongs to a version.
+	OtherVersionEntries(versions []string, limit int, del bool) Later[int]
+	// OldDefinitions returns definitions first declared up to a time that belong to none of
+	// the versions, by key, after a key.
+	OldDefinitions(until time.Time, versions []string, after DefinitionKey, limit int) Later[[]OldDefinition]
+	// DeleteDefinitions deletes definitions that have no entry.
+	DeleteDefinitions([]DefinitionKey) error
+	// LockDeclarations keeps other transactions from declaring processes.
+	LockDeclarations() error
 }
 
 // Listings is the part of Tx that operators' listings read. It locks nothing.

@@ -1,6 +1,9 @@
 package ledger
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // HistoryPurge asks for one bounded batch of old rows that are not runs to be deleted.
 // Kept are:
@@ -53,7 +56,142 @@ func (p PurgedHistory) Total() int {
 	return p.Audit + p.Events + p.Incidents + p.Processes + p.VersionEntries + p.Definitions
 }
 
-// Full reports whether a full batch of any kind was deleted.
-func (p PurgedHistory) Full(batch int) bool {
-	return max(p.Audit, p.Events, p.Incidents, p.Processes, p.VersionEntries, p.Definitions) >= batch
+// fullest returns the number of deleted rows of the kind of which most were deleted.
+func (p PurgedHistory) fullest() int {
+	return max(p.Audit, p.Events, p.Incidents, p.Processes, p.VersionEntries, p.Definitions)
+}
+
+// PurgeHistory deletes a batch of old rows that are not runs. See HistoryPurge.
+func (l *Ledger) PurgeHistory(ctx context.Context, p HistoryPurge) (PurgedHistory, error) {
+	limit := p.BatchSize()
+	if p.DryRun {
+		limit = 0
+	}
+	// Most often there is nothing to delete: it looks before it locks anything.
+	got, err := read(ctx, l, "look for old rows", func(tx Tx) (PurgedHistory, error) { return p.purge(tx, limit, false) })
+	if err != nil || p.DryRun || got.Total() == 0 {
+		return got, err
+	}
+	got, err = write(ctx, l, "purge the history", func(tx Tx) (PurgedHistory, error) { return p.purge(tx, limit, true) })
+	got.More = err == nil && got.fullest() >= limit
+	return got, err
+}
+
+// purge deletes, or counts, up to limit rows of each kind. A limit below 1 is none.
+func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err error) {
+	if del { // a process that declares itself would use a definition that is deleted
+		if err := tx.LockDeclarations(); err != nil {
+			return got, err
+		}
+	}
+	now, err := tx.Now()
+	if err != nil {
+		return got, err
+	}
+	kinds := []struct {
+		rows OldRows
+		n    *int
+	}{
+		{OldRows{Audits, now.Add(-p.AuditRetention)}, &got.Audit},
+		{OldRows{Events, now.Add(-p.Retention)}, &got.Events},
+		{OldRows{Incidents, now.Add(-p.Retention)}, &got.Incidents},
+		{OldRows{Processes, now.Add(-ProcessRetention)}, &got.Processes},
+	}
+	asked := make([]Later[int], len(kinds))
+	for i, k := range kinds {
+		asked[i] = tx.OldRows(k.rows, limit, del)
+	}
+	processes := tx.Processes() // those that are left
+	for i, k := range kinds {
+		if *k.n, err = asked[i].Get(); err != nil {
+			return got, err
+		}
+	}
+	list, err := processes.Get()
+	if err != nil {
+		return got, err
+	}
+	used := make([]string, len(list))
+	for i := range list {
+		used[i] = list[i].Version
+	}
+	used = sortedSet(used)
+	if got.VersionEntries, err = tx.OtherVersionEntries(used, limit, del).Get(); err != nil {
+		return got, err
+	}
+	if limit < 1 || got.VersionEntries < limit { // else a version that no process declares refers to them
+		got.Definitions, err = p.definitions(tx, now.Add(-p.Retention), used, limit, del)
+	}
+	return got, err
+}
+
+// definitions deletes, or counts, definitions that are no longer needed at a time: neither by
+// the versions that processes declare, nor by their job.
+func (p HistoryPurge) definitions(tx Tx, until time.Time, used []string, limit int, del bool) (int, error) {
+	var gone []DefinitionKey
+	var after DefinitionKey
+	for full := true; full && (limit < 1 || len(gone) < limit); {
+		page, err := tx.OldDefinitions(until, used, after, purgePage).Get()
+		if err != nil {
+			return 0, err
+		}
+		for i := range page {
+			if after = page[i].DefinitionKey; !page[i].isNeeded(until) && (limit < 1 || len(gone) < limit) {
+				gone = append(gone, after)
+			}
+		}
+		full = len(page) == purgePage
+	}
+	if !del || len(gone) == 0 {
+		return len(gone), nil
+	}
+	return len(gone), tx.DeleteDefinitions(gone)
+}
+
+// purgePage is how many definitions are read at once.
+const purgePage = 1000
+
+// isNeeded reports whether the definition, which no process declares, is its job's current
+// one, or has not been superseded, or its job ended, for as long as the retention.
+func (d *OldDefinition) isNeeded(until time.Time) bool {
+	switch {
+	case d.Revision > 0 && d.EndedAt.IsZero() && d.Current == d.Hash:
+		return true
+	case !d.NextAt.IsZero():
+		return d.NextAt.After(until)
+	case d.Revision == 0:
+		return false
+	default:
+		return d.EndedAt.IsZero() || d.EndedAt.After(until)
+	}
+}
+
+// OldRows selects the rows of a kind up to a time.
+type OldRows struct {
+	Kind  RowKind
+	Until time.Time
+}
+
+// RowKind is a kind of rows that are kept for a time.
+type RowKind int
+
+// The kinds, and the time that counts.
+const (
+	Audits    RowKind = iota // At
+	Events                   // At
+	Incidents                // ClosedAt
+	Processes                // HeartbeatAt
+)
+
+// DefinitionKey identifies a definition.
+type DefinitionKey struct{ JobID, Hash string }
+
+// OldDefinition is a definition, and what decides whether it is needed.
+type OldDefinition struct {
+	DefinitionKey
+	NextAt time.Time // when the job's next definition was first declared; zero: it is the newest
+	// Of the job's row. A job without one has none of them.
+	Revision int64
+	Current  string // the hash of the current revision
+	EndedAt  time.Time
 }

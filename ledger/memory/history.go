@@ -1,186 +1,123 @@
 package memory
 
 import (
-	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// PurgeHistory deletes a batch of old rows that are not runs. See ledger.HistoryPurge.
-func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledger.PurgedHistory, error) {
-	now, err := l.begin(ctx)
-	if err != nil {
-		return ledger.PurgedHistory{}, err
-	}
-	defer l.mu.Unlock()
-	batch := p.BatchSize()
-	if p.DryRun {
-		batch = len(l.audit) + len(l.incidents) + len(l.processes) + l.known()
-	}
-	s := sweep{Ledger: l, HistoryPurge: p, now: now, batch: batch}
-	got := ledger.PurgedHistory{Audit: s.acts(), Events: s.events(), Incidents: s.closed(), Processes: s.dead(), VersionEntries: s.declared()}
-	if p.DryRun || got.VersionEntries < batch {
-		got.Definitions = s.definitions()
-	}
-	got.More = !p.DryRun && got.Full(batch)
-	return got, nil
-}
+// LockDeclarations does nothing: the whole ledger is locked.
+func (t *tx) LockDeclarations() error { return nil }
 
-// known bounds the number of rows of any kind.
-func (l *Ledger) known() int {
-	n := len(l.bodies)
-	for _, held := range l.versions {
-		n += len(held)
-	}
-	for _, j := range l.jobs {
-		n += len(j.events)
-	}
-	return n
-}
-
-// sweep is one PurgeHistory.
+// sweep counts up to limit items of a list, and takes them out if it is told to.
 type sweep struct {
-	*Ledger
-	ledger.HistoryPurge
-	now   time.Time
-	batch int
+	*tx
+	n, limit int
+	del      bool
 }
 
-func (s sweep) past(t time.Time, keep time.Duration) bool { return !t.Add(keep).After(s.now) }
-
-func (s sweep) acts() int {
-	n := 0
-	for n < min(s.batch, len(s.audit)) && s.past(s.audit[n].At, s.AuditRetention) {
-		n++
+func (s *sweep) takes() bool {
+	full := s.limit > 0 && s.n >= s.limit
+	if !full {
+		s.n++
 	}
-	if !s.DryRun {
-		s.audit = slices.Delete(s.audit, 0, n)
-	}
-	return n
+	return !full
 }
 
-func (s sweep) events() (n int) {
-	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
-		kept := []ledger.Event{}
-		for _, e := range s.jobs[id].events {
-			if n < s.batch && s.past(e.At, s.Retention) {
-				n++
-			} else {
-				kept = append(kept, e)
+func sweepList[T any](s *sweep, list *[]T, old func(T) bool) {
+	before := *list
+	kept := make([]T, 0, len(before))
+	for _, item := range before {
+		if !old(item) || !s.takes() {
+			kept = append(kept, item)
+		}
+	}
+	if s.del {
+		s.undo = append(s.undo, func() { *list = before })
+		*list = kept
+	}
+}
+
+func sweepMap[V any](s *sweep, m map[string]V, old func(string, V) bool) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if value := m[key]; old(key, value) && s.takes() && s.del {
+			s.undo = append(s.undo, func() { m[key] = value })
+			delete(m, key)
+		}
+	}
+}
+
+// OldRows counts or deletes old rows of a kind.
+func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
+	s := &sweep{tx: t, limit: limit, del: del}
+	old := func(at time.Time) bool { return !at.After(q.Until) }
+	switch q.Kind {
+	case ledger.Audits:
+		sweepList(s, &t.l.audit, func(a ledger.Audit) bool { return old(a.At) })
+	case ledger.Events:
+		for _, id := range slices.Sorted(maps.Keys(t.l.jobs)) {
+			sweepList(s, &t.l.jobs[id].events, func(e ledger.Event) bool { return old(e.At) })
+		}
+	case ledger.Incidents:
+		sweepList(s, &t.l.incidents, func(i *ledger.Incident) bool { return !i.Open() && old(i.ClosedAt) })
+	case ledger.Processes:
+		sweepMap(s, t.l.processes, func(_ string, p ledger.ProcessRow) bool { return old(p.HeartbeatAt) })
+	}
+	return ledger.Known(s.n, nil)
+}
+
+// OtherVersionEntries counts or deletes entries of versions.
+func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
+	s := &sweep{tx: t, limit: limit, del: del}
+	for _, version := range slices.Sorted(maps.Keys(t.l.versions)) {
+		if !slices.Contains(versions, version) {
+			sweepMap(s, t.l.versions[version], func(string, string) bool { return true })
+		}
+	}
+	return ledger.Known(s.n, nil)
+}
+
+// OldDefinitions returns definitions that belong to none of the versions.
+func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
+	var list []ledger.OldDefinition
+	for _, id := range slices.Sorted(maps.Keys(t.l.declared)) {
+		for _, hash := range slices.Sorted(maps.Keys(t.l.declared[id])) {
+			if id < after.JobID || id == after.JobID && hash <= after.Hash || len(list) == limit {
+				continue
 			}
-		}
-		if !s.DryRun {
-			s.jobs[id].events = kept
-		}
-	}
-	return n
-}
-
-func (s sweep) closed() (n int) {
-	kept := []*ledger.Incident{}
-	for _, i := range s.incidents {
-		if n < s.batch && !i.Open() && s.past(i.ClosedAt, s.Retention) {
-			n++
-		} else {
-			kept = append(kept, i)
-		}
-	}
-	if !s.DryRun {
-		s.Ledger.incidents = kept
-	}
-	return n
-}
-
-func (s sweep) dead() (n int) {
-	for id, p := range s.processes {
-		if n < s.batch && s.past(p.HeartbeatAt, ledger.ProcessRetention) {
-			n++
-			if !s.DryRun {
-				delete(s.processes, id)
+			used := slices.ContainsFunc(versions, func(v string) bool { return t.l.versions[v][id] == hash })
+			if own := t.l.declared[id][hash]; used || own.at.After(until) {
+				continue
 			}
-		}
-	}
-	return n
-}
-
-// declared forgets what the versions that no process declares consist of.
-func (s sweep) declared() (n int) {
-	used := s.used()
-	for version, held := range s.versions {
-		if used[version] {
-			continue
-		}
-		for id := range held {
-			if n == s.batch {
-				return n
+			d := ledger.OldDefinition{DefinitionKey: ledger.DefinitionKey{JobID: id, Hash: hash}, NextAt: t.l.nextDeclaration(id, hash)}
+			if j := t.l.jobs[id]; j != nil && j.stored {
+				d.Revision, d.Current, d.EndedAt = j.Revision, j.Hash, j.EndedAt
 			}
-			n++
-			if !s.DryRun {
-				delete(held, id)
-			}
-		}
-		if !s.DryRun {
-			delete(s.versions, version)
+			list = append(list, d)
 		}
 	}
-	return n
+	return ledger.Known(list, nil)
 }
 
-// used are the versions that processes declare.
-func (s sweep) used() map[string]bool {
-	used := map[string]bool{}
-	for _, p := range s.processes {
-		used[p.Version] = true
+// nextDeclaration returns when the job's next definition was first declared.
+func (l *Ledger) nextDeclaration(id, hash string) time.Time {
+	var next declaration
+	for _, d := range l.declared[id] {
+		if d.order > l.declared[id][hash].order && (next.order == 0 || d.order < next.order) {
+			next = d
+		}
 	}
-	return used
+	return next.at
 }
 
-func (s sweep) definitions() (n int) {
-	needed := map[string]bool{}
-	for version := range s.used() {
-		for id, hash := range s.versions[version] {
-			needed[id+" "+hash] = true
-		}
+// DeleteDefinitions deletes definitions.
+func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {
+	s := &sweep{tx: t, del: true}
+	for _, k := range list {
+		sweepMap(s, t.l.declared[k.JobID], func(hash string, _ declaration) bool { return hash == k.Hash })
+		sweepMap(s, t.l.bodies, func(key string, _ []byte) bool { return key == k.JobID+" "+k.Hash })
 	}
-	for id, j := range s.jobs {
-		if !j.ended() {
-			needed[id+" "+j.Hash] = true
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(s.bodies)) {
-		id, hash, _ := strings.Cut(key, " ")
-		if n == s.batch || needed[key] || !s.superseded(id, hash) {
-			continue
-		}
-		n++
-		if !s.DryRun {
-			delete(s.bodies, key)
-			delete(s.Ledger.declared[id], hash)
-		}
-	}
-	return n
-}
-
-// superseded reports whether a later definition of the job, or its end, is past
-// the retention.
-func (s sweep) superseded(id, hash string) bool {
-	own := s.Ledger.declared[id][hash]
-	var next *declaration
-	for _, d := range s.Ledger.declared[id] {
-		if d.order > own.order && (next == nil || d.order < next.order) {
-			next = &d
-		}
-	}
-	switch j := s.jobs[id]; {
-	case next != nil:
-		return s.past(next.at, s.Retention)
-	case j == nil, j.Revision == 0:
-		return s.past(own.at, s.Retention)
-	default:
-		return j.ended() && s.past(j.EndedAt, s.Retention)
-	}
+	return nil
 }

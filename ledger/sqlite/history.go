@@ -1,110 +1,83 @@
 package sqlite
 
 import (
-	"context"
-	"fmt"
+	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// part is one kind of rows that PurgeHistory deletes: those that where selects,
-// by their key; ?1 is the time up to which they are old.
-type part struct {
-	table, key, where string
+// LockDeclarations does nothing: the write lock is that of the file.
+func (t *tx) LockDeclarations() error { return nil }
+
+// kinds are the tables of kinds of old rows, their keys, and the time that counts.
+var kinds = map[ledger.RowKind][3]string{
+	ledger.Audits: {"audit", "id", "at"}, ledger.Events: {"events", "id", "at"},
+	ledger.Incidents: {"incidents", "id", "closed_at"}, ledger.Processes: {"processes", "process", "beat_at"},
 }
 
-// definitionsPast are definitions that are replaced, or the last of an ended job,
-// and no longer needed. The age of a replaced definition counts from the first
-// declaration of its successor, that of an ended job's from the job's end.
-const definitionsPast = `
-	first_declared_at <= ?1
-	AND NOT EXISTS (
-		SELECT 1 FROM (SELECT DISTINCT version FROM processes) p
-		JOIN version_jobs v ON v.version = p.version AND v.definition = definitions.first_declared)
-	AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.job_id = definitions.job_id AND j.ended_at IS NULL AND j.hash = definitions.hash)
-	AND coalesce(
-		(SELECT n.first_declared_at FROM definitions n
-		WHERE n.job_id = definitions.job_id AND n.first_declared > definitions.first_declared ORDER BY n.first_declared LIMIT 1),
-		(SELECT coalesce(j.ended_at, ?1 + 1) FROM jobs j WHERE j.job_id = definitions.job_id AND j.revision > 0),
-		first_declared_at) <= ?1`
+// OldRows counts or deletes old rows of a kind.
+func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
+	k := kinds[old.Kind]
+	return t.old(k[0], k[1], `WHERE `+k[2]+` <= ?1`, old.Until.UnixMicro(), limit, del)
+}
 
-// versionsUnused hops from one version to the next over the index.
-const versionsUnused = `
-	version IN (
+// old counts, or deletes, up to limit rows of a table by their key.
+func (t *tx) old(table, key, where string, arg any, limit int, del bool) ledger.Later[int] {
+	if limit < 1 {
+		limit = -1 // none
+	}
+	from := `(SELECT ` + key + ` FROM ` + table + ` ` + where + ` LIMIT 0 + ?2)`
+	if del {
+		n, err := t.exec(`DELETE FROM `+table+` WHERE (`+key+`) IN `+from, arg, limit)
+		return ledger.Known(int(n), err)
+	}
+	n := 0
+	_, err := t.one(`SELECT count(*) FROM `+from, []any{arg, limit}, &n)
+	return ledger.Known(n, err)
+}
+
+// otherVersions hops from one version to the next over the index.
+const otherVersions = `
+	WHERE version IN (
 		WITH RECURSIVE hop (version) AS (
 			SELECT min(version) FROM version_jobs
 			UNION ALL
 			SELECT (SELECT min(v.version) FROM version_jobs v WHERE v.version > hop.version) FROM hop WHERE hop.version IS NOT NULL
 		)
-		SELECT version FROM hop WHERE version IS NOT NULL AND version NOT IN (SELECT version FROM processes))
-	AND ?1 IS NOT NULL`
+		SELECT version FROM hop WHERE version IS NOT NULL AND version NOT IN (SELECT value FROM json_each(?1)))`
 
-var (
-	auditPart       = part{"audit", "id", `at <= ?1`}
-	eventsPart      = part{"events", "id", `at <= ?1`}
-	incidentsPart   = part{"incidents", "id", `closed_at <= ?1`}
-	processesPart   = part{"processes", "process", `beat_at <= ?1`}
-	declaredPart    = part{"version_jobs", "(version, definition)", versionsUnused}
-	definitionsPart = part{"definitions", "first_declared", definitionsPast}
-)
-
-func (p part) count() string { return `SELECT count(*) FROM ` + p.table + ` WHERE ` + p.where }
-
-func (p part) delete() string {
-	columns := p.key
-	if columns[0] == '(' {
-		columns = columns[1 : len(columns)-1]
-	}
-	return `DELETE FROM ` + p.table + ` WHERE ` + p.key + ` IN (SELECT ` + columns + ` FROM ` + p.table + ` WHERE ` + p.where + ` LIMIT ?2)`
+// OtherVersionEntries counts or deletes entries of versions.
+func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
+	return t.old("version_jobs", "version, definition", otherVersions, array(versions), limit, del)
 }
 
-// PurgeHistory deletes a batch of old rows that are not runs. See ledger.HistoryPurge.
-// Each kind of row is deleted in a transaction of its own.
-func (l *Ledger) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (out ledger.PurgedHistory, err error) {
-	now, batch := l.now(), p.BatchSize()
-	for _, step := range []struct {
-		part  part
-		until int64
-		n     *int
-	}{
-		{auditPart, now.Add(-p.AuditRetention).UnixMicro(), &out.Audit},
-		{eventsPart, now.Add(-p.Retention).UnixMicro(), &out.Events},
-		{incidentsPart, now.Add(-p.Retention).UnixMicro(), &out.Incidents},
-		{processesPart, now.Add(-ledger.ProcessRetention).UnixMicro(), &out.Processes},
-		{declaredPart, 0, &out.VersionEntries},
-		{definitionsPart, now.Add(-p.Retention).UnixMicro(), &out.Definitions},
-	} {
-		if step.n == &out.Definitions && out.VersionEntries >= batch && !p.DryRun {
-			break // a version that no process declares refers to them
-		}
-		if *step.n, err = l.purgePart(ctx, step.part, step.until, batch, p.DryRun); err != nil {
-			return ledger.PurgedHistory{}, fmt.Errorf("purge %s: %w", step.part.table, err)
+const oldDefinitions = `
+	SELECT d.job_id, d.hash, (
+			SELECT n.first_declared_at FROM definitions n
+			WHERE n.job_id = d.job_id AND n.first_declared > d.first_declared ORDER BY n.first_declared LIMIT 1),
+		coalesce(j.revision, 0), coalesce(j.hash, ''), j.ended_at
+	FROM definitions d LEFT JOIN jobs j ON j.job_id = d.job_id
+	WHERE (d.job_id, d.hash) > (?3, ?4) AND d.first_declared_at <= ?1
+		AND NOT EXISTS (
+			SELECT 1 FROM json_each(?2) u JOIN version_jobs v ON v.version = u.value AND v.definition = d.first_declared)
+	ORDER BY d.job_id, d.hash LIMIT 0 + ?5`
+
+// OldDefinitions returns definitions that belong to none of the versions.
+func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
+	return ledger.Known(all(t, func(row scanner) (d ledger.OldDefinition, err error) {
+		var next, ended nullTime
+		err = row.Scan(&d.JobID, &d.Hash, &next, &d.Revision, &d.Current, &ended)
+		d.NextAt, d.EndedAt = next.time(), ended.time()
+		return d, err
+	}, oldDefinitions, until.UnixMicro(), array(versions), after.JobID, after.Hash, limit))
+}
+
+// DeleteDefinitions deletes definitions.
+func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {
+	for _, k := range list {
+		if _, err := t.exec(`DELETE FROM definitions WHERE job_id = ? AND hash = ?`, k.JobID, k.Hash); err != nil {
+			return err
 		}
 	}
-	out.More = !p.DryRun && out.Full(batch)
-	return out, nil
-}
-
-// purgePart looks first without the write lock: most often there is nothing.
-func (l *Ledger) purgePart(ctx context.Context, p part, until int64, batch int, dryRun bool) (n int, err error) {
-	there, err := query(ctx, l, func(row scanner) (n int, err error) {
-		err = row.Scan(&n)
-		return n, err
-	}, p.count(), until)
-	if err != nil || there[0] == 0 || dryRun {
-		return sum(there), err
-	}
-	err = l.write(ctx, func(t *tx) error {
-		gone, err := t.exec(p.delete(), until, batch)
-		n = int(gone)
-		return err
-	})
-	return n, err
-}
-
-func sum(list []int) (n int) {
-	for _, v := range list {
-		n += v
-	}
-	return n
+	return nil
 }
