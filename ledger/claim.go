@@ -30,8 +30,9 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	}
 }
 
-// claimStep is what one transaction claimed; or the jobs whose free slots are to be given
-// first, as the oldest run goes first.
+// claimStep is what one transaction claimed, and the jobs whose free slots are to be given.
+// It claims nothing before that if there are more due runs than it may claim, as the oldest
+// run goes first.
 type claimStep struct {
 	Claimed
 	free []string
@@ -63,7 +64,7 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 			return got, err
 		}
 	}
-	if got.NextAt, err = next.Get(); err != nil || len(got.free) > 0 {
+	if got.NextAt, err = next.Get(); err != nil || len(got.free) > 0 && len(due) >= limit {
 		return got, err
 	}
 	changes := make([]Change, len(due))

@@ -12,11 +12,13 @@ import (
 
 // Dialect is what engines write differently.
 type Dialect struct {
-	Parameter   func(n int) string // the n-th of a statement, from 1 on
-	In          string             // "run_id IN (...?...)" without its column: is in a list of texts
-	Unfinished, // implied by unfinished states: an unfinished run is found by its indexes
-	Exceptional string // implied by one exceptional state: such a run is found by its indexes
-	// Unacknowledged has an index of its own, of the runs of all jobs.
+	Parameter func(n int) string // the n-th of a statement, from 1 on
+	In        string             // follows a column that is in a list of texts, which is ?
+	// Unfinished is implied by unfinished states, and Exceptional by one exceptional state.
+	// With them, the indexes of these runs are used.
+	Unfinished  string
+	Exceptional string
+	// Unacknowledged says that the unacknowledged runs of all jobs have an index.
 	Unacknowledged bool
 	Time           func(time.Time) any
 	Texts          func([]string) any
