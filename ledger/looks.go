@@ -39,6 +39,14 @@ type Listings interface {
 	// Recent returns the newest n rows of each of the jobs that are no ~ runs, of the job's
 	// newest rows, of which it looks at window: those of one job newest first.
 	Recent(jobIDs []string, n, window int) Later[[]RunSummary]
+	// Last returns the newest run of each of the jobs in one of the states, nil being any, of
+	// the job's newest rows that are no ranges, of which it looks at window.
+	Last(jobIDs []string, states []State, window int) Later[[]RunSummary]
+	// Streaks returns, by job, since when the runs in state bad are newer than each run in
+	// state good. It looks at the same rows as Last.
+	Streaks(jobIDs []string, bad, good State, window int) Later[map[string]Streak]
+	// CountUnseen counts the unacknowledged dead runs of jobs, by job.
+	CountUnseen(jobIDs []string) Later[map[string]int]
 	// Definitions and Events return those of a job, the newest first.
 	Definitions(jobID string, limit int) Later[[]DeclaredDefinition]
 	Events(jobID string, limit int) Later[[]Event]

@@ -79,6 +79,7 @@ type JobStatus struct {
 	// counted.
 	LastOutcome        *Run      // the newest run that is succeeded or dead; nil when none
 	FailingSince       time.Time // where that is dead: the first dead run after the last success; else zero
+	FailingEarlier     bool      // FailingSince is a bound, as none of these rows is a success
 	DeadUnacknowledged int       // all of its unacknowledged dead runs
 }
 

@@ -92,10 +92,10 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 		rows OldRows
 		n    *int
 	}{
-		{OldRows{Audits, now.Add(-p.AuditRetention)}, &got.Audit},
-		{OldRows{Events, now.Add(-p.Retention)}, &got.Events},
-		{OldRows{Incidents, now.Add(-p.Retention)}, &got.Incidents},
-		{OldRows{Processes, now.Add(-ProcessRetention)}, &got.Processes},
+		{OldRows{AuditRows, now.Add(-p.AuditRetention)}, &got.Audit},
+		{OldRows{EventRows, now.Add(-p.Retention)}, &got.Events},
+		{OldRows{IncidentRows, now.Add(-p.Retention)}, &got.Incidents},
+		{OldRows{ProcessRows, now.Add(-ProcessRetention)}, &got.Processes},
 	}
 	asked := make([]Later[int], len(kinds))
 	for i, k := range kinds {
@@ -168,19 +168,19 @@ func (d *OldDefinition) isNeeded(until time.Time) bool {
 
 // OldRows selects the rows of a kind up to a time.
 type OldRows struct {
-	Kind  RowKind
+	Kind  HistoryKind
 	Until time.Time
 }
 
-// RowKind is a kind of rows that are kept for a time.
-type RowKind int
+// HistoryKind is a kind of rows that are kept for a time.
+type HistoryKind int
 
 // The kinds, and the time that counts.
 const (
-	Audits    RowKind = iota // At
-	Events                   // At
-	Incidents                // ClosedAt
-	Processes                // HeartbeatAt
+	AuditRows    HistoryKind = iota // At
+	EventRows                       // At
+	IncidentRows                    // ClosedAt
+	ProcessRows                     // HeartbeatAt
 )
 
 // DefinitionKey identifies a definition.

@@ -54,15 +54,15 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	s := &sweep{tx: t, limit: limit, del: del}
 	old := func(at time.Time) bool { return !at.After(q.Until) }
 	switch q.Kind {
-	case ledger.Audits:
+	case ledger.AuditRows:
 		sweepList(s, &t.l.audit, func(a ledger.Audit) bool { return old(a.At) })
-	case ledger.Events:
+	case ledger.EventRows:
 		for _, id := range slices.Sorted(maps.Keys(t.l.jobs)) {
 			sweepList(s, &t.l.jobs[id].events, func(e ledger.Event) bool { return old(e.At) })
 		}
-	case ledger.Incidents:
+	case ledger.IncidentRows:
 		sweepList(s, &t.l.incidents, func(i *ledger.Incident) bool { return !i.Open() && old(i.ClosedAt) })
-	case ledger.Processes:
+	case ledger.ProcessRows:
 		sweepMap(s, t.l.processes, func(_ string, p ledger.ProcessRow) bool { return old(p.HeartbeatAt) })
 	}
 	return ledger.Known(s.n, nil)

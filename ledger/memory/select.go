@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -173,4 +174,34 @@ func cell(r *record) ledger.RunSummary {
 		RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason,
 		Replayed: r.Replayed, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 	}
+}
+
+// matching are the runs that a filter selects, in no order, whatever its
+// limit.
+func (l *Ledger) matching(f ledger.Filter) []*record {
+	var found []*record
+	for _, r := range l.runs {
+		if matches(&r.Run, f) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func matches(r *ledger.Run, f ledger.Filter) bool {
+	return (len(f.IDs) == 0 || slices.Contains(f.IDs, r.ID)) &&
+		(f.JobID == "" || f.JobID == r.JobID) &&
+		(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
+		(f.Reason == "" || f.Reason == r.Reason) &&
+		(f.Since.IsZero() || !r.ScheduledAt.Before(f.Since)) &&
+		(f.Until.IsZero() || r.ScheduledAt.Before(f.Until)) &&
+		(!f.Unacknowledged || r.AckedAt.IsZero()) &&
+		(!f.NotRerun || r.RerunID == "") &&
+		(f.Before == nil || compareToCursor(r, *f.Before) < 0) &&
+		(f.After == nil || compareToCursor(r, *f.After) > 0)
+}
+
+// compareToCursor compares a run with a cursor's row, in the order of time, then id.
+func compareToCursor(r *ledger.Run, c ledger.Cursor) int {
+	return cmp.Or(r.ScheduledAt.Compare(c.ScheduledAt), cmp.Compare(r.ID, c.ID))
 }

@@ -142,3 +142,11 @@ func FuzzATextParameterIsStorable(f *testing.F) {
 		}
 	})
 }
+
+// orNull is nil, which is sent as NULL, for the zero time.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -19,9 +19,9 @@ func (t *tx) LockDeclarations() error {
 }
 
 // kinds are the tables of kinds of old rows, and the time that counts.
-var kinds = map[ledger.RowKind][2]string{
-	ledger.Audits: {"audit", "at"}, ledger.Events: {"events", "at"},
-	ledger.Incidents: {"incidents", "closed_at"}, ledger.Processes: {"processes", "heartbeat_at"},
+var kinds = map[ledger.HistoryKind][2]string{
+	ledger.AuditRows: {"audit", "at"}, ledger.EventRows: {"events", "at"},
+	ledger.IncidentRows: {"incidents", "closed_at"}, ledger.ProcessRows: {"processes", "heartbeat_at"},
 }
 
 // OldRows counts or deletes old rows of a kind.

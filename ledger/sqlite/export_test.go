@@ -42,7 +42,7 @@ func (l *Ledger) Statements() []string {
 
 // Reads are the queries of the listings.
 func Reads() []string {
-	return append(readsOfJobs(nil), lastOutcomes, failingSince, unseenOfJobs, heldTargets, countOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, tallyJob, tallyByJob, tallyAll, staleHours, hoursIn, hoursOf)
+	return append(ReadsOfFewJobs(), unseenOfJobs, heldTargets, countOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, tallyJob, tallyByJob, tallyAll, staleHours, hoursIn, hoursOf)
 }
 
 // EncodeCall is what the columns call and body hold; see freeze.
@@ -58,11 +58,7 @@ func DecodeCall(call, body []byte) (c ledger.Call, err error) {
 }
 
 // ReadsOfFewJobs are the texts of the queries for jobs that are named.
-func ReadsOfFewJobs() []string { return readsOfJobs("[]") }
-
-func readsOfJobs(list any) []string {
-	return []string{jobList + among(`jobs.job_id`, list) + byJob, lastRuns + among(`jobs.job_id`, list), slotRuns + among(`slot`, list)}
-}
+func ReadsOfFewJobs() []string { return []string{lastRun, lastRunIn, streak} }
 
 // Rows returns the engine's rows.
 func (l *Ledger) Rows() ledger.Rows { return rows{l} }

@@ -10,9 +10,9 @@ import (
 func (t *tx) LockDeclarations() error { return nil }
 
 // kinds are the tables of kinds of old rows, their keys, and the time that counts.
-var kinds = map[ledger.RowKind][3]string{
-	ledger.Audits: {"audit", "id", "at"}, ledger.Events: {"events", "id", "at"},
-	ledger.Incidents: {"incidents", "id", "closed_at"}, ledger.Processes: {"processes", "process", "beat_at"},
+var kinds = map[ledger.HistoryKind][3]string{
+	ledger.AuditRows: {"audit", "id", "at"}, ledger.EventRows: {"events", "id", "at"},
+	ledger.IncidentRows: {"incidents", "id", "closed_at"}, ledger.ProcessRows: {"processes", "process", "beat_at"},
 }
 
 // OldRows counts or deletes old rows of a kind.

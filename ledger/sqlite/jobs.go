@@ -1,78 +1,67 @@
 package sqlite
 
-import (
-	"context"
-	"database/sql"
-	"fmt"
-
-	"github.com/cronce/cronce/ledger"
-)
+import "github.com/cronce/cronce/ledger"
 
 const (
-	jobList = `
-		SELECT jobs.job_id, revision, watermark, ended_at IS NOT NULL, body, paused_at, paused_by, paused_why, purged_before
-		FROM jobs LEFT JOIN job_bodies ON job_bodies.job_id = jobs.job_id AND ended_at IS NULL
-		WHERE `
-	lastRuns = `
-		SELECT ` + listColumns + ` FROM jobs JOIN runs ON runs.id = (
-			SELECT id FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL
-			ORDER BY run_id DESC LIMIT 1)
-		WHERE `
-	slotRuns = `SELECT ` + listColumns + ` FROM runs WHERE slot IS NOT NULL AND `
-	byJob    = ` ORDER BY jobs.job_id`
+	// newestOfJob are the newest ?2 rows of job ?1, from the end of its IDs.
+	newestOfJob = `
+		SELECT ` + cellColumns + ` FROM runs WHERE run_id > ?1 || '@' AND run_id < ?1 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 0 + ?2`
+	lastRun   = `SELECT ` + cellColumns + ` FROM (` + newestOfJob + `) LIMIT 1`
+	lastRunIn = `
+		SELECT ` + cellColumns + ` FROM (` + newestOfJob + `) WHERE state IN (SELECT value FROM json_each(?3)) ORDER BY run_id DESC LIMIT 1`
+	streak = `
+		WITH newest AS MATERIALIZED (` + newestOfJob + `), good (id) AS (SELECT max(run_id) FROM newest WHERE state = ?4)
+		SELECT (SELECT min(scheduled_at) FROM newest WHERE state = ?3 AND run_id > coalesce(good.id, '')), good.id IS NOT NULL,
+			(SELECT count(*) FROM newest)
+		FROM good`
+	unseenOfJobs = `
+		SELECT job_id, count(*) FROM runs WHERE ` + unseenRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
 )
 
-// Jobs lists every job, or those of the IDs, by ID.
-func (l *Ledger) Jobs(ctx context.Context, ids ...string) (list []ledger.JobStatus, err error) {
-	var of any // NULL: all
-	if len(ids) > 0 {
-		of = array(ids)
+// Last returns the newest run of each of the jobs in one of the states.
+func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Later[[]ledger.RunSummary] {
+	var list []ledger.RunSummary
+	for _, id := range jobIDs {
+		query, args := lastRun, []any{id, window}
+		if in != nil {
+			query, args = lastRunIn, append(args, states(in))
+		}
+		last, err := all(t, scanCell, query, args...)
+		if err != nil {
+			return ledger.Known[[]ledger.RunSummary](nil, err)
+		}
+		list = append(list, last...)
 	}
-	err = l.snapshot(ctx, func(r *sql.Tx) error {
-		list, err = queryTx(ctx, r, scanJob, jobList+among(`jobs.job_id`, of)+byJob, of)
-		if err != nil {
-			return err
-		}
-		last, err := queryTx(ctx, r, scanRun, lastRuns+among(`jobs.job_id`, of), of)
-		if err != nil {
-			return err
-		}
-		byID := make(map[string]*ledger.JobStatus, len(list))
-		for i := range list {
-			byID[list[i].JobID] = &list[i]
-		}
-		for i := range last {
-			byID[last[i].JobID].LastRun = last[i].listed()
-		}
-		holders, err := queryTx(ctx, r, scanRun, slotRuns+among(`slot`, of), of)
-		if err != nil {
-			return err
-		}
-		for i := range holders {
-			if j := byID[holders[i].JobID]; j != nil {
-				j.SlotRun = holders[i].listed()
-			}
-		}
-		return addOutcomes(ctx, r, byID)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list jobs: %w", err)
-	}
-	return list, nil
+	return ledger.Known(list, nil)
 }
 
-// among is the condition that a column is one of a list, ?1, or that there is no
-// list. One text for both could not use an index.
-func among(column string, list any) string {
-	if list == nil {
-		return `?1 IS NULL`
+// Streaks returns since when the runs of jobs have ended in one state.
+func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
+	streaks := map[string]ledger.Streak{}
+	for _, id := range jobIDs {
+		var s ledger.Streak
+		var since nullTime
+		if _, err := t.one(streak, []any{id, window, string(bad), string(good)}, &since, &s.Ended, &s.Rows); err != nil {
+			return ledger.Known(streaks, err)
+		}
+		s.Since = since.time()
+		streaks[id] = s
 	}
-	return column + ` IN (SELECT value FROM json_each(?1))`
+	return ledger.Known(streaks, nil)
 }
 
-func scanJob(row scanner) (j ledger.JobStatus, err error) {
-	var watermark, paused, purged nullTime
-	err = row.Scan(&j.JobID, &j.Revision, &watermark, &j.Ended, &j.Body, &paused, &j.PausedBy, &j.PausedWhy, &purged)
-	j.Watermark, j.PausedAt, j.PurgedThrough = watermark.time(), paused.time(), purged.time()
-	return j, err
+// CountUnseen counts the unacknowledged dead runs of jobs.
+func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
+	return counts(t, unseenOfJobs, array(jobIDs))
+}
+
+// count is how many runs of a job there are.
+type count struct {
+	jobID string
+	n     int
+}
+
+func scanCount(row scanner) (c count, err error) {
+	err = row.Scan(&c.jobID, &c.n)
+	return c, err
 }

@@ -1,0 +1,57 @@
+package memory
+
+import (
+	"slices"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// newestOf returns the newest runs of a job that are no ranges, newest first.
+func (l *Ledger) newestOf(jobID string, window int) []*record {
+	rows := slices.DeleteFunc(l.matching(ledger.Filter{JobID: jobID}), func(r *record) bool { return r.JobID != jobID || !r.Until.IsZero() })
+	slices.SortFunc(rows, func(a, b *record) int { return older(b, a) })
+	return rows[:min(window, len(rows))]
+}
+
+// Last returns the newest run of each of the jobs in one of the states.
+func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.RunSummary] {
+	var list []ledger.RunSummary
+	for _, id := range jobIDs {
+		newest := t.l.newestOf(id, window)
+		i := slices.IndexFunc(newest, func(r *record) bool { return states == nil || slices.Contains(states, r.State) })
+		if i >= 0 {
+			list = append(list, cell(newest[i]))
+		}
+	}
+	return ledger.Known(list, nil)
+}
+
+// Streaks returns since when the runs of jobs have ended in one state.
+func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
+	streaks := map[string]ledger.Streak{}
+	for _, id := range jobIDs {
+		newest := t.l.newestOf(id, window)
+		s := ledger.Streak{Rows: len(newest)}
+		for i := 0; i < len(newest) && !s.Ended; i++ {
+			switch newest[i].State {
+			case good:
+				s.Ended = true
+			case bad:
+				s.Since = newest[i].ScheduledAt
+			}
+		}
+		streaks[id] = s
+	}
+	return ledger.Known(streaks, nil)
+}
+
+// CountUnseen counts the unacknowledged dead runs of jobs.
+func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
+	counts := map[string]int{}
+	for _, r := range t.l.runs {
+		if r.State == ledger.Dead && r.AckedAt.IsZero() && slices.Contains(jobIDs, r.JobID) {
+			counts[r.JobID]++
+		}
+	}
+	return ledger.Known(counts, nil)
+}
