@@ -92,42 +92,43 @@ const (
 
 // RunCount is how many scheduled times have rows that a Tally counts alike.
 type RunCount struct {
-	JobID string    // see TallyQuery.ByJob
-	Hour  time.Time // its start
-	Kind  RowKind
-	State State
-	// Late and Took are the histogram buckets of lateness and duration; NoBucket: it has
-	// none.
+	JobID   string    // see TallyQuery.ByJob
+	Hour    time.Time // its start
+	Kind    RowKind
+	State   State
+	Trigger Trigger
+	// Late and Took are the histogram buckets of the times from ScheduledAt plus Call.Delay to
+	// StartedAt, and from there to FinishedAt; NoBucket: they have none.
 	Late, Took int
 	Count      int
-	Sum        time.Duration // of the durations
+	Sum        time.Duration // of the times from StartedAt to FinishedAt
 }
 
-// NoBucket is that of a duration that a Tally does not count.
+// NoBucket is that of a time that has not come.
 const NoBucket = -1
 
 // CountRow returns the count of a single row.
 func CountRow(r *Row) RunCount {
-	c := RunCount{JobID: r.JobID, Hour: hourOf(r.ScheduledAt), State: r.State, Late: NoBucket, Took: NoBucket, Count: r.Count}
+	c := RunCount{JobID: r.JobID, Hour: hourOf(r.ScheduledAt), State: r.State, Trigger: r.Trigger, Late: NoBucket, Took: NoBucket, Count: r.Count}
 	switch {
 	case !r.Until.IsZero():
 		c.Kind = RowRange
 	case IsAdHoc(r.ID):
 		c.Kind = RowAdHoc
 	}
-	if !r.StartedAt.IsZero() && (r.Trigger == BySchedule || r.Trigger == ByCatchUp) {
+	if !r.StartedAt.IsZero() {
 		c.Late = HistogramBucket(r.StartedAt.Sub(r.ScheduledAt) - r.Call.Delay)
 	}
-	if r.State == Succeeded {
+	if !r.StartedAt.IsZero() && !r.FinishedAt.IsZero() {
 		c.Sum = r.FinishedAt.Sub(r.StartedAt)
 		c.Took = HistogramBucket(c.Sum)
 	}
 	return c
 }
 
-// tallied returns what rows count as together.
+// tally returns what rows count as together.
 func (c RunCount) tally() Tally {
-	t := Tally{Took: c.Sum}
+	var t Tally
 	counts := map[State]int{c.State: c.Count}
 	switch c.Kind {
 	case RowRange:
@@ -137,11 +138,11 @@ func (c RunCount) tally() Tally {
 	default:
 		t.Counts = counts
 	}
-	if c.Late != NoBucket {
+	if c.Late != NoBucket && (c.Trigger == BySchedule || c.Trigger == ByCatchUp) {
 		t.Lateness = Histogram{c.Late: c.Count}
 	}
-	if c.Took != NoBucket {
-		t.Durations = Histogram{c.Took: c.Count}
+	if c.Took != NoBucket && c.State == Succeeded {
+		t.Durations, t.Took = Histogram{c.Took: c.Count}, c.Sum
 	}
 	return t
 }

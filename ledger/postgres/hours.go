@@ -114,11 +114,10 @@ const delay = `CASE WHEN strpos(call, '"delay":') > 0 THEN coalesce((call::json 
 // ledger.HistogramBucket of a duration.
 const tallied = `
 	floor(date_part('epoch', scheduled_at) / 3600)::bigint,
-	CASE WHEN until IS NOT NULL THEN 1 WHEN strpos(run_id, '~') > 0 THEN 2 ELSE 0 END, state,
-	CASE WHEN started_at IS NOT NULL AND trigger IN ('schedule', 'catchup') THEN ` + bucketOf + `started_at - scheduled_at) * 1e6 - ` + delay + `))) / ln(2))::int ELSE -1 END,
-	CASE WHEN state = 'succeeded' THEN ` + bucketOf + `finished_at - started_at) * 1e6))) / ln(2))::int ELSE -1 END,
-	sum(count)::bigint,
-	coalesce(sum(round(date_part('epoch', finished_at - started_at) * 1e6)) FILTER (WHERE state = 'succeeded'), 0)::bigint
+	CASE WHEN until IS NOT NULL THEN 1 WHEN strpos(run_id, '~') > 0 THEN 2 ELSE 0 END, state, trigger,
+	CASE WHEN started_at IS NULL THEN -1 ELSE ` + bucketOf + `started_at - scheduled_at) * 1e6 - ` + delay + `))) / ln(2))::int END,
+	CASE WHEN started_at IS NULL OR finished_at IS NULL THEN -1 ELSE ` + bucketOf + `finished_at - started_at) * 1e6))) / ln(2))::int END,
+	sum(count)::bigint, coalesce(sum(round(date_part('epoch', finished_at - started_at) * 1e6)), 0)::bigint
 	FROM runs `
 
 // Tally counts runs from their rows.
@@ -126,7 +125,7 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 	var s query
 	switch {
 	case q.JobID != "":
-		s.sql = `SELECT job_id,` + tallied + `WHERE run_id >= $1 AND run_id < $2 GROUP BY 1, 2, 3, 4, 5, 6`
+		s.sql = `SELECT job_id,` + tallied + `WHERE run_id >= $1 AND run_id < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7`
 		from, below := ledger.RunIDInterval(sanitize(q.JobID), q.Since, q.Until)
 		s.args.text(from)
 		s.args.text(below)
@@ -136,7 +135,7 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 	default:
 		s.sql = `SELECT '',`
 	}
-	s.sql += tallied + `WHERE scheduled_at >= $1 AND scheduled_at < $2 GROUP BY 1, 2, 3, 4, 5, 6`
+	s.sql += tallied + `WHERE scheduled_at >= $1 AND scheduled_at < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7`
 	s.args.time(q.Since)
 	s.args.time(q.Until)
 	return ask(t, s, runCount)
@@ -144,6 +143,7 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 
 func runCount(v *values) (c ledger.RunCount, err error) {
 	c.JobID, c.Hour, c.Kind, c.State = v.text(), time.Unix(v.int()*3600, 0).UTC(), ledger.RowKind(v.int()), ledger.State(v.text())
+	c.Trigger = ledger.Trigger(v.text())
 	c.Late, c.Took, c.Count, c.Sum = int(v.int()), int(v.int()), int(v.int()), time.Duration(v.int())*time.Microsecond
 	return c, nil
 }

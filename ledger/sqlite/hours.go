@@ -23,14 +23,13 @@ const (
 
 	// tallied are what a ledger.RunCount has, after the job: a bucket is
 	// ledger.HistogramBucket of a duration, NULL for ledger.NoBucket.
-	tallied = ` scheduled_at / 3600000000, CASE WHEN until IS NOT NULL THEN 1 WHEN instr(run_id, '~') > 0 THEN 2 ELSE 0 END, state,
-		CASE WHEN started_at IS NOT NULL AND trigger IN ('schedule', 'catchup') THEN
-			CAST(floor(8 * log2(max(1.0, started_at - scheduled_at - ` + delay + `))) AS INTEGER) END,
-		CASE WHEN state = 'succeeded' THEN CAST(floor(8 * log2(max(1.0, finished_at - started_at))) AS INTEGER) END,
-		sum(count), sum(iif(state = 'succeeded', finished_at - started_at, 0)) FROM runs `
-	tallyAll   = `SELECT '',` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 2, 3, 4, 5, 6`
-	tallyByJob = `SELECT job_id,` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 1, 2, 3, 4, 5, 6`
-	tallyJob   = `SELECT job_id,` + tallied + `WHERE run_id >= ?1 AND run_id < ?2 GROUP BY 2, 3, 4, 5, 6`
+	tallied = ` scheduled_at / 3600000000, CASE WHEN until IS NOT NULL THEN 1 WHEN instr(run_id, '~') > 0 THEN 2 ELSE 0 END, state, trigger,
+		CAST(floor(8 * log2(max(1.0, started_at - scheduled_at - ` + delay + `))) AS INTEGER),
+		CAST(floor(8 * log2(max(1.0, finished_at - started_at))) AS INTEGER),
+		sum(count), coalesce(sum(finished_at - started_at), 0) FROM runs `
+	tallyAll   = `SELECT '',` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 2, 3, 4, 5, 6, 7`
+	tallyByJob = `SELECT job_id,` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 1, 2, 3, 4, 5, 6, 7`
+	tallyJob   = `SELECT job_id,` + tallied + `WHERE run_id >= ?1 AND run_id < ?2 GROUP BY 2, 3, 4, 5, 6, 7`
 )
 
 // flagHour are the statements that set flags.
@@ -124,7 +123,7 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 func scanRunCount(row scanner) (c ledger.RunCount, err error) {
 	var hour, sum int64
 	var late, took sql.NullInt64
-	err = row.Scan(&c.JobID, &hour, &c.Kind, &c.State, &late, &took, &c.Count, &sum)
+	err = row.Scan(&c.JobID, &hour, &c.Kind, &c.State, &c.Trigger, &late, &took, &c.Count, &sum)
 	c.Hour, c.Sum = time.Unix(hour*3600, 0).UTC(), time.Duration(sum)*time.Microsecond
 	c.Late, c.Took = bucketOf(late), bucketOf(took)
 	return c, err
