@@ -79,6 +79,11 @@ func (l *Ledger) Incidents(ctx context.Context, f IncidentFilter) ([]Incident, e
 	return read(ctx, l, "list incidents", func(tx Tx) ([]Incident, error) { return tx.Incidents(f).Get() })
 }
 
+// Audit returns a page of the actions of operators, newest first. See AuditFilter.
+func (l *Ledger) Audit(ctx context.Context, f AuditFilter) ([]Audit, error) {
+	return read(ctx, l, "list the audit", func(tx Tx) ([]Audit, error) { return tx.Audits(f).Get() })
+}
+
 // Recent returns the newest rows of each of the jobs, at most n of each, newest first,
 // without ~ runs. It looks back over a job's newest OutcomeWindow rows.
 func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error) {

@@ -52,6 +52,8 @@ type Listings interface {
 	Events(jobID string, limit int) Later[[]Event]
 	// Incidents returns the incidents of a filter, with its limit.
 	Incidents(IncidentFilter) Later[[]Incident]
+	// Audits returns a page of the entries of a filter, newest first.
+	Audits(AuditFilter) Later[[]Audit]
 	// Held returns for each of the targets the run that was given back for a cause of the
 	// target and whose wait has not passed. See GivenBack.
 	Held(targets []string) Later[[]GivenBack]

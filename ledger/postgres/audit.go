@@ -1,27 +1,22 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// Audit returns a page of the audit, newest first. See ledger.AuditFilter.
-func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
-	q, args := selectAudit(f)
-	rows, err := l.pool.Query(ctx, q, args...)
-	if err != nil {
-		return nil, translate("list the audit", err)
-	}
-	page, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a ledger.Audit, err error) {
-		err = row.Scan(&a.ID, &a.At, &a.Action, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Request)
-		return a, err
+// Audits returns the entries of a filter, newest first.
+func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
+	text, args := selectAudit(f)
+	q := query{sql: text}
+	q.args.all(args)
+	return ask(t, q, func(v *values) (a ledger.Audit, err error) {
+		a.ID, a.At, a.Action, a.JobID, a.RunID = v.int(), v.time(), ledger.ActionKind(v.text()), v.text(), v.text()
+		a.RerunID, a.By, a.Why, a.Via, a.Request = v.text(), v.text(), v.text(), ledger.Via(v.text()), v.text()
+		return a, nil
 	})
-	return page, translate("list the audit", err)
 }
 
 func selectAudit(f ledger.AuditFilter) (string, []any) {
@@ -47,7 +42,7 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 	if f.Before != 0 {
 		add("id < ?", f.Before)
 	}
-	args = append(args, f.PageSize())
+	args = append(args, int64(f.PageSize()))
 	return fmt.Sprintf(`SELECT id, at, act, job_id, run_id, rerun_id, by, why, via, request FROM audit
 		WHERE %s ORDER BY id DESC LIMIT $%d`, strings.Join(where, " AND "), len(args)), args
 }

@@ -103,10 +103,3 @@ func retry(fn func() error) error {
 	}
 	return fn()
 }
-
-// transact runs fn in a transaction.
-func (l *Ledger) transact(ctx context.Context, doing string, fn func(pgx.Tx) error) error {
-	return translate(doing, retry(func() error {
-		return pgx.BeginFunc(ctx, l.pool, fn)
-	}))
-}

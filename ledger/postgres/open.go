@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -216,14 +217,27 @@ func utc(m *pgtype.Map) {
 	m.RegisterType(&pgtype.Type{Name: "_timestamptz", OID: pgtype.TimestamptzArrayOID, Codec: &pgtype.ArrayCodec{ElementType: stamp}})
 }
 
-// checkSchema asks for the version of the tables, and whose ledger it is, in one
-// statement without parameters, which is not prepared: one round trip.
+// checkSchema asks for the version of the tables, and whose ledger it is, without
+// parameters: nothing is prepared, which takes one round trip.
 func (l *Ledger) checkSchema(ctx context.Context, schema string) (owner string, err error) {
 	var have int64
 	err = retry(func() error {
-		return l.pool.QueryRow(ctx, `
-			SELECT (SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied),
-				coalesce((SELECT name FROM registry), '')`, pgx.QueryExecModeSimpleProtocol).Scan(&have, &owner)
+		conn, err := l.pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		text := `SELECT (SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied), (SELECT name FROM registry)`
+		if l.pool.pooler.Load() {
+			text = `SELECT ` + l.pool.apply(true) + `; ` + text // one transaction
+		}
+		results, err := conn.Conn().PgConn().Exec(ctx, text).ReadAll()
+		if err == nil {
+			row := results[len(results)-1].Rows[0]
+			owner = string(row[1])
+			have, err = strconv.ParseInt(string(row[0]), 10, 64)
+		}
+		return err
 	})
 	if err != nil {
 		return "", translate("look at the schema "+schema, err)

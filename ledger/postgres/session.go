@@ -102,12 +102,3 @@ func (s *sessions) apply(local bool) string {
 	}
 	return "concat(" + strings.Join(calls, ", ") + ")"
 }
-
-// Begin begins a transaction with the ledger's isolation and settings.
-func (s *sessions) Begin(ctx context.Context) (pgx.Tx, error) {
-	options := pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
-	if s.pooler.Load() {
-		options.BeginQuery = "begin isolation level read committed read write; SELECT " + s.apply(true)
-	}
-	return s.Pool.BeginTx(ctx, options)
-}

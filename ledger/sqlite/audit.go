@@ -1,21 +1,15 @@
 package sqlite
 
 import (
-	"context"
-	"fmt"
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// Audit returns a page of the audit, newest first. See ledger.AuditFilter.
-func (l *Ledger) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
-	q, args := selectAudit(f)
-	page, err := query(ctx, l, scanAudit, q, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list the audit: %w", err)
-	}
-	return page, nil
+// Audits returns the entries of a filter, newest first.
+func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
+	text, args := selectAudit(f)
+	return ledger.Known(all(t, scanAudit, text, args...))
 }
 
 func selectAudit(f ledger.AuditFilter) (string, []any) {
