@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -27,23 +26,9 @@ type comingRun struct {
 	At  time.Time
 }
 
-// comingCache keeps what is coming: it is the same for a while.
-type comingCache struct {
-	mu     sync.Mutex
-	at     time.Time
-	of     *jobs.Registry
-	coming coming
-}
-
 // comingHour is what the registry's jobs that are planned will do in 60 minutes.
 func (d *Dashboard) comingHour(states []ledger.JobState) coming {
-	c := &d.coming
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	now := d.now()
-	if now.Sub(c.at) < 5*time.Second && c.of == d.registry() {
-		return c.coming
-	}
 	paused := map[string]bool{}
 	for _, s := range states {
 		paused[s.JobID] = !s.PausedAt.IsZero()
@@ -68,7 +53,6 @@ func (d *Dashboard) comingHour(states []ledger.JobState) coming {
 	}
 	next.Bars = minuteBars(minutes)
 	next.Label = "The next 60 minutes: " + counted(next.Total, "scheduled time")
-	c.at, c.of, c.coming = now, d.registry(), next
 	return next
 }
 

@@ -59,7 +59,6 @@ type Serving struct {
 // Dashboard serves the pages. It is safe for concurrent use and works only for a request.
 type Dashboard struct {
 	Config
-	coming  comingCache
 	handler http.Handler
 }
 
