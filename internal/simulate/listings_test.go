@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -46,10 +47,35 @@ func (l listed) Close() error {
 		recent, err := l.Recent(ctx, []string{j.JobID}, 9)
 		l.add("recent", recent, err)
 	}
+	l.hours(ctx, jobs)
 	for _, f := range filters(jobs) {
 		l.pages(ctx, f)
 	}
 	return l.Store.Close()
+}
+
+// hours writes down the counts of hours, which are the same from the runs and from the
+// table that a roll-up fills.
+func (l listed) hours(ctx context.Context, jobs []ledger.JobStatus) {
+	until := time.Now().Add(time.Hour)
+	count := func() (lines []string) {
+		for _, j := range append(jobs, ledger.JobStatus{}) {
+			hours, err := l.Hours(ctx, j.JobID, until.Add(-14*24*time.Hour), until)
+			text, _ := json.Marshal(hours)
+			lines = append(lines, fmt.Sprintf("hours of %q: %v %s", j.JobID, err, text))
+		}
+		return lines
+	}
+	fromRuns := count()
+	for more, err := true, error(nil); more; {
+		if more, err = l.RollUp(ctx); err != nil {
+			panic(err)
+		}
+	}
+	if fromTable := count(); !slices.Equal(fromRuns, fromTable) {
+		panic(fmt.Sprintf("counts of hours from the runs and from the table differ:\n%v\n%v", fromRuns, fromTable))
+	}
+	*l.lines = append(*l.lines, fromRuns...)
 }
 
 // filters are of each kind of question that lists answer.
