@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/cronce/cronce/api/access"
@@ -106,7 +107,7 @@ func measure(ctx context.Context, name string, store ledger.Store, rounds int) e
 	for _, path := range pages(newest[0].ID) {
 		var took []time.Duration
 		var first time.Duration
-		size := 0
+		size, used := 0, cpu()
 		for i := range rounds + 1 {
 			start := time.Now()
 			answer := ask(ctx, board, path)
@@ -120,14 +121,22 @@ func measure(ctx context.Context, name string, store ledger.Store, rounds int) e
 				took = append(took, d)
 			}
 		}
+		used = (cpu() - used) / time.Duration(rounds+1)
 		slices.Sort(took)
 		rows = append(rows, []string{
-			"`" + path + "`", ms(first), ms(took[len(took)/2]), ms(took[len(took)*95/100]), ms(took[len(took)-1]),
+			"`" + path + "`", ms(first), ms(took[len(took)/2]), ms(took[len(took)*95/100]), ms(took[len(took)-1]), ms(used),
 			fmt.Sprintf("%.0f", float64(size)/1000), fmt.Sprintf("%.0f", zipped(ctx, board, path)),
 		})
 	}
-	fmt.Printf("%s, ms\n\n%s\n", name, rig.Table([]string{"page", "first", "p50", "p95", "most", "kB", "kB sent"}, rows))
+	fmt.Printf("%s, ms\n\n%s\n", name, rig.Table([]string{"page", "first", "p50", "p95", "most", "CPU", "kB", "kB sent"}, rows))
 	return nil
+}
+
+// cpu is the CPU that this process has used: with SQLite in it, without PostgreSQL.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1000) }
