@@ -3,15 +3,11 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/cronce/cronce/internal/cli"
 	"github.com/cronce/cronce/internal/cli/command"
 )
 
@@ -74,19 +70,6 @@ func TestGoldenIDs(t *testing.T) {
 		text.WriteString(d.transcript(strings.Fields(line)...))
 	}
 	golden(t, "output", text.String())
-}
-
-// Every command that is said to print IDs exists.
-func TestCommandsWithIDsExist(t *testing.T) {
-	t.Parallel()
-	root := cli.Root(&command.Env{Lookup: func(string) (string, bool) { return "", false }})
-	known := map[string]bool{}
-	visit(root, func(c *cobra.Command) { known[strings.Join(strings.Fields(c.CommandPath())[1:], " ")] = true })
-	for _, name := range command.WithIDs {
-		if !known[name] {
-			t.Errorf("no command %s among %v", name, slices.Sorted(maps.Keys(known)))
-		}
-	}
 }
 
 func TestAListSaysHowManyRunsItLeavesOut(t *testing.T) {

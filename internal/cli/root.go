@@ -69,7 +69,7 @@ Then:         cronce init, or cronce import crontab FILE
 		if err := a.Begin(c, args); err != nil {
 			return err
 		}
-		return errors.Join(a.refuseServer(c), a.checkAllowed())
+		return a.checkAllowed()
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return command.Usage("%w%s run \"%s --help\" for its flags", err, command.NearestFlag(c, err), c.CommandPath())

@@ -76,5 +76,5 @@ func (env *Env) Begin(c *cobra.Command, args []string) error {
 	if err := env.readEnv(c); err != nil {
 		return err
 	}
-	return errors.Join(env.readOutput(c), env.checkDisplayFlags())
+	return errors.Join(env.refuseServer(c), env.readOutput(c), env.checkDisplayFlags())
 }

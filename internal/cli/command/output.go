@@ -3,9 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,12 +27,6 @@ var Outputs = []Output{asTable, AsJSON, AsID}
 // that is renamed, removed or given another type raises it.
 const OutputVersion = 1
 
-// WithIDs are the commands that print jobs, runs or incidents.
-var WithIDs = []string{
-	"jobs list", "jobs show", "jobs pause", "jobs resume", "runs list", "runs show", "runs follow", "runs cancel", "runs ack",
-	"runs redrive", "runs rerun", "trigger", "incidents list", "incidents show", "incidents ack",
-}
-
 // readOutput decides on the form by --output and --json.
 func (env *Env) readOutput(c *cobra.Command) error {
 	chosen, err := OneOf("output", env.outputFlag, Outputs)
@@ -52,11 +44,6 @@ func (env *Env) readOutput(c *cobra.Command) error {
 	}
 	env.Output = chosen
 	return nil
-}
-
-// PrintsIDs reports whether a command is one of WithIDs.
-func PrintsIDs(c *cobra.Command) bool {
-	return slices.Contains(WithIDs, strings.Join(strings.Fields(c.CommandPath())[1:], " "))
 }
 
 // Encoded reports whether output is for programs, and not a table.
@@ -86,7 +73,7 @@ func (env *Env) EncodeJSON(v any, indent string) error {
 	return err
 }
 
-// idsOf are the IDs of what the commands of WithIDs print.
+// idsOf are the IDs of what commands that are marked by WithIDs print.
 func idsOf(v any) (ids []string) {
 	switch v := v.(type) {
 	case []operations.Job:

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 type app struct{ *backend.Backend }
@@ -12,5 +13,9 @@ type app struct{ *backend.Backend }
 // Commands are status, jobs, why, trigger, backfill, runs and incidents.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	return []*cobra.Command{a.statusCommand(), a.jobsCommand(), a.whyCommand(), a.triggerCommand(), a.backfillCommand(), a.runsCommand(), a.incidentsCommand()}
+	all := []*cobra.Command{a.jobsCommand(), a.runsCommand(), a.incidentsCommand(), a.triggerCommand()}
+	command.WithIDs(all...)
+	all = append(all, a.statusCommand(), a.whyCommand(), a.backfillCommand())
+	command.FromServer(all...)
+	return all
 }

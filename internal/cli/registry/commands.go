@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 type app struct{ *backend.Backend }
@@ -12,5 +13,8 @@ type app struct{ *backend.Backend }
 // Commands are init, import, schema, check, next and diff.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	return []*cobra.Command{a.initCommand(), a.importCommand(), a.schemaCommand(), a.checkCommand(), a.nextCommand(), a.diffCommand()}
+	next, diff := a.nextCommand(), a.diffCommand()
+	command.FromServer(next)
+	command.FromLedger(diff)
+	return []*cobra.Command{a.initCommand(), a.importCommand(), a.schemaCommand(), a.checkCommand(), next, diff}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 type app struct{ *backend.Backend }
@@ -12,5 +13,7 @@ type app struct{ *backend.Backend }
 // Commands are migrate, purge and backup.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	return []*cobra.Command{a.migrateCommand(), a.purgeCommand(), a.backupCommand()}
+	purge, backup := a.purgeCommand(), a.backupCommand()
+	command.FromLedger(purge, backup)
+	return []*cobra.Command{purge, backup, a.migrateCommand()}
 }

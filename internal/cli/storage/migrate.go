@@ -21,8 +21,9 @@ func (a *app) migrateCommand() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return a.migrateUp(c.Context()) }},
 		&cobra.Command{Use: "status", Short: "Show applied and pending migrations of the ledger", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return a.migrateStatus(c.Context()) }},
-		a.migratePrintCommand(),
 	)
+	command.FromLedger(c)
+	c.AddCommand(a.migratePrintCommand())
 	return c
 }
 

@@ -50,26 +50,24 @@ func TestEveryCommandAsksTheServerOrRefusesIt(t *testing.T) {
 		"import crontab": {"f"}, "import kubernetes": {"f"}, "import eventbridge": {"f"}, "import cloud-scheduler": {"f"}, "import vercel": {"f"},
 		"access token": {"ann"}, "access check": {"f"}, "backup": {"f"}, "notify test": {"c"}, "man": {"d"},
 	}
-	for name := range leaves(cli.Root(&command.Env{In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Lookup: os.LookupEnv}), "") {
+	for name, c := range leaves(cli.Root(&command.Env{In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Lookup: os.LookupEnv}), "") {
 		if strings.HasPrefix(name, "completion") || name == "help" {
 			continue
 		}
 		args := append(strings.Fields(name), arguments[name]...)
 		asked.Store(0)
 		code, out, errs := invoke(t, nil, append(args, "--server", server.URL)...)
-		switch cli.Sources[name] {
-		case cli.ServerOrLedger:
+		switch c.Annotations[command.Source] {
+		case command.ServerOrLedger:
 			if code != exitFailed || asked.Load() == 0 || !strings.Contains(errs, "not for you") {
 				t.Errorf("%s: %d requests, exit %d: %s%s", name, asked.Load(), code, out, errs)
 			}
-		case cli.LedgerOnly, cli.NoSource:
+		default:
 			if code != exitUsage || asked.Load() != 0 || !strings.Contains(errs, "leave out --server") {
 				t.Errorf("%s: %d requests, exit %d: %s%s", name, asked.Load(), code, out, errs)
 			}
-		default:
-			t.Errorf("sources lacks the command %q", name)
 		}
-		if cli.Sources[name] == cli.LedgerOnly {
+		if c.Annotations[command.Source] == command.LedgerOnly {
 			if code, _, errs := invoke(t, map[string]string{"CRONCE_SERVER": server.URL}, args...); code != exitUsage || !strings.Contains(errs, "CRONCE_SERVER") {
 				t.Errorf("%s with the variable: exit %d: %s", name, code, errs)
 			}
