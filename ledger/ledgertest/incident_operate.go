@@ -11,9 +11,10 @@ var incidentOperateCases = []testCase{
 	{"an acknowledgement is kept, and changes once", func(b *bed) {
 		j := b.job("j")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
-		id := b.incident("j").ID
+		opened := b.incident("j")
+		id := opened.ID
 		i := b.ack(id, false)
-		if !i.Open() || i.AckedAt.IsZero() || i.AckedBy != "ann" || i.Why != "on it" {
+		if i.Version == opened.Version || !i.Open() || i.AckedAt.IsZero() || i.AckedBy != "ann" || i.Why != "on it" {
 			b.Errorf("incident %+v", i)
 		}
 		b.pass(time.Minute)
@@ -40,6 +41,11 @@ var incidentOperateCases = []testCase{
 		i := b.ack(b.incident("j").ID, true)
 		if i.Open() || i.ClosedBy != "ann" || !i.ClosedByOperator {
 			b.Errorf("incident %+v", i)
+		}
+		acts, err := b.Audit(b.ctx, ledger.AuditFilter{JobID: "j"})
+		b.must(err)
+		if len(acts) != 1 || acts[0].Action != ledger.ActionCloseIncident {
+			b.Errorf("audit %+v", acts)
 		}
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		if list := b.incidents("j"); len(list) != 2 || !list[0].Open() || list[0].Count != 1 || list[1].Open() {
