@@ -1,255 +1,224 @@
 package ledgertest
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
 var hourCases = []testCase{
-	{"hours count states, lateness of scheduled runs and durations of succeeded ones", hourTallies},
-	{"lateness is counted from the end of a delay", hourDelays},
-	{"the hours of a job add up to its scheduled times, and do not count neighboring jobs", hoursAddUp},
-	{"hours are bounded by time", hoursBounded},
-	{"Ranges lists the range rows with a scheduled time of the interval", rangesBounded},
-	{"an empty ledger has no hour to count", rollUpNothing},
-	{"hours that are over are counted once", rollUpOnce},
-	{"two processes may count at once", rollUpTwice},
-	{"hours too old for their counts to be kept are counted from the runs", rollUpOld},
-	{"counts of purged runs are kept", rollUpPurged},
-	{"a run that is left of a purged hour does not change its counts", rollUpPurgedChange},
-}
+	{"hours count states, lateness of scheduled runs and durations of succeeded ones", func(b *bed) {
+		j := b.job("j")
+		a := ledger.OverlapAllow
+		got := j.admit(j.planned(0, a), j.leased(1, a), j.leased(2, a), j.rangeOf(3, 6))
+		ws := got.Leased
+		slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+		b.pass(10 * time.Minute)
+		b.record(succeeded(ws[0]), dead(ws[1], ledger.ReasonExhausted))
+		e := j.besideAt(2, "x")
+		e.Trigger = ledger.ByOperator
+		b.entered(e)
 
-// rollUp counts all hours that are over.
-func rollUp(t *testing.T, s ledger.Store) {
-	t.Helper()
-	for range 10_000 {
-		if more, err := s.RollUp(t.Context()); err != nil {
-			t.Fatal(err)
-		} else if !more {
-			return
+		sum := together(hoursOf(b.T, b.Store, ""))
+		if want := map[ledger.State]int{ledger.Planned: 1, ledger.Succeeded: 1, ledger.Dead: 1}; !maps.Equal(sum.Counts, want) {
+			b.Errorf("counts %v, want %v", sum.Counts, want)
 		}
-	}
-	t.Fatal("there is no end of hours to count")
-}
-
-// hoursOf are the hours of a job, or of all jobs, in which there can be runs of a test.
-func hoursOf(t *testing.T, s ledger.Store, jobID string) map[time.Time]ledger.Tally {
-	t.Helper()
-	now := time.Now()
-	list, err := s.Hours(t.Context(), jobID, now.Add(-200*time.Hour), now.Add(3000*time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	hours := map[time.Time]ledger.Tally{}
-	for i, h := range list {
-		hours[h.Start] = h.Tally
-		if i > 0 && !list[i-1].Start.Before(h.Start) {
-			t.Errorf("hours are not in order: %s, %s", list[i-1].Start, h.Start)
+		if sum.Ranges[ledger.Missed] != 4 || len(sum.AdHoc) != 1 {
+			b.Errorf("ranges %v and ~ runs %v, want 4 missed scheduled times and one run", sum.Ranges, sum.AdHoc)
 		}
-	}
-	return hours
-}
-
-// sameAsRuns checks that the hours of each job, and of all, are those that the runs show.
-// It leaves out those in except.
-func sameAsRuns(t *testing.T, s ledger.Store, except map[ledger.HourKey]bool) {
-	t.Helper()
-	runs, err := s.List(t.Context(), ledger.Filter{Limit: 100_000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]map[time.Time]ledger.Tally{"": {}}
-	for i := range runs {
-		hour := runs[i].ScheduledAt.UTC().Truncate(time.Hour)
-		for _, job := range []string{"", runs[i].JobID} {
-			if want[job] == nil {
-				want[job] = map[time.Time]ledger.Tally{}
-			}
-			sum := want[job][hour]
-			sum.Add(tallyOf(runs[i]))
-			want[job][hour] = sum
+		if want := map[ledger.State]int{ledger.Planned: 2, ledger.Succeeded: 1, ledger.Dead: 1, ledger.Missed: 4}; !maps.Equal(sum.ByState(), want) {
+			b.Errorf("all rows %v, want %v", sum.ByState(), want)
 		}
-	}
-	for k := range except {
-		if want[k.JobID] == nil {
-			want[k.JobID] = map[time.Time]ledger.Tally{}
+		if n := sum.Lateness.Total(); n != 2 {
+			b.Errorf("%d latenesses, want those of the two scheduled runs that started: %v", n, sum.Lateness)
 		}
-	}
-	for job, hours := range want {
-		is := hoursOf(t, s, job)
-		gone := func(hour time.Time, _ ledger.Tally) bool { return except[ledger.HourKey{Hour: hour, JobID: job}] }
-		maps.DeleteFunc(is, gone)
-		maps.DeleteFunc(hours, gone)
-		if is, want := tallyText(is), tallyText(hours); is != want {
-			t.Errorf("hours of job %q:\n%s\nits runs:\n%s", job, is, want)
+		late := b.get(j.id(1)).StartedAt.Sub(j.at(1))
+		if q := sum.Lateness.Quantile(1); q < late*9/10 || q > late*11/10 {
+			b.Errorf("the longest lateness is %s, want about %s", q, late)
 		}
-	}
-}
-
-// tallyOf is the tally of one run.
-func tallyOf(r ledger.Run) ledger.Tally {
-	var t ledger.Tally
-	switch count := map[ledger.State]int{r.State: r.Count}; {
-	case !r.Until.IsZero():
-		t.Ranges = count
-	case strings.Contains(r.ID, "~"):
-		t.AdHoc = count
-	default:
-		t.Counts = count
-	}
-	if !r.StartedAt.IsZero() && (r.Trigger == ledger.BySchedule || r.Trigger == ledger.ByCatchUp) {
-		t.Lateness = ledger.Histogram{ledger.HistogramBucket(r.StartedAt.Sub(r.ScheduledAt) - r.Call.Delay): 1}
-	}
-	if r.State == ledger.Succeeded {
-		t.Took = r.FinishedAt.Sub(r.StartedAt)
-		t.Durations = ledger.Histogram{ledger.HistogramBucket(t.Took): 1}
-	}
-	return t
-}
-
-func tallyText(hours map[time.Time]ledger.Tally) string {
-	text, err := json.MarshalIndent(hours, "", " ")
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
-
-// together adds hours up.
-func together(hours map[time.Time]ledger.Tally) (sum ledger.Tally) {
-	for _, t := range hours {
-		sum.Add(t)
-	}
-	return sum
-}
-
-func (b *bed) sameAsRuns() {
-	b.Helper()
-	sameAsRuns(b.T, b.Store, nil)
-}
-
-func hourTallies(b *bed) {
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.planned(0, a), j.leased(1, a), j.leased(2, a), j.rangeOf(3, 6))
-	ws := got.Leased
-	slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
-	b.pass(10 * time.Minute)
-	b.record(succeeded(ws[0]), dead(ws[1], ledger.ReasonExhausted))
-	e := j.besideAt(2, "x")
-	e.Trigger = ledger.ByOperator
-	b.entered(e)
-
-	sum := together(hoursOf(b.T, b.Store, ""))
-	if want := map[ledger.State]int{ledger.Planned: 1, ledger.Succeeded: 1, ledger.Dead: 1}; !maps.Equal(sum.Counts, want) {
-		b.Errorf("counts %v, want %v", sum.Counts, want)
-	}
-	if sum.Ranges[ledger.Missed] != 4 || len(sum.AdHoc) != 1 {
-		b.Errorf("ranges %v and ~ runs %v, want 4 missed scheduled times and one run", sum.Ranges, sum.AdHoc)
-	}
-	if want := map[ledger.State]int{ledger.Planned: 2, ledger.Succeeded: 1, ledger.Dead: 1, ledger.Missed: 4}; !maps.Equal(sum.ByState(), want) {
-		b.Errorf("all rows %v, want %v", sum.ByState(), want)
-	}
-	if n := sum.Lateness.Total(); n != 2 {
-		b.Errorf("%d latenesses, want those of the two scheduled runs that started: %v", n, sum.Lateness)
-	}
-	late := b.get(j.id(1)).StartedAt.Sub(j.at(1))
-	if q := sum.Lateness.Quantile(1); q < late*9/10 || q > late*11/10 {
-		b.Errorf("the longest lateness is %s, want about %s", q, late)
-	}
-	if q := sum.Durations.Quantile(0.5); sum.Durations.Total() != 1 || q < 9*time.Minute || q > 11*time.Minute {
-		b.Errorf("durations %v with a median of %s, want about 10m", sum.Durations, q)
-	}
-	if r := b.get(j.id(1)); sum.Took != r.FinishedAt.Sub(r.StartedAt) {
-		b.Errorf("durations of %s together, want %s", sum.Took, r.FinishedAt.Sub(r.StartedAt))
-	}
-	b.sameAsRuns()
-}
-
-func hourDelays(b *bed) {
-	j := b.job("j")
-	b.pass(20 * time.Minute)
-	late, early, none := j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)
-	late.Call.Delay, early.Call.Delay = 7*time.Minute+30*time.Second, 100*365*24*time.Hour
-	none.Call.Headers = map[string]string{"delay": "600000000000"}
-	j.admit(late, early, none)
-	got, want := together(hoursOf(b.T, b.Store, "j")).Lateness, ledger.Histogram{}
-	for i, delay := range []time.Duration{late.Call.Delay, early.Call.Delay, 0} {
-		want[ledger.HistogramBucket(b.get(j.id(i)).StartedAt.Sub(j.at(i))-delay)]++
-	}
-	if !maps.Equal(got, want) || want[ledger.HistogramBucket(0)] != 1 {
-		b.Errorf("lateness %v, want %v", got, want)
-	}
-}
-
-func hoursAddUp(b *bed) {
-	j, k := b.job("j"), b.job("j.k")
-	b.pass(3 * time.Hour)
-	j, k = j.next(), k.next()
-	j.admit(j.missed(0), j.missed(1), j.rangeOf(2, 70), j.missed(71), j.planned(130, ledger.OverlapAllow))
-	k.admit(k.missed(0), k.missed(7))
-	b.entered(j.besideAt(6, "x"))
-	check := func() {
-		b.Helper()
-		sum := together(hoursOf(b.T, b.Store, "j"))
-		if sum.Counts[ledger.Missed] != 3 || sum.Counts[ledger.Planned] != 1 || sum.Ranges[ledger.Missed] != 69 {
-			b.Errorf("hours %+v, want 4 scheduled times and a range of 69", sum)
+		if q := sum.Durations.Quantile(0.5); sum.Durations.Total() != 1 || q < 9*time.Minute || q > 11*time.Minute {
+			b.Errorf("durations %v with a median of %s, want about 10m", sum.Durations, q)
+		}
+		if r := b.get(j.id(1)); sum.Took != r.FinishedAt.Sub(r.StartedAt) {
+			b.Errorf("durations of %s together, want %s", sum.Took, r.FinishedAt.Sub(r.StartedAt))
 		}
 		b.sameAsRuns()
-	}
-	check()
-	rollUp(b.T, b.Store)
-	check()
-}
-
-func hoursBounded(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.missed(1))
-	hour := j.at(0).Truncate(time.Hour)
-	for what, c := range map[string]struct {
-		jobID        string
-		since, until time.Time
-		want         bool
-	}{
-		"the hour":      {"j", hour, hour.Add(time.Hour), true},
-		"a part of it":  {"", hour.Add(20 * time.Minute), hour.Add(21 * time.Minute), true},
-		"the one after": {"", j.at(1).Add(time.Hour), j.at(1).Add(2 * time.Hour), false},
-		"before":        {"j", hour.Add(-5 * time.Hour), hour, false},
-		"backwards":     {"j", hour.Add(time.Hour), hour.Add(-time.Hour), false},
-		"nobody's":      {"nobody\x00", hour, hour.Add(time.Hour), false},
-	} {
-		got, err := b.Hours(b.ctx, c.jobID, c.since, c.until)
-		b.must(err)
-		if (len(got) > 0) != c.want {
-			b.Errorf("%s: %+v", what, got)
+	}},
+	{"lateness is counted from the end of a delay", func(b *bed) {
+		j := b.job("j")
+		b.pass(20 * time.Minute)
+		late, early, none := j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)
+		late.Call.Delay, early.Call.Delay = 7*time.Minute+30*time.Second, 100*365*24*time.Hour
+		none.Call.Headers = map[string]string{"delay": "600000000000"}
+		j.admit(late, early, none)
+		got, want := together(hoursOf(b.T, b.Store, "j")).Lateness, ledger.Histogram{}
+		for i, delay := range []time.Duration{late.Call.Delay, early.Call.Delay, 0} {
+			want[ledger.HistogramBucket(b.get(j.id(i)).StartedAt.Sub(j.at(i))-delay)]++
 		}
-	}
-}
-
-func rangesBounded(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.rangeOf(2, 5))
-	for what, c := range map[string]struct {
-		first, last int
-		want        int
-	}{"all": {0, 9, 1}, "its end": {5, 9, 1}, "its beginning": {0, 2, 1}, "within": {3, 3, 1}, "before": {0, 1, 0}, "after": {6, 9, 0}} {
-		got, err := b.Ranges(b.ctx, "j", j.at(c.first), j.at(c.last))
-		b.must(err)
-		if len(got) != c.want {
-			b.Errorf("%s: %+v", what, got)
+		if !maps.Equal(got, want) || want[ledger.HistogramBucket(0)] != 1 {
+			b.Errorf("lateness %v, want %v", got, want)
 		}
-		for _, r := range got {
-			if r.RunID != j.rangeID(2, 5) || r.Count != 4 || r.State != ledger.Missed || !r.Until.Equal(j.at(5)) || r.Reason != ledger.ReasonCatchUpWindow {
-				b.Errorf("%s: %+v", what, r)
+	}},
+	{"the hours of a job add up to its scheduled times, and do not count neighboring jobs", func(b *bed) {
+		j, k := b.job("j"), b.job("j.k")
+		b.pass(3 * time.Hour)
+		j, k = j.next(), k.next()
+		j.admit(j.missed(0), j.missed(1), j.rangeOf(2, 70), j.missed(71), j.planned(130, ledger.OverlapAllow))
+		k.admit(k.missed(0), k.missed(7))
+		b.entered(j.besideAt(6, "x"))
+		check := func() {
+			b.Helper()
+			sum := together(hoursOf(b.T, b.Store, "j"))
+			if sum.Counts[ledger.Missed] != 3 || sum.Counts[ledger.Planned] != 1 || sum.Ranges[ledger.Missed] != 69 {
+				b.Errorf("hours %+v, want 4 scheduled times and a range of 69", sum)
+			}
+			b.sameAsRuns()
+		}
+		check()
+		rollUp(b.T, b.Store)
+		check()
+	}},
+	{"hours are bounded by time", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.missed(1))
+		hour := j.at(0).Truncate(time.Hour)
+		for what, c := range map[string]struct {
+			jobID        string
+			since, until time.Time
+			want         bool
+		}{
+			"the hour":      {"j", hour, hour.Add(time.Hour), true},
+			"a part of it":  {"", hour.Add(20 * time.Minute), hour.Add(21 * time.Minute), true},
+			"the one after": {"", j.at(1).Add(time.Hour), j.at(1).Add(2 * time.Hour), false},
+			"before":        {"j", hour.Add(-5 * time.Hour), hour, false},
+			"backwards":     {"j", hour.Add(time.Hour), hour.Add(-time.Hour), false},
+			"nobody's":      {"nobody\x00", hour, hour.Add(time.Hour), false},
+		} {
+			got, err := b.Hours(b.ctx, c.jobID, c.since, c.until)
+			b.must(err)
+			if (len(got) > 0) != c.want {
+				b.Errorf("%s: %+v", what, got)
 			}
 		}
-	}
+	}},
+	{"Ranges lists the range rows with a scheduled time of the interval", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.rangeOf(2, 5))
+		for what, c := range map[string]struct {
+			first, last int
+			want        int
+		}{"all": {0, 9, 1}, "its end": {5, 9, 1}, "its beginning": {0, 2, 1}, "within": {3, 3, 1}, "before": {0, 1, 0}, "after": {6, 9, 0}} {
+			got, err := b.Ranges(b.ctx, "j", j.at(c.first), j.at(c.last))
+			b.must(err)
+			if len(got) != c.want {
+				b.Errorf("%s: %+v", what, got)
+			}
+			for _, r := range got {
+				if r.RunID != j.rangeID(2, 5) || r.Count != 4 || r.State != ledger.Missed || !r.Until.Equal(j.at(5)) || r.Reason != ledger.ReasonCatchUpWindow {
+					b.Errorf("%s: %+v", what, r)
+				}
+			}
+		}
+	}},
+	{"an empty ledger has no hour to count", func(b *bed) {
+		b.job("j")
+		b.pass(500 * time.Hour)
+		if b.rollUpStep() {
+			b.Error("an empty ledger has something to count")
+		}
+	}},
+	{"hours that are over are counted once", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.missed(59))
+		if b.rollUpStep() && b.rollUpStep() && b.rollUpStep() {
+			b.Error("an hour is counted that may not be over")
+		}
+		b.pass(4 * time.Hour)
+		rollUp(b.T, b.Store)
+		if b.rollUpStep() {
+			b.Error("there is something to count after all was counted")
+		}
+		b.pass(time.Hour)
+		if !b.rollUpStep() || b.rollUpStep() {
+			b.Error("want one more hour to count after an hour")
+		}
+		b.sameAsRuns()
+	}},
+	{"two processes may count at once", func(b *bed) {
+		stores := b.fleet(20, 2)
+		begun, err := b.Assignments(b.ctx, "v1", "")
+		b.must(err)
+		b.each(stores, 1, func(s ledger.Store, token string) error {
+			_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 5, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease})
+			return err
+		})
+		b.pass(30 * time.Hour)
+		b.each(stores, 2, func(s ledger.Store, token string) error {
+			for range 200 {
+				if _, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 3, LeaseFor: lease}); err != nil {
+					return err
+				}
+				if more, err := s.RollUp(b.ctx); !more || err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		b.sameAsRuns()
+		rollUp(b.T, b.Store)
+		b.sameAsRuns()
+	}},
+	{"hours too old for their counts to be kept are counted from the runs", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.planned(1, ledger.OverlapAllow))
+		b.pass(ledger.HoursKept + 48*time.Hour)
+		rollUp(b.T, b.Store)
+		b.sameAsRuns()
+		b.canceled(j.id(1))
+		b.sameAsRuns()
+	}},
+	{"counts of purged runs are kept", func(b *bed) {
+		j, w := b.started("j")
+		b.record(succeeded(w))
+		b.pass(3 * time.Hour)
+		rollUp(b.T, b.Store)
+		before := tallyText(hoursOf(b.T, b.Store, "j"))
+		b.purge(ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
+		b.left("j")
+		for range 2 {
+			if got := tallyText(hoursOf(b.T, b.Store, "j")); got != before {
+				b.Errorf("after the purge:\n%s\nbefore:\n%s", got, before)
+			}
+			if sum := together(hoursOf(b.T, b.Store, "")); sum.Counts[ledger.Succeeded] != 1 {
+				b.Errorf("of all jobs: %+v", sum)
+			}
+			b.pass(time.Hour)
+			rollUp(b.T, b.Store)
+		}
+		if got, err := b.Hours(b.ctx, "j", j.at(0), j.at(1)); err != nil || len(got) != 1 {
+			b.Errorf("%+v, %v", got, err)
+		}
+	}},
+	{"a run that is left of a purged hour does not change its counts", func(b *bed) {
+		j := b.job("j")
+		ins := []ledger.RunSpec{j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)}
+		if j.at(0).Hour() != j.at(1).Hour() {
+			ins = []ledger.RunSpec{j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)}
+		}
+		ws := j.admit(ins...).Leased
+		b.record(succeeded(ws[0]))
+		b.pass(3 * time.Hour)
+		rollUp(b.T, b.Store)
+		b.purge(ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
+		b.left("j", ws[1].RunID)
+		b.record(succeeded(ws[1]))
+		rollUp(b.T, b.Store)
+		if sum := together(hoursOf(b.T, b.Store, "j")); sum.Counts[ledger.Succeeded] != 1 || sum.Counts[ledger.Running] != 1 {
+			b.Errorf("%+v, want the counts before the purge", sum)
+		}
+	}},
 }
 
 func (b *bed) rollUpStep() bool {
@@ -257,107 +226,4 @@ func (b *bed) rollUpStep() bool {
 	more, err := b.RollUp(b.ctx)
 	b.must(err)
 	return more
-}
-
-func rollUpNothing(b *bed) {
-	b.job("j")
-	b.pass(500 * time.Hour)
-	if b.rollUpStep() {
-		b.Error("an empty ledger has something to count")
-	}
-}
-
-func rollUpOnce(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.missed(59))
-	if b.rollUpStep() && b.rollUpStep() && b.rollUpStep() {
-		b.Error("an hour is counted that may not be over")
-	}
-	b.pass(4 * time.Hour)
-	rollUp(b.T, b.Store)
-	if b.rollUpStep() {
-		b.Error("there is something to count after all was counted")
-	}
-	b.pass(time.Hour)
-	if !b.rollUpStep() || b.rollUpStep() {
-		b.Error("want one more hour to count after an hour")
-	}
-	b.sameAsRuns()
-}
-
-func rollUpTwice(b *bed) {
-	stores := b.fleet(20, 2)
-	begun, err := b.Assignments(b.ctx, "v1", "")
-	b.must(err)
-	b.each(stores, 1, func(s ledger.Store, token string) error {
-		_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 5, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease})
-		return err
-	})
-	b.pass(30 * time.Hour)
-	b.each(stores, 2, func(s ledger.Store, token string) error {
-		for range 200 {
-			if _, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 3, LeaseFor: lease}); err != nil {
-				return err
-			}
-			if more, err := s.RollUp(b.ctx); !more || err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	b.sameAsRuns()
-	rollUp(b.T, b.Store)
-	b.sameAsRuns()
-}
-
-func rollUpOld(b *bed) {
-	j := b.job("j")
-	j.admit(j.missed(0), j.planned(1, ledger.OverlapAllow))
-	b.pass(ledger.HoursKept + 48*time.Hour)
-	rollUp(b.T, b.Store)
-	b.sameAsRuns()
-	b.canceled(j.id(1))
-	b.sameAsRuns()
-}
-
-func rollUpPurged(b *bed) {
-	j, w := b.started("j")
-	b.record(succeeded(w))
-	b.pass(3 * time.Hour)
-	rollUp(b.T, b.Store)
-	before := tallyText(hoursOf(b.T, b.Store, "j"))
-	b.purge(ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
-	b.left("j")
-	for range 2 {
-		if got := tallyText(hoursOf(b.T, b.Store, "j")); got != before {
-			b.Errorf("after the purge:\n%s\nbefore:\n%s", got, before)
-		}
-		if sum := together(hoursOf(b.T, b.Store, "")); sum.Counts[ledger.Succeeded] != 1 {
-			b.Errorf("of all jobs: %+v", sum)
-		}
-		b.pass(time.Hour)
-		rollUp(b.T, b.Store)
-	}
-	if got, err := b.Hours(b.ctx, "j", j.at(0), j.at(1)); err != nil || len(got) != 1 {
-		b.Errorf("%+v, %v", got, err)
-	}
-}
-
-func rollUpPurgedChange(b *bed) {
-	j := b.job("j")
-	ins := []ledger.RunSpec{j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)}
-	if j.at(0).Hour() != j.at(1).Hour() {
-		ins = []ledger.RunSpec{j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)}
-	}
-	ws := j.admit(ins...).Leased
-	b.record(succeeded(ws[0]))
-	b.pass(3 * time.Hour)
-	rollUp(b.T, b.Store)
-	b.purge(ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
-	b.left("j", ws[1].RunID)
-	b.record(succeeded(ws[1]))
-	rollUp(b.T, b.Store)
-	if sum := together(hoursOf(b.T, b.Store, "j")); sum.Counts[ledger.Succeeded] != 1 || sum.Counts[ledger.Running] != 1 {
-		b.Errorf("%+v, want the counts before the purge", sum)
-	}
 }
