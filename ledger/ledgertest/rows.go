@@ -34,6 +34,7 @@ var rowsGroups = []struct {
 	{"due", dueCases},
 	{"slot", slotCases},
 	{"purge", purgeRowCases},
+	{"membership", membershipCases},
 	{"job", jobRowCases},
 	{"incident", incidentRowCases},
 	{"hour", hourRowCases},
