@@ -48,7 +48,7 @@ func (a *fileAlarm) alarm() Alarm {
 func (c fileChannel) channel() Channel {
 	return Channel{
 		Name: c.Name, Type: ChannelType(c.Type), URLEnv: c.URLEnv, Key: c.Key.secret(), Secret: c.Secret.secret(), SMTP: c.SMTP.secret(),
-		From: c.From, To: c.To, Jobs: c.Jobs, On: c.On, After: c.After, Remind: c.Remind.duration(),
+		From: c.From, To: c.To, Jobs: c.Jobs, Owners: c.Owners, Labels: c.Labels, On: c.On, After: c.After, Remind: c.Remind.duration(),
 	}
 }
 

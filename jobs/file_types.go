@@ -121,18 +121,20 @@ type fileAlarm struct {
 }
 
 type fileChannel struct {
-	Name   string      `yaml:"name" doc:"Name of the channel. Its notifications are runs of the job notify-NAME." required:"true"`
-	Type   string      `yaml:"type" doc:"Kind of receiver." enum:"webhook,slack,pagerduty,alertmanager,email" required:"true"`
-	URLEnv string      `yaml:"urlEnv" doc:"webhook, slack, alertmanager: the variable with the address. pagerduty: default https://events.pagerduty.com."`
-	Key    *fileSecret `yaml:"key" doc:"pagerduty: the integration key."`
-	Secret *fileSecret `yaml:"secret" doc:"webhook: the signing secret: whsec_ and at least 24 bytes in base64. Default: not signed."`
-	SMTP   *fileSecret `yaml:"smtp" doc:"email: the server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465."`
-	From   string      `yaml:"from" doc:"email: the sender; default cronce@ and the name of the machine."`
-	To     []string    `yaml:"to" doc:"email: the recipients."`
-	Jobs   []string    `yaml:"jobs" doc:"Only incidents of these jobs: IDs, or patterns with * and ?. Default: every job."`
-	On     []string    `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue, expiry. Default: every cause."`
-	After  int         `yaml:"after" doc:"How many problems an incident has before its first notification; default 1."`
-	Remind *period     `yaml:"remind" doc:"How often to repeat it while the incident is open and not acknowledged; default never."`
+	Name   string            `yaml:"name" doc:"Name of the channel. Its notifications are runs of the job notify-NAME." required:"true"`
+	Type   string            `yaml:"type" doc:"Kind of receiver." enum:"webhook,slack,pagerduty,alertmanager,email" required:"true"`
+	URLEnv string            `yaml:"urlEnv" doc:"webhook, slack, alertmanager: the variable with the address. pagerduty: default https://events.pagerduty.com."`
+	Key    *fileSecret       `yaml:"key" doc:"pagerduty: the integration key."`
+	Secret *fileSecret       `yaml:"secret" doc:"webhook: the signing secret: whsec_ and at least 24 bytes in base64. Default: not signed."`
+	SMTP   *fileSecret       `yaml:"smtp" doc:"email: the server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465."`
+	From   string            `yaml:"from" doc:"email: the sender; default cronce@ and the name of the machine."`
+	To     []string          `yaml:"to" doc:"email: the recipients."`
+	Jobs   []string          `yaml:"jobs" doc:"Only incidents of these jobs: IDs, or patterns with * and ?. Default: every job."`
+	Owners []string          `yaml:"owners" doc:"Only incidents of jobs with one of these owners. Default: every job."`
+	Labels map[string]string `yaml:"labels" doc:"Only incidents of jobs with all of these labels. Default: every job."`
+	On     []string          `yaml:"on" doc:"Only incidents of these causes: dead, missed, late, unplanned, overdue, expiry. Default: every cause."`
+	After  int               `yaml:"after" doc:"How many problems an incident has before its first notification; default 1."`
+	Remind *period           `yaml:"remind" doc:"How often to repeat it while the incident is open and not acknowledged; default never."`
 }
 
 type fileBeat struct {

@@ -63,6 +63,10 @@ type Channel struct {
 	To     []string // email: the recipients
 	// Jobs selects incidents by job: IDs, or patterns with * and ?; none: every job.
 	Jobs []string
+	// Owners and Labels select incidents by their job: one of the owners, and all of the
+	// labels; none: every job.
+	Owners []string
+	Labels map[string]string
 	// On selects incidents by cause: dead, missed, late, unplanned, overdue, expiry; none: every
 	// cause.
 	On []string
@@ -101,13 +105,20 @@ func (c Channel) JobID() string { return "notify-" + c.Name }
 func (c Channel) Target() string { return channelPrefix + c.Name }
 
 // Selects reports whether the channel receives notifications of incidents of a job with
-// a cause. A channel never receives those about its own notifications.
-func (c Channel) Selects(jobID, cause string) bool {
-	if jobID == c.JobID() || len(c.On) > 0 && !slices.Contains(c.On, cause) {
+// a cause. A channel never receives those about its own notifications. Of a job that the
+// registry does not have, only the ID is known.
+func (c Channel) Selects(j Job, cause string) bool {
+	switch {
+	case j.ID == c.JobID(), len(c.On) > 0 && !slices.Contains(c.On, cause), len(c.Owners) > 0 && !slices.Contains(c.Owners, j.Owner):
 		return false
 	}
+	for name, value := range c.Labels {
+		if has, ok := j.Labels[name]; !ok || has != value {
+			return false
+		}
+	}
 	return len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, func(pattern string) bool {
-		match, _ := path.Match(pattern, jobID) // a checked pattern
+		match, _ := path.Match(pattern, j.ID) // a checked pattern
 		return match
 	})
 }
@@ -220,6 +231,10 @@ func (d *draft) checkSelection(at string, c Channel) {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || !visibleASCII(pattern) {
 			d.add(fmt.Sprintf("%s.jobs[%d]", at, i), CodeBadValue, "invalid pattern %s; use a job's ID, in which * stands for any characters and ? for one", quoted(pattern))
 		}
+	}
+	d.checkLabels(at+".labels", c.Labels)
+	for i, owner := range c.Owners {
+		d.checkLine(fmt.Sprintf("%s.owners[%d]", at, i), owner, maxOwner)
 	}
 	for i, cause := range c.On {
 		oneOf(d, fmt.Sprintf("%s.on[%d]", at, i), "cause", cause, causes...)

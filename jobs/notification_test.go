@@ -62,12 +62,35 @@ func TestAChannelTakesWhatItSelects(t *testing.T) {
 	}{
 		{"billing-1", "dead", true}, {"billing-1", "late", false}, {"close", "dead", true}, {"close-books", "dead", false}, {"notify-ops", "dead", false},
 	} {
-		if c.Selects(w.job, w.cause) != w.takes {
+		if c.Selects(jobs.Job{ID: w.job}, w.cause) != w.takes {
 			t.Errorf("%s %s: %v", w.job, w.cause, !w.takes)
 		}
 	}
-	if all := (jobs.Channel{Name: "ops"}); all.Selects("notify-ops", "dead") || !all.Selects("notify-hub", "dead") || !all.Selects("x", "overdue") {
+	if all := (jobs.Channel{Name: "ops"}); all.Selects(jobs.Job{ID: "notify-ops"}, "dead") || !all.Selects(jobs.Job{ID: "notify-hub"}, "dead") || !all.Selects(jobs.Job{ID: "x"}, "overdue") {
 		t.Error("a channel without a selection takes every incident but its own")
+	}
+}
+
+func TestAChannelSelectsByOwnerAndLabels(t *testing.T) {
+	c := jobs.Channel{Name: "pay", Owners: []string{"payments", "billing"}, Labels: map[string]string{"tier": "1", "env": "prod"}}
+	job := func(owner string, labels ...string) jobs.Job {
+		j := jobs.Job{ID: "j", Metadata: jobs.Metadata{Owner: owner, Labels: map[string]string{}}}
+		for i := 0; i < len(labels); i += 2 {
+			j.Labels[labels[i]] = labels[i+1]
+		}
+		return j
+	}
+	for _, w := range []struct {
+		job   jobs.Job
+		takes bool
+	}{
+		{job("payments", "tier", "1", "env", "prod"), true}, {job("billing", "tier", "1", "env", "prod", "x", "y"), true},
+		{job("payments", "tier", "2", "env", "prod"), false}, {job("payments", "tier", "1"), false},
+		{job("", "tier", "1", "env", "prod"), false}, {jobs.Job{ID: "gone"}, false},
+	} {
+		if c.Selects(w.job, "dead") != w.takes {
+			t.Errorf("owner %q, labels %v: %v", w.job.Owner, w.job.Labels, !w.takes)
+		}
 	}
 }
 
@@ -82,6 +105,7 @@ func TestWrongChannelsAreRefusedInWords(t *testing.T) {
 		`notifications: [{ name: ops, type: email, smtp: { env: S }, to: ["Ann <ann@x>"] }]`:        `invalid address`,
 		`notifications: [{ name: ops, type: slack, urlEnv: X, on: [deaad] }]`:                       `unknown cause "deaad"`,
 		`notifications: [{ name: ops, type: slack, urlEnv: X, jobs: ["[a"] }]`:                      `invalid pattern`,
+		`notifications: [{ name: ops, type: slack, urlEnv: X, labels: { "a b": x } }]`:              `invalid label name`,
 		`notifications: [{ name: ops, type: slack, urlEnv: X, remind: 1s }]`:                        `the minimum is 1m`,
 		`notifications: [{ name: ops, type: slack, urlEnv: X, after: -1 }]`:                         `the minimum is 1`,
 		`notifications: [{ name: a, type: slack, urlEnv: X }, { name: a, type: slack, urlEnv: X }]`: `duplicate channel "a"`,

@@ -58,12 +58,12 @@ type decision struct {
 	DueAt         time.Time // when to decide again; zero: when the incident changes
 }
 
-// decide returns the notifications of an incident that are due now. The result
+// decide returns the notifications of an incident of a job that are due now. The result
 // depends only on the arguments. A channel gets one notification when the incident has
 // opened, also if it has closed by now, and one of its end. It is reminded each Remind
 // while nobody has acknowledged the incident, and when it opens again before its end was
 // sent.
-func decide(i ledger.Incident, channels []jobs.Channel, now time.Time) (decision, error) {
+func decide(i ledger.Incident, j jobs.Job, channels []jobs.Channel, now time.Time) (decision, error) {
 	states := map[string]channelState{}
 	if len(i.NotifierState) > 0 {
 		if err := json.Unmarshal(i.NotifierState, &states); err != nil {
@@ -72,7 +72,7 @@ func decide(i ledger.Incident, channels []jobs.Channel, now time.Time) (decision
 	}
 	var d decision
 	for _, c := range channels {
-		if !c.Selects(i.JobID, string(i.Cause)) {
+		if !c.Selects(j, string(i.Cause)) {
 			continue
 		}
 		event, next := decideChannel(i, c, states[c.Name], now)

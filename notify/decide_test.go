@@ -28,7 +28,7 @@ func newLife(t *testing.T, c jobs.Channel) *life {
 func (l *life) after(d time.Duration, want notify.Event) {
 	l.Helper()
 	l.now = l.now.Add(d)
-	got, err := notify.Decide(l.Incident, []jobs.Channel{l.channel}, l.now)
+	got, err := notify.Decide(l.Incident, jobs.Job{ID: "j"}, []jobs.Channel{l.channel}, l.now)
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func (l *life) after(d time.Duration, want notify.Event) {
 	if event != want || len(got.Notifications) > 1 {
 		l.Errorf("%s after the beginning: told %q, want %q", l.now.Sub(begin), event, want)
 	}
-	again, err := notify.Decide(l.Incident, []jobs.Channel{l.channel}, l.now)
+	again, err := notify.Decide(l.Incident, jobs.Job{ID: "j"}, []jobs.Channel{l.channel}, l.now)
 	if err != nil || string(again.State) != string(got.State) {
 		l.Errorf("the same question has another answer: %s, %s (%v)", got.State, again.State, err)
 	}
@@ -195,11 +195,11 @@ func TestEachChannelIsToldByItsOwnRules(t *testing.T) {
 		{Name: "all"}, {Name: "other", Jobs: []string{"x-*"}}, {Name: "late", On: []string{"late"}}, {Name: "patient", After: 2}, {Name: "self"},
 	}
 	i := ledger.Incident{ID: 1, JobID: "notify-self", Cause: ledger.IncidentDead, Count: 1}
-	d, err := notify.Decide(i, channels, begin)
+	d, err := notify.Decide(i, jobs.Job{ID: i.JobID}, channels, begin)
 	if err != nil || len(d.Notifications) != 1 || d.Notifications[0].Channel.Name != "all" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := notify.Decide(ledger.Incident{NotifierState: []byte("{")}, channels, begin); err == nil {
+	if _, err := notify.Decide(ledger.Incident{NotifierState: []byte("{")}, jobs.Job{ID: "j"}, channels, begin); err == nil {
 		t.Error("damaged knowledge was taken")
 	}
 }

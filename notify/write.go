@@ -28,7 +28,7 @@ func (w *Watch) writeDue(ctx context.Context) (failed error) {
 		now := w.Now()
 		var list []*decided
 		for _, i := range due {
-			d, err := decide(i, w.channels, now)
+			d, err := decide(i, w.job(i.JobID), w.channels, now)
 			failed = errors.Join(failed, err)
 			if err == nil {
 				list = append(list, &decided{Incident: i, decision: d})
@@ -138,10 +138,16 @@ func groups(c jobs.Channel) bool {
 
 func (w *Watch) message(event Event, i ledger.Incident, now time.Time) Message {
 	m := NewMessage(w.Registry.Name(), w.PublicURL, event, i, now)
-	if j, known := w.Registry.Job(i.JobID); known {
-		m.Owner = j.Owner
-	}
+	m.Owner = w.job(i.JobID).Owner
 	return m
+}
+
+// job returns a job of the registry; of another, only the ID.
+func (w *Watch) job(id string) jobs.Job {
+	if j, known := w.Registry.Job(id); known {
+		return j
+	}
+	return jobs.Job{ID: id}
 }
 
 // entry is the run that delivers a delivery. Its ID follows from the incident and its

@@ -99,7 +99,7 @@ func (c *check) notices() {
 
 // channel judges what one channel was told of one incident.
 func (c *check) channel(ch jobs.Channel, i ledger.Incident, list []notice) {
-	if len(list) > 0 && !ch.Selects(i.JobID, string(i.Cause)) {
+	if len(list) > 0 && !ch.Selects(jobs.Job{ID: i.JobID}, string(i.Cause)) {
 		rule := Baseless
 		if i.JobID == ch.JobID() {
 			rule = Echoed
@@ -133,7 +133,7 @@ func (c *check) missing(ch jobs.Channel, i ledger.Incident, open bool, last time
 		over = over.Add(ledger.ReopenWithin)
 	}
 	switch {
-	case !ch.Selects(i.JobID, string(i.Cause)):
+	case !ch.Selects(jobs.Job{ID: i.JobID}, string(i.Cause)):
 	case !i.Open() && open && past(over):
 		return "its end"
 	case !i.Open(), !i.AckedAt.IsZero(), i.Count < ch.After, !past(i.LastAt):
