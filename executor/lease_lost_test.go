@@ -137,3 +137,41 @@ func TestALostLeaseIsReported(t *testing.T) {
 		}
 	})
 }
+
+// unanswered is a ledger that does not answer the first renewal of leases.
+type unanswered struct {
+	executor.Ledger
+	asked *int
+}
+
+func (l unanswered) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {
+	if *l.asked++; *l.asked == 1 {
+		<-ctx.Done()
+		return nil, ledger.ErrUnavailable
+	}
+	return l.Ledger.Extend(ctx, leases, d)
+}
+
+// A renewal that is not answered ends before the lease does, so that the next one keeps it.
+func TestARenewalThatIsNotAnsweredLosesNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, asked := memory.New(), 0
+		svc := newTarget(nil)
+		svc.answer = func(ctx context.Context, c executor.Call, _ int) executor.Answer {
+			select {
+			case <-ctx.Done():
+				return executor.Answer{Kind: ledger.AnswerUnknown}
+			case <-time.After(90 * time.Second):
+				return svc.apply(c)
+			}
+		}
+		j := minutely("a")
+		j.Timeout = 2 * time.Minute
+		_, stop := start(t, executor.Config{Registry: registry(t, j), Ledger: unanswered{l, &asked}, Caller: svc})
+		time.Sleep(3*time.Minute + time.Second)
+		stop()
+		if done := mustList(t, l, ledger.Filter{States: []ledger.State{ledger.Succeeded}}); asked < 3 || len(done) == 0 || done[len(done)-1].Attempt != 1 {
+			t.Errorf("after %d renewals: %v", asked, done)
+		}
+	})
+}

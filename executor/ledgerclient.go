@@ -138,8 +138,10 @@ func (c *ledgerClient) enter(ctx context.Context, entry ledger.Entry) (_ ledger.
 }
 
 // extend renews leases. They last until the returned time, except for those that
-// are lost.
+// are lost. It does not wait longer than until the next renewal.
 func (c *ledgerClient) extend(ctx context.Context, leases []ledger.Lease) (lost []ledger.Lease, until time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.lease/3)
+	defer cancel()
 	start := c.now()
 	lost, err = c.ledger.Extend(ctx, leases, c.lease)
 	return lost, start.Add(c.lease), c.asked("extend", start, err)

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -57,63 +56,13 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// bounded is a ledger each of whose answers is waited for only so long.
-type bounded struct{ l executor.Ledger }
+// bounded are the rows of a ledger, of which each transaction is waited for only so long.
+type bounded struct{ ledger.Rows }
 
-func ask[T any](ctx context.Context, f func(context.Context) (T, error)) (got T, err error) {
-	err = once(ctx, func(ctx context.Context) error {
-		got, err = f(ctx)
-		return err
-	})
-	return got, err
+func (b bounded) Write(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	return once(ctx, func(ctx context.Context) error { return b.Rows.Write(ctx, name, f) })
 }
 
-func (b bounded) Declare(ctx context.Context, d ledger.Declaration) error {
-	return once(ctx, func(ctx context.Context) error { return b.l.Declare(ctx, d) })
-}
-
-func (b bounded) Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error) {
-	return ask(ctx, func(ctx context.Context) (ledger.HeartbeatReply, error) { return b.l.Heartbeat(ctx, process) })
-}
-
-func (b bounded) Deregister(ctx context.Context, process string) error {
-	return once(ctx, func(ctx context.Context) error { return b.l.Deregister(ctx, process) })
-}
-
-func (b bounded) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
-	return ask(ctx, func(ctx context.Context) ([]ledger.JobAssignment, error) { return b.l.Assignments(ctx, version, after) })
-}
-
-func (b bounded) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
-	return ask(ctx, func(ctx context.Context) (ledger.Admitted, error) { return b.l.Admit(ctx, a) })
-}
-
-func (b bounded) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
-	return ask(ctx, func(ctx context.Context) (ledger.Entered, error) { return b.l.Enter(ctx, e) })
-}
-
-func (b bounded) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
-	return ask(ctx, func(ctx context.Context) (ledger.Claimed, error) { return b.l.Claim(ctx, c) })
-}
-
-func (b bounded) LeasedWork(ctx context.Context, token string) ([]ledger.Work, error) {
-	return ask(ctx, func(ctx context.Context) ([]ledger.Work, error) { return b.l.LeasedWork(ctx, token) })
-}
-
-func (b bounded) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, lease/3) // the next one is due then
-	defer cancel()
-	return b.l.Extend(ctx, leases, d)
-}
-
-func (b bounded) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
-	return ask(ctx, func(ctx context.Context) ([]ledger.RecordResult, error) { return b.l.Record(ctx, outcomes) })
-}
-
-func (b bounded) Get(ctx context.Context, runID string) (run ledger.Run, attempts []ledger.Attempt, err error) {
-	err = once(ctx, func(ctx context.Context) error {
-		run, attempts, err = b.l.Get(ctx, runID)
-		return err
-	})
-	return run, attempts, err
+func (b bounded) Read(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	return once(ctx, func(ctx context.Context) error { return b.Rows.Read(ctx, name, f) })
 }

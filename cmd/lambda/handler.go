@@ -131,10 +131,9 @@ func (h *handler) executor(ctx context.Context) (*executor.Executor, error) {
 		cfg.Ledger = newStateless()
 		return executor.New(cfg)
 	}
-	l, err := h.ledger.open(ctx)
-	if err != nil {
+	var err error
+	if cfg.Ledger, err = h.ledger.open(ctx); err != nil {
 		return nil, err
 	}
-	cfg.Ledger = bounded{l}
 	return executor.New(cfg)
 }

@@ -90,11 +90,12 @@ func (d *database) open(ctx context.Context) (*postgres.Ledger, error) {
 		return d.opened, nil
 	}
 	err := patiently(ctx, func() (err error) {
-		d.opened, err = ask(ctx, func(ctx context.Context) (*postgres.Ledger, error) { // ctx bounds the opening alone; the pool outlives the event
-			return postgres.Open(ctx, d.url, postgres.PoolSize(1), postgres.IdleTime(idleTime),
-				postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"))
+		return once(ctx, func(ctx context.Context) error { // ctx bounds the opening alone; the pool outlives the event
+			d.opened, err = postgres.Open(ctx, d.url, postgres.PoolSize(1), postgres.IdleTime(idleTime),
+				postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"),
+				postgres.Around(func(r ledger.Rows) ledger.Rows { return bounded{r} }))
+			return err
 		})
-		return err
 	})
 	return d.opened, err
 }

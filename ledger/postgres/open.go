@@ -49,6 +49,7 @@ type settings struct {
 	idle     time.Duration
 	name     string
 	registry string
+	around   func(ledger.Rows) ledger.Rows
 	tune     func(*pgxpool.Config)
 	set      map[string]string // over those of session
 }
@@ -74,6 +75,9 @@ func Registry(name string) Option { return func(s *settings) { s.registry = name
 // ApplicationName sets the name that pg_stat_activity shows; default "cronce".
 func ApplicationName(name string) Option { return func(s *settings) { s.name = name } }
 
+// Around sets what each transaction goes through, such as a limit of its time.
+func Around(f func(ledger.Rows) ledger.Rows) Option { return func(s *settings) { s.around = f } }
+
 // Open connects to a database and checks its tables, which package migrate creates. It
 // returns ledger.ErrUnavailable if the database cannot be reached, and ledger.ErrSchema
 // if the tables are missing or older than this program. No error shows the URL's
@@ -88,7 +92,7 @@ func Open(ctx context.Context, url string, options ...Option) (*Ledger, error) {
 	if err != nil {
 		return nil, translate("open the ledger", err)
 	}
-	l := &Ledger{Ledger: ledger.New(rows{pool}), pool: pool}
+	l := &Ledger{Ledger: ledger.New(s.around(rows{pool})), pool: pool}
 	if err := l.check(ctx, s); err != nil {
 		l.closeWithin(ctx)
 		return nil, err
@@ -120,7 +124,7 @@ func (l *Ledger) check(ctx context.Context, s settings) error {
 }
 
 func defaults(options []Option) settings {
-	s := settings{schema: defaultSchema, poolSize: 8, name: "cronce"}
+	s := settings{schema: defaultSchema, poolSize: 8, name: "cronce", around: func(r ledger.Rows) ledger.Rows { return r }}
 	for _, o := range options {
 		o(&s)
 	}
