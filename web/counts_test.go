@@ -50,6 +50,28 @@ func TestCountsOfDeadRunsAgree(t *testing.T) {
 	}
 }
 
+// Of a job that has failed for longer than is looked back, the page, the API and the
+// command line say that it has failed since then or earlier.
+func TestAJobThatFailsForLongSaysOrEarlier(t *testing.T) {
+	s := newSite(t)
+	s.ShiftClock(60 * 24 * time.Hour)
+	s.die("hourly", 0, ledger.OutcomeWindow-2, ledger.ReasonPermanent)
+	outcome := func() string {
+		job, err := s.board.Operations.Job(t.Context(), "hourly")
+		must(t, err)
+		return job.Outcome()
+	}
+	if body := s.get("/jobs/hourly").body; strings.Contains(body, "or earlier") || strings.Contains(outcome(), "or earlier") {
+		t.Errorf("the first dead run is known: %s\n%s", outcome(), body)
+	}
+	s.die("hourly", ledger.OutcomeWindow-1, ledger.OutcomeWindow, ledger.ReasonPermanent)
+	s.has("/jobs/hourly", "ago</time> or earlier")
+	s.has("/jobs", "ago</time> or earlier")
+	if want := "failing since " + s.time("hourly", 1).Format(time.RFC3339) + " or earlier"; !strings.Contains(outcome(), want) {
+		t.Errorf("%q, want %q", outcome(), want)
+	}
+}
+
 // What a listing without a row offers and prints can be done.
 func TestAnEmptyListingOffersNothing(t *testing.T) {
 	s := newSite(t)

@@ -37,18 +37,20 @@ type stateCount struct {
 
 // jobRow is a job in a list.
 type jobRow struct {
-	ID     string
-	Words  string // the schedule
-	Expr   string
-	Next   time.Time // the scheduled time of its next run
-	Start  time.Time // of that run
-	State  string    // one of jobStates
-	Since  time.Time
-	By     string // who paused it
-	Dead   int
-	Strip  strip
-	P95    time.Duration
-	HasP95 bool
+	ID    string
+	Words string // the schedule
+	Expr  string
+	Next  time.Time // the scheduled time of its next run
+	Start time.Time // of that run
+	State string    // one of jobStates
+	Since time.Time
+	// Earlier says that it has failed since Since or an earlier time.
+	Earlier bool
+	By      string // who paused it
+	Dead    int
+	Strip   strip
+	P95     time.Duration
+	HasP95  bool
 }
 
 // jobStates are the states of a job, those that need somebody first.
@@ -215,7 +217,7 @@ func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus) {
 	case "paused":
 		row.Since, row.By = s.PausedAt, s.PausedBy
 	case "failing":
-		row.Since = s.FailingSince
+		row.Since, row.Earlier = s.FailingSince, s.FailingEarlier
 	}
 }
 

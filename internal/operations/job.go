@@ -13,35 +13,38 @@ import (
 
 // Job is a job of the registry with what the ledger knows of it.
 type Job struct {
-	ID           string        `json:"id"`
-	Schedule     string        `json:"schedule"`
-	InWords      string        `json:"inWords"`
-	Timezone     string        `json:"timezone"`
-	DST          string        `json:"dst"`
-	Target       string        `json:"target"`
-	Method       string        `json:"method"`
-	Path         string        `json:"path"`
-	Scopes       []string      `json:"scopes"`
-	KeyScope     string        `json:"keyScope"`
-	Timeout      string        `json:"timeout"`
-	Overlap      string        `json:"overlap"`
-	CatchUp      string        `json:"catchUp"`
-	Spread       string        `json:"spread,omitempty"`
-	Async        *Async        `json:"async,omitempty"` // nil: a 202 is a success
-	Enabled      bool          `json:"enabled"`
-	State        JobState      `json:"state"`
-	Next         string        `json:"next"`             // empty: never again, or disabled
-	Starts       string        `json:"starts,omitempty"` // the run of Next, by the job's spread
-	Watermark    string        `json:"watermark"`
-	PausedAt     string        `json:"pausedAt,omitempty"`
-	PausedBy     string        `json:"pausedBy,omitempty"`
-	PausedWhy    string        `json:"pausedWhy,omitempty"`
-	LastRun      *Run          `json:"lastRun"`
-	SlotRun      *Run          `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
-	LastOutcome  *Run          `json:"lastOutcome"`       // the newest run that succeeded or died
-	FailingSince string        `json:"failingSince,omitempty"`
-	Dead         int           `json:"deadUnacknowledged"`
-	Incidents    []JobIncident `json:"incidents"` // open ones
+	ID           string   `json:"id"`
+	Schedule     string   `json:"schedule"`
+	InWords      string   `json:"inWords"`
+	Timezone     string   `json:"timezone"`
+	DST          string   `json:"dst"`
+	Target       string   `json:"target"`
+	Method       string   `json:"method"`
+	Path         string   `json:"path"`
+	Scopes       []string `json:"scopes"`
+	KeyScope     string   `json:"keyScope"`
+	Timeout      string   `json:"timeout"`
+	Overlap      string   `json:"overlap"`
+	CatchUp      string   `json:"catchUp"`
+	Spread       string   `json:"spread,omitempty"`
+	Async        *Async   `json:"async,omitempty"` // nil: a 202 is a success
+	Enabled      bool     `json:"enabled"`
+	State        JobState `json:"state"`
+	Next         string   `json:"next"`             // empty: never again, or disabled
+	Starts       string   `json:"starts,omitempty"` // the run of Next, by the job's spread
+	Watermark    string   `json:"watermark"`
+	PausedAt     string   `json:"pausedAt,omitempty"`
+	PausedBy     string   `json:"pausedBy,omitempty"`
+	PausedWhy    string   `json:"pausedWhy,omitempty"`
+	LastRun      *Run     `json:"lastRun"`
+	SlotRun      *Run     `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
+	LastOutcome  *Run     `json:"lastOutcome"`       // the newest run that succeeded or died
+	FailingSince string   `json:"failingSince,omitempty"`
+	// FailingEarlier says that the job has failed since FailingSince or an earlier time.
+	FailingEarlier bool `json:"failingEarlier,omitempty"`
+
+	Dead      int           `json:"deadUnacknowledged"`
+	Incidents []JobIncident `json:"incidents"` // open ones
 
 	Description string            `json:"description,omitempty"`
 	Owner       string            `json:"owner,omitempty"`
@@ -193,7 +196,7 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 		Enabled: !j.Disabled, State: JobActive, Next: NextOf(j, from),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
-		FailingSince: scheduledTime(st.FailingSince), Dead: st.DeadUnacknowledged, Incidents: append([]JobIncident{}, st.incidents...),
+		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged, Incidents: append([]JobIncident{}, st.incidents...),
 	}
 	if j.Spread > 0 {
 		v.Spread, v.Starts = j.Spread.String(), StartOf(j, from)
@@ -254,7 +257,11 @@ func (j Job) Outcome() string {
 		parts = append(parts, string(j.LastOutcome.State))
 	}
 	if j.FailingSince != "" {
-		parts = append(parts, "failing since "+j.FailingSince)
+		since := "failing since " + j.FailingSince
+		if j.FailingEarlier {
+			since += " or earlier"
+		}
+		parts = append(parts, since)
 	}
 	if j.Dead > 0 {
 		parts = append(parts, fmt.Sprintf("%d dead to acknowledge", j.Dead))
