@@ -68,7 +68,8 @@ var hourRowCases = []rowsCase{
 		}
 		count := func(jobID string, hour int, kind ledger.RowKind) ledger.RunCount {
 			return ledger.RunCount{
-				JobID: jobID, Hour: pastHour.Add(time.Duration(hour) * time.Hour), Kind: kind, State: ledger.Dead, Late: ledger.NoBucket, Took: ledger.NoBucket,
+				JobID: jobID, Hour: pastHour.Add(time.Duration(hour) * time.Hour), Kind: kind, State: ledger.Dead, Trigger: ledger.BySchedule,
+				Late: ledger.NoBucket, Took: ledger.NoBucket,
 			}
 		}
 		same(t, "of a", tally(ledger.TallyQuery{JobID: "a"}), map[ledger.RunCount]int{count("a", 0, 0): 2, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1})
