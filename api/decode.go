@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,49 +14,39 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/cronce/cronce/api/access"
-	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/internal/operations"
 )
 
-// decode reads the body, of which only the mutation's fields are allowed, and who
-// acts.
-func decode(w http.ResponseWriter, r *http.Request, fields []string) (*actRequest, []byte, error) {
+// decode reads what a request asks of an action; only some fields are allowed.
+func decode(w http.ResponseWriter, r *http.Request, fields []string) (a operations.Ask, err error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, nil, problem(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be application/json")
+		return a, problem(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be application/json")
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody)) // a writer without one is a test's
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return nil, nil, unread(err)
+		return a, unread(err)
 	}
 	given, ok := names(text)
 	if !ok {
-		return nil, nil, invalid("the body must be a JSON object")
+		return a, invalid("the body must be a JSON object")
 	}
 	for i, name := range given {
 		switch {
 		case !slices.Contains(fields, name):
-			return nil, nil, invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(fields, ", ")))
+			return a, invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(fields, ", ")))
 		case slices.Contains(given[:i], name):
-			return nil, nil, invalid(fmt.Sprintf("the field %q is given more than once", name))
+			return a, invalid(fmt.Sprintf("the field %q is given more than once", name))
 		}
 	}
-	a := &actRequest{id: r.PathValue("id")}
-	if err := json.Unmarshal(text, a); err != nil {
-		return nil, nil, invalid("the body is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
+	a.ID = r.PathValue("id")
+	if err := json.Unmarshal(text, &a); err != nil {
+		return a, invalid("the body is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
 	}
-	if badText(a.id) {
-		return nil, nil, invalid("the path must be UTF-8 without control, directional or invisible characters")
+	if badText(a.ID) {
+		return a, invalid("the path must be UTF-8 without control, directional or invisible characters")
 	}
-	who := access.FromContext(r.Context())
-	if err := permitsFields(who, a); err != nil {
-		return nil, nil, err
-	}
-	a.actor = ledger.Actor{By: cmp.Or(who.Name, a.By), Proven: who.Name != "", Why: a.Why, Via: cmp.Or(ledger.Via(access.Via(r.Context())), ledger.ViaAPI)}
-	if a.actor.By == "" {
-		return nil, nil, invalid("nobody's identity is proven on this address, so the body must say who acts (by)")
-	}
-	return a, text, nil
+	return a, nil
 }
 
 // unread translates an error of reading a body.
@@ -89,16 +78,4 @@ func names(text []byte) (all []string, ok bool) {
 		}
 	}
 	return all, err == nil
-}
-
-// permitsFields refuses what only administrators may ask, and a name that is not
-// the proven one.
-func permitsFields(who access.Identity, a *actRequest) error {
-	if (a.Force || a.MayDouble || a.NewKey) && who.Role < access.Admin {
-		return forbidden("force, mayDouble and newKey are for administrators")
-	}
-	if who.Name != "" && a.By != "" && a.By != who.Name {
-		return forbidden(fmt.Sprintf("this request is made by %q; leave out by, or name it", who.Name))
-	}
-	return nil
 }

@@ -71,17 +71,13 @@ func (s *server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// admit returns a request that may go on, with who makes it. One that comes through
-// another interface of this process was admitted by that.
+// admit returns a request that may go on, with who makes it.
 func (s *server) admit(r *http.Request, csrf *http.CrossOriginProtection) (*http.Request, error) {
 	if len(r.URL.RawQuery) > maxQuery {
 		return nil, problem(http.StatusRequestURITooLong, "query_too_long", "the query is longer than 8 KiB")
 	}
 	if err := csrf.Check(r); err != nil {
 		return nil, forbidden("the request comes from another site; the API takes none from browsers of other origins")
-	}
-	if access.Via(r.Context()) != "" {
-		return r, nil
 	}
 	who, err := s.gate.Admit(r)
 	if err != nil {
@@ -93,14 +89,12 @@ func (s *server) admit(r *http.Request, csrf *http.CrossOriginProtection) (*http
 // handle serves a pattern, and counts its requests as in progress.
 func (s *server) handle(pattern string, h http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		if access.Via(r.Context()) == "" {
-			end, err := s.gate.Begin(access.FromContext(r.Context()))
-			if err != nil {
-				s.fail(w, r, err)
-				return
-			}
-			defer end()
+		end, err := s.gate.Begin(access.FromContext(r.Context()))
+		if err != nil {
+			s.fail(w, r, err)
+			return
 		}
+		defer end()
 		h(w, r)
 	})
 }

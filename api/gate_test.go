@@ -146,8 +146,7 @@ func TestAnIdentityIsLimited(t *testing.T) {
 	}
 	s := onFile(t, control).inMemory()
 	synctest.Test(t, func(*testing.T) {
-		h, err := api.New(s.config(control))
-		s.must(err)
+		h := api.New(s.config(control))
 		answered := func(role string, asked int) (n int) {
 			for range asked {
 				r, w := httptest.NewRequest(http.MethodGet, "/v1/openapi.yaml", nil), httptest.NewRecorder()

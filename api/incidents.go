@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
@@ -31,25 +30,9 @@ func (s *server) listIncidents(ctx context.Context, _ *http.Request, q *params) 
 }
 
 func (s *server) getIncident(ctx context.Context, r *http.Request, _ *params) (any, error) {
-	id, err := incidentID(r.PathValue("id"))
+	id, err := operations.IncidentID(r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	return s.ops.Incident(ctx, id)
-}
-
-func (s *server) ackIncident(ctx context.Context, a *actRequest) (any, error) {
-	id, err := incidentID(a.id)
-	if err != nil {
-		return nil, err
-	}
-	return s.ops.AckIncident(ctx, ledger.IncidentAction{ID: id, Close: a.Close, Actor: a.actor})
-}
-
-func incidentID(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, invalid("invalid incident ID; an ID must be an integer of at least 1")
-	}
-	return id, nil
 }

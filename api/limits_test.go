@@ -23,8 +23,7 @@ func (u unending) Read([]byte) (int, error) { <-u; return 0, io.EOF }
 func TestRequestsInProgressAreLimited(t *testing.T) {
 	s := onFile(t, loopback).inMemory()
 	synctest.Test(t, func(*testing.T) {
-		h, err := api.New(s.config(everyone{}))
-		s.must(err)
+		h := api.New(s.config(everyone{}))
 		ask := func(who, method, path string, body io.Reader) answer {
 			r, w := httptest.NewRequest(method, path, body), httptest.NewRecorder()
 			r.Header.Set("X-Request", who)

@@ -3,13 +3,13 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/api/remote"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
@@ -17,7 +17,7 @@ import (
 )
 
 // die makes n dead runs of tick, one a minute before the site's own.
-func (s *site) die(n int) {
+func (s *site) die(n int) (ids []string) {
 	s.Helper()
 	for i := range n {
 		at := s.begin.Add(-time.Duration(10+i) * time.Minute).Truncate(time.Minute)
@@ -32,7 +32,9 @@ func (s *site) die(n int) {
 			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerFailed, Status: 500, Owner: "host-1"},
 		}})
 		s.must(err)
+		ids = append(ids, id)
 	}
+	return ids
 }
 
 // The command line acts through a server on however many runs the action selects, and
@@ -44,76 +46,76 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	_, err = s.store.Cancel(t.Context(), ledger.Action{Filter: ledger.Filter{JobID: "tick"}, Actor: ledger.Actor{By: "ann", Why: "x"}})
 	s.must(err)
 	const n = operations.MaxPart + 5
-	s.die(n)
+	ids := s.die(n)
 	ann := ledger.Actor{By: "ann", Why: "a test"}
 	all := ledger.Action{Filter: ledger.Filter{JobID: "tick", Reason: ledger.ReasonExhausted}, Actor: ann}
-	do := func(what operations.RunAction, a ledger.Action, changed int, leftOut map[ledger.RejectionCause]int) []string {
+	do := func(what operations.RunAction, a ledger.Action, changed, remaining int, leftOut map[ledger.RejectionCause]int) {
 		t.Helper()
-		done, err := server.Act(context.WithoutCancel(t.Context()), what, a)
+		done, err := operations.ActOnAll(context.WithoutCancel(t.Context()), a, func(ctx context.Context, part ledger.Action) (operations.RunActionResult, error) {
+			return server.Act(ctx, what, part)
+		})
 		s.must(err)
-		ids, seen := []string{}, map[string]bool{}
+		seen := map[string]bool{}
 		for _, r := range done.Changed {
-			ids, seen[r.RunID] = append(ids, r.RunID), true
+			seen[r.RunID] = true
 		}
-		if len(ids) != changed || len(seen) != changed || done.Counts.Changed != changed || fmt.Sprint(done.Counts.LeftOut) != fmt.Sprint(leftOut) {
-			t.Fatalf("%s changed %d, distinct %d, counts %+v, refused %d: want %d changed, %v left out", what, len(ids), len(seen), done.Counts, len(done.Refused), changed, leftOut)
+		if len(done.Changed) != changed || len(seen) != changed || done.Counts.Changed != changed || done.Remaining != remaining || fmt.Sprint(done.Counts.LeftOut) != fmt.Sprint(leftOut) {
+			t.Fatalf("%s changed %d, distinct %d, counts %+v, refused %d, remaining %d: want %d changed, %v left out", what, len(done.Changed), len(seen), done.Counts, len(done.Refused), done.Remaining, changed, leftOut)
 		}
-		return ids
 	}
 	dry := all
 	dry.DryRun = true
-	ids := do(operations.Redrive, dry, n, map[ledger.RejectionCause]int{})
+	do(operations.Redrive, dry, operations.MaxPart, 5, map[ledger.RejectionCause]int{})
 	named := all
-	named.Filter = ledger.Filter{IDs: ids[:operations.MaxPage+3]}
-	do(operations.Ack, named, operations.MaxPage+3, map[ledger.RejectionCause]int{})
-	do(operations.Redrive, all, n-operations.MaxPage-3, map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: operations.MaxPage + 3})
-	do(operations.Redrive, all, 0, map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: operations.MaxPage + 3})
+	named.Filter = ledger.Filter{IDs: ids[:operations.MaxPart+3]}
+	do(operations.Ack, named, operations.MaxPart+3, 0, map[ledger.RejectionCause]int{})
+	do(operations.Redrive, all, 2, 0, map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: operations.MaxPart + 3})
+	do(operations.Redrive, all, 0, 0, map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: operations.MaxPart + 3})
 	all.Reason = ""
-	do(operations.Cancel, all, n-operations.MaxPage-3, map[ledger.RejectionCause]int{})
-	do(operations.Redrive, named, operations.MaxPage+3, map[ledger.RejectionCause]int{})
+	do(operations.Cancel, all, 2, 0, map[ledger.RejectionCause]int{})
+	do(operations.Redrive, named, operations.MaxPart+3, 0, map[ledger.RejectionCause]int{})
+	do(operations.Cancel, all, operations.MaxPart+3, 0, map[ledger.RejectionCause]int{})
+	var audit struct{ Acts []operations.AuditEntry }
+	s.get("/v1/audit?job=tick").into(t, &audit)
+	if last := audit.Acts[0]; last.Act != ledger.ActionCancel || last.Count != operations.MaxPart+3 || last.RunID != "" {
+		t.Errorf("the audit shows the last act as %+v", last)
+	}
 }
 
-// A part goes on after the last run of the former; a cursor of another list, or of
-// somebody else's redrive, is of no use.
+// A further request of a series goes on after the runs of the ones before. Another
+// selection, and somebody else's series, is another series.
 func TestPartsOfABulkAct(t *testing.T) {
 	engines(t, func(s *site) {
 		s.act("/v1/runs/cancel", map[string]any{"job": "tick"})
 		s.die(3)
-		part := func(more map[string]any) (answer, api.Problem, operations.RunActionResult, string, string) {
+		part := func(more map[string]any) (answer, operations.RunActionResult) {
 			s.Helper()
-			body := map[string]any{"job": "tick", "reason": "exhausted", "limit": 2}
-			for name, v := range more {
-				body[name] = v
-			}
+			body := map[string]any{"job": "tick", "reason": "exhausted", "limit": 2, "series": "s"}
+			maps.Copy(body, more)
 			a := s.act("/v1/runs/redrive", body)
-			var v struct {
-				operations.RunActionResult
-				api.Problem
-				Next, Request string
-			}
+			var v operations.RunActionResult
 			a.into(s.TB, &v)
-			return a, v.Problem, v.RunActionResult, v.Next, v.Request
+			return a, v
 		}
-		_, _, first, next, request := part(nil)
-		if len(first.Changed) != 2 || next == "" || request == "" {
-			s.Fatalf("the first part: %+v, next %q, request %q", first, next, request)
+		if _, first := part(nil); len(first.Changed) != 2 || first.Remaining != 1 {
+			s.Fatalf("the first part: %+v", first)
 		}
 		for name, more := range map[string]map[string]any{
-			"a new act": {}, "without the request": {"cursor": next}, "another's": {"continues": request, "by": "bob"}, "another request": {"continues": request + "x"},
+			"no series": {"series": ""}, "another's": {"by": "bob"}, "another series": {"series": "S"}, "another selection": {"until": "2999-01-01T00:00:00Z"},
 		} {
-			if _, _, got, _, _ := part(more); len(got.Changed) != 0 || got.Counts.LeftOut[ledger.RejectedUnfinished] != 1 {
+			if _, got := part(more); len(got.Changed) != 0 || got.Counts.LeftOut[ledger.RejectedUnfinished] != 1 {
 				s.Errorf("%s: %+v", name, got)
 			}
 		}
 		for name, more := range map[string]map[string]any{
-			"a cursor of nothing": {"cursor": "x"}, "a cursor of another list": {"cursor": "eyJsIjoicnVucyJ9"}, "control characters": {"continues": "a\x01"}, "more than the planner may wait for": {"limit": 1001},
+			"a cursor": {"cursor": "x"}, "control characters": {"series": "a\x01"}, "more than the planner may wait for": {"limit": 1001},
 		} {
-			if a, p, _, _, _ := part(more); a.StatusCode != http.StatusBadRequest || p.Code != "invalid_request" {
+			if a, _ := part(more); a.StatusCode != http.StatusBadRequest || a.code(s.TB) != "invalid_request" {
 				s.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 			}
 		}
-		if _, _, got, more, again := part(map[string]any{"cursor": next, "continues": request}); len(got.Changed) != 1 || more != "" || again != request {
-			s.Errorf("the second part: %+v, next %q, request %q, want %q", got, more, again, request)
+		if _, got := part(nil); len(got.Changed) != 1 || got.Remaining != 0 {
+			s.Errorf("the second part: %+v", got)
 		}
 	})
 }

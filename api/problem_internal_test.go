@@ -21,12 +21,8 @@ func TestOnlyAProblemThatPassesHasARetryAfter(t *testing.T) {
 		status int
 		again  bool
 	}{
-		{idempotency.ErrInProgress, http.StatusConflict, true},
-		{idempotency.ErrUnavailable, http.StatusServiceUnavailable, true},
-		{idempotency.ErrOutcomeUnknown, http.StatusServiceUnavailable, true},
 		{fmt.Errorf("list: %w", ledger.ErrUnavailable), http.StatusServiceUnavailable, true},
 		{problem(http.StatusTooManyRequests, "too_many_requests", "slower"), http.StatusTooManyRequests, true},
-		{idempotency.ErrMismatch, http.StatusConflict, false},
 		{idempotency.ErrInvalidKey, http.StatusBadRequest, false},
 		{forbidden("no"), http.StatusForbidden, false},
 		{errors.New("bug"), http.StatusInternalServerError, false},

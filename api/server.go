@@ -2,23 +2,18 @@ package api
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/completion"
-	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/operations"
 )
 
 // Config configures New.
 type Config struct {
 	Operations *operations.Service
-	// Keys stores the idempotency keys of mutations, on the ledger's engine.
-	Keys store.Store
 	// Gate admits the requests.
 	Gate   *Gate
 	Logger *slog.Logger
@@ -31,34 +26,27 @@ const (
 	readBody   = 10 * time.Second // for all of the body to arrive
 	answerRead = 30 * time.Second
 	answerAct  = time.Minute
-	maxReply   = 16 << 20
 )
 
 type server struct {
 	ops  *operations.Service
-	kit  *idempotency.Kit
 	log  *slog.Logger
 	mux  *http.ServeMux
 	gate *Gate
 }
 
-// New returns the handler of /v1. It fails on a key store that the kit refuses.
-func New(c Config) (http.Handler, error) {
-	kit, err := idempotency.New(c.Keys, idempotency.Options{
-		Principal: func(*http.Request) (string, error) { return "", errors.New("keys are claimed by operation") },
-		TTL:       operations.RepeatedWithin, MaxRun: answerAct + 10*time.Second, Wait: 5 * time.Second, MaxStoredBody: maxReply, Logger: c.Logger,
-	})
-	if err != nil {
-		return nil, err
-	}
-	s := &server{ops: c.Operations, kit: kit, log: c.Logger, mux: http.NewServeMux(), gate: c.Gate}
+// New returns the handler of /v1.
+func New(c Config) http.Handler {
+	s := &server{ops: c.Operations, log: c.Logger, mux: http.NewServeMux(), gate: c.Gate}
 	s.reads()
-	s.acts()
+	for _, a := range operations.Actions {
+		s.act(a)
+	}
 	s.mux.HandleFunc(completion.Pattern, func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, problem(http.StatusNotFound, "not_found", "this process takes no reports of targets: "+completion.EnvSecret+" is not set"))
 	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(w, r) })
-	return s.guard(s.mux), nil
+	return s.guard(s.mux)
 }
 
 // ask is a question: it returns what is answered as JSON.

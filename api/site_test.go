@@ -24,8 +24,6 @@ import (
 	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/idempotency/store"
-	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/jobs"
@@ -58,7 +56,6 @@ type site struct {
 	testing.TB
 	server *httptest.Server
 	store  ledger.Store
-	keys   store.Store
 	reg    *jobs.Registry
 	log    *bytes.Buffer
 	begin  time.Time // the first scheduled time
@@ -93,16 +90,12 @@ func newSite(t testing.TB, url string, control access.Control) *site {
 	}
 	s.must(err)
 	t.Cleanup(func() { s.store.Close() })
-	keys, done, err := keystores.OfLedger(t.Context(), url, false)
-	s.must(err)
-	t.Cleanup(done)
-	s.keys = keys
 	s.plan()
 	s.server = s.replica(control)
 	return s
 }
 
-// inMemory is a site with the same keys and an empty ledger in memory.
+// inMemory is a site with an empty ledger in memory.
 func (s *site) inMemory() *site {
 	other := *s
 	other.store = memory.New()
@@ -113,9 +106,7 @@ func (s *site) inMemory() *site {
 
 // replica is another process that serves the same ledger.
 func (s *site) replica(control access.Control) *httptest.Server {
-	h, err := api.New(s.config(control))
-	s.must(err)
-	server := httptest.NewServer(h)
+	server := httptest.NewServer(api.New(s.config(control)))
 	s.Cleanup(server.Close)
 	return server
 }
@@ -125,7 +116,7 @@ func (s *site) config(control access.Control) api.Config {
 		Operations: operations.New(operations.Config{
 			Ledger: s.store, Registry: func() (*jobs.Registry, error) { return s.reg, nil }, Breakers: func() map[string]string { return map[string]string{"svc": "closed"} },
 		}),
-		Keys: s.keys, Gate: api.NewGate(control), Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+		Gate: api.NewGate(control), Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 	}
 }
 

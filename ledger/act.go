@@ -55,7 +55,7 @@ func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
 	if err := a.Actor.Validate(); err != nil {
 		return ActionResult{}, err
 	}
-	leftOut, err := l.countLeftOut(ctx, a)
+	leftOut, err := l.lookAhead(ctx, &a)
 	if err != nil {
 		return ActionResult{}, err
 	}
@@ -68,17 +68,38 @@ func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
 
 func (m *actionTx) run() error {
 	fit, err := m.selected()
-	if err != nil || len(fit) == 0 {
+	if err != nil {
 		return err
 	}
+	remaining := m.remaining(fit)
 	if m.DryRun {
 		m.add(fit)
-		return nil
+	} else if fit, err = m.lock(fit); err != nil {
+		return err
 	}
-	if fit, err = m.lock(fit); err != nil {
+	if m.got.Remaining, err = remaining.Get(); err != nil || m.DryRun {
 		return err
 	}
 	return m.write(fit)
+}
+
+// remaining counts the runs after those that the action applies to, if there may be some.
+func (m *actionTx) remaining(fit []Row) Later[int] {
+	if len(m.IDs) > 0 || m.Limit < 1 || len(fit) < m.Limit {
+		return Later[int]{}
+	}
+	f, last := m.filter(), fit[len(fit)-1]
+	f.After, f.Limit = &Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}, 0
+	return m.tx.CountRuns(f)
+}
+
+// filter returns what selects the runs of an action without IDs.
+func (m *actionTx) filter() Filter {
+	f := m.Filter
+	f.Unacknowledged = f.Unacknowledged || m.leavesOut.Acknowledged
+	f.NotRerun = f.NotRerun || m.leavesOut.Rerun
+	f.States = selectStates(m.from, f.States)
+	return f
 }
 
 // rows returns rows that were asked for, and reads the clock, with one round trip.
@@ -89,38 +110,52 @@ func (m *actionTx) rows(asked Later[[]Row]) (list []Row, err error) {
 	return asked.Get()
 }
 
-// countLeftOut counts the runs that the action leaves out. There may be very many, so
+// lookAhead lets a further request of a series go on after the runs of the ones before it.
+// For the first, it counts the runs that the action leaves out. There may be very many, so
 // that it counts them before it writes.
-func (l *Ledger) countLeftOut(ctx context.Context, a action) (map[RejectionCause]int, error) {
+func (l *Ledger) lookAhead(ctx context.Context, a *action) (map[RejectionCause]int, error) {
 	leftOut := map[RejectionCause]int{}
-	if a.leavesOut == (exclusion{}) {
+	if len(a.IDs) > 0 || a.leavesOut == (exclusion{}) && a.series() == "" {
 		return leftOut, nil
 	}
 	f := a.Filter
 	f.States = selectStates(a.from, f.States)
-	counts, err := read(ctx, l, string(a.kind), func(tx Tx) ([]SettledCount, error) { return tx.Settled(f).Get() })
-	for _, c := range counts {
-		if cause := a.leavesOut.cause(c.Acknowledged, c.Rerun); cause != "" {
-			leftOut[cause] += c.Count
+	return read(ctx, l, string(a.kind), func(tx Tx) (map[RejectionCause]int, error) {
+		var end Later[[]Cursor]
+		var settled Later[[]SettledCount]
+		if a.series() != "" {
+			end = tx.SeriesEnd(a.By, a.series())
 		}
-	}
-	return leftOut, err
+		if a.leavesOut != (exclusion{}) {
+			settled = tx.Settled(f)
+		}
+		last, err := end.Get()
+		if err != nil {
+			return nil, err
+		}
+		counts, err := settled.Get()
+		if err != nil {
+			return nil, err
+		}
+		if len(last) > 0 {
+			a.After = &last[0]
+			return leftOut, nil
+		}
+		for _, c := range counts {
+			if cause := a.leavesOut.cause(c.Acknowledged, c.Rerun); cause != "" {
+				leftOut[cause] += c.Count
+			}
+		}
+		return leftOut, nil
+	})
 }
 
 // selected returns the runs that the action applies to, oldest first. Those that it
 // rejects leave room for others.
 func (m *actionTx) selected() (fit []Row, err error) {
-	f := m.Filter
-	if m.leavesOut.Acknowledged {
-		f.Unacknowledged = true
-	}
-	if m.leavesOut.Rerun {
-		f.NotRerun = true
-	}
-	if len(f.IDs) == 0 {
-		f.States = selectStates(m.from, f.States)
-	} else {
-		f.Limit = 0
+	f := m.filter()
+	if len(f.IDs) > 0 {
+		f.States, f.Limit = m.States, 0
 	}
 	limit, found := f.Limit, map[string]bool{}
 	for more := true; more; f.Limit = limit - len(fit) {
@@ -171,6 +206,9 @@ func (m *actionTx) fit(rows []Row) ([]Row, error) {
 // lock locks the runs, and their jobs first if the action needs that. It returns those
 // to which the action still applies.
 func (m *actionTx) lock(rows []Row) ([]Row, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
 	var jobs Later[[]JobRow]
 	var free Later[[]Slot]
 	if m.jobs {
@@ -200,7 +238,7 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 // write applies the action to runs that are locked.
 func (m *actionTx) write(rows []Row) error {
 	var changes []Change
-	var audit []Audit
+	var changed []Row
 	for i := range rows {
 		r := &rows[i]
 		was := *r
@@ -212,16 +250,13 @@ func (m *actionTx) write(rows []Row) error {
 		c := Changed(&was, r)
 		c.Attempt = was.lostAttempt(m.now)
 		changes = append(changes, c)
-		audit = append(audit, Audit{Action: m.kind, JobID: r.JobID, RunID: r.ID, Actor: m.Actor})
+		changed = append(changed, *r)
 	}
 	if err := update(m.tx, changes); err != nil {
 		return err
 	}
 	m.add(rows)
-	if len(audit) == 0 {
-		return nil
-	}
-	return m.tx.AddAudit(audit)
+	return addAudit(m.tx, Audit{Action: m.kind, JobID: m.JobID, Actor: m.Actor}, changed, m.got)
 }
 
 // add adds runs to the changed ones.

@@ -15,9 +15,9 @@ type Actor struct {
 	Via Via
 	// Proven reports whether By was authenticated. It is not kept.
 	Proven bool
-	// Request identifies the request that asked for the action, so that a repeated
-	// request finds what it did; "" if requests are not repeated.
-	Request string
+	// Request is the request that asks for the action; nil if it is neither repeated nor
+	// one of a series. An Audit that was read has none.
+	Request *Request
 }
 
 // ErrInvalidActor reports that By or Why has a character that is not shown. Nothing was
@@ -64,9 +64,9 @@ const (
 	ActionCloseIncident ActionKind = "close_incident"
 )
 
-// Audit is one action on one run, or on a job (RunID ""). A store writes it in the
-// transaction of the action, for each run or job that the action changed, and never
-// changes it afterwards. It outlives its run: only PurgeHistory deletes it, after
+// Audit is one action on a run, on a job (RunID ""), or on several runs of a job (RunID
+// "", and another entry for each run). A store writes it in the transaction of the action,
+// and never changes it afterwards. It outlives its run: only PurgeHistory deletes it, after
 // HistoryPurge.AuditRetention. Actions of the system have no Audit.
 type Audit struct {
 	ID      int64     // unique in the ledger; a later action has a greater one
@@ -75,16 +75,22 @@ type Audit struct {
 	JobID   string
 	RunID   string
 	RerunID string // rerun only: the new run that repeats RunID
+	// Count is how many runs, or jobs, the action changed. It is 0 in the entry of one of
+	// several runs, and in that of an action that changed nothing. In a list, it is the
+	// sum of the entries of a series.
+	Count  int
+	Series string       // see Request
+	Kept   *KeptRequest // nil in a list
 	Actor
 }
 
-// AuditFilter selects a page of the audit, newest first. Zero fields select all.
+// AuditFilter selects a page of the audit, newest first. Zero fields select all. A page has
+// one entry for the requests of a series on a job, the newest, and none of a Count of 0,
+// except those of the RunID.
 type AuditFilter struct {
 	JobID string // actions on the job and on its runs
 	RunID string // actions on the run, and the rerun that made it
 	By    string
-	// Request selects what one request did.
-	Request string
 	// Before continues a listing after its last ID.
 	Before int64
 	// Limit is the size of a page: at most MaxAuditPage; below 1, it is 100.

@@ -31,7 +31,7 @@ type backfillTx struct {
 	inserts []Row
 	changes []Change
 	split   map[string]int // how many scheduled times are taken out of a range row
-	audit   []Audit
+	planned []Row
 }
 
 func (m *backfillTx) run() error {
@@ -45,10 +45,15 @@ func (m *backfillTx) run() error {
 	for _, in := range m.Runs {
 		m.decide(in)
 	}
-	if m.DryRun || m.got.Planned == 0 {
+	if m.DryRun {
 		return nil
 	}
-	return m.write()
+	if m.got.Planned > 0 {
+		if err := m.write(); err != nil {
+			return err
+		}
+	}
+	return addAudit(m.tx, Audit{Action: ActionBackfill, JobID: m.JobID, Actor: m.Actor}, m.planned, m.got)
 }
 
 // read locks and reads the job, and the rows of the scheduled times. Ranges of an earlier
@@ -103,7 +108,7 @@ func (m *backfillTx) decide(in RunSpec) {
 		return
 	}
 	m.got.Planned++
-	m.audit = append(m.audit, Audit{Action: ActionBackfill, JobID: m.JobID, RunID: in.RunID, Actor: m.Actor})
+	m.planned = append(m.planned, Row{Run: Run{ID: in.RunID, JobID: m.JobID}})
 	if own {
 		m.refill(r, in)
 	} else {
@@ -180,9 +185,6 @@ func (m *backfillTx) write() error {
 		if err := m.tx.Delete(empty); err != nil {
 			return err
 		}
-	}
-	if err := m.tx.AddAudit(m.audit); err != nil {
-		return err
 	}
 	free, err := m.tx.Slots([]string{m.JobID}).Get() // with those that wait now
 	if err != nil {

@@ -164,7 +164,7 @@ func (m *entryTx) insert() error {
 	m.answer(r)
 	m.got.Inserted = true
 	if entryAction(m.Entry) != "" {
-		return m.tx.AddAudit([]Audit{entryAudit(m.Entry)})
+		return addAudit(m.tx, entryAudit(m.Entry), nil, m.got)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func entryAction(e Entry) ActionKind {
 
 // entryAudit returns the audit entry that is written with the entry's run.
 func entryAudit(e Entry) Audit {
-	a := Audit{Action: entryAction(e), JobID: e.JobID, RunID: e.RunID, Actor: e.Actor}
+	a := Audit{Action: entryAction(e), JobID: e.JobID, RunID: e.RunID, Count: 1, Actor: e.Actor}
 	if e.RerunOf != "" {
 		a.RunID, a.RerunID = e.RerunOf, e.RunID
 	}

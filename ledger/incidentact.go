@@ -71,12 +71,14 @@ func (l *Ledger) AckIncident(ctx context.Context, a IncidentAction) (Incident, e
 			return Incident{}, ErrNotFound
 		}
 		i := found[0]
-		if !i.Open() || !a.Close && !i.AckedAt.IsZero() {
-			return i, nil
-		}
 		entry := Audit{Action: ActionAckIncident, JobID: i.JobID, Actor: a.Actor}
-		if i.Why = a.Why; a.Close {
+		if a.Close {
 			entry.Action = ActionCloseIncident
+		}
+		if !i.Open() || !a.Close && !i.AckedAt.IsZero() {
+			return i, addAudit(tx, entry, nil, i)
+		}
+		if i.Why = a.Why; a.Close {
 			i.close(a.By, now)
 			i.ClosedByOperator = true
 		} else {
@@ -86,7 +88,8 @@ func (l *Ledger) AckIncident(ctx context.Context, a IncidentAction) (Incident, e
 		if err := tx.PutIncidents([]Incident{i}); err != nil {
 			return i, err
 		}
-		return i, tx.AddAudit([]Audit{entry})
+		entry.Count = 1
+		return i, addAudit(tx, entry, nil, i)
 	})
 }
 

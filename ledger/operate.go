@@ -107,8 +107,8 @@ const OutcomeWindow = 1000
 // are selected.
 //
 // An action takes the oldest ScheduledAt first, equal times by ID: those runs have
-// the least time left before their keys may expire. With a Limit, repeating the
-// action continues after the runs that it changed.
+// the least time left before their keys may expire. With a Limit, further requests of a
+// series continue after the runs that it changed.
 //
 // Cancel moves planned, running, retrying and accepted runs to canceled (operator).
 //
@@ -124,8 +124,8 @@ const OutcomeWindow = 1000
 //     runs that were rerun unless MayDouble is set. With IDs, a run that was rerun is
 //     rejected unless MayDouble is set.
 //   - A run whose KeySafeUntil has passed is rejected, even with Force.
-//   - Without Force, a run is rejected while the job has an unfinished run that this
-//     action did not redrive. Waiting runs and ~ runs count.
+//   - Without Force, a run is rejected while the job has an unfinished run that neither
+//     this action nor its series has redriven. Waiting runs and ~ runs count.
 //   - A run that had the slot takes it again. If the slot is taken, the run waits for
 //     it, so that the runs of one action start one after the other. With Force it
 //     starts without the slot.
@@ -145,29 +145,23 @@ type Action struct {
 	// MayDouble lets a redrive take runs that were rerun too. The target may then
 	// apply their work twice.
 	MayDouble bool
-	// Continues is set on a further part of a large redrive, to the Request of its
-	// first part. Both have the same By. The runs of the other parts then do not
-	// count as other unfinished runs. The Request of a further part is
-	// PartRequestName(Continues, name).
-	Continues string
 	// DryRun changes nothing. Changed then has the runs that would be changed, as
 	// they are.
 	DryRun bool
 }
 
-// PartRequestName returns the Request of a further part of a large redrive: first is
-// the Request of its first part, and part names this one. See Action.Continues.
-func PartRequestName(first, part string) string { return first + "/" + part }
-
 // ActionResult is the result of an Action for each selected run.
 type ActionResult struct {
 	Changed []Run // oldest ScheduledAt first
+	// Remaining counts the selected runs after the last changed one, if the Limit was
+	// reached. The action may reject some of them.
+	Remaining int
 	// Rejected lists the selected runs that the action does not apply to. With a
 	// Limit, it lists those before the last changed run.
 	Rejected []Rejection
 	// LeftOut counts the runs that an action without IDs left out, by cause:
 	// RejectedAcknowledged or RejectedRerun. They are not in Rejected. All that the
-	// Filter selects are counted, whatever its Limit.
+	// Filter selects are counted, whatever its Limit, by the first request of a series.
 	LeftOut map[RejectionCause]int
 }
 

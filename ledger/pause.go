@@ -37,8 +37,10 @@ func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) erro
 		was, pause := jobs[0], a.Action == ActionPause
 		j := was
 		if pause == !j.PausedAt.IsZero() {
-			return nil
+			return addAudit(tx, a, nil, nil)
 		}
+		a := a
+		a.Count = 1
 		j.PausedAt, j.PausedBy, j.PausedWhy = time.Time{}, "", ""
 		if pause {
 			j.PausedAt, j.PausedBy, j.PausedWhy = now, a.By, a.Why
@@ -46,6 +48,6 @@ func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) erro
 		if err := tx.PutJobs([]JobChange{ChangedJob(was, j)}); err != nil {
 			return err
 		}
-		return tx.AddAudit([]Audit{a})
+		return addAudit(tx, a, nil, nil)
 	})
 }

@@ -22,20 +22,20 @@ func (m *actionTx) judgeRedrive(rows []Row) (fit []Row, err error) {
 	return fit, nil
 }
 
-// busyJobs returns which of the jobs have an unfinished run that no part of this
-// redrive has redriven.
+// busyJobs returns which of the jobs have an unfinished run that neither this
+// redrive nor its series has redriven.
 func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {
 	unfinished, err := m.tx.Unfinished(jobIDs).Get()
 	if err != nil {
 		return nil, err
 	}
 	var own []string
-	if m.Continues != "" {
+	if m.series() != "" {
 		var all []string
 		for _, ids := range unfinished {
 			all = append(all, ids...)
 		}
-		if own, err = m.tx.Redriven(all, m.By, m.Continues).Get(); err != nil {
+		if own, err = m.tx.Redriven(all, m.By, m.series()).Get(); err != nil {
 			return nil, err
 		}
 		slices.Sort(own)

@@ -108,6 +108,8 @@ type Tx interface {
 	Ranges(jobID string, first, last time.Time) Later[[]Row]
 	// CountOwn counts a job's rows of single scheduled times in [first, last].
 	CountOwn(jobID string, first, last time.Time) Later[int]
+	// CountRuns counts the runs of a filter, without regard to its Limit.
+	CountRuns(Filter) Later[int]
 	// Settled counts the runs of a filter that are acknowledged or were rerun.
 	Settled(Filter) Later[[]SettledCount]
 
@@ -131,9 +133,14 @@ type Tx interface {
 	// AddEvents and AddAudit add rows; IDs and the times of the audit are the engine's.
 	AddEvents([]Event) error
 	AddAudit([]Audit) error
-	// Redriven returns those of the runs that a redrive by this operator under this
-	// request, or a part of it, has made due again.
-	Redriven(runIDs []string, by, request string) Later[[]string]
+	// AddAudit fails with ErrRepeated if another entry has the key of one that is added.
+	// Kept returns the request under a key, or none.
+	Kept(principal, key string) Later[[]KeptRequest]
+	// SeriesEnd returns the last run that a series of an operator has changed, or none.
+	SeriesEnd(by, series string) Later[[]Cursor]
+	// Redriven returns those of the runs that a redrive of this operator's series has made
+	// due again.
+	Redriven(runIDs []string, by, series string) Later[[]string]
 
 	// OpenIncidents returns the open incidents of a cause, "" being any, by ID; those of
 	// jobs, if there are any.

@@ -11,8 +11,8 @@ import (
 //
 // Every operation may return ErrUnavailable. It may then have been applied or not, and is
 // safe to repeat with the same arguments. Every operation with an Actor returns
-// ErrInvalidActor if the Actor is invalid. A Store is safe for concurrent use, and copies
-// what it keeps of a slice.
+// ErrInvalidActor if the Actor is invalid, and ErrRepeated if the request was made before.
+// A Store is safe for concurrent use, and copies what it keeps of a slice.
 type Store interface {
 	// Processes and the definitions that they declare.
 	Declare(context.Context, Declaration) error                                      // or ErrOtherRegistry
@@ -54,6 +54,7 @@ type Store interface {
 	Jobs(ctx context.Context, jobIDs ...string) ([]JobStatus, error)
 	JobStates(context.Context) ([]JobState, error)
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)
+	Answered(context.Context, Request) (answer []byte, found bool, err error)
 	Audit(context.Context, AuditFilter) ([]Audit, error)
 	Counts(context.Context) (Counts, error)
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error)

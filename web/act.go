@@ -14,29 +14,18 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// An action is what an operator does from the dashboard. Its page shows what it will
-// do; the form on that page is a request of the API.
+// act is an action from the dashboard. Its page shows what it will do.
 type act struct {
-	Name  string // in addresses and in the API
-	Verb  string
-	Least access.Role
+	operations.Action
 	// preview fills in what the action will do.
 	preview func(*Dashboard, *http.Request, *actView) error
 }
 
-var acts = map[string]act{
-	"pause":     {"pause", "Pause", access.Operator, (*Dashboard).previewPause},
-	"resume":    {"resume", "Resume", access.Operator, (*Dashboard).previewResume},
-	"trigger":   {"trigger", "Trigger", access.Operator, (*Dashboard).previewTrigger},
-	"backfill":  {"backfill", "Backfill", access.Operator, (*Dashboard).previewBackfill},
-	"redrive":   {"redrive", "Redrive", access.Operator, (*Dashboard).previewRuns},
-	"cancel":    {"cancel", "Cancel", access.Operator, (*Dashboard).previewRuns},
-	"ack":       {"ack", "Acknowledge", access.Operator, (*Dashboard).previewRuns},
-	"rerun":     {"rerun", "Rerun", access.Admin, (*Dashboard).previewRerun},
-	ackIncident: {ackIncident, "Acknowledge", access.Operator, (*Dashboard).previewIncident},
+var previews = map[string]func(*Dashboard, *http.Request, *actView) error{
+	"pause": (*Dashboard).previewPause, "resume": (*Dashboard).previewResume, "trigger": (*Dashboard).previewTrigger,
+	"backfill": (*Dashboard).previewBackfill, "rerun": (*Dashboard).previewRerun, operations.AckIncident: (*Dashboard).previewIncident,
+	"redrive": (*Dashboard).previewRuns, "cancel": (*Dashboard).previewRuns, "ack": (*Dashboard).previewRuns,
 }
-
-const ackIncident = "ack-incident"
 
 // actView is the page of an action.
 type actView struct {
@@ -85,8 +74,9 @@ type actLink struct{ Name, Label, Path string }
 // allowed are those of the links whose acts the identity of a request may do.
 func (d *Dashboard) allowed(r *http.Request, links ...actLink) (list []actLink) {
 	for _, l := range links {
-		if d.API != nil && access.FromContext(r.Context()).Role >= acts[l.Name].Least {
-			l.Label = cmp.Or(l.Label, acts[l.Name].Verb)
+		a, _ := operations.ActionOf(l.Name)
+		if d.Acts && a.Permits(access.FromContext(r.Context()), operations.Ask{}) == nil {
+			l.Label = cmp.Or(l.Label, a.Verb)
 			list = append(list, l)
 		}
 	}
@@ -99,12 +89,12 @@ func actPath(name string, pairs ...string) string {
 
 // actOf returns the action that an address names, if the caller is allowed to do it.
 func (d *Dashboard) actOf(r *http.Request) (act, error) {
-	a, known := acts[r.PathValue("act")]
-	who := access.FromContext(r.Context())
+	action, known := operations.ActionOf(r.PathValue("act"))
+	a, who := act{action, previews[action.Name]}, access.FromContext(r.Context())
 	switch {
-	case !known || d.API == nil:
+	case !known || !d.Acts:
 		return a, missing("There is no page at this address.", "Choose one in the menu above.")
-	case who.Role < a.Least:
+	case a.Permits(who, operations.Ask{}) != nil:
 		return a, &pageError{http.StatusForbidden, "This needs the role " + a.Least.String() + ", and you are a " + who.Role.String() + ".",
 			"Ask somebody who has it; the access file grants roles."}
 	}

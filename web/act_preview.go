@@ -195,16 +195,12 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	if len(a.IDs) == 1 && done.Counts.LeftOut[ledger.RejectedNotFound] == 1 {
 		return missing("The ledger has no run \""+a.IDs[0]+"\".", "It was purged, or was never planned.")
 	}
-	n := done.Counts.Changed
+	n := done.Counts.Changed + done.Remaining
 	v.Button = v.Verb + " " + counted(n, "run")
-	v.Runs, v.More = done.Changed[:min(n, firstShown)], max(n-firstShown, 0)
-	selected := n + len(done.Refused)
+	v.Runs, v.More = done.Changed[:min(len(done.Changed), firstShown)], max(n-firstShown, 0)
 	if len(a.IDs) == 0 {
 		v.Counts = []actCount{{"will change", n}, {"left out", leftOutOf(done)}}
-		v.hide("limit", strconv.Itoa(selected))
-	}
-	if selected == operations.MaxPage && len(a.IDs) == 0 {
-		v.Lines = append(v.Lines, fmt.Sprintf("These are the oldest %s that match; do it again for the rest.", thousands(selected)))
+		v.hide("limit", strconv.Itoa(n))
 	}
 	d.addLeftOut(r, v, done, a)
 	if n == 0 {

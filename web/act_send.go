@@ -1,14 +1,13 @@
 package web
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
-	pathpkg "path"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,156 +18,146 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-const maxForm = 256 << 10
+const (
+	maxForm   = 256 << 10
+	actWithin = time.Minute
+)
 
-// send does what a form asks: as the request of the API that the form stands for,
-// from the same client. So the API's rules hold: who may do it, that it comes from
-// this site, and that a form that is sent twice is done once.
+// send does what a form asks, once however often it is sent.
 func (d *Dashboard) send(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if _, err := d.actOf(r); err != nil {
+	done, err := d.sent(w, r)
+	if again := (*pageError)(nil); errors.As(err, &again) {
 		d.serve(w, r, func(*http.Request) (view, error) { return view{}, err })
 		return
 	}
-	if err := r.ParseForm(); err != nil {
-		d.serve(w, r, func(*http.Request) (view, error) {
-			return view{}, invalid("The form cannot be read.", "Go back and send it again.")
-		})
-		return
-	}
-	name := r.PathValue("act")
-	path, body, err := apiRequest(name, r.PostForm)
-	if err != nil {
-		d.serve(w, r, func(*http.Request) (view, error) { return view{}, err })
-		return
-	}
-	answer := d.askAPI(r, path, r.PostForm.Get("key"), body)
-	var done actDone
-	if err := json.Unmarshal(answer.body.Bytes(), &done); err != nil {
-		d.Logger.Error("API answer not understood", "path", path, "status", answer.status, "error", err)
-	}
-	if answer.status >= 300 || done.nothing() {
-		d.serve(w, r, func(r *http.Request) (view, error) { return d.sendAgain(r, answer.status, done) })
+	if err != nil || done.nothing() {
+		d.serve(w, r, func(r *http.Request) (view, error) { return d.sendAgain(r, done, err) })
 		return
 	}
 	if by := r.PostForm.Get("by"); by != "" {
 		rememberName(w, by)
 	}
-	notice, at := done.told(name, r.PostForm)
+	notice, at := done.told(r.PathValue("act"), r.PostForm)
 	http.Redirect(w, r, keepNotice(w, notice, r.PostForm.Get("key"), at), http.StatusSeeOther)
 }
 
-// apiRequest is the request that a form stands for.
-func apiRequest(name string, form url.Values) (path string, body []byte, err error) {
-	fields := map[string]any{"why": form.Get("why")}
-	if by := form.Get("by"); by != "" {
-		fields["by"] = by
+// sent does what a form asks. A pageError refuses the form.
+func (d *Dashboard) sent(w http.ResponseWriter, r *http.Request) (done actDone, err error) {
+	a, err := d.actOf(r)
+	if err != nil {
+		return done, err
 	}
-	for _, flag := range []string{"force", "mayDouble", "includeAcknowledged"} {
-		if form.Get(flag) != "" {
-			fields[flag] = true
+	if http.NewCrossOriginProtection().Check(r) != nil {
+		return done, &pageError{http.StatusForbidden, "The form comes from another site.", "Nothing was done. Open the page here."}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil || r.PostForm.Get("key") == "" {
+		return done, invalid("The form cannot be read.", "Go back and send it again.")
+	}
+	ask, err := askOf(a.Name, r.PostForm)
+	if err != nil {
+		return done, err
+	}
+	by := operations.Caller{Identity: access.FromContext(r.Context()), Via: ledger.ViaDashboard, Key: r.PostForm.Get("key")}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), actWithin) // a browser that goes does not stop an action halfway
+	defer cancel()
+	return d.do(ctx, a.Action, ask, by)
+}
+
+// do makes the requests that a form stands for: as many as it takes to change its limit of
+// runs, or to run all its scheduled times. Their keys follow from the form's.
+func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.Ask, by operations.Caller) (all actDone, err error) {
+	key, left := by.Key, 0
+	if ask.Limit != nil {
+		left = *ask.Limit
+	}
+	if ask.Limit != nil || ask.From != nil {
+		ask.Series = key
+	}
+	for part := 1; ; part++ {
+		if ask.Limit != nil {
+			ask.Limit = new(min(left, operations.MaxPart))
 		}
+		var done actDone
+		answer, err := d.Operations.Do(ctx, a, ask, by)
+		if err == nil {
+			err = json.Unmarshal(answer.Body, &done)
+		}
+		if err != nil {
+			return all, err
+		}
+		all.add(done)
+		left -= done.changed()
+		if ask.From = done.Next; done.Remaining == 0 || left <= 0 && done.Next == nil {
+			return all, nil
+		}
+		by.Key = fmt.Sprintf("%s-%d", key, part)
 	}
-	times := func(names ...string) error {
-		for _, n := range names {
-			if text := form.Get(n); text != "" {
-				t, err := parseTime(text)
-				if err != nil {
-					return err
-				}
-				fields[n] = t.Format(time.RFC3339)
+}
+
+// askOf is what a form asks.
+func askOf(name string, form url.Values) (ask operations.Ask, err error) {
+	ask = operations.Ask{
+		By: form.Get("by"), Why: form.Get("why"), Force: form.Get("force") != "", MayDouble: form.Get("mayDouble") != "",
+		IncludeAcknowledged: form.Get("includeAcknowledged") != "", NewKey: name == "rerun", RunIDs: form["run"],
+	}
+	for field, at := range map[string]**time.Time{"from": &ask.From, "to": &ask.To, "since": &ask.Since, "until": &ask.Until} {
+		if text := form.Get(field); text != "" {
+			t, err := parseTime(text)
+			if err != nil {
+				return ask, err
 			}
+			*at = &t
 		}
-		return nil
 	}
-	ids := form["run"]
-	switch {
-	case name == "pause" || name == "resume" || name == "trigger":
-		path = "/v1/jobs/" + url.PathEscape(form.Get("job")) + "/" + name
-	case name == "backfill":
-		path = "/v1/jobs/" + url.PathEscape(form.Get("job")) + "/" + name
-		err = times("from", "to")
-	case name == "rerun":
-		path = "/v1/runs/" + url.PathEscape(form.Get("run")) + "/" + name
-		fields["newKey"] = true
-	case name == ackIncident:
-		path = "/v1/incidents/" + url.PathEscape(form.Get("incident")) + "/ack"
-	case len(ids) == 1:
-		path = "/v1/runs/" + url.PathEscape(ids[0]) + "/" + name
-	case len(ids) > 1:
-		path = "/v1/runs/" + name
-		fields["runIds"] = ids
-	default:
-		path = "/v1/runs/" + name
-		err = times("since", "until")
-		for _, n := range []string{"job", "reason"} {
-			if text := form.Get(n); text != "" {
-				fields[n] = text
-			}
-		}
+	switch name {
+	case "redrive", "cancel", "ack":
+		ask.Job, ask.Reason = form.Get("job"), ledger.Reason(form.Get("reason"))
 		if text := form.Get("state"); text != "" {
-			fields["state"] = strings.Split(text, ",")
+			for _, s := range strings.Split(text, ",") {
+				ask.State = append(ask.State, ledger.State(s))
+			}
 		}
 		if limit, err := strconv.Atoi(form.Get("limit")); err == nil {
-			fields["limit"] = limit
+			ask.Limit = &limit
 		}
+		return ask, nil
+	case "rerun":
+		ask.ID = form.Get("run")
+	case operations.AckIncident:
+		ask.ID = form.Get("incident")
+	default:
+		ask.ID = form.Get("job")
 	}
-	if err == nil && pathpkg.Clean(path) != path { // the API would send the client to another address
-		err = missing("The form names no job, run or incident.", "Open the page of what you mean, and choose the action there.")
+	if ask.ID == "" {
+		return ask, missing("The form names no job, run or incident.", "Open the page of what you mean, and choose the action there.")
 	}
-	body, _ = json.Marshal(fields) // strings, numbers and booleans
-	return path, body, err
-}
-
-// recorded is the API's answer.
-type recorded struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (a *recorded) Header() http.Header { return a.header }
-
-func (a *recorded) WriteHeader(status int) { a.status = status }
-
-func (a *recorded) Write(p []byte) (int, error) { return a.body.Write(p) }
-
-// askAPI makes a request of the API in the name of the client of a request.
-func (d *Dashboard) askAPI(r *http.Request, path, key string, body []byte) *recorded {
-	inner := r.Clone(access.WithVia(r.Context(), string(ledger.ViaDashboard)))
-	inner.URL, _ = url.Parse(path) // its parts are escaped
-	inner.RequestURI = path
-	inner.Header.Set("Content-Type", "application/json")
-	inner.Header.Set("Idempotency-Key", key)
-	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	answer := &recorded{header: http.Header{}, status: http.StatusOK}
-	d.API.ServeHTTP(answer, inner)
-	return answer
+	return ask, nil
 }
 
 // sendAgain is the page of an action whose form was refused, with what was typed.
-func (d *Dashboard) sendAgain(r *http.Request, status int, done actDone) (view, error) {
-	if status < 300 {
-		status = http.StatusConflict
-	}
-	if done.Code == "" && done.Detail == "" {
-		done.Detail = done.why()
+func (d *Dashboard) sendAgain(r *http.Request, done actDone, why error) (view, error) {
+	status, text, refused := http.StatusConflict, done.why(), (*operations.Error)(nil)
+	switch {
+	case errors.As(why, &refused):
+		status, text = refused.Code.Status(), refused.Message
+	case why != nil:
+		d.Logger.Error("action failed", "path", r.URL.Path, "error", why)
+		status = http.StatusServiceUnavailable
 	}
 	v, err := d.newAct(r, r.PostForm)
 	if err != nil && status == http.StatusServiceUnavailable {
 		v, err = sameAct(r, v), nil
 	}
-	if err != nil || done.Code == "forbidden" {
-		return view{}, &pageError{status, sentenceOf(done.Detail), "Nothing was done."}
+	if err != nil || status == http.StatusForbidden {
+		return view{}, &pageError{status, sentenceOf(text), "Nothing was done."}
 	}
-	v.Problem, v.Why, v.By = sentenceOf(done.Detail), r.PostForm.Get("why"), r.PostForm.Get("by")
+	v.Problem, v.Why, v.By = sentenceOf(text), r.PostForm.Get("why"), r.PostForm.Get("by")
 	switch {
-	case done.Code == "idempotency_key_mismatch" || strings.Contains(done.Code, "mismatch"):
+	case refused != nil && refused.Code == operations.KeyMismatch:
 		v.Problem = "This form was sent before, with other values, and was done then. Look at the page of what it acts on before you send it again."
 	case status == http.StatusServiceUnavailable:
 		v.Key, v.Problem = r.PostForm.Get("key"), "The ledger did not answer in time, so this may have been done or not. Send the form again from this page: it is done once."
-	case status == http.StatusConflict && strings.Contains(done.Code, "progress"):
-		v.Key = r.PostForm.Get("key")
 	}
 	out := v.view()
 	out.Status = status
@@ -192,17 +181,39 @@ func sameAct(r *http.Request, v *actView) *actView {
 	return same
 }
 
-// actDone is what the API answers, of any action: a result or a problem.
+// actDone is the answer to an action of any kind.
 type actDone struct {
-	RunID   string                   `json:"runId"`
-	JobID   string                   `json:"jobId"`
-	Changed []operations.Run         `json:"changed"`
-	Refused json.RawMessage          `json:"refused"` // a list, or a backfill's count
-	Counts  *operations.ActionCounts `json:"counts"`
-	Planned int                      `json:"planned"`
-	Left    int                      `json:"left"`
-	Detail  string                   `json:"detail"`
-	Code    string                   `json:"code"`
+	RunID     string                   `json:"runId"`
+	JobID     string                   `json:"jobId"`
+	Changed   []operations.Run         `json:"changed"`
+	Refused   json.RawMessage          `json:"refused"` // a list, or a backfill's count
+	Counts    *operations.ActionCounts `json:"counts"`
+	Remaining int                      `json:"remaining"`
+	Next      *time.Time               `json:"next"`
+	Planned   int                      `json:"planned"`
+	Left      int                      `json:"left"`
+}
+
+// add adds the answer to a further request.
+func (d *actDone) add(part actDone) {
+	planned, left := d.Planned+part.Planned, d.Left+part.Left
+	if d.Counts == nil {
+		*d = part
+		d.Planned, d.Left = planned, left
+		return
+	}
+	d.Changed, d.Remaining, d.Refused = append(d.Changed, part.Changed...), part.Remaining, part.Refused
+	d.Counts.Changed += part.Counts.Changed
+	for cause, n := range part.Counts.LeftOut {
+		d.Counts.LeftOut[cause] += n
+	}
+}
+
+func (d actDone) changed() int {
+	if d.Counts == nil {
+		return 0
+	}
+	return d.Counts.Changed
 }
 
 // nothing reports whether an action on runs changed none.
@@ -229,7 +240,7 @@ func (d actDone) told(name string, form url.Values) (n notice, path string) {
 		return notice{"Triggered: this is the new run.", "Cancel it", actPath("cancel", "run", d.RunID)}, runPath(d.RunID)
 	case "rerun":
 		return notice{"Rerun: this is the new run.", "Cancel it", actPath("cancel", "run", d.RunID)}, runPath(d.RunID)
-	case ackIncident:
+	case operations.AckIncident:
 		return notice{Text: "Acknowledged. The incident asks for no attention until it closes."}, jobPath(d.JobID)
 	case "backfill":
 		undo := actPath("cancel", "job", job, "state", "planned,retrying", "since", form.Get("from"), "until", secondAfter(form.Get("to")))

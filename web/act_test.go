@@ -5,58 +5,90 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cronce/cronce/api/access"
-	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
-// The dashboard asks the API in the client's name, once for each form.
-func TestAFormIsARequestOfTheAPI(t *testing.T) {
-	s := newSite(t)
-	var asked []string
-	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		must(t, err)
-		asked = append(asked, r.Method+" "+r.URL.EscapedPath()+" "+r.Header.Get("Idempotency-Key")+" "+r.Header.Get("Sec-Fetch-Site")+" "+access.Via(r.Context())+" "+string(body))
-		fmt.Fprint(w, `{"counts":{"changed":1,"leftOut":{}},"changed":[{"runId":"a@2026-01-01T00:00:00Z"}],"refused":[]}`)
-	})
-	s.board.API = api
-	r := httptest.NewRequest(http.MethodPost, "/act/ack", strings.NewReader(url.Values{
-		"key": {"a-key-of-the-form"}, "run": {"a@b/c"}, "why": {"seen"}, "by": {"ann"},
-	}.Encode()))
+// send sends a form as somebody.
+func (s *site) send(name string, who access.Identity, form url.Values, header ...string) *httptest.ResponseRecorder {
+	s.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/act/"+name, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
 	w := httptest.NewRecorder()
-	s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Role: access.Operator})))
-	want := `POST /v1/runs/a@b%2Fc/ack a-key-of-the-form same-origin dashboard {"by":"ann","why":"seen"}`
-	if len(asked) != 1 || asked[0] != want {
-		t.Errorf("asked %q, want %q", asked, want)
-	}
-	to := w.Header().Get("Location")
-	if w.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/runs/a@b%2Fc?done=") {
-		t.Errorf("answered %d, to %q", w.Code, to)
-	}
-	for role, want := range map[access.Role]int{access.Viewer: http.StatusForbidden, access.None: http.StatusForbidden} {
-		w := httptest.NewRecorder()
-		s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Role: role})))
-		if w.Code != want || len(asked) != 1 {
-			t.Errorf("a %s's form: %d, and the API was asked %d times", role, w.Code, len(asked))
+	s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), who)))
+	return w
+}
+
+// A form is done in the client's name, if that may, and once however often it is sent.
+func TestAFormIsDoneOnceInTheClientsName(t *testing.T) {
+	s := newSite(t)
+	s.board.Acts = true
+	s.die("hourly", 0, 0, ledger.ReasonPermanent)
+	id := s.id("hourly", 0)
+	form := url.Values{"key": {"a-key-of-the-form"}, "run": {id}, "why": {"seen"}, "by": {"ann"}}
+	for _, role := range []access.Role{access.None, access.Viewer} {
+		if w := s.send("ack", access.Identity{Role: role}, form); w.Code != http.StatusForbidden {
+			t.Errorf("a %s's form: %d", role, w.Code)
 		}
+	}
+	if w := s.send("ack", access.Identity{Role: access.Operator}, form, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden {
+		t.Errorf("a form of another site: %d", w.Code)
+	}
+	for range 2 {
+		w := s.send("ack", access.Identity{Role: access.Operator}, form)
+		if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/runs/"+url.PathEscape(id)+"?done=") {
+			t.Errorf("answered %d, to %q", w.Code, to)
+		}
+	}
+	acts, err := s.Audit(t.Context(), ledger.AuditFilter{})
+	must(t, err)
+	if len(acts) != 1 || acts[0].Via != ledger.ViaDashboard || acts[0].By != "ann" || acts[0].RunID != id {
+		t.Errorf("the audit has %+v", acts)
+	}
+}
+
+// A form on more runs than one request may change is one act of as many as its page shows.
+func TestAFormOnManyRunsIsOneAct(t *testing.T) {
+	s := newSite(t)
+	s.board.Acts = true
+	const n = operations.MaxPart + 3
+	for i := range n + 2 {
+		e := ledger.Entry{JobID: "hourly", RunSpec: s.spec("hourly", 0)}
+		e.RunID, e.Trigger, e.Lease = fmt.Sprintf("%s~%d", e.RunID, i), ledger.ByOperator, false
+		_, err := s.Enter(t.Context(), e)
+		must(t, err)
+	}
+	form := url.Values{"key": {"k"}, "job": {"hourly"}, "why": {"seen"}, "by": {"ann"}, "limit": {strconv.Itoa(n)}}
+	for range 2 {
+		if w := s.send("cancel", access.Identity{Role: access.Operator}, form); w.Code != http.StatusSeeOther {
+			t.Fatalf("%d\n%s", w.Code, w.Body)
+		}
+	}
+	acts, err := s.Audit(t.Context(), ledger.AuditFilter{By: "ann"})
+	must(t, err)
+	runs, err := s.List(t.Context(), ledger.Filter{States: []ledger.State{ledger.Planned}})
+	must(t, err)
+	if len(acts) == 0 || acts[0].Action != ledger.ActionCancel || acts[0].Count != n || len(runs) != 2 {
+		t.Errorf("the audit has %+v, and %d runs are left", acts[0], len(runs))
 	}
 }
 
 // A filter may have states that cannot be canceled; the action takes the others.
 func TestOnlyUnfinishedStatesAreOfferedForCancel(t *testing.T) {
 	s := newSite(t)
-	s.board.API, s.role = http.NotFoundHandler(), access.Admin
+	s.board.Acts, s.role = true, access.Admin
 	s.day()
 	got := s.get("/runs?job=hourly&state=dead&state=planned&state=running")
 	_, link, _ := strings.Cut(got.body, "/act/cancel?")
@@ -94,7 +126,7 @@ func TestANoticeIsOfThisBrowser(t *testing.T) {
 // key; never a rerun, which makes new work.
 func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 	s := newSite(t)
-	s.board.API, s.role = http.NotFoundHandler(), access.Admin
+	s.board.Acts, s.role = true, access.Admin
 	states := []ledger.State{ledger.Skipped, ledger.Missed, ledger.Superseded}
 	for i, state := range states {
 		s.admit("hourly", ledger.RunSpec{
@@ -127,17 +159,18 @@ func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 	}
 }
 
-// A form that names nothing is refused before the API is asked for another address.
+// A form that names nothing is refused.
 func TestAFormThatNamesNothingIsRefused(t *testing.T) {
 	s := newSite(t)
-	s.board.API = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the API is asked for %s", r.URL) })
-	for _, form := range []string{"pause job=", "pause job=.", "trigger job=..", "backfill job=..", "ack run=..", "rerun run=", "ack-incident incident=.."} {
+	s.board.Acts = true
+	for form, want := range map[string]string{
+		"pause job=": "names no job, run or incident", "rerun run=": "names no job, run or incident", "ack-incident incident=": "names no job, run or incident",
+		"pause job=.": "unknown job", "trigger job=..": "unknown job", "backfill from=2026-01-01T00:00:00Z&job=..": "unknown job",
+	} {
 		name, fields, _ := strings.Cut(form, " ")
-		r := httptest.NewRequest(http.MethodPost, "/act/"+name, strings.NewReader(fields+"&key=a-key&why=w&by=b"))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		w := httptest.NewRecorder()
-		s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Role: access.Admin})))
-		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "names no job, run or incident") {
+		q, err := url.ParseQuery(fields + "&key=a-key&why=w&by=b")
+		must(t, err)
+		if w := s.send(name, access.Identity{Role: access.Admin}, q); w.Code != http.StatusNotFound || !strings.Contains(strings.ToLower(w.Body.String()), want) {
 			t.Errorf("%s: %d\n%s", form, w.Code, w.Body)
 		}
 	}
@@ -147,17 +180,10 @@ func TestAFormThatNamesNothingIsRefused(t *testing.T) {
 // same key, even if the ledger cannot be read.
 func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 	s := newSite(t)
-	s.board.API = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprint(w, `{"code":"ledger_unavailable","detail":"the ledger did not answer in time"}`)
-	})
+	s.board.Acts, s.lost = true, ledger.ErrUnavailable
 	for _, down := range []error{nil, errors.New("connection refused")} {
 		s.down = down
-		form := url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"a <b>reason</b>"}}
-		r := httptest.NewRequest(http.MethodPost, "/act/trigger", strings.NewReader(form.Encode()))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		w := httptest.NewRecorder()
-		s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Name: "ann", Role: access.Operator})))
+		w := s.send("trigger", access.Identity{Name: "ann", Role: access.Operator}, url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"a <b>reason</b>"}})
 		for _, want := range []string{
 			"may have been done or not", `action="/act/trigger" method="post"`, `name="key" value="the-first-key"`, `name="job" value="hourly"`, "a &lt;b&gt;reason&lt;/b&gt;",
 		} {
@@ -171,25 +197,23 @@ func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A form whose first request still runs is sent again under its key. One that was
-// refused is a new request when it is sent again: its key must not replay the refusal.
-func TestAFormIsSentAgainUnderItsKeyOnlyWhileItRuns(t *testing.T) {
-	for code, keeps := range map[string]bool{idempotency.CodeInProgress: true, idempotency.CodeMismatch: false, "refused": false} {
-		s := newSite(t)
-		s.board.API = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusConflict)
-			fmt.Fprintf(w, `{"code":%q,"detail":"not done"}`, code)
-		})
-		form := url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"asked"}}
-		r := httptest.NewRequest(http.MethodPost, "/act/trigger", strings.NewReader(form.Encode()))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		w := httptest.NewRecorder()
-		s.board.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), access.Identity{Name: "ann", Role: access.Operator})))
-		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `name="key" value="`) {
-			t.Fatalf("%s: %d\n%s", code, w.Code, w.Body)
-		}
-		if kept := strings.Contains(w.Body.String(), `name="key" value="the-first-key"`); kept != keeps {
-			t.Errorf("%s: the form keeps its key: %t, want %t", code, kept, keeps)
+// A form that was refused is a new request when it is sent again, and so is one whose key
+// has done something else.
+func TestARefusedFormGetsANewKey(t *testing.T) {
+	s := newSite(t)
+	s.board.Acts = true
+	ann := access.Identity{Name: "ann", Role: access.Operator}
+	form := url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"asked"}}
+	if w := s.send("trigger", ann, form); w.Code != http.StatusSeeOther {
+		t.Fatalf("%d\n%s", w.Code, w.Body)
+	}
+	for name, f := range map[string]url.Values{
+		"another reason":   {"key": {"the-first-key"}, "job": {"hourly"}, "why": {"another"}},
+		"without a reason": {"key": {"key"}, "job": {"hourly"}, "why": {" "}},
+	} {
+		w := s.send("trigger", ann, f)
+		if w.Code < 400 || w.Code >= 500 || !strings.Contains(w.Body.String(), `name="key" value="`) || strings.Contains(w.Body.String(), `name="key" value="`+f.Get("key")) {
+			t.Errorf("%s: %d\n%s", name, w.Code, w.Body)
 		}
 	}
 }

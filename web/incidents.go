@@ -109,7 +109,7 @@ func (d *Dashboard) jobIncidents(r *http.Request, jobID string) (items []attenti
 }
 
 func (d *Dashboard) incidentActs(r *http.Request, id int64) []actLink {
-	return d.allowed(r, actLink{Name: ackIncident, Path: actPath(ackIncident, "incident", strconv.FormatInt(id, 10))})
+	return d.allowed(r, actLink{Name: operations.AckIncident, Path: actPath(operations.AckIncident, "incident", strconv.FormatInt(id, 10))})
 }
 
 // previewIncident is the page of the act on one incident.

@@ -58,7 +58,7 @@ var menu = []menuEntry{
 
 func (d *Dashboard) frame(v view) frame {
 	f := frame{view: v, Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths, Now: d.now()}
-	if d.API != nil {
+	if d.Acts {
 		f.Changes = "/v1/changes"
 	}
 	for _, m := range menu {

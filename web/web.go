@@ -35,10 +35,10 @@ type Ledger interface {
 type Config struct {
 	Ledger  Ledger
 	Serving func() Serving
-	// Operations explains what became of a time and previews what acts would do. API,
-	// the handler of /v1, does them: without it the dashboard changes nothing.
+	// Operations explains what became of a time, previews actions and does them. Without
+	// Acts the dashboard changes nothing.
 	Operations *operations.Service
-	API        http.Handler
+	Acts       bool
 	Version    string // of the program
 	Engine     string // of the ledger: "postgres" or "sqlite"
 	Logger     *slog.Logger

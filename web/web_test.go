@@ -44,6 +44,7 @@ type site struct {
 	token int
 	role  access.Role
 
+	lost error // the answer of a ledger whose answer to an Enter is lost
 	down error // the answer of a ledger that cannot be reached
 }
 
@@ -52,6 +53,13 @@ func (s *site) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, err
 		return nil, s.down
 	}
 	return s.Ledger.Jobs(ctx, ids...)
+}
+
+func (s *site) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {
+	if s.lost != nil {
+		return ledger.Entered{}, s.lost
+	}
+	return s.Ledger.Enter(ctx, e)
 }
 
 // newSite has jobs that began three days ago and are not planned since.

@@ -83,20 +83,6 @@ func FromContext(ctx context.Context) Identity {
 	return i
 }
 
-type viaKey struct{}
-
-// WithVia returns a context that names the interface of this process through which
-// a request reaches the API, such as the dashboard. A client's request has none.
-func WithVia(ctx context.Context, via string) context.Context {
-	return context.WithValue(ctx, viaKey{}, via)
-}
-
-// Via returns the interface that WithVia stored; "" for a client's request.
-func Via(ctx context.Context) string {
-	via, _ := ctx.Value(viaKey{}).(string)
-	return via
-}
-
 // Loopback lets everyone on this machine do everything. Use it on a loopback address
 // only. The Host field must name the machine too. So a page of another site cannot use
 // a name that resolves to this machine (DNS rebinding).

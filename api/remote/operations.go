@@ -1,12 +1,11 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/url"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
@@ -99,89 +98,50 @@ func (s *Client) Why(ctx context.Context, jobID string, at time.Time) (v operati
 	return v, s.get(ctx, "/v1/why", url.Values{"job": {jobID}, "at": {timeText(at)}}, &v)
 }
 
-// actBody is the body of a mutation.
-type actBody struct {
-	By                  string         `json:"by,omitempty"`
-	Why                 string         `json:"why"`
-	DryRun              bool           `json:"dryRun,omitempty"`
-	From                string         `json:"from,omitempty"`
-	To                  string         `json:"to,omitempty"`
-	RunIDs              []string       `json:"runIds,omitempty"`
-	Job                 string         `json:"job,omitempty"`
-	State               []ledger.State `json:"state,omitempty"`
-	Reason              ledger.Reason  `json:"reason,omitempty"`
-	Since               string         `json:"since,omitempty"`
-	Until               string         `json:"until,omitempty"`
-	Limit               int            `json:"limit,omitempty"`
-	Cursor              string         `json:"cursor,omitempty"`
-	Continues           string         `json:"continues,omitempty"`
-	IncludeAcknowledged bool           `json:"includeAcknowledged,omitempty"`
-	Force               bool           `json:"force,omitempty"`
-	MayDouble           bool           `json:"mayDouble,omitempty"`
-	NewKey              bool           `json:"newKey,omitempty"`
-	Close               bool           `json:"close,omitempty"`
+// do makes a request of an action.
+func (s *Client) do(ctx context.Context, name, id string, ask operations.Ask, into any) error {
+	a, _ := operations.ActionOf(name)
+	return s.post(ctx, strings.Replace(a.Path, "{id}", url.PathEscape(id), 1), ask, into)
 }
 
-func body(who ledger.Actor) actBody { return actBody{By: who.By, Why: who.Why} }
+func by(who ledger.Actor) operations.Ask { return operations.Ask{By: who.By, Why: who.Why} }
 
 // Pause pauses the job: its scheduled times are skipped until Resume.
 func (s *Client) Pause(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActionResult, err error) {
-	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/pause", body(who), &v)
+	return v, s.do(ctx, "pause", jobID, by(who), &v)
 }
 
 // Resume ends a pause.
 func (s *Client) Resume(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActionResult, err error) {
-	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/resume", body(who), &v)
+	return v, s.do(ctx, "resume", jobID, by(who), &v)
 }
 
 // Trigger makes a run that starts now; a process that serves makes its calls.
 func (s *Client) Trigger(ctx context.Context, jobID string, who ledger.Actor) (v operations.Run, err error) {
-	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/trigger", body(who), &v)
+	return v, s.do(ctx, "trigger", jobID, by(who), &v)
 }
 
 // Rerun repeats a finished run as new work.
 func (s *Client) Rerun(ctx context.Context, r operations.Rerun) (v operations.Run, err error) {
-	b := body(r.Actor)
-	b.NewKey, b.MayDouble = r.NewKey, r.MayDouble
-	return v, s.post(ctx, runPath(r.RunID)+"/rerun", b, &v)
+	ask := by(r.Actor)
+	ask.NewKey, ask.MayDouble = r.NewKey, r.MayDouble
+	return v, s.do(ctx, "rerun", r.RunID, ask, &v)
 }
 
-// Backfill plans scheduled times that did not run.
-func (s *Client) Backfill(ctx context.Context, f operations.Backfill) (v operations.Backfilled, err error) {
-	b := body(f.Actor)
-	b.From, b.To, b.DryRun = timeText(f.From), timeText(f.To), f.DryRun
-	return v, s.post(ctx, "/v1/jobs/"+url.PathEscape(f.JobID)+"/backfill", b, &v)
+// Backfill plans scheduled times that did not run, as many as one request takes.
+func (s *Client) Backfill(ctx context.Context, b operations.Backfill) (v operations.Backfilled, err error) {
+	ask := by(b.Actor)
+	ask.From, ask.To, ask.DryRun = &b.From, &b.To, b.DryRun
+	if b.Request != nil {
+		ask.Series = b.Request.Series
+	}
+	return v, s.do(ctx, "backfill", b.JobID, ask, &v)
 }
 
-// Act cancels, redrives or acknowledges the runs that the action selects, in as many
-// requests as the server needs for them.
-func (s *Client) Act(ctx context.Context, what operations.RunAction, act ledger.Action) (operations.RunActionResult, error) {
-	b := body(act.Actor)
-	b.Job, b.State, b.Reason, b.Limit = act.JobID, act.States, act.Reason, cmp.Or(act.Limit, operations.MaxPart)
-	b.Since, b.Until = timeText(act.Since), timeText(act.Until)
-	b.IncludeAcknowledged, b.Force, b.MayDouble, b.DryRun = act.IncludeAcknowledged, act.Force, act.MayDouble, act.DryRun
-	all := operations.NewRunActionResult(act.DryRun)
-	selections := [][]string{nil} // by the filter
-	if len(act.IDs) > 0 {
-		selections = slices.Collect(slices.Chunk(act.IDs, operations.MaxPage))
-	}
-	for _, b.RunIDs = range selections {
-		for more := true; more; more = b.Cursor != "" && act.Limit == 0 {
-			var part struct {
-				operations.RunActionResult
-				Next    string `json:"next"`
-				Request string `json:"request"`
-			}
-			if err := s.post(ctx, "/v1/runs/"+string(what), b, &part); err != nil {
-				return all, err
-			}
-			all.Add(part.RunActionResult, b.Cursor == "")
-			if b.Cursor = part.Next; what == operations.Redrive {
-				b.Continues = part.Request
-			}
-		}
-	}
-	return all, nil
+// Act cancels, redrives or acknowledges runs that the action selects, as many as one request
+// takes.
+func (s *Client) Act(ctx context.Context, what operations.RunAction, act ledger.Action) (v operations.RunActionResult, err error) {
+	return v, s.do(ctx, string(what), "", operations.AskOf(act), &v)
 }
 
 // Incidents lists incidents, up to the filter's limit.
@@ -218,9 +178,9 @@ func (s *Client) Incident(ctx context.Context, id int64) (v operations.Incident,
 
 // AckIncident acknowledges an open incident, or closes it.
 func (s *Client) AckIncident(ctx context.Context, a ledger.IncidentAction) (v operations.Incident, err error) {
-	b := body(a.Actor)
-	b.Close = a.Close
-	return v, s.post(ctx, "/v1/incidents/"+strconv.FormatInt(a.ID, 10)+"/ack", b, &v)
+	ask := by(a.Actor)
+	ask.Close = a.Close
+	return v, s.do(ctx, operations.AckIncident, strconv.FormatInt(a.ID, 10), ask, &v)
 }
 
 func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }

@@ -16,7 +16,6 @@ import (
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/bench/rig"
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -49,9 +48,9 @@ type Served struct {
 // API is cronce on an engine under a load.
 func API(engine rig.Contender, l Load) rig.Contender {
 	engine.Name += ", " + l.Name
-	open, url := runSQLite, "sqlite:"
+	open := runSQLite
 	if engine.Store == rig.PostgreSQL {
-		open, url = runPostgres, ""
+		open = runPostgres
 	}
 	engine.Run = func(ctx context.Context, t *rig.Task) error {
 		return open(ctx, t, func(ctx context.Context, t *rig.Task, store ledger.Store) error {
@@ -69,7 +68,7 @@ func API(engine rig.Contender, l Load) rig.Contender {
 			o := &ends{runs: int64(t.Runs), all: make(chan time.Time, 1)}
 			stop := func() (Answers, error) { return Answers{}, nil }
 			if l.Serves {
-				if stop, err = serve(ctx, reg, store, url+t.Database, l.Asked); err != nil {
+				if stop, err = serve(ctx, reg, store, l.Asked); err != nil {
 					return err
 				}
 			}
@@ -137,23 +136,15 @@ func (e *ends) Recorded(o ledger.Outcome, _ string, result ledger.RecordResult) 
 
 // serve serves the API to one token of each asker until the context ends. stop ends
 // the asking, if there is any.
-func serve(ctx context.Context, reg *jobs.Registry, store ledger.Store, url string, asked bool) (stop func() (Answers, error), err error) {
-	keys, closeKeys, err := keystores.OfLedger(ctx, url, false)
-	if err != nil {
-		return nil, err
-	}
-	context.AfterFunc(ctx, closeKeys)
+func serve(ctx context.Context, reg *jobs.Registry, store ledger.Store, asked bool) (stop func() (Answers, error), err error) {
 	control, tokens, err := identities()
 	if err != nil {
 		return nil, err
 	}
-	h, err := api.New(api.Config{
+	h := api.New(api.Config{
 		Operations: operations.New(operations.Config{Ledger: store, Registry: func() (*jobs.Registry, error) { return reg, nil }}),
-		Keys:       keys, Gate: api.NewGate(control), Logger: slog.New(slog.DiscardHandler),
+		Gate:       api.NewGate(control), Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		return nil, err
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -4,67 +4,143 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/testdb"
 )
 
-// A process is killed after each kind of action and before it can store the answer.
-// What then happens to the jobs and runs, others do. The request is repeated with
-// its key, to another process: nothing is done again, and every repetition gets one
-// answer.
+// A process is killed at every step of each kind of action: before the statement that makes
+// its effect, before its commit, and before its answer. The request is repeated with its
+// key, to two other processes at once: there is one effect, one entry of the audit, and one
+// answer, whatever others did to the jobs and runs meanwhile.
 func TestAnActWhoseProcessIsKilledIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
 		l := newLostAnswers(t, db)
 		first := l.serve()
 		l.prepare(first)
-		l.refuseAnswers()
 		acts := l.acts()
+		l.block()
 		for key, a := range acts {
 			go func() { _, _, _ = l.post(first, a.path, a.body, key) }() // it is killed meanwhile
 		}
-		eventually(t, "the effect of each act", func() bool { return len(l.effects()) == len(acts) })
+		eventually(t, "the acts reach the database", l.blocked)
 		first.kill()
-		before := l.effects()
-		l.takeAnswers()
+		if n := l.effects(); len(n) != 0 {
+			t.Errorf("a process that was killed before its commit has done %v", n)
+		}
+		l.unblock()
 		second := l.serve()
-		eventually(t, "another process", func() bool {
-			code, _, _ := l.post(second, "/v1/jobs/tick/resume", `{"why":"x","by":"bob"}`, "other")
-			return code == 200
-		})
-		l.invoke("trigger", "fails", "--why", "one more dead run")
-		for key, a := range acts {
-			var code int
-			var body, again string
-			eventually(t, key+" is answered", func() bool {
-				code, body, _ = l.post(second, a.path, a.body, key)
-				return code < 500 && !strings.Contains(body, "in_progress")
+		third := second // SQLite is served by one
+		if !l.file {
+			third = l.serve()
+		}
+		for _, p := range []*process{second, third} {
+			eventually(t, "another process", func() bool {
+				code, _, _ := l.post(p, "/v1/jobs/tick/resume", `{"why":"x","by":"bob"}`, "other")
+				return code == 200
 			})
-			if code >= 300 || !strings.Contains(body, a.want) {
-				t.Errorf("%s: %d %s\nwant %s", key, code, body, a.want)
-			}
-			_, again, replayed := l.post(second, a.path, a.body, key)
-			if again != body || !replayed {
-				t.Errorf("%s again: %s, first %s", key, again, body)
+		}
+		answers := l.both(second, third, acts)
+		l.invoke("trigger", "fails", "--why", "one more dead run")
+		l.invoke("jobs", "resume", "tick", "--why", "another")
+		second.kill() // the answers are lost
+		if l.file {
+			third = l.serve()
+		}
+		for key, again := range l.both(third, third, acts) {
+			if again != answers[key] {
+				t.Errorf("%s is answered\n%s, first\n%s", key, again, answers[key])
 			}
 		}
-		if after := l.effects(); !maps.Equal(after, before) {
-			t.Errorf("effects of the requests %v, before they were repeated %v", after, before)
+		if code, body, _ := l.post(third, "/v1/jobs/tock/pause", `{"why":"another","by":"ann"}`, "pause"); code != http.StatusConflict || !strings.Contains(body, "payload_mismatch") {
+			t.Errorf("another request under a key: %d %s", code, body)
+		}
+		for key, n := range l.effects() {
+			if n != 1 {
+				t.Errorf("%s has %d entries", key, n)
+			}
 		}
 		if job := l.invoke("jobs", "show", "tick", "--json"); !strings.Contains(job, `"state": "active"`) {
 			t.Errorf("the job that another resumed is paused again:\n%s", job)
 		}
-		second.terminate()
+		third.terminate()
 	})
+}
+
+// both sends each request to two processes at once, until both are answered, and returns
+// the answer. One of them is at most the first.
+func (l *lost) both(a, b *process, acts map[string]lostAct) map[string]string {
+	l.Helper()
+	var mu sync.Mutex
+	answers, fresh := map[string]string{}, map[string]int{}
+	var all sync.WaitGroup
+	for key, act := range acts {
+		for _, p := range []*process{a, b} {
+			all.Go(func() {
+				code, body, replayed := 0, "", false
+				eventually(l.T, key+" is answered", func() bool {
+					code, body, replayed = l.post(p, act.path, act.body, key)
+					return code < 500
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				if !replayed {
+					fresh[key]++
+				}
+				if code >= 300 || !strings.Contains(body, act.want) || answers[key] != "" && answers[key] != body || fresh[key] > 1 {
+					l.Errorf("%s: %d %s, replayed %t\nand %s\nwant %s", key, code, body, replayed, answers[key], act.want)
+				}
+				answers[key] = body
+			})
+		}
+	}
+	all.Wait()
+	return answers
+}
+
+// PostgreSQL makes a session read-only between an action's effect and its entry of the
+// audit, as if the server had become a standby: nothing is done, and the repetition does it.
+func TestAnActOnASessionThatBecomesReadOnlyIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	l := newLostAnswers(t, testdb.Postgres(t))
+	p := l.serve()
+	l.prepare(p)
+	acts := l.acts()
+	l.exec(`CREATE FUNCTION make_read_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN SET TRANSACTION READ ONLY; RETURN NEW; END $$;
+		CREATE TRIGGER make_read_only BEFORE UPDATE OF paused_at ON cronce.jobs FOR EACH ROW EXECUTE FUNCTION make_read_only();
+		CREATE TRIGGER make_read_only BEFORE INSERT OR UPDATE ON cronce.runs FOR EACH ROW WHEN (NEW.by = 'ann') EXECUTE FUNCTION make_read_only()`)
+	for key, a := range acts {
+		if code, body, _ := l.post(p, a.path, a.body, key); code != http.StatusServiceUnavailable {
+			t.Errorf("%s on a session that became read-only: %d %s", key, code, body)
+		}
+	}
+	if n := l.effects(); len(n) != 0 {
+		t.Errorf("done: %v", n)
+	}
+	l.exec(`DROP FUNCTION make_read_only CASCADE`)
+	answers := l.both(p, p, acts)
+	for key, again := range l.both(p, p, acts) {
+		if again != answers[key] {
+			t.Errorf("%s is answered\n%s, first\n%s", key, again, answers[key])
+		}
+	}
+	for key, n := range l.effects() {
+		if n != 1 {
+			t.Errorf("%s has %d entries", key, n)
+		}
+	}
+	p.terminate()
 }
 
 const lostAnswers = `version: 1
@@ -77,12 +153,13 @@ jobs:
   - { id: second, schedule: "* * * * * *", targetUrlEnv: SVC_URL, path: /ok, overlap: queue }
 `
 
-// lost is a ledger whose API's answers can be kept from being stored.
+// lost is a ledger that can be kept from storing what operators did.
 type lost struct {
 	*testing.T
 	db, config, target string
 	sql                *sql.DB
 	table              string
+	file               bool              // SQLite
 	runs               map[string]string // the run that an action is for
 	from, to           string            // of the backfill
 }
@@ -103,16 +180,17 @@ func newLostAnswers(t *testing.T, db string) *lost {
 	}))
 	t.Cleanup(target.Close)
 	t.Cleanup(func() { close(stop) })
-	l := &lost{T: t, db: db, config: writeFile(t, lostAnswers), target: target.URL, table: "cronce.api_keys", runs: map[string]string{}}
+	l := &lost{T: t, db: db, config: writeFile(t, lostAnswers), target: target.URL, table: "cronce.audit", runs: map[string]string{}}
 	path, isFile := strings.CutPrefix(db, "sqlite:")
 	driver, source := "pgx", db
 	if isFile {
-		driver, source, l.table = "sqlite", path+"?_pragma=busy_timeout(30000)", "api_keys"
+		driver, source, l.table, l.file = "sqlite", path+"?_pragma=busy_timeout(30000)", "audit", true
 	}
 	var err error
 	if l.sql, err = sql.Open(driver, source); err != nil {
 		t.Fatal(err)
 	}
+	l.sql.SetMaxOpenConns(1) // its locks are of one session
 	t.Cleanup(func() { l.sql.Close() })
 	return l
 }
@@ -124,47 +202,71 @@ func (l *lost) exec(query string) {
 	}
 }
 
-// refuseAnswers makes the database refuse every answer; a key is still reserved.
-func (l *lost) refuseAnswers() {
-	if strings.Contains(l.table, ".") {
-		l.exec(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
-			CREATE TRIGGER refuse BEFORE UPDATE ON ` + l.table + ` FOR EACH ROW EXECUTE FUNCTION refuse()`)
+// block makes the database wait with each entry of the audit. On SQLite, that is a lock of
+// the whole file.
+func (l *lost) block() {
+	if l.file {
+		l.exec(`BEGIN IMMEDIATE`)
 		return
 	}
-	l.exec(`CREATE TRIGGER refuse BEFORE UPDATE ON ` + l.table + ` BEGIN SELECT RAISE(ABORT, 'refused'); END`)
+	l.exec(`SELECT pg_advisory_lock(7); CREATE FUNCTION block() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NEW; END $$;
+		CREATE TRIGGER block BEFORE INSERT ON ` + l.table + ` FOR EACH ROW EXECUTE FUNCTION block()`)
 }
 
-// takeAnswers ends that, and the lease that the killed process had on its keys.
-func (l *lost) takeAnswers() {
-	if strings.Contains(l.table, ".") {
-		l.exec(`DROP FUNCTION refuse CASCADE; UPDATE ` + l.table + ` SET locked_until = now() - interval '1 hour'`)
+// blocked reports whether an act waits. On SQLite nobody can tell; the acts have been sent.
+func (l *lost) blocked() bool {
+	if l.file {
+		time.Sleep(200 * time.Millisecond)
+		return true
+	}
+	return l.text(`SELECT (count(*) > 3)::text FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`) == "true"
+}
+
+// unblock ends that. PostgreSQL ends the sessions of two acts, whose effects are lost; it has
+// the commits of the others already.
+func (l *lost) unblock() {
+	l.Helper()
+	if l.file {
+		l.exec(`ROLLBACK`)
 		return
 	}
-	l.exec(`DROP TRIGGER refuse; UPDATE ` + l.table + ` SET locked_until = 1`)
+	l.exec(`SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted LIMIT 2) waiting`)
+	l.exec(`SELECT pg_advisory_unlock(7)`)
+	eventually(l.T, "the end of the acts", func() bool {
+		return l.text(`SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`) == "0"
+	})
+	l.exec(`DROP TRIGGER block ON ` + l.table + `; DROP FUNCTION block`)
 }
 
-// effects is how many acts each request has done.
+// effects is how many entries the audit shows of each request.
 func (l *lost) effects() map[string]int {
 	l.Helper()
-	audit := strings.Replace(l.table, "api_keys", "audit", 1)
-	rows, err := l.sql.QueryContext(l.Context(), `SELECT request, count(*) FROM `+audit+` WHERE request <> '' AND by = 'ann' GROUP BY request`)
+	rows, err := l.sql.QueryContext(l.Context(), `SELECT request_key FROM `+l.table+` WHERE request_key <> '' AND by = 'ann'`)
 	if err != nil {
 		l.Fatal(err)
 	}
 	defer rows.Close()
 	n := map[string]int{}
 	for rows.Next() {
-		var request string
-		var count int
-		if err := rows.Scan(&request, &count); err != nil {
+		var key string
+		if err := rows.Scan(&key); err != nil {
 			l.Fatal(err)
 		}
-		n[request] = count
+		n[key]++
 	}
 	if err := rows.Err(); err != nil {
 		l.Fatal(err)
 	}
 	return n
+}
+
+func (l *lost) text(query string) (text string) {
+	l.Helper()
+	if err := l.sql.QueryRowContext(l.Context(), query).Scan(&text); err != nil {
+		l.Fatal(err)
+	}
+	return text
 }
 
 func (l *lost) serve() *process {

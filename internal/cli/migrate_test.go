@@ -3,7 +3,6 @@ package cli_test
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"net/url"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ func TestServeNeedsNoRightToCreateAfterMigrateUp(t *testing.T) {
 			t.Run(by, func(t *testing.T) {
 				if !strings.HasPrefix(db, "sqlite:") {
 					db = servedAs(t, db, by)
-				} else if code, out, errs := invoke(t, nil, "migrate", "up", "--db", db); code != 0 || !strings.Contains(out, "00001_keys.sql") {
+				} else if code, out, errs := invoke(t, nil, "migrate", "up", "--db", db); code != 0 || !strings.Contains(out, "00004_requests.sql") {
 					t.Fatalf("migrate up: exit %d, %s%s", code, out, errs)
 				}
 				svc := newService(t)
@@ -34,33 +33,6 @@ func TestServeNeedsNoRightToCreateAfterMigrateUp(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Without the table of the API's keys serve says what makes it.
-func TestServeNamesWhatMakesTheTableOfTheAPIsKeys(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, db string) {
-		config := writeFile(t, everySecond)
-		if code, out, errs := invoke(t, nil, "migrate", "up", "--db", db); code != 0 {
-			t.Fatalf("migrate up: exit %d, %s%s", code, out, errs)
-		}
-		driver, source, table := "pgx", db, "cronce.api_keys"
-		if path, isFile := strings.CutPrefix(db, "sqlite:"); isFile {
-			driver, source, table = "sqlite", path, "api_keys"
-		}
-		ledger, err := sql.Open(driver, source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ledger.Close()
-		if _, err := ledger.Exec(`DROP TABLE ` + table + `_versions`); err != nil {
-			t.Fatal(err)
-		}
-		code, _, errs := invoke(t, map[string]string{"SVC_URL": "http://127.0.0.1:1"}, "serve", "--no-migrate", "--config", config, "--db", db, "--listen", "127.0.0.1:0")
-		if code != exitFailed || !strings.Contains(errs, "the table api_keys is missing or old: run `cronce migrate up`") {
-			t.Errorf("exit %d, %s", code, errs)
-		}
-	})
 }
 
 // servedAs makes the tables, and returns the URL of a role that may only use them.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cronce/cronce/jobs"
@@ -27,6 +26,9 @@ type RunActionResult struct {
 	Changed []Run        `json:"changed"`
 	Refused []Rejection  `json:"refused"`
 	Counts  ActionCounts `json:"counts"`
+	// Remaining is how many more runs the filter selects: further requests of the series
+	// change them.
+	Remaining int `json:"remaining"`
 }
 
 // ActionCounts counts by cause: LeftOut has the refused runs and those that an action by
@@ -44,8 +46,8 @@ type Rejection struct {
 }
 
 // Act does something to the runs that the action selects: by IDs, or by a filter that
-// says at least a job, a reason or a time, or the states of runs to cancel. The times in
-// the IDs may have any offset.
+// says at least a job, a reason or a time, or the states of runs to cancel. It changes up to
+// MaxPart runs of a filter. The times in the IDs may have any offset.
 func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (RunActionResult, error) {
 	act.IDs = slices.Clone(act.IDs)
 	for i, id := range act.IDs {
@@ -66,50 +68,57 @@ func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (R
 	if err := s.KnownJob(ctx, act.JobID); err != nil {
 		return RunActionResult{}, err
 	}
-	v, err := inParts(ctx, what, act, do)
-	if err != nil {
-		return v, err
+	if act.Limit < 1 {
+		act.Limit = MaxPart
 	}
-	if len(act.IDs) == 1 && len(v.Refused) == 1 && v.Refused[0].Cause == ledger.RejectedNotFound {
+	var refused ledger.ActionResult
+	keep(act.Actor, func(got ledger.ActionResult) (any, error) {
+		if refused = got; notFound(act, got) {
+			return nil, errNotKept
+		}
+		return actedOf(got, false), nil
+	})
+	got, err := do(ctx, act)
+	if errors.Is(err, errNotKept) {
+		got, err = refused, nil
+	}
+	v := actedOf(got, act.DryRun)
+	if err == nil && notFound(act, got) {
 		if why := s.missing(ctx, act.IDs[0]); why != "" {
 			v.Refused[0].Why = "the ledger has no such run: " + why
 		}
 	}
-	return v, nil
+	return v, err
 }
+
+// notFound reports that the ledger does not have the one run that an action is for.
+func notFound(act ledger.Action, got ledger.ActionResult) bool {
+	return len(act.IDs) == 1 && len(got.Rejected) == 1 && got.Rejected[0].Cause == ledger.RejectedNotFound
+}
+
+// errNotKept keeps a request out of the audit, which leaves its key free.
+var errNotKept = errors.New("the ledger has no such run")
 
 // MaxPart bounds the runs that one transaction changes. The planner waits for each: of a
 // million runs in SQLite, 1,000 take up to half a second, and 10,000 take three.
 const MaxPart = 1_000
 
-// inParts does an action on as many runs as it selects, at most MaxPart at a time. After an
-// error the result has what the parts before it did.
-func inParts(ctx context.Context, what RunAction, act ledger.Action, do func(context.Context, ledger.Action) (ledger.ActionResult, error)) (RunActionResult, error) {
+// ActOnAll does an action on as many runs as it selects, with requests of one series.
+// After an error the result has what those before it did.
+func ActOnAll(ctx context.Context, act ledger.Action, do func(context.Context, ledger.Action) (RunActionResult, error)) (RunActionResult, error) {
 	all := NewRunActionResult(act.DryRun)
-	selections, whole := [][]string{nil}, act.Limit == 0 // by the filter
+	act.Request = &ledger.Request{Series: NewToken()}
+	selections := [][]string{nil} // by the filter
 	if len(act.IDs) > 0 {
 		selections = slices.Collect(slices.Chunk(act.IDs, MaxPart))
-	} else if whole {
-		act.Limit = MaxPart
 	}
-	first, n := act.Request, 0
 	for _, act.IDs = range selections {
-		for more := true; more; n++ {
-			if what == Redrive && n > 0 {
-				act.Continues, act.Request = first, ledger.PartRequestName(first, strconv.Itoa(n))
-			} else if what == Redrive && act.Request == "" {
-				first = NewToken()
-				act.Request = first
-			}
-			done, err := do(ctx, act)
+		for more := true; more; more = all.Remaining > 0 && !act.DryRun && act.Limit == 0 {
+			part, err := do(ctx, act)
 			if err != nil {
 				return all, err
 			}
-			all.Add(actedOf(done, act.DryRun), n == 0 || len(act.IDs) > 0)
-			if more = whole && len(act.IDs) == 0 && len(done.Changed) == MaxPart; more {
-				last := done.Changed[MaxPart-1]
-				act.After = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
-			}
+			all.add(part)
 		}
 	}
 	return all, nil
@@ -122,14 +131,13 @@ func NewRunActionResult(dryRun bool) RunActionResult {
 	}
 }
 
-// Add adds a part of an action. What the filter leaves out is counted by its first part.
-func (all *RunActionResult) Add(part RunActionResult, first bool) {
+// add adds the result of a further request.
+func (all *RunActionResult) add(part RunActionResult) {
 	all.Changed, all.Refused = append(all.Changed, part.Changed...), append(all.Refused, part.Refused...)
 	all.Counts.Changed += part.Counts.Changed
+	all.Remaining = part.Remaining
 	for cause, n := range part.Counts.LeftOut {
-		if first || cause != ledger.RejectedAcknowledged && cause != ledger.RejectedRerun {
-			all.Counts.LeftOut[cause] += n
-		}
+		all.Counts.LeftOut[cause] += n
 	}
 }
 
@@ -175,7 +183,8 @@ func (what RunAction) Selects(act ledger.Action) bool {
 }
 
 func actedOf(done ledger.ActionResult, dryRun bool) RunActionResult {
-	v := RunActionResult{DryRun: dryRun, Changed: runsOf(done.Changed), Refused: []Rejection{}, Counts: ActionCounts{len(done.Changed), map[ledger.RejectionCause]int{}}}
+	v := NewRunActionResult(dryRun)
+	v.Changed, v.Counts.Changed, v.Remaining = runsOf(done.Changed), len(done.Changed), done.Remaining
 	for cause, n := range done.LeftOut {
 		v.Counts.LeftOut[cause] += n
 	}
@@ -183,6 +192,7 @@ func actedOf(done ledger.ActionResult, dryRun bool) RunActionResult {
 		v.Counts.LeftOut[r.Cause]++
 		v.Refused = append(v.Refused, Rejection{r.RunID, r.Cause, r.Why})
 	}
+	v.Refused = v.Refused[:min(len(v.Refused), MaxPart)]
 	return v
 }
 
@@ -234,6 +244,7 @@ func (s *Service) setPaused(ctx context.Context, jobID string, who ledger.Actor,
 	if err := checkActor(who); err != nil {
 		return JobActionResult{}, err
 	}
+	keep(who, func(any) (any, error) { return JobActionResult{jobID, state}, nil })
 	switch err := act(ctx, jobID, who); {
 	case errors.Is(err, ledger.ErrNotFound):
 		return JobActionResult{}, cmp.Or(s.KnownJob(ctx, jobID), notServed(jobID))

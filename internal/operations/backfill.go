@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// backfillBatch is how many scheduled times one transaction moves.
-	backfillBatch = 500
 	// MaxBackfill is how many scheduled times one backfill takes on: more are hours
 	// of work, and more likely a slip in a date.
 	MaxBackfill = 1_000_000
@@ -26,10 +24,7 @@ type Backfill struct {
 	From, To time.Time // both included
 	ledger.Actor
 	DryRun bool
-	// Repeated: the request may have been done in part, by a process that was lost.
-	// What it planned then is counted too.
-	Repeated bool
-	// Progress, when not nil, is told after each batch how far it is.
+	// Progress, when not nil, is told by BackfillAll how far it is.
 	Progress func(at time.Time, done Backfilled)
 }
 
@@ -39,12 +34,15 @@ type Backfilled struct {
 	Left    int  `json:"left"`    // they ran, or are about to
 	Refused int  `json:"refused"` // never planned, purged, rerun, or in a range that an earlier definition planned
 	DryRun  bool `json:"dryRun"`
+	// Remaining counts the scheduled times of the span from Next on: further requests of
+	// the series, which begin there, look at them.
+	Remaining int        `json:"remaining"`
+	Next      *time.Time `json:"next,omitempty"`
 }
 
-// Backfill plans the scheduled times of the span that did not run, in batches of
-// which each is a transaction of its own: one that is interrupted is safe to
-// repeat. The times are those of the job's schedule in the registry, which has to
-// be the one that the ledger plans by.
+// Backfill plans the scheduled times of the span that did not run: the first MaxPart of
+// the span, in one transaction. A dry run looks at all. The times are those of the job's
+// schedule in the registry, which has to be the one that the ledger plans by.
 func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 	done := Backfilled{DryRun: b.DryRun}
 	if !b.DryRun {
@@ -59,51 +57,64 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 	if err != nil {
 		return done, err
 	}
-	if b.Repeated {
-		before, err := s.doneBy(ctx, b.Request)
-		if err != nil {
-			return done, err
-		}
-		done.Planned, done.Left = len(before), -len(before)
-	}
 	var batch []ledger.RunSpec
-	flush := func() error {
+	plan := func() error {
 		if len(batch) == 0 {
 			return nil
 		}
+		keep(b.Actor, func(got ledger.Backfilled) (any, error) { return done.and(got), nil })
 		got, err := s.ledger.Backfill(ctx, ledger.Backfill{JobID: j.ID, Runs: batch, Actor: b.Actor, DryRun: b.DryRun})
-		done.Planned += got.Planned
-		done.Left += got.Left
-		done.Refused += got.Refused
-		if b.Progress != nil {
-			b.Progress(batch[len(batch)-1].ScheduledAt, done)
+		if errors.Is(err, ledger.ErrNotFound) {
+			return notServed(j.ID)
 		}
-		batch = batch[:0]
+		done, batch = done.and(got), batch[:0]
 		return err
 	}
 	for at := range j.ParsedSchedule().Due(b.From.Add(-time.Second), b.To) {
+		if len(batch) == MaxPart && !b.DryRun {
+			done.Next, done.Remaining = &at, j.ParsedSchedule().Count(at.Add(-time.Second), b.To)
+			break
+		} else if len(batch) == MaxPart {
+			if err := plan(); err != nil {
+				return done, err
+			}
+		}
 		id := jobs.RunID(j.ID, at)
 		batch = append(batch, ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
 			Overlap: ledger.OverlapQueue, Call: executor.FrozenCall(j, id, at),
 		})
-		if len(batch) == backfillBatch {
-			if err := flush(); err != nil {
-				return done, b.interrupted(ctx, done, err)
-			}
+	}
+	return done, plan()
+}
+
+// and adds what a transaction did.
+func (b Backfilled) and(got ledger.Backfilled) Backfilled {
+	b.Planned, b.Left, b.Refused = b.Planned+got.Planned, b.Left+got.Left, b.Refused+got.Refused
+	return b
+}
+
+// BackfillAll plans the scheduled times of the whole span, with requests of one series. One
+// that is interrupted is safe to repeat.
+func BackfillAll(ctx context.Context, b Backfill, do func(context.Context, Backfill) (Backfilled, error)) (Backfilled, error) {
+	b.Request = &ledger.Request{Series: NewToken()}
+	var all Backfilled
+	for {
+		part, err := do(ctx, b)
+		part.Planned, part.Left, part.Refused = part.Planned+all.Planned, part.Left+all.Left, part.Refused+all.Refused
+		if all = part; err != nil || all.Next == nil {
+			return all, b.interrupted(ctx, all, err)
+		}
+		if b.From = *all.Next; b.Progress != nil {
+			b.Progress(b.From, all)
 		}
 	}
-	return done, b.interrupted(ctx, done, flush())
 }
 
 func (b Backfill) interrupted(ctx context.Context, done Backfilled, err error) error {
 	planned := plural.Of(done.Planned, "scheduled time")
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ledger.ErrNotFound):
-		return notServed(b.JobID)
-	case b.DryRun:
+	switch _, refused := errors.AsType[*Error](err); {
+	case err == nil, b.DryRun, refused:
 		return err
 	case ctx.Err() != nil:
 		return fmt.Errorf("interrupted; %s planned before that: run it again for the rest", planned)

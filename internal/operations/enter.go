@@ -81,6 +81,7 @@ func (s *Service) Enter(ctx context.Context, e ledger.Entry) (Run, error) {
 	if err := s.servedTarget(e.Call.Target); err != nil {
 		return Run{}, err
 	}
+	keep(e.Actor, func(got ledger.Entered) (any, error) { return RunOf(got.Run), nil })
 	got, err := s.ledger.Enter(ctx, e)
 	if errors.Is(err, ledger.ErrCannotRerun) {
 		return Run{}, refuse(Conflict, "%v", err)

@@ -86,6 +86,7 @@ func (s *Service) AckIncident(ctx context.Context, a ledger.IncidentAction) (Inc
 	if err := checkActor(a.Actor); err != nil {
 		return Incident{}, err
 	}
+	keep(a.Actor, func(i ledger.Incident) (any, error) { return incidentOf(i), nil })
 	i, err := s.ledger.AckIncident(ctx, a)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return Incident{}, unknownIncident(a.ID)

@@ -5,6 +5,7 @@ package operations
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -62,9 +63,22 @@ const (
 	NotServed  Code = "not_served"      // the registry has the job; the ledger has not seen it yet
 	UnknownRun Code = "unknown_run"     // the ledger has no such run
 
+	Forbidden   Code = "forbidden"                        // the identity may not do this
+	KeyMismatch Code = "idempotency_key_payload_mismatch" // the key is another request's
+
 	UnknownIncident Code = "unknown_incident" // the ledger has no such incident
 	Conflict        Code = "conflict"         // the run or the job is not in a state for the action
 )
+
+// statuses are those of the API.
+var statuses = map[Code]int{
+	Invalid: http.StatusBadRequest, Forbidden: http.StatusForbidden,
+	UnknownJob: http.StatusNotFound, UnknownRun: http.StatusNotFound, UnknownIncident: http.StatusNotFound,
+	NotServed: http.StatusConflict, Conflict: http.StatusConflict, KeyMismatch: http.StatusConflict,
+}
+
+// Status returns the status of HTTP that says the same.
+func (c Code) Status() int { return statuses[c] }
 
 func refuse(code Code, format string, args ...any) error {
 	return &Error{code, fmt.Sprintf(format, args...)}

@@ -16,9 +16,9 @@ var auditCases = []testCase{
 	{"a run that no operator made or moved costs no row", auditNothing},
 	{"an act that changes nothing is not recorded", auditUnchanged},
 	{"a trigger and a rerun are audited with who made them; a rerun for both runs", auditEntries},
-	{"a backfill is audited for each scheduled time that it planned", auditBackfill},
+	{"a backfill is audited as one act, and for each scheduled time that it planned", auditBackfill},
 	{"the audit is paged by job, by run and by who, newest first", auditPages},
-	{"the audit finds what one request did", auditRequests},
+	{"an act on many runs is one entry for each job, and one for each run", auditMany},
 	{"the audit of a run outlives it", auditOutlives},
 	{"who and why that would not be shown as they are: every method refuses them, and nothing is written", auditUnshown},
 	{"the audit is purged past its own retention only, in batches", auditPurge},
@@ -36,7 +36,11 @@ func (b *bed) told(got []ledger.Audit, want ...string) {
 	b.Helper()
 	var texts []string
 	for i, a := range got {
-		texts = append(texts, fmt.Sprintf("%s %s %s by %s: %s (%s)", a.Action, a.JobID, a.RunID, a.By, a.Why, a.Via))
+		text := fmt.Sprintf("%s %s %s by %s: %s (%s)", a.Action, a.JobID, a.RunID, a.By, a.Why, a.Via)
+		if a.Count > 1 {
+			text += fmt.Sprintf(" of %d", a.Count)
+		}
+		texts = append(texts, text)
 		if a.At.IsZero() || a.At.Location() != time.UTC || a.ID == 0 || i > 0 && got[i-1].ID <= a.ID {
 			b.Errorf("%+v: want a time in UTC and ids that fall", a)
 		}
@@ -152,11 +156,10 @@ func auditBackfill(b *bed) {
 	}
 	_, err := b.Backfill(b.ctx, fill) // leaves them
 	b.must(err)
-	var want []string
+	b.told(b.audit(ledger.AuditFilter{}), "backfill j  by ann: outage (cli) of 3")
 	for i := range 3 {
-		want = append([]string{"backfill j " + j.id(i) + " by ann: outage (cli)"}, want...)
+		b.told(b.audit(ledger.AuditFilter{RunID: j.id(i)}), "backfill j "+j.id(i)+" by ann: outage (cli)")
 	}
-	b.told(b.audit(ledger.AuditFilter{}), want...)
 }
 
 func auditPages(b *bed) {
@@ -201,40 +204,29 @@ func auditPages(b *bed) {
 	}
 }
 
-func auditRequests(b *bed) {
+func auditMany(b *bed) {
+	k := b.job("k")
 	j := b.deaths(3)
-	by := func(request string) ledger.Actor {
-		return ledger.Actor{By: "ann", Why: "asked", Via: ledger.ViaAPI, Request: request}
+	b.entered(k.entry(k.planned(0, ledger.OverlapAllow)))
+	b.canceled(k.id(0))
+	all := ledger.Action{Filter: ledger.Filter{Limit: 2}, Actor: who("ann", "seen")}
+	all.Request = &ledger.Request{Series: "s"}
+	for range 2 {
+		_, err := b.Ack(b.ctx, all)
+		b.must(err)
 	}
-	one := act(j.id(0), j.id(1))
-	one.Actor = by("r1")
-	_, err := b.Ack(b.ctx, one)
+	all.Request = nil
+	all.Filter = ledger.Filter{IDs: []string{j.id(0), j.id(1)}}
+	_, err := b.Redrive(b.ctx, all)
 	b.must(err)
-	one.IDs, one.Actor = []string{j.id(2)}, by("r2")
-	_, err = b.Ack(b.ctx, one)
-	b.must(err)
-	e := j.repeat(j.id(2), "t")
-	e.Actor = by("r3")
-	b.entered(e)
-	b.must(b.Pause(b.ctx, "j", by("r4")))
-	m := b.job("m")
-	m.admit(m.rangeOf(0, 2))
-	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: by("r5")})
-	b.must(err)
-	b.changed(b.Cancel(b.ctx, act(m.id(1))))(m.id(1))
-	for request, want := range map[string][]string{
-		"r1": {j.id(1), j.id(0)}, "r2": {j.id(2)}, "r3": {j.id(2)}, "r4": {""}, "r5": {m.id(1)}, "r6": nil, "r": nil,
-	} {
-		var got []string
-		for _, a := range b.audit(ledger.AuditFilter{Request: request}) {
-			if got = append(got, a.RunID); a.Request != request {
-				b.Errorf("%+v is of %q", a, request)
-			}
-		}
-		if !slices.Equal(got, want) {
-			b.Errorf("%s did something to %q, want %q", request, got, want)
-		}
-	}
+	canceled := "cancel k " + k.id(0) + " by ann: asked ()"
+	redriven, acked := "redrive j  by ann: seen (cli) of 2", "ack j  by ann: seen (cli) of 3"
+	b.told(b.audit(ledger.AuditFilter{}), redriven, acked, canceled)
+	b.told(b.audit(ledger.AuditFilter{JobID: "j"}), redriven, acked)
+	b.told(b.audit(ledger.AuditFilter{RunID: j.id(1)}), "redrive j "+j.id(1)+" by ann: seen (cli)", "ack j "+j.id(1)+" by ann: seen (cli)")
+	b.told(b.audit(ledger.AuditFilter{RunID: j.id(2)}), "ack j "+j.id(2)+" by ann: seen (cli)")
+	page := b.audit(ledger.AuditFilter{Limit: 1})
+	b.told(append(page, b.audit(ledger.AuditFilter{Before: page[0].ID})...), redriven, acked, canceled)
 }
 
 func auditOutlives(b *bed) {

@@ -111,33 +111,30 @@ var redriveCases = []testCase{
 	}},
 	{"redrive: in parts, each goes on with the former", func(b *bed) {
 		j := b.deaths(4)
-		part := func(by, continues, request string, refused bool, want ...string) {
+		part := func(by, series string, refused bool, remaining int, want ...string) {
 			b.Helper()
-			a := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}, Actor: ledger.Actor{By: by, Why: "asked", Request: request}, Continues: continues}
+			a := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}, Actor: ledger.Actor{By: by, Why: "asked", Request: &ledger.Request{Series: series}}}
 			got, err := b.Redrive(b.ctx, a)
 			b.must(err)
 			var ids []string
 			for _, r := range got.Changed {
 				ids = append(ids, r.ID)
 			}
-			if !slices.Equal(ids, want) || refused != (len(got.Rejected) > 0) {
-				b.Fatalf("%s by %s after %q changed %v, refused %+v: want %v", request, by, continues, ids, got.Rejected, want)
+			if !slices.Equal(ids, want) || refused != (len(got.Rejected) > 0) || got.Remaining != remaining {
+				b.Fatalf("series %s by %s changed %v, refused %+v, %d remain: want %v, %d", series, by, ids, got.Rejected, got.Remaining, want, remaining)
 			}
 		}
-		part("ann", "", "r", false, j.id(0))
-		part("ann", "", "other", true)
-		part("bob", "r", ledger.PartRequestName("r", "2"), true)
-		part("ann", "r", ledger.PartRequestName("r", "2"), false, j.id(1))
-		part("ann", "r", ledger.PartRequestName("r", "3"), false, j.id(2))
-		part("ann", ledger.PartRequestName("r", "3"), "r/3/4", true)
-		part("ann", "rr", ledger.PartRequestName("rr", "2"), true)
-		if a, c := b.get(j.id(0)), b.get(j.id(2)); a.State != ledger.Retrying || c.State != ledger.Retrying {
-			b.Errorf("%+v, %+v: want both retrying", a, c)
-		}
-		b.take("p1", j.id(0)) // the later parts' runs wait for the slot
-		b.canceled(j.id(0))
+		part("ann", "r", false, 3, j.id(0))
+		part("ann", "", true, 0)
+		part("ann", "other", true, 0)
+		part("bob", "r", true, 0)
+		b.record(dead(b.take("p1", j.id(0)), ledger.ReasonExhausted))
+		part("ann", "r", false, 2, j.id(1)) // and not the one that has died again
+		part("ann", "r", false, 1, j.id(2))
+		b.take("p1", j.id(1)) // the later parts' runs wait for the slot
+		b.canceled(j.id(1))
 		b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
-		part("ann", "r", ledger.PartRequestName("r", "4"), true)
+		part("ann", "r", true, 0)
 	}},
 	{"redrive: a forced run leaves the slot to its holder", func(b *bed) {
 		j := b.deaths(1)

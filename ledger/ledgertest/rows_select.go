@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -98,21 +99,64 @@ var selectCases = []rowsCase{
 		slices.Sort(byJob["j"])
 		same(t, "unfinished", byJob, map[string][]string{"j": {adHoc.ID, minute("j", 1).ID}, "l": {minute("l", 0).ID}})
 	}},
-	{"redriven runs are those of a request and its parts, of one operator", func(t *table) {
-		audit := func(run, by, request string, kind ledger.ActionKind) ledger.Audit {
-			return ledger.Audit{Action: kind, JobID: "j", RunID: run, Actor: ledger.Actor{By: by, Why: "so", Request: request}}
-		}
-		t.write(func(tx ledger.Tx) error {
-			return tx.AddAudit([]ledger.Audit{
-				audit("a", "me", "r", ledger.ActionRedrive), audit("b", "me", ledger.PartRequestName("r", "2"), ledger.ActionRedrive),
-				audit("c", "you", "r", ledger.ActionRedrive), audit("d", "me", "r2", ledger.ActionRedrive), audit("e", "me", "r", ledger.ActionAck),
-				audit("f", "me", "r", ledger.ActionRedrive),
-			})
-		})
+	{"redriven runs are those of a series of one operator", func(t *table) {
+		t.write(func(tx ledger.Tx) error { return tx.AddAudit(ofSeries()) })
 		found := ask(t, func(tx ledger.Tx) ledger.Later[[]string] {
 			return tx.Redriven([]string{"a", "b", "c", "d", "e"}, "me", "r")
 		})
 		slices.Sort(found)
 		same(t, "redriven", found, []string{"a", "b"})
 	}},
+	{"a series ends at the last run that it changed and that is left", func(t *table) {
+		t.insert(minute("j", 0), minute("j", 1))
+		entries := ofSeries()
+		for i := range entries {
+			entries[i].RunID = minute("j", i).ID
+		}
+		t.write(func(tx ledger.Tx) error { return tx.AddAudit(entries) })
+		for series, want := range map[string][]ledger.Cursor{"r": {{ScheduledAt: minute("j", 1).ScheduledAt, ID: minute("j", 1).ID}}, "none": nil} {
+			same(t, series, ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Cursor] { return tx.SeriesEnd("me", series) }), want)
+		}
+	}},
+	{"a key is of one request of a principal", func(t *table) {
+		kept := ledger.KeptRequest{Principal: "me", Key: "k", Fingerprint: "f", Answer: []byte("a")}
+		add := func(kept ledger.KeptRequest) error {
+			return t.Write(t.Context(), "add", func(tx ledger.Tx) error {
+				return tx.AddAudit([]ledger.Audit{{Action: ledger.ActionPause, JobID: "j", Kept: &kept}, {Action: ledger.ActionPause, JobID: "j"}})
+			})
+		}
+		other := kept
+		other.Principal = "you"
+		for _, k := range []ledger.KeptRequest{kept, other} {
+			if err := add(k); err != nil {
+				t.Fatal(err)
+			}
+			if err := add(k); !errors.Is(err, ledger.ErrRepeated) {
+				t.Errorf("again: %v", err)
+			}
+		}
+		for key, want := range map[string][]ledger.KeptRequest{"k": {kept}, "K": nil} {
+			same(t, key, ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.KeptRequest] { return tx.Kept("me", key) }), want)
+		}
+	}},
+	{"runs of a filter are counted, whatever its limit", func(t *table) {
+		t.insert(minute("j", 0), minute("j", 1), in(ledger.Dead, minute("j", 2)), minute("k", 0))
+		same(t, "planned", ask(t, func(tx ledger.Tx) ledger.Later[int] {
+			return tx.CountRuns(ledger.Filter{JobID: "j", States: []ledger.State{ledger.Planned}, Limit: 1})
+		}), 2)
+	}},
+}
+
+// ofSeries is the audit of redrives of several operators and series.
+func ofSeries() (list []ledger.Audit) {
+	for _, a := range []struct {
+		run, by, series string
+		kind            ledger.ActionKind
+	}{
+		{"a", "me", "r", ledger.ActionRedrive}, {"b", "me", "r", ledger.ActionRedrive}, {"c", "you", "r", ledger.ActionRedrive},
+		{"d", "me", "r2", ledger.ActionRedrive}, {"e", "me", "r", ledger.ActionAck}, {"f", "me", "r", ledger.ActionRedrive},
+	} {
+		list = append(list, ledger.Audit{Action: a.kind, JobID: "j", RunID: a.run, Series: a.series, Actor: ledger.Actor{By: a.by, Why: "so"}})
+	}
+	return list
 }

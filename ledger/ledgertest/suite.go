@@ -70,6 +70,7 @@ var groups = []struct {
 	cases []testCase
 }{
 	{"admit", statements, admitCases},
+	{"request", locks, requestCases},
 	{"start", rules, startCases},
 	{"overlap", rules, overlapCases},
 	{"lease", statements, slices.Concat(leaseCases, sendBeforeCases)},

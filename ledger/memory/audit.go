@@ -1,15 +1,39 @@
 package memory
 
-import "github.com/cronce/cronce/ledger"
+import (
+	"slices"
+	"strings"
+
+	"github.com/cronce/cronce/ledger"
+)
 
 // Audits returns the entries of a filter, newest first.
 func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
 	var page []ledger.Audit
-	for i := len(t.l.audit) - 1; i >= 0 && len(page) < f.PageSize(); i-- {
-		if a := t.l.audit[i]; (f.JobID == "" || f.JobID == a.JobID) && (f.By == "" || f.By == a.By) && (f.Request == "" || f.Request == a.Request) &&
-			(f.RunID == "" || f.RunID == a.RunID || f.RunID == a.RerunID) && (f.Before == 0 || a.ID < f.Before) {
+	place := map[string]int{} // in the page, of the series on a job
+	for _, a := range slices.Backward(t.l.audit) {
+		if !selects(f, a) {
+			continue
+		}
+		of := strings.Join([]string{a.Series, a.By, a.JobID}, "\n")
+		at, known := place[of]
+		switch a.Kept = nil; {
+		case f.RunID != "" || a.Series == "":
+			page = append(page, a)
+		case known:
+			page[at].Count += a.Count
+		default:
+			place[of] = len(page)
 			page = append(page, a)
 		}
 	}
-	return ledger.Known(page, nil)
+	page = slices.DeleteFunc(page, func(a ledger.Audit) bool { return f.Before != 0 && a.ID >= f.Before })
+	return ledger.Known(page[:min(len(page), f.PageSize())], nil)
+}
+
+func selects(f ledger.AuditFilter, a ledger.Audit) bool {
+	if f.RunID != "" && f.RunID != a.RunID && f.RunID != a.RerunID || f.RunID == "" && a.Count == 0 {
+		return false
+	}
+	return (f.JobID == "" || f.JobID == a.JobID) && (f.By == "" || f.By == a.By)
 }

@@ -154,6 +154,11 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	return ledger.Known(n, nil)
 }
 
+// CountRuns counts the runs of a filter.
+func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
+	return ledger.Known(len(t.l.matching(f)), nil)
+}
+
 // Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	counts := map[ledger.SettledCount]int{}

@@ -2,9 +2,7 @@ package memory
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -164,27 +162,47 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 	n, last := len(t.l.audit), t.l.lastAudit
 	t.undo = append(t.undo, func() { t.l.audit, t.l.lastAudit = t.l.audit[:n], last })
 	for _, a := range list {
+		if k := a.Kept; k != nil {
+			if kept, _ := t.Kept(k.Principal, k.Key).Get(); len(kept) > 0 {
+				return ledger.ErrRepeated
+			}
+		}
 		t.l.lastAudit++
-		a.ID, a.At = t.l.lastAudit, t.now
+		a.ID, a.At, a.Request = t.l.lastAudit, t.now, nil
 		t.l.audit = append(t.l.audit, a)
 	}
 	return nil
 }
 
-// Redriven returns the runs that a redrive under a request, or a part of it, has made
-// due again.
-func (t *tx) Redriven(runIDs []string, by, request string) ledger.Later[[]string] {
-	asked, redriven := map[string]bool{}, map[string]bool{}
-	for _, id := range runIDs {
-		asked[id] = true
-	}
+// Kept returns the request under a key.
+func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
 	for _, a := range t.l.audit {
-		part := a.Request == request || strings.HasPrefix(a.Request, ledger.PartRequestName(request, ""))
-		if part && a.Action == ledger.ActionRedrive && a.By == by && asked[a.RunID] {
-			redriven[a.RunID] = true
+		if k := a.Kept; k != nil && k.Principal == principal && k.Key == key {
+			return ledger.Known([]ledger.KeptRequest{*k}, nil)
 		}
 	}
-	return ledger.Known(slices.Sorted(maps.Keys(redriven)), nil)
+	return ledger.Later[[]ledger.KeptRequest]{}
+}
+
+// SeriesEnd returns the last run that a series has changed.
+func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
+	for _, a := range slices.Backward(t.l.audit) {
+		if r := t.l.runs[a.RunID]; r != nil && a.By == by && a.Series == series {
+			return ledger.Known([]ledger.Cursor{{ScheduledAt: r.ScheduledAt, ID: r.ID}}, nil)
+		}
+	}
+	return ledger.Later[[]ledger.Cursor]{}
+}
+
+// Redriven returns the runs that a redrive of a series has made due again.
+func (t *tx) Redriven(runIDs []string, by, series string) ledger.Later[[]string] {
+	var redriven []string
+	for _, a := range t.l.audit {
+		if a.Action == ledger.ActionRedrive && a.By == by && a.Series == series && slices.Contains(runIDs, a.RunID) {
+			redriven = append(redriven, a.RunID)
+		}
+	}
+	return ledger.Known(distinct(redriven), nil)
 }
 
 // distinct returns the texts in order, each once.

@@ -22,6 +22,7 @@ const (
 	readOnlyTransaction  = "25006" // a write on a standby
 	featureNotSupported  = "0A000" // BEGIN READ WRITE on a standby; or a table of a prepared statement was changed
 	divisionByZero       = "22012"
+	uniqueViolation      = "23505"
 	noSuchStatement      = "26000" // a session's prepared statements were discarded
 )
 
@@ -90,6 +91,15 @@ func broken(err error) bool {
 func hasCode(err error, codes ...string) bool {
 	var fromServer *pgconn.PgError
 	return errors.As(err, &fromServer) && slices.Contains(codes, fromServer.Code)
+}
+
+// constraintOf returns the name of the constraint or index that an error is about.
+func constraintOf(err error) string {
+	var fromServer *pgconn.PgError
+	if errors.As(err, &fromServer) {
+		return fromServer.ConstraintName
+	}
+	return ""
 }
 
 // retry calls fn again if the database rolled it back in favor of another transaction, or

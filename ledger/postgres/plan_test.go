@@ -150,13 +150,16 @@ func workADay(t *testing.T, f *fleet) {
 	must(t, err)
 	_, err = f.Redrive(ctx, ledger.Action{Filter: ledger.Filter{JobID: "job-00100", Limit: 1}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
-	_, err = f.Ack(ctx, ledger.Action{Filter: ledger.Filter{Limit: 10}, Actor: ledger.Actor{By: "me", Why: "test"}})
+	series := &ledger.Request{Key: "k", Series: "s", Answer: func(any) ([]byte, error) { return nil, nil }}
+	_, err = f.Ack(ctx, ledger.Action{Filter: ledger.Filter{Limit: 10}, Actor: ledger.Actor{By: "me", Why: "test", Request: series}})
+	must(t, err)
+	_, _, err = f.Answered(ctx, *series)
 	must(t, err)
 	_, err = f.PurgeRuns(ctx, ledger.Purge{Retention: 59 * 24 * time.Hour, DeadRetention: 59 * 24 * time.Hour, Batch: 500})
 	must(t, err)
 	_, err = f.PurgeHistory(ctx, ledger.HistoryPurge{Retention: time.Hour, AuditRetention: time.Hour})
 	must(t, err)
-	for _, page := range []ledger.AuditFilter{{}, {JobID: "job-00003"}, {By: "me", Before: 1000}, {Request: "r"}, {RunID: got.Work[0].RunID}} {
+	for _, page := range []ledger.AuditFilter{{}, {JobID: "job-00003"}, {By: "me", Before: 1000}, {RunID: got.Work[0].RunID}} {
 		_, err = f.Audit(ctx, page)
 		must(t, err)
 	}

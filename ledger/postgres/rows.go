@@ -28,6 +28,9 @@ func (r rows) run(ctx context.Context, name, begin string, f func(ledger.Tx) err
 	err := retry(func() error {
 		return r.pool.pipelined(ctx, begin, func(p *pipeline) error { return f(&tx{p: p}) })
 	})
+	if hasCode(err, uniqueViolation) && constraintOf(err) == "audit_key" {
+		return ledger.ErrRepeated
+	}
 	if hasCode(err, divisionByZero) { // see guarded
 		err = fmt.Errorf("a run changed although it is locked; this is a defect of cronce, please report it: %w", err)
 	}
@@ -219,8 +222,29 @@ func (t *tx) AddEvents(list []ledger.Event) error {
 // AddAudit adds actions to the audit.
 func (t *tx) AddAudit(list []ledger.Audit) error {
 	q := query{sql: `
-		INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request)
-		SELECT now(), u.* FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS u`}
+		INSERT INTO audit (at, count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series)
+		SELECT now(), u.count, coalesce(u.principal, ''), u.request_key, coalesce(u.fingerprint, ''), u.answer, u.act, u.job_id, u.run_id, u.rerun_id, u.by, u.why, u.via, u.series
+		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+			AS u (count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series)`}
+	array(&q.args, int8Kind, list, func(b []byte, a *ledger.Audit) []byte { return appendInt8(b, int64(a.Count)) })
+	for _, field := range []func(ledger.KeptRequest) string{
+		func(k ledger.KeptRequest) string { return k.Principal },
+		func(k ledger.KeptRequest) string { return k.Key },
+		func(k ledger.KeptRequest) string { return k.Fingerprint },
+	} {
+		array(&q.args, textKind, list, func(b []byte, a *ledger.Audit) []byte {
+			if a.Kept == nil {
+				return appendNull(b)
+			}
+			return appendText(b, field(*a.Kept))
+		})
+	}
+	array(&q.args, bytesKind, list, func(b []byte, a *ledger.Audit) []byte {
+		if a.Kept == nil {
+			return appendNull(b)
+		}
+		return appendBytes(b, a.Kept.Answer)
+	})
 	for _, field := range []func(*ledger.Audit) string{
 		func(a *ledger.Audit) string { return string(a.Action) },
 		func(a *ledger.Audit) string { return a.JobID },
@@ -229,7 +253,7 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 		func(a *ledger.Audit) string { return a.By },
 		func(a *ledger.Audit) string { return a.Why },
 		func(a *ledger.Audit) string { return string(a.Via) },
-		func(a *ledger.Audit) string { return a.Request },
+		func(a *ledger.Audit) string { return a.Series },
 	} {
 		array(&q.args, textKind, list, func(b []byte, a *ledger.Audit) []byte { return appendText(b, field(a)) })
 	}
@@ -237,15 +261,36 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 	return nil
 }
 
-// Redriven returns the runs that a redrive under a request, or a part of it, has made
-// due again.
-func (t *tx) Redriven(runIDs []string, by, request string) ledger.Later[[]string] {
+// Kept returns the request under a key.
+func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
+	q := query{sql: `SELECT principal, request_key, fingerprint, answer FROM audit WHERE principal = $1 AND request_key = $2`}
+	q.args.text(principal)
+	q.args.text(key)
+	return ask(t, q, func(v *values) (ledger.KeptRequest, error) {
+		return ledger.KeptRequest{Principal: v.text(), Key: v.text(), Fingerprint: v.text(), Answer: v.bytes()}, nil
+	})
+}
+
+// SeriesEnd returns the last run that a series has changed.
+func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
+	q := query{sql: `
+		SELECT r.scheduled_at, r.run_id FROM audit a JOIN runs r ON r.run_id = a.run_id
+		WHERE a.series = $1 AND a.series <> '' AND a.by = $2 ORDER BY a.id DESC LIMIT 1`}
+	q.args.text(series)
+	q.args.text(by)
+	return ask(t, q, func(v *values) (ledger.Cursor, error) {
+		return ledger.Cursor{ScheduledAt: v.time(), ID: v.text()}, nil
+	})
+}
+
+// Redriven returns the runs that a redrive of a series has made due again.
+func (t *tx) Redriven(runIDs []string, by, series string) ledger.Later[[]string] {
 	q := query{sql: `
 		SELECT DISTINCT run_id FROM audit
-		WHERE run_id = ANY ($1) AND run_id <> '' AND act = $2 AND by = $3 AND (request = $4 OR starts_with(request, $4 || '/'))`}
+		WHERE run_id = ANY ($1) AND run_id <> '' AND act = $2 AND by = $3 AND series = $4`}
 	q.args.texts(runIDs)
 	q.args.text(string(ledger.ActionRedrive))
 	q.args.text(by)
-	q.args.text(request)
+	q.args.text(series)
 	return ask(t, q, text)
 }

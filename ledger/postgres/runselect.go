@@ -164,6 +164,14 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
 }
 
+// CountRuns counts the runs of a filter.
+func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
+	where := dialect.Runs(f)
+	q := query{once: true, sql: `SELECT count(*) FROM runs WHERE ` + where.Where()}
+	q.args.all(where.Args)
+	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
+}
+
 // Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	where := dialect.Runs(f)

@@ -62,6 +62,12 @@ func translate(err error) error {
 // primary is the result code without its extension.
 func primary(e *sqlite.Error) int { return e.Code() & 0xff }
 
+// notUnique reports whether a row has what only one row may have.
+func notUnique(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE
+}
+
 // busy reports whether another process has the lock.
 func busy(err error) bool {
 	var e *sqlite.Error

@@ -159,6 +159,13 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	return ledger.Known(own, err)
 }
 
+// CountRuns counts the runs of a filter.
+func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
+	where, n := dialect.Runs(f), 0
+	_, err := t.one(`SELECT count(*) FROM runs WHERE `+where.Where(), where.Args, &n)
+	return ledger.Known(n, err)
+}
+
 // Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	where := dialect.Runs(f)

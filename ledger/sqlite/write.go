@@ -150,24 +150,52 @@ func (t *tx) event(e ledger.Event) error {
 // AddAudit adds actions to the audit.
 func (t *tx) AddAudit(list []ledger.Audit) error {
 	for _, a := range list {
+		var key, answer any
+		var kept ledger.KeptRequest
+		if a.Kept != nil {
+			kept = *a.Kept
+			key, answer = kept.Key, blob(kept.Answer)
+		}
 		_, err := t.exec(`
-			INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			t.now, string(a.Action), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Request)
-		if err != nil {
+			INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request, count, series, principal, request_key, fingerprint, answer)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?)`,
+			t.now, string(a.Action), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Count, a.Series, kept.Principal, key, kept.Fingerprint, answer)
+		switch {
+		case key != nil && notUnique(err):
+			return ledger.ErrRepeated
+		case err != nil:
 			return err
 		}
 	}
 	return nil
 }
 
-// Redriven returns the runs that a redrive under a request, or a part of it, has made
-// due again.
-func (t *tx) Redriven(runIDs []string, by, request string) ledger.Later[[]string] {
+// Kept returns the request under a key.
+func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
+	return ledger.Known(all(t, func(row scanner) (k ledger.KeptRequest, err error) {
+		err = row.Scan(&k.Principal, &k.Key, &k.Fingerprint, &k.Answer)
+		return k, err
+	}, `SELECT principal, request_key, fingerprint, answer FROM audit WHERE principal = ? AND request_key = ?`, principal, key))
+}
+
+// SeriesEnd returns the last run that a series has changed.
+func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
+	return ledger.Known(all(t, func(row scanner) (c ledger.Cursor, err error) {
+		var when int64
+		err = row.Scan(&when, &c.ID)
+		c.ScheduledAt = at(when)
+		return c, err
+	}, `
+		SELECT r.scheduled_at, r.run_id FROM audit a JOIN runs r ON r.run_id = a.run_id
+		WHERE a.series = ? AND a.series <> '' AND a.by = ? ORDER BY a.id DESC LIMIT 1`, series, by))
+}
+
+// Redriven returns the runs that a redrive of a series has made due again.
+func (t *tx) Redriven(runIDs []string, by, series string) ledger.Later[[]string] {
 	return ledger.Known(all(t, text, `
 		SELECT DISTINCT run_id FROM audit
-		WHERE run_id IN (SELECT value FROM json_each(?1)) AND run_id <> '' AND act = ?2 AND by = ?3
-		  AND (request = ?4 OR substr(request, 1, length(?4) + 1) = ?4 || '/')`,
-		array(runIDs), string(ledger.ActionRedrive), by, request))
+		WHERE run_id IN (SELECT value FROM json_each(?)) AND run_id <> '' AND act = ? AND by = ? AND series = ?`,
+		array(runIDs), string(ledger.ActionRedrive), by, series))
 }
 
 // blob is never NULL.

@@ -6,46 +6,32 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/migrations"
 )
 
-// EachSet calls do for each set of tables that serve needs, and returns all steps.
-func (b *Backend) EachSet(ctx context.Context, do func(context.Context, *sql.DB, migrations.Target) ([]migrations.Step, error)) (all []migrations.Step, err error) {
+// OnTables calls do for the tables that serve needs.
+func (b *Backend) OnTables(ctx context.Context, do func(context.Context, *sql.DB, migrations.Target) ([]migrations.Step, error)) (steps []migrations.Step, err error) {
 	kind, rest, err := Engine(b.DatabaseURL())
 	if err != nil {
 		return nil, err
 	}
-	each := func(db *sql.DB, schema string) error {
-		for _, t := range TablesOfServe(migrations.Engine(kind), schema) {
-			steps, err := do(ctx, db, t)
-			all = append(all, steps...)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	on := func(db *sql.DB, schema string) (err error) {
+		steps, err = do(ctx, db, migrations.Target{Engine: migrations.Engine(kind), Set: migrations.Ledger, Schema: schema})
+		return err
 	}
 	if kind == "postgres" {
-		err = postgres.WithDB(rest, each)
+		err = postgres.WithDB(rest, on)
 	} else {
-		err = onFile(rest, each)
+		err = onFile(rest, on)
 	}
-	return all, err
-}
-
-// TablesOfServe are the sets of tables that serve needs in a schema.
-func TablesOfServe(e migrations.Engine, schema string) []migrations.Target {
-	keys := keystores.APITable(e)
-	keys.Schema = schema
-	return []migrations.Target{{Engine: e, Set: migrations.Ledger, Schema: schema}, keys}
+	return steps, err
 }
 
 // WarnOfNewerTables logs that a newer program has migrated the tables: this one may
 // be what a deploy leaves behind.
 func (b *Backend) WarnOfNewerTables(ctx context.Context, log *slog.Logger) {
-	_, err := b.EachSet(ctx, func(ctx context.Context, db *sql.DB, t migrations.Target) ([]migrations.Step, error) {
+	_, err := b.OnTables(ctx, func(ctx context.Context, db *sql.DB, t migrations.Target) ([]migrations.Step, error) {
 		steps, err := migrations.Status(ctx, db, t)
 		known := int64(0)
 		for _, s := range steps {

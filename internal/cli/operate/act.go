@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,9 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 				return err
 			}
 			defer done()
-			acted, err := o.Act(c.Context(), what, act)
+			acted, err := operations.ActOnAll(c.Context(), act, func(ctx context.Context, part ledger.Action) (operations.RunActionResult, error) {
+				return o.Act(ctx, what, part)
+			})
 			if err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ func (a *app) printActedText(what operations.RunAction, done operations.RunActio
 	for _, n := range done.Counts.LeftOut {
 		left += n
 	}
-	fmt.Fprintf(a.Out, "%s: %d %s, %d left out\n", what, done.Counts.Changed, verb, left)
+	fmt.Fprintf(a.Out, "%s: %d %s, %d left out\n", what, done.Counts.Changed+done.Remaining, verb, left)
 	for _, cause := range ledger.RejectionCauses {
 		if n := done.Counts.LeftOut[cause]; n > 0 {
 			fmt.Fprintf(a.Out, "  %d %s%s\n", n, cause.Text(), override(what, cause))

@@ -1,6 +1,9 @@
 package operate
 
-import "github.com/cronce/cronce/internal/operations"
+import (
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
+)
 
 // printActs prints actions as a table.
 func (a *app) printActs(acts []operations.AuditEntry) error {
@@ -9,7 +12,11 @@ func (a *app) printActs(acts []operations.AuditEntry) error {
 	}
 	t := a.Details("ACTION", "AT", "BY", "VIA", "RUN", "RERUN AS", "WHY").Optional("BY", "AT", "RUN", "VIA", "RERUN AS")
 	for _, e := range acts {
-		t.Row(string(e.Act), e.At, e.By, string(e.Via), e.RunID, e.RerunID, e.Why)
+		run := e.RunID
+		if e.Count > 1 {
+			run = plural.Of(e.Count, "run")
+		}
+		t.Row(string(e.Act), e.At, e.By, string(e.Via), run, e.RerunID, e.Why)
 	}
 	return t.Flush()
 }

@@ -68,7 +68,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 		return err
 	}
 	defer close()
-	done, err := o.Backfill(ctx, b)
+	done, err := operations.BackfillAll(ctx, b, o.Backfill)
 	line.Clear()
 	if err != nil {
 		return err

@@ -1,17 +1,12 @@
 package serve
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 
 	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/api/access"
-	"github.com/cronce/cronce/cleanup"
-	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/internal/cli/command"
-	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/jobs"
@@ -47,18 +42,6 @@ func (a *app) apiAccess(file, listen string, log *slog.Logger) (control access.C
 	return access.Loopback{}, reload, nil
 }
 
-// openAPIKeys opens the store of the API's idempotency keys, if the API is served.
-func (s *server) openAPIKeys(ctx context.Context, control access.Control) (done func(), err error) {
-	if control == nil || s.flags.listen == "" {
-		return func() {}, nil
-	}
-	s.apiKeys, done, err = keystores.OfLedger(ctx, s.app.DatabaseURL(), s.app.NoMigrate)
-	if err != nil {
-		return nil, fmt.Errorf("open the API's key store in the ledger's database: %w", err)
-	}
-	return done, nil
-}
-
 // operations are the operators' queries and actions on what is served now.
 func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Service {
 	return operations.New(operations.Config{
@@ -69,16 +52,11 @@ func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Servic
 }
 
 // api serves /v1, or says why it is not served.
-func (s *server) api(gate *api.Gate, ops *operations.Service) (http.Handler, error) {
-	if s.apiKeys == nil {
+func (s *server) api(gate *api.Gate, ops *operations.Service, control access.Control) http.Handler {
+	if control == nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "the API is not served: --listen is not a loopback address and there is no access file; see --access", http.StatusForbidden)
-		}), nil
+		})
 	}
-	return api.New(api.Config{Operations: ops, Keys: s.apiKeys, Gate: gate, Logger: s.log})
-}
-
-// apiStore lets the nightly purge remove the expired keys of the API.
-func apiStore(p purge.Store) cleanup.Store {
-	return cleanup.Store{Name: "api", Open: func(context.Context) (purge.Store, func(), error) { return p, func() {}, nil }}
+	return api.New(api.Config{Operations: ops, Gate: gate, Logger: s.log})
 }

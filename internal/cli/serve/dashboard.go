@@ -15,10 +15,10 @@ import (
 	"github.com/cronce/cronce/web"
 )
 
-// dashboard is what serve shows in a browser. Its forms are requests of the API.
-func (s *server) dashboard(fleet *rollover.Fleet[*instance], ops *operations.Service, v1 http.Handler) *web.Dashboard {
+// dashboard is what serve shows in a browser.
+func (s *server) dashboard(fleet *rollover.Fleet[*instance], ops *operations.Service) *web.Dashboard {
 	return web.New(web.Config{
-		Operations: ops, API: v1,
+		Operations: ops, Acts: true,
 		Ledger: s.store, Version: s.app.Version, Engine: backend.EngineOf(s.app.DatabaseURL()), Logger: s.log, Now: s.app.Now,
 		Serving: func() web.Serving {
 			i := fleet.Current()

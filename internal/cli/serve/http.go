@@ -23,13 +23,9 @@ func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], h
 	s.metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, s.store), troublesOf(draining, s.store))
 	mux := healthMux(ctx, fleet, s.metrics)
 	ops, gate := s.operations(fleet), api.NewGate(control)
-	v1, err := s.api(gate, ops)
-	if err != nil {
-		return nil, nil, err
-	}
-	clients = &askers{Handler: v1}
+	clients = &askers{Handler: s.api(gate, ops, control)}
 	mux.Handle("/v1/", clients)
-	board := s.dashboard(fleet, ops, v1)
+	board := s.dashboard(fleet, ops)
 	stop, err := s.app.listen(draining, s.flags.listen, hosts, mux, guard{control, gate, s.log}, board)
 	if err != nil {
 		return nil, nil, err

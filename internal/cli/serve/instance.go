@@ -15,8 +15,6 @@ import (
 
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/executor"
-	"github.com/cronce/cronce/idempotency/purge"
-	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/caller"
 	"github.com/cronce/cronce/internal/telemetry"
@@ -35,7 +33,6 @@ type server struct {
 	log     *slog.Logger
 
 	reloadAccess func() error
-	apiKeys      store.Store // nil: the API is not served
 }
 
 // instance serves one registry, from its reading to the next reload.
@@ -64,9 +61,6 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	calls, err := caller.New(s.app.Env, reg, s.store, s.log)
 	if err != nil {
 		return nil, err
-	}
-	if p, ok := s.apiKeys.(purge.Store); ok {
-		calls.Builtin.Purge.Stores = append(calls.Builtin.Purge.Stores, apiStore(p))
 	}
 	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
 	host, _ := os.Hostname() // only shown

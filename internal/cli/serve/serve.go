@@ -156,11 +156,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	a.warnAtStart(ctx, log)
 	metrics := telemetry.NewMetrics()
 	s := &server{app: a, flags: f, store: store, metrics: metrics, purges: metrics.Purge(), log: log, reloadAccess: reloadAccess}
-	closeKeys, err := s.openAPIKeys(ctx, control)
-	if err != nil {
-		return err
-	}
-	defer closeKeys()
 	first, err := s.instance(reg)
 	if err != nil {
 		return err

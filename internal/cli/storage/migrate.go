@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/migrations"
 )
@@ -28,14 +26,14 @@ func (a *app) migrateCommand() *cobra.Command {
 }
 
 func (a *app) migrateUp(ctx context.Context) error {
-	return a.printSteps(a.EachSet(ctx, migrations.Up))
+	return a.printSteps(a.OnTables(ctx, migrations.Up))
 }
 
 func (a *app) migrateStatus(ctx context.Context) error {
 	if !a.LedgerExists() {
 		return a.NoLedger()
 	}
-	return a.printSteps(a.EachSet(ctx, migrations.Status))
+	return a.printSteps(a.OnTables(ctx, migrations.Status))
 }
 
 type stepJSON struct {
@@ -76,24 +74,16 @@ func (a *app) migratePrintCommand() *cobra.Command {
 		Use:   "print --set ledger|keys --engine postgres|mysql|sqlite",
 		Short: "Print the tables as plain SQL, for your own migration tool",
 		Long: `print prints the tables of a set as plain SQL, for your own migration tool. The set
-ledger holds all that serve needs: the ledger's tables, and that of the API's keys.`,
+ledger holds all that serve needs.`,
 		Example: `  cronce migrate print --set keys --engine postgres --schema accounting
   cronce migrate print --set ledger --engine postgres`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			sets := []migrations.Target{t}
-			if t.Set == migrations.Ledger {
-				sets = backend.TablesOfServe(t.Engine, t.Schema)
+			text, err := migrations.Print(t)
+			if err != nil {
+				return command.Usage("%w", err)
 			}
-			var all strings.Builder
-			for _, set := range sets {
-				text, err := migrations.Print(set)
-				if err != nil {
-					return command.Usage("%w", err)
-				}
-				all.WriteString(text)
-			}
-			_, err := fmt.Fprint(a.Out, all.String())
+			_, err = fmt.Fprint(a.Out, text)
 			return err
 		},
 	}

@@ -1,0 +1,254 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/plaintext"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Ask is what somebody asks of an action: the body of its request. Each action takes its
+// own of the fields.
+type Ask struct {
+	By                  string         `json:"by,omitempty"`
+	Why                 string         `json:"why"`
+	DryRun              bool           `json:"dryRun,omitempty"`
+	From                *time.Time     `json:"from,omitempty"`
+	To                  *time.Time     `json:"to,omitempty"`
+	RunIDs              []string       `json:"runIds,omitempty"`
+	Job                 string         `json:"job,omitempty"`
+	State               []ledger.State `json:"state,omitempty"`
+	Reason              ledger.Reason  `json:"reason,omitempty"`
+	Since               *time.Time     `json:"since,omitempty"`
+	Until               *time.Time     `json:"until,omitempty"`
+	Limit               *int           `json:"limit,omitempty"`
+	Series              string         `json:"series,omitempty"`
+	IncludeAcknowledged bool           `json:"includeAcknowledged,omitempty"`
+	Force               bool           `json:"force,omitempty"`
+	MayDouble           bool           `json:"mayDouble,omitempty"`
+	NewKey              bool           `json:"newKey,omitempty"`
+	Close               bool           `json:"close,omitempty"`
+
+	ID    string       `json:"-"` // of the job, run or incident in the path
+	actor ledger.Actor // who asks
+}
+
+// Caller is who makes a request, by which interface and under which key.
+type Caller struct {
+	access.Identity
+	Via ledger.Via
+	Key string
+}
+
+// Answer is the answer to a request: JSON.
+type Answer struct {
+	Body []byte
+	// Replayed reports that the request was made before: this is its answer.
+	Replayed bool
+}
+
+// Do does what somebody asks for, once for each of their keys: a repetition gets the first
+// answer. A dry run needs no key. Its error is an Error if nothing was done.
+func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer, error) {
+	if err := a.Permits(by.Identity, ask); err != nil {
+		return Answer{}, err
+	}
+	ask.actor = ledger.Actor{By: cmp.Or(by.Name, ask.By), Proven: by.Name != "", Why: ask.Why, Via: by.Via}
+	switch {
+	case ask.actor.By == "":
+		return Answer{}, refuse(Invalid, "nobody's identity is proven on this address, so the body must say who acts (by)")
+	case by.Name != "" && ask.By != "" && ask.By != by.Name:
+		return Answer{}, refuse(Forbidden, "this request is made by %q; leave out by, or name it", by.Name)
+	case len(ask.Series) > 100 || !plaintext.Is(ask.Series):
+		return Answer{}, refuse(Invalid, "series must be one line of at most 100 bytes, such as a UUID")
+	}
+	r := &ledger.Request{Principal: by.Principal(), Key: by.Key, Fingerprint: fingerprint(a.Path, ask.ID, ask), Series: ask.Series}
+	if !ask.DryRun {
+		ask.actor.Request = r
+	}
+	v, err := a.do(s, ctx, ask)
+	if err == nil {
+		body, err := Encode(v)
+		return Answer{Body: body}, err
+	}
+	if ask.DryRun || errors.Is(err, ledger.ErrUnavailable) {
+		return Answer{}, err
+	}
+	// A repetition may also fail for what its first request did.
+	answer, found, missed := s.ledger.Answered(ctx, *r)
+	switch {
+	case errors.Is(missed, ledger.ErrOtherRequest):
+		return Answer{}, refuse(KeyMismatch, "this key belongs to a request with another path or body; repeat that request, or use a new key")
+	case missed != nil:
+		return Answer{}, missed
+	case found:
+		return Answer{answer, true}, nil
+	}
+	return Answer{}, err
+}
+
+// fingerprint identifies what is asked.
+func fingerprint(parts ...any) string {
+	text, _ := json.Marshal(parts) // texts, numbers, times and booleans
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Encode returns a value as JSON that is safe to print: who reads an answer on a terminal
+// sees what people, targets and callers wrote, escaped.
+func Encode(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return plaintext.JSON(text), err
+}
+
+// keep lets the audit keep the answer that view makes of what the ledger returns.
+func keep[T any](who ledger.Actor, view func(T) (any, error)) {
+	if who.Request != nil {
+		who.Request.Answer = func(result any) ([]byte, error) {
+			got, _ := result.(T) // a pause has no result
+			v, err := view(got)
+			if err != nil {
+				return nil, err
+			}
+			return Encode(v)
+		}
+	}
+}
+
+func (s *Service) askPause(ctx context.Context, a Ask) (any, error) {
+	return s.Pause(ctx, a.ID, a.actor)
+}
+
+func (s *Service) askResume(ctx context.Context, a Ask) (any, error) {
+	return s.Resume(ctx, a.ID, a.actor)
+}
+
+func (s *Service) askTrigger(ctx context.Context, a Ask) (any, error) {
+	e, err := s.TriggerEntry(a.ID, NewToken(), a.actor)
+	if err != nil {
+		return nil, err
+	}
+	return s.Enter(ctx, e)
+}
+
+func (s *Service) askRerun(ctx context.Context, a Ask) (any, error) {
+	e, err := s.RerunEntry(ctx, Rerun{RunID: a.ID, Token: NewToken(), NewKey: a.NewKey, MayDouble: a.MayDouble, Actor: a.actor})
+	if err != nil {
+		return nil, err
+	}
+	return s.Enter(ctx, e)
+}
+
+func (s *Service) askBackfill(ctx context.Context, a Ask) (any, error) {
+	if a.From == nil {
+		return nil, refuse(Invalid, "a backfill needs its first time (from)")
+	}
+	b := Backfill{JobID: a.ID, From: *a.From, To: time.Now(), Actor: a.actor, DryRun: a.DryRun}
+	if a.To != nil {
+		b.To = *a.To
+	}
+	return s.Backfill(ctx, b)
+}
+
+func (s *Service) askIncident(ctx context.Context, a Ask) (any, error) {
+	id, err := IncidentID(a.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.AckIncident(ctx, ledger.IncidentAction{ID: id, Close: a.Close, Actor: a.actor})
+}
+
+// IncidentID reads the ID of an incident.
+func IncidentID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, refuse(Invalid, "invalid incident ID; an ID must be an integer of at least 1")
+	}
+	return id, nil
+}
+
+func (s *Service) askRuns(ctx context.Context, what RunAction, a Ask) (any, error) {
+	act := ledger.Action{
+		Actor: a.actor, Force: a.Force, IncludeAcknowledged: a.IncludeAcknowledged, MayDouble: a.MayDouble, DryRun: a.DryRun,
+		Filter: ledger.Filter{IDs: a.RunIDs, JobID: a.Job, States: a.State, Reason: a.Reason, Limit: MaxPart},
+	}
+	if a.ID != "" {
+		act.IDs = []string{a.ID}
+	}
+	if a.Limit != nil {
+		act.Limit = *a.Limit
+	}
+	if a.Since != nil {
+		act.Since = *a.Since
+	}
+	if a.Until != nil {
+		act.Until = *a.Until
+	}
+	if r := a.actor.Request; r != nil && r.Series != "" { // of another selection, it is another series
+		selection := act.Filter
+		selection.IDs, selection.Limit = nil, 0
+		r.Series += "/" + fingerprint(what, selection)[:16]
+	}
+	if err := checkAsked(act); err != nil {
+		return nil, err
+	}
+	done, err := s.Act(ctx, what, act)
+	if err == nil && a.ID != "" && len(done.Refused) == 1 && done.Refused[0].Cause == ledger.RejectedNotFound {
+		return nil, refuse(UnknownRun, "%s", done.Refused[0].Why)
+	}
+	return done, err
+}
+
+func checkAsked(act ledger.Action) error {
+	switch {
+	case len(act.IDs) > MaxPart:
+		return refuse(Invalid, "runIds takes up to %d run IDs at once", MaxPart)
+	case act.Limit < 1 || act.Limit > MaxPart:
+		return refuse(Invalid, "limit must be from 1 to %d; while the answer has more than 0 remaining, repeat the request with a new key", MaxPart)
+	case act.Reason != "" && !slices.Contains(ledger.Reasons, act.Reason):
+		return refuse(Invalid, "unknown reason %q", act.Reason)
+	}
+	for _, id := range act.IDs {
+		if id == "" || len(id) > 300 || !plaintext.Is(id) {
+			return refuse(Invalid, "runIds must be run IDs")
+		}
+	}
+	for _, st := range act.States {
+		if !slices.Contains(ledger.States, st) {
+			return refuse(Invalid, "unknown state %q", st)
+		}
+	}
+	return nil
+}
+
+// AskOf returns what an action on runs asks for.
+func AskOf(act ledger.Action) Ask {
+	a := Ask{
+		By: act.By, Why: act.Why, DryRun: act.DryRun, Force: act.Force, MayDouble: act.MayDouble, IncludeAcknowledged: act.IncludeAcknowledged,
+		RunIDs: act.IDs, Job: act.JobID, State: act.States, Reason: act.Reason, Since: timeOrNil(act.Since), Until: timeOrNil(act.Until),
+	}
+	if act.Limit > 0 {
+		a.Limit = &act.Limit
+	}
+	if act.Request != nil {
+		a.Series = act.Request.Series
+	}
+	return a
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

@@ -1,0 +1,182 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var requestCases = []testCase{
+	{"a repeated request of each act changes nothing, and finds its answer", requestRepeated},
+	{"a request that changed nothing changes nothing later", requestUnchanging},
+	{"a key belongs to one request of one principal", requestOther},
+	{"an act whose answer cannot be made is not done", requestRefused},
+	{"of many requests with one key at once, one is done", requestRace},
+}
+
+// asked is an actor whose request has a key. Its answer is the result as text.
+func asked(key string) ledger.Actor {
+	return ledger.Actor{By: "ann", Why: "asked", Request: &ledger.Request{
+		Principal: "ann", Key: key, Fingerprint: "f",
+		Answer: func(result any) ([]byte, error) { return fmt.Appendf(nil, "%s of %T", key, result), nil },
+	}}
+}
+
+// answered is the answer to a request, "" for none.
+func (b *bed) answered(key string) string {
+	b.Helper()
+	answer, found, err := b.Answered(b.ctx, *asked(key).Request)
+	b.must(err)
+	if !found && answer != nil {
+		b.Errorf("%s: %q and not found", key, answer)
+	}
+	return string(answer)
+}
+
+// acts has each kind of action that can be repeated, as requests with keys, and the type
+// of its result.
+func (b *bed) acts() map[string]func(key string) error {
+	m := b.job("m")
+	j := b.deaths(2)
+	m.admit(m.rangeOf(0, 4))
+	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "j"}}))
+	open, err := b.Incidents(b.ctx, ledger.IncidentFilter{JobID: "j", Open: true, Limit: 1})
+	b.must(err)
+	on := func(key string, i int) ledger.Action {
+		return ledger.Action{Filter: ledger.Filter{IDs: []string{j.id(i)}}, Actor: asked(key), Force: true}
+	}
+	tokens := 0
+	enter := func(key string, e ledger.Entry) error {
+		tokens++
+		e.Actor = asked(key)
+		_, err := b.Enter(b.ctx, e)
+		return err
+	}
+	return map[string]func(string) error{
+		"<nil>": func(key string) error { return b.Pause(b.ctx, "m", asked(key)) },
+		"ledger.ActionResult": func(key string) error {
+			_, err := b.Redrive(b.ctx, on(key, 1))
+			return err
+		},
+		"ledger.Entered": func(key string) error {
+			e := j.beside(fmt.Sprint("t", tokens)) // a repetition makes another run
+			e.Trigger = ledger.ByOperator
+			return enter(key, e)
+		},
+		"ledger.Backfilled": func(key string) error {
+			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: asked(key)})
+			return err
+		},
+		"ledger.Incident": func(key string) error {
+			_, err := b.AckIncident(b.ctx, ledger.IncidentAction{ID: open[0].ID, Actor: asked(key)})
+			return err
+		},
+	}
+}
+
+func requestRepeated(b *bed) {
+	acts := b.acts()
+	for result, do := range acts {
+		b.must(do("key of " + result))
+	}
+	before, runs := b.audit(ledger.AuditFilter{}), len(b.all("j"))
+	if len(before) != len(acts) {
+		b.Fatalf("%d acts are audited as %+v", len(acts), before)
+	}
+	for result, do := range acts {
+		key := "key of " + result
+		if err := do(key); !errors.Is(err, ledger.ErrRepeated) || errors.Is(err, ledger.ErrUnavailable) {
+			b.Errorf("%s again: %v, want ErrRepeated", key, err)
+		}
+		if got, want := b.answered(key), key+" of "+result; got != want {
+			b.Errorf("answer %q, want %q", got, want)
+		}
+	}
+	if after := b.audit(ledger.AuditFilter{}); !slices.Equal(after, before) || len(b.all("j")) != runs {
+		b.Errorf("the repetitions did something: %+v", after)
+	}
+}
+
+func requestUnchanging(b *bed) {
+	j := b.job("j")
+	all := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 10}, Actor: asked("cancel")}
+	_, err := b.Cancel(b.ctx, all)
+	b.must(err)
+	b.must(b.Resume(b.ctx, "j", asked("resume")))
+	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)}, Actor: asked("backfill")})
+	b.must(err)
+	b.told(b.audit(ledger.AuditFilter{}))
+	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+	b.must(b.Pause(b.ctx, "j", who("bob", "no")))
+	if _, err := b.Cancel(b.ctx, all); !errors.Is(err, ledger.ErrRepeated) {
+		b.Error(err)
+	}
+	if err := b.Resume(b.ctx, "j", asked("resume")); !errors.Is(err, ledger.ErrRepeated) {
+		b.Error(err)
+	}
+	b.is(j.id(1), ledger.Planned, "")
+	if b.answered("cancel") == "" || b.answered("resume") == "" || b.answered("backfill") == "" {
+		b.Error("an answer is missing")
+	}
+}
+
+func requestOther(b *bed) {
+	b.job("j")
+	b.must(b.Pause(b.ctx, "j", asked("k")))
+	r := *asked("k").Request
+	r.Fingerprint = "another"
+	if _, _, err := b.Answered(b.ctx, r); !errors.Is(err, ledger.ErrOtherRequest) {
+		b.Errorf("%v, want ErrOtherRequest", err)
+	}
+	if b.answered("K") != "" || b.answered("") != "" {
+		b.Error("the answer of another key")
+	}
+	bob := asked("k")
+	bob.Request.Principal = "bob"
+	b.must(b.Resume(b.ctx, "j", bob))
+}
+
+func requestRefused(b *bed) {
+	j, _ := b.died("j")
+	no := errors.New("no")
+	a := act(j.id(0))
+	a.Actor = asked("k")
+	a.Request.Answer = func(any) ([]byte, error) { return nil, no }
+	if _, err := b.Ack(b.ctx, a); !errors.Is(err, no) {
+		b.Errorf("%v, want %v", err, no)
+	}
+	if r := b.get(j.id(0)); !r.AckedAt.IsZero() || b.answered("k") != "" {
+		b.Errorf("%+v: want nothing written", r)
+	}
+	b.told(b.audit(ledger.AuditFilter{}))
+}
+
+func requestRace(b *bed) {
+	j := b.job("j")
+	var mu sync.Mutex
+	done, n := 0, 0
+	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, _ string) error {
+		mu.Lock()
+		n++
+		e := j.beside(fmt.Sprint("t", n))
+		mu.Unlock()
+		e.Trigger, e.Actor = ledger.ByOperator, asked("k")
+		_, err := s.Enter(b.ctx, e)
+		if errors.Is(err, ledger.ErrRepeated) {
+			if _, found, err := s.Answered(b.ctx, *e.Request); err != nil || !found {
+				return fmt.Errorf("found %t: %w", found, err)
+			}
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		return err
+	})
+	if made := b.audit(ledger.AuditFilter{}); done != 1 || len(made) != 1 || len(b.all("j")) != 1 {
+		b.Errorf("done %d times: %+v", done, made)
+	}
+}
