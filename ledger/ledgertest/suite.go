@@ -94,7 +94,6 @@ var groups = []struct {
 	{"overview", statements, overviewCases},
 	{"hours", statements, hourCases},
 	{"changed hours", statements, changedHourCases},
-	{"life", locks, lifeCases},
 	{"incident", rules, slices.Concat(incidentCases, incidentOperateCases)},
 	{"late", rules, lateCases},
 	{"tell", rules, tellCases},
