@@ -7,7 +7,8 @@
 //   - [Ledger] has the rules, one file an operation: admit.go, enter.go, claim.go, record.go,
 //     act.go, backfill.go and so on. What operations share is in transition.go (the moves of
 //     a run), slot.go (who gets a job's slot), process.go (which processes are alive) and
-//     problem.go (what opens an incident). Every change of a run's state passes one check
+//     problem.go (what opens an incident). Operators read by list.go, jobstatus.go, waiting.go
+//     and hours.go. Every change of a run's state passes one check
 //     against the diagram of [State].
 //   - [Rows] is what an engine stores for a Ledger: transactions over rows that are read,
 //     locked and written. An engine knows no rule. A rule asks for all that it needs,

@@ -29,9 +29,6 @@ type job struct {
 	ranges     []*record // oldest first, never overlapping
 }
 
-// ended reports whether the job has no revision.
-func (j *job) ended() bool { return !j.stored || !j.EndedAt.IsZero() }
-
 // indexes are the indexes of all runs. What they hold follows from the rows' fields.
 type indexes struct {
 	due     []*record // unfinished and not waiting, the earliest DueAt first

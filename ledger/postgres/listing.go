@@ -48,6 +48,14 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	})
 }
 
+const summaryColumns = ` r.run_id, r.scheduled_at, r.until, r.count, r.state, r.reason, r.replayed, r.started_at, r.finished_at `
+
+func readSummary(v *values) (c ledger.RunSummary, err error) {
+	c.RunID, c.ScheduledAt, c.Until, c.Count, c.State = v.text(), v.time(), v.time(), int(v.int()), ledger.State(v.text())
+	c.Reason, c.Replayed, c.StartedAt, c.FinishedAt = ledger.Reason(v.text()), v.bool(), v.time(), v.time()
+	return c, nil
+}
+
 // Recent returns the newest rows of each of the jobs, from the end of its IDs.
 func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
 	q := query{sql: `

@@ -6,14 +6,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-const summaryColumns = ` r.run_id, r.scheduled_at, r.until, r.count, r.state, r.reason, r.replayed, r.started_at, r.finished_at `
-
-func readSummary(v *values) (c ledger.RunSummary, err error) {
-	c.RunID, c.ScheduledAt, c.Until, c.Count, c.State = v.text(), v.time(), v.time(), int(v.int()), ledger.State(v.text())
-	c.Reason, c.Replayed, c.StartedAt, c.FinishedAt = ledger.Reason(v.text()), v.bool(), v.time(), v.time()
-	return c, nil
-}
-
 // oldRun is the condition of ledger.OldRuns on a run r. The first line bounds the scan of
 // the index by scheduled_at: what is read and kept there is what finished long after its
 // time, or is dead and kept longer.

@@ -104,6 +104,8 @@ func byText[T any](t *tx, q query, get func(*values) T) ledger.Later[map[string]
 // text reads a row of one text.
 func text(v *values) (string, error) { return v.text(), nil }
 
+// The column purged_before has PurgedThrough, which was purged too. It keeps its name: in a
+// rolling deploy, processes of the former release read and write it.
 const jobColumns = ` job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before `
 
 func readJob(v *values) (j ledger.JobRow, err error) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -26,17 +25,6 @@ func decodeCall(call, body []byte) (c ledger.Call, err error) {
 	c.Body = body
 	return c, nil
 }
-
-// timeOf is the zero time for NULL.
-func timeOf(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
-}
-
-// microseconds is how statements take a duration: d * interval '1 microsecond'.
-func microseconds(d time.Duration) int64 { return d.Microseconds() }
 
 // sanitize makes a text from outside acceptable to PostgreSQL: valid UTF-8 without
 // NUL. An invalid byte in a target's answer must not prevent its record. An ID with

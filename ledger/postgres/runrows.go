@@ -32,7 +32,7 @@ var runTable = []column{
 	{"state", ledger.ColState, textKind, func(b []byte, r *stored) []byte { return appendText(b, string(r.State)) }},
 	{"reason", ledger.ColState, textKind, func(b []byte, r *stored) []byte { return appendText(b, string(r.Reason)) }},
 	{"target", ledger.ColCall, textKind, func(b []byte, r *stored) []byte { return appendText(b, r.Call.Target) }},
-	{"horizon", ledger.ColCall, int8Kind, func(b []byte, r *stored) []byte { return appendInt8(b, microseconds(r.Call.Horizon)) }},
+	{"horizon", ledger.ColCall, int8Kind, func(b []byte, r *stored) []byte { return appendInt8(b, r.Call.Horizon.Microseconds()) }},
 	{"call", ledger.ColCall, textKind, func(b []byte, r *stored) []byte { return appendBytes(b, r.call) }},
 	{"body", ledger.ColCall, bytesKind, func(b []byte, r *stored) []byte { return appendBytes(b, r.Call.Body) }},
 	{"trigger", ledger.ColPlan, textKind, func(b []byte, r *stored) []byte { return appendText(b, string(r.Trigger)) }},

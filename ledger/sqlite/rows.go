@@ -92,12 +92,6 @@ func decodeCall(c *ledger.Call, call, body []byte) error {
 	return nil
 }
 
-// listed returns the run as lists have it.
-func (s *stored) listed() *ledger.Run {
-	run := s.View()
-	return &run
-}
-
 const cellColumns = `run_id, scheduled_at, until, count, state, reason, replayed, started_at, finished_at`
 
 func scanCell(row scanner) (c ledger.RunSummary, err error) {

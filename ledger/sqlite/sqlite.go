@@ -170,9 +170,8 @@ func pool(dsn string, size int) *sql.DB {
 
 // Ping returns ledger.ErrUnavailable if the file cannot be read.
 func (l *Ledger) Ping(ctx context.Context) error {
-	_, err := query(ctx, l, text, `SELECT name FROM registry`)
-	if err != nil {
-		return fmt.Errorf("ping: %w", err)
-	}
-	return nil
+	return rows{l}.Read(ctx, "ping", func(tx ledger.Tx) error {
+		_, err := tx.Existing(nil).Get()
+		return err
+	})
 }

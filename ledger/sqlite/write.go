@@ -36,6 +36,21 @@ func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) er
 	return nil
 }
 
+// snapshot runs f in a transaction that only reads and sees one state of the
+// file. It never waits for a writer.
+func (l *Ledger) snapshot(ctx context.Context, f func(*sql.Tx) error) error {
+	r, err := l.readers.BeginTx(ctx, nil)
+	switch {
+	case err == nil:
+	case l.isClosed():
+		return errClosed
+	default:
+		return translate(err)
+	}
+	defer func() { _ = r.Rollback() }() // a transaction that only read has nothing to lose
+	return translate(f(r))
+}
+
 // Now returns the store's clock.
 func (t *tx) Now() (time.Time, error) { return at(t.now), nil }
 
