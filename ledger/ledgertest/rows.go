@@ -35,6 +35,7 @@ var rowsGroups = []struct {
 	{"slot", slotCases},
 	{"purge", purgeRowCases},
 	{"membership", membershipCases},
+	{"listing", listingRowCases},
 	{"job", jobRowCases},
 	{"incident", incidentRowCases},
 	{"hour", hourRowCases},

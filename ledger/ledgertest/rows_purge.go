@@ -53,3 +53,59 @@ var purgeRowCases = []rowsCase{
 		t.sameIDs("left", left, minute("j", 1), young)
 	}},
 }
+
+var listingRowCases = []rowsCase{
+	{"the last run of a job, and its streak, are of its newest rows", func(t *table) {
+		span := in(ledger.Missed, minute("j", 9))
+		span.ID, span.Until = span.ID+"/x", span.ScheduledAt.Add(time.Minute)
+		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Succeeded, minute("j", 1)), in(ledger.Dead, minute("j", 2)), in(ledger.Dead, minute("j", 3)),
+			in(ledger.Skipped, minute("j", 4)), span, in(ledger.Dead, minute("k", 5)), minute("l", 0))
+		last := func(states []ledger.State, window int) []string {
+			ids := summaryIDs(ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.RunSummary] {
+				return tx.Last([]string{"j", "k", "m"}, states, window)
+			}))
+			slices.Sort(ids)
+			return ids
+		}
+		ended := []ledger.State{ledger.Succeeded, ledger.Dead}
+		same(t, "last", last(nil, 1), []string{minute("j", 4).ID, minute("k", 5).ID})
+		same(t, "last that ended", last(ended, 5), []string{minute("j", 3).ID, minute("k", 5).ID})
+		same(t, "last of one row that ended", last(ended, 1), []string{minute("k", 5).ID})
+		streaks := func(window int) map[string]ledger.Streak {
+			return ask(t, func(tx ledger.Tx) ledger.Later[map[string]ledger.Streak] {
+				return tx.Streaks([]string{"j", "k"}, ledger.Dead, ledger.Succeeded, window)
+			})
+		}
+		k := ledger.Streak{Since: minute("k", 5).ScheduledAt, Rows: 1}
+		same(t, "streaks", streaks(9), map[string]ledger.Streak{"j": {Since: minute("j", 2).ScheduledAt, Ended: true, Rows: 5}, "k": k})
+		same(t, "streaks of two rows", streaks(2), map[string]ledger.Streak{"j": {Since: minute("j", 3).ScheduledAt, Rows: 2}, "k": k})
+	}},
+	{"runs are counted by job and state, and unacknowledged dead ones by job", func(t *table) {
+		t.insert(in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), minute("j", 2), in(ledger.Running, minute("k", 0)), in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 3)))
+		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] {
+			return tx.CountByJob(ledger.Running, []string{"j", "l"})
+		}), map[string]int{"j": 2})
+		same(t, "of no job", len(ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountByJob(ledger.Running, nil) })), 0)
+		same(t, "unseen", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountUnseen([]string{"k", "l"}) }), map[string]int{"k": 1})
+	}},
+	{"a target is held back by the run whose wait ends last, for a cause of the target", func(t *table) {
+		later := time.Now().UTC().Truncate(time.Second).Add(time.Hour)
+		held := func(n int, wait time.Duration, why ledger.WaitCode) ledger.Row {
+			was := minute("j", n)
+			is := was
+			is.SetDueAt(later.Add(wait))
+			is.WaitReason = ledger.WaitReason{Code: why, Text: "so"}
+			t.insert(was)
+			t.write(func(tx ledger.Tx) error {
+				tx.LockRuns([]string{was.ID})
+				return tx.Update([]ledger.Change{ledger.Changed(&was, &is)})
+			})
+			return is
+		}
+		held(0, 0, ledger.WaitNoToken)
+		last := held(1, time.Minute, ledger.WaitBreakerOpen)
+		held(2, time.Hour, ledger.WaitNotSent)
+		same(t, "held", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.GivenBack] { return tx.Held([]string{"t", "u"}) }),
+			[]ledger.GivenBack{{Target: "t", RunID: last.ID, Until: last.DueAt(), Why: last.WaitReason}})
+	}},
+}
