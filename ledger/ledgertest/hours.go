@@ -132,7 +132,11 @@ var hourCases = []testCase{
 	{"hours that are over are counted once", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(59))
-		if b.rollUpStep() && b.rollUpStep() && b.rollUpStep() {
+		steps := 0
+		for steps < 3 && b.rollUpStep() {
+			steps++
+		}
+		if steps == 3 {
 			b.Error("an hour is counted that may not be over")
 		}
 		b.pass(4 * time.Hour)
