@@ -90,26 +90,11 @@ func (h *handler) inOrder(ctx context.Context, messages []message, failed []bool
 // holds; or a tick. The message's id is the queue's, not the event's: who sends an event twice makes
 // two messages, and they must ask for one run.
 func (h *handler) message(ctx context.Context, m message) error {
-	err := func() error {
-		s, err := parseShape([]byte(m.Body))
-		if err != nil {
-			return err
-		}
-		if s, err = s.unwrapped(); err != nil {
-			return err
-		}
-		if s.has("tick") {
-			_, err = h.tick(ctx, s)
-			return err
-		}
+	s, err := unwrapped([]byte(m.Body))
+	if err == nil {
 		s.fillIn(m.Attributes)
-		e, err := s.event()
-		if err != nil {
-			return err
-		}
-		_, err = h.run(ctx, e)
-		return err
-	}()
+		_, err = h.one(ctx, s)
+	}
 	if err != nil {
 		h.log.Error("message failed; the queue will deliver it again", "message", m.ID, "error", err, "errorType", errorType(err))
 	}

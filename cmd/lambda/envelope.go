@@ -9,18 +9,16 @@ import (
 // the function again, and fails again, comes back within another.
 const maxEnvelopes = 4
 
-// unwrapped returns the event within the envelopes in which the platform puts an
+// unwrapped reads the event within the envelopes in which the platform puts an
 // event aside. Nothing else of an envelope is looked at: it differs from one
 // delivery to the next.
-func (s shape) unwrapped() (shape, error) {
-	for range maxEnvelopes {
-		inner := s.wrapped()
-		if inner == nil {
-			break
-		}
-		var err error
-		if s, err = parseShape(inner); err != nil {
+func unwrapped(payload []byte) (s shape, err error) {
+	for range maxEnvelopes + 1 {
+		if s, err = parseShape(payload); err != nil {
 			return nil, err
+		}
+		if payload = s.wrapped(); payload == nil {
+			break
 		}
 	}
 	return s, nil

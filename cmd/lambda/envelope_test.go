@@ -89,11 +89,8 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		want, wantErr := plain.event()
 		for _, wrapped := range []string{destinationRecord(string(payload)), scheduledInvoke(string(payload))} {
-			s, err := parseShape([]byte(wrapped))
+			s, err := unwrapped([]byte(wrapped))
 			if err != nil {
-				t.Fatal(err)
-			}
-			if s, err = s.unwrapped(); err != nil {
 				t.Fatal(err)
 			}
 			got, gotErr := s.event()

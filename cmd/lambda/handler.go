@@ -55,17 +55,19 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 }
 
 func (h *handler) answer(ctx context.Context, payload []byte) (any, error) {
-	s, err := parseShape(payload)
+	s, err := unwrapped(payload)
 	if err != nil {
 		return nil, err
 	}
-	if s, err = s.unwrapped(); err != nil {
-		return nil, err
-	}
-	switch {
-	case s.has("Records"):
+	if s.has("Records") {
 		return h.batch(ctx, s)
-	case s.has("tick"):
+	}
+	return h.one(ctx, s)
+}
+
+// one answers a tick, or an event that asks for one run.
+func (h *handler) one(ctx context.Context, s shape) (any, error) {
+	if s.has("tick") {
 		return h.tick(ctx, s)
 	}
 	e, err := s.event()

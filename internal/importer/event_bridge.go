@@ -52,7 +52,7 @@ type awsTarget struct {
 	RetryPolicy *struct{ MaximumRetryAttempts *int }
 
 	DeadLetterConfig *struct{ Arn string }
-	HttpParameters   *struct {
+	HttpParameters   struct {
 		PathParameterValues   []string
 		HeaderParameters      map[string]string
 		QueryStringParameters map[string]string
@@ -224,13 +224,6 @@ func (e *entry) awsCall(t awsTarget, destinations map[string]awsObject) error {
 // awsParameters puts path, query and headers into the call.
 func (e *entry) awsParameters(t awsTarget) error {
 	p := t.HttpParameters
-	if p == nil {
-		p = new(struct {
-			PathParameterValues   []string
-			HeaderParameters      map[string]string
-			QueryStringParameters map[string]string
-		})
-	}
 	text, _ := e.call.url.literal(nil)
 	for _, value := range p.PathParameterValues {
 		text = strings.Replace(text, "*", url.PathEscape(value), 1)
