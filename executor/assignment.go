@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -16,9 +17,12 @@ func (m *membership) takeUpAssignments(ctx context.Context) bool {
 	m.handover = time.Time{}
 	var done switched
 	defer done.log(m.logger)
-	for after := ""; ; {
+	for after, pages := "", 0; ; pages++ {
 		last, ok := m.takeUpPage(ctx, after, &done)
 		if !ok || last == "" {
+			if pages > 1 { // what each job's definition took is not needed again soon
+				debug.FreeOSMemory()
+			}
 			return ok
 		}
 		after = last

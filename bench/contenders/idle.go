@@ -35,18 +35,22 @@ func idle(run func(context.Context, *rig.Task, work) error) func(context.Context
 	}
 }
 
-// rest begins when the jobs are declared and is done after IdleFor.
+// rest begins settleFor after the last assignments were read, and is done after IdleFor.
 type rest struct {
 	executor.NopObserver
-	task *rig.Task
-	at   time.Time
+	task  *rig.Task
+	begin *time.Timer
 }
 
 func (r *rest) LedgerCalled(op string, _ time.Duration, err error) {
-	if op != "assignments" || err != nil || !r.at.IsZero() {
-		return
+	switch {
+	case op != "assignments" || err != nil:
+	case r.begin != nil:
+		r.begin.Reset(settleFor)
+	default:
+		r.begin = time.AfterFunc(settleFor, func() {
+			r.task.Begin(time.Now())
+			time.AfterFunc(IdleFor, func() { r.task.Done(nil) })
+		})
 	}
-	r.at = time.Now().Add(settleFor)
-	r.task.Begin(r.at)
-	time.AfterFunc(settleFor+IdleFor, func() { r.task.Done(nil) })
 }
