@@ -16,7 +16,7 @@ func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
 // count, auditCount, is that of the series.
 const (
 	listedAudit = `count > 0 AND (series = '' OR NOT EXISTS (
-		SELECT 1 FROM audit n WHERE n.series = a.series AND n.series <> '' AND n.id > a.id AND n.by = a.by AND n.job_id = a.job_id AND n.count > 0))`
+		SELECT 1 FROM audit n WHERE n.series = a.series AND n.series <> '' AND n.id > a.id AND +n.by = a.by AND n.job_id = a.job_id AND n.count > 0))`
 	auditCount = `CASE WHEN series = '' OR count = 0 THEN count ELSE (
 		SELECT sum(s.count) FROM audit s WHERE s.series = a.series AND s.series <> '' AND s.by = a.by AND s.job_id = a.job_id) END`
 )

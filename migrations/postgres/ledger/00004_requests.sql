@@ -12,6 +12,10 @@ ALTER TABLE {{schema}}.audit
     ADD COLUMN fingerprint text NOT NULL DEFAULT '', -- of what is asked
     ADD COLUMN answer bytea;
 CREATE UNIQUE INDEX audit_key ON {{schema}}.audit (principal, request_key) WHERE request_key IS NOT NULL;
+-- What lists show, among very many rows that they do not.
+CREATE INDEX audit_listed ON {{schema}}.audit (id) WHERE count > 0;
+CREATE INDEX audit_listed_job ON {{schema}}.audit (job_id, id) WHERE count > 0;
+CREATE INDEX audit_listed_by ON {{schema}}.audit (by, id) WHERE count > 0;
 CREATE INDEX audit_series ON {{schema}}.audit (series, id) WHERE series <> '';
 
 -- The column request, its index and the table api_keys are of the version before: its
@@ -19,6 +23,6 @@ CREATE INDEX audit_series ON {{schema}}.audit (series, id) WHERE series <> '';
 -- The next release drops them.
 
 -- +goose Down
-DROP INDEX {{schema}}.audit_key, {{schema}}.audit_series;
+DROP INDEX {{schema}}.audit_key, {{schema}}.audit_series, {{schema}}.audit_listed, {{schema}}.audit_listed_job, {{schema}}.audit_listed_by;
 ALTER TABLE {{schema}}.audit
     DROP COLUMN count, DROP COLUMN series, DROP COLUMN principal, DROP COLUMN request_key, DROP COLUMN fingerprint, DROP COLUMN answer;

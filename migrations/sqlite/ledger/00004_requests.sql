@@ -12,6 +12,10 @@ ALTER TABLE audit ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''; -- of what is
 ALTER TABLE audit ADD COLUMN answer BLOB;
 
 CREATE UNIQUE INDEX audit_key ON audit (principal, request_key) WHERE request_key IS NOT NULL;
+-- What lists show, among very many rows that they do not.
+CREATE INDEX audit_listed ON audit (id) WHERE count > 0;
+CREATE INDEX audit_listed_job ON audit (job_id, id) WHERE count > 0;
+CREATE INDEX audit_listed_by ON audit (by, id) WHERE count > 0;
 CREATE INDEX audit_series ON audit (series, id) WHERE series <> '';
 
 -- The column request, its index and the table api_keys are of the version before: its
@@ -20,6 +24,9 @@ CREATE INDEX audit_series ON audit (series, id) WHERE series <> '';
 
 -- +goose Down
 DROP INDEX audit_series;
+DROP INDEX audit_listed_by;
+DROP INDEX audit_listed_job;
+DROP INDEX audit_listed;
 DROP INDEX audit_key;
 ALTER TABLE audit DROP COLUMN answer;
 ALTER TABLE audit DROP COLUMN fingerprint;
