@@ -278,24 +278,6 @@ func (m *actionTx) acknowledge(r *Row) {
 	}
 }
 
-// exclusion selects the runs that an action without IDs leaves out: those that an
-// operator has acknowledged or rerun. A run that is both counts as acknowledged.
-type exclusion struct {
-	Acknowledged bool
-	Rerun        bool
-}
-
-// cause returns why a run is left out; "" if it is not.
-func (e exclusion) cause(acknowledged, rerun bool) RejectionCause {
-	switch {
-	case e.Acknowledged && acknowledged:
-		return RejectedAcknowledged
-	case e.Rerun && rerun:
-		return RejectedRerun
-	}
-	return ""
-}
-
 // selectStates returns those of the requested states that the action applies to. It
 // returns all that the action applies to if none is requested, and a state that no
 // run has if none is left.

@@ -80,3 +80,21 @@ func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 	}
 	return "", ""
 }
+
+// exclusion selects the runs that an action without IDs leaves out: those that an
+// operator has acknowledged or rerun. A run that is both counts as acknowledged.
+type exclusion struct {
+	Acknowledged bool
+	Rerun        bool
+}
+
+// cause returns why a run is left out; "" if it is not.
+func (e exclusion) cause(acknowledged, rerun bool) RejectionCause {
+	switch {
+	case e.Acknowledged && acknowledged:
+		return RejectedAcknowledged
+	case e.Rerun && rerun:
+		return RejectedRerun
+	}
+	return ""
+}

@@ -69,6 +69,7 @@ func history(e proof.Evidence) (lines []string) {
 		add("effect", f)
 	}
 	for _, r := range e.Requests {
+		r.Sent = r.Sent.Truncate(time.Second) // by the clock of its process
 		add("call", r)
 	}
 	slices.Sort(lines) // a batch is purged in any order
