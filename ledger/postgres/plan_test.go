@@ -150,7 +150,7 @@ func workADay(t *testing.T, f *fleet) {
 	must(t, err)
 	_, err = f.Redrive(ctx, ledger.Action{Filter: ledger.Filter{JobID: "job-00100", Limit: 1}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
-	series := &ledger.Request{Key: "k", Series: "s", Answer: func(any) ([]byte, error) { return nil, nil }}
+	series := &ledger.Request{Key: f.token(), Series: "s", Answer: func(any) ([]byte, error) { return nil, nil }}
 	_, err = f.Ack(ctx, ledger.Action{Filter: ledger.Filter{Limit: 10}, Actor: ledger.Actor{By: "me", Why: "test", Request: series}})
 	must(t, err)
 	_, _, err = f.Answered(ctx, *series)
