@@ -91,7 +91,8 @@ func (a *app) commands() []*cobra.Command {
 // isCobraUsage knows the errors that cobra itself makes of arguments; it has
 // no type for them.
 func isCobraUsage(err error) bool {
-	for _, prefix := range []string{"unknown command", "accepts ", "requires ", "required flag", "if any flags in the group", "at least one of the flags"} {
+	for _, prefix := range []string{"unknown command", "accepts ", "requires ", "required flag", "if any flags in the group",
+		"at least one of the flags"} {
 		if strings.HasPrefix(err.Error(), prefix) {
 			return true
 		}

@@ -91,7 +91,8 @@ func exportFlags(c *cobra.Command, o *export.Options) {
 	c.Flags().StringVar(&o.Config, "bundled-config", "cronce.yaml", "the registry's `file` in the zip")
 	c.Flags().BoolVar(&o.Tick, "tick", false, "one schedule, a tick a minute, instead of one for each job")
 	c.Flags().BoolVar(&o.Stateless, "stateless", false, "no ledger and no tick")
-	c.Flags().StringVar((*string)(&o.Secrets), "secrets", string(export.SecretsManager), "where the function finds its secrets: secretsmanager, ssm or plain")
+	c.Flags().StringVar((*string)(&o.Secrets), "secrets", string(export.SecretsManager),
+		"where the function finds its secrets: secretsmanager, ssm or plain")
 	c.Flags().StringVar(&o.SecretNames, "secret-names", "", "find each secret under this `prefix` and its variable's name, without a parameter")
 }
 

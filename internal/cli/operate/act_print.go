@@ -34,7 +34,8 @@ func (a *app) printActedText(what operations.RunAction, done operations.RunActio
 	}
 	for i, r := range done.Refused {
 		if i == shownByDefault {
-			terminal.Fprintf(a.Err, "and %s refused; the counts by cause have all, and -o json lists them\n", plural.Of(len(done.Refused)-i, "more run"))
+			terminal.Fprintf(a.Err, "and %s refused; the counts by cause have all, and -o json lists them\n",
+				plural.Of(len(done.Refused)-i, "more run"))
 			break
 		}
 		terminal.Fprintf(a.Err, "%s refused: %s\n", r.RunID, r.Why)

@@ -82,7 +82,8 @@ func (a *app) printIncidents(list []operations.Incident) error {
 	t := a.Table("ID", "JOB", "CAUSE", "REASON", "SINCE", "COUNT", "STATE", "ERROR").
 		Optional("ERROR", "REASON", "COUNT").Folding("ERROR")
 	for _, i := range list {
-		t.Row(strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), string(i.Reason), i.OpenedAt, strconv.Itoa(i.Count), a.State(i.State()), i.Error)
+		t.Row(strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), string(i.Reason), i.OpenedAt, strconv.Itoa(i.Count),
+			a.State(i.State()), i.Error)
 	}
 	return t.Flush()
 }
@@ -118,7 +119,8 @@ func (a *app) printIncident(i operations.Incident) error {
 	t := a.Details("INCIDENT", strconv.FormatInt(i.ID, 10))
 	for _, line := range [][2]string{
 		{"job", i.JobID}, {"cause", string(i.Cause)}, {"reason", string(i.Reason)}, {"error", i.Error}, {"last run", i.RunID},
-		{"count", strconv.Itoa(i.Count)}, {"reopened", strconv.Itoa(i.Reopened)}, {"state", a.State(i.State())}, {"opened", i.OpenedAt}, {"last problem", i.LastAt},
+		{"count", strconv.Itoa(i.Count)}, {"reopened", strconv.Itoa(i.Reopened)}, {"state", a.State(i.State())},
+		{"opened", i.OpenedAt}, {"last problem", i.LastAt},
 		{"acknowledged", i.AckedAt}, {"acknowledged by", i.AckedBy}, {"closed", i.ClosedAt}, {"closed by", i.ClosedBy}, {"why", i.Why},
 	} {
 		if line[1] != "" {

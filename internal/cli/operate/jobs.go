@@ -44,7 +44,8 @@ func (a *app) jobsListCommand() *cobra.Command {
 			t := a.Table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "INCIDENTS", "STATE").
 				Optional("NEXT", "INCIDENTS", "LAST OUTCOME", "LAST RUN", "SCHEDULE", "CALLS").Folding("LAST OUTCOME", "INCIDENTS")
 			for _, j := range all {
-				t.Row(j.ID, j.InWords, command.NextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j), a.State(j.Outcome()), j.Trouble(), a.State(string(j.State)))
+				t.Row(j.ID, j.InWords, command.NextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j),
+					a.State(j.Outcome()), j.Trouble(), a.State(string(j.State)))
 			}
 			return t.Flush()
 		},
@@ -99,7 +100,8 @@ func (a *app) printJob(j operations.JobDetail) error {
 	}
 	t := a.Details("JOB", j.ID)
 	for _, line := range [][2]string{
-		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", command.NextText(j.Next, j.Enabled)}, {"starts", j.Starts}, {"watermark", j.Watermark},
+		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", command.NextText(j.Next, j.Enabled)}, {"starts", j.Starts},
+		{"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
 		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"spread", j.Spread},
 		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.State(j.Outcome())}, {"incidents", j.Trouble()},

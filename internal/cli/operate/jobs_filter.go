@@ -32,7 +32,8 @@ func (f jobFilter) apply(all []operations.Job) ([]operations.Job, error) {
 	}
 	for _, l := range f.labels {
 		if !labels[l] {
-			return nil, command.Usage("no job has the label %q; use name=value or a name%s", l, suggest.DidYouMean(l, slices.Sorted(maps.Keys(labels))))
+			return nil, command.Usage("no job has the label %q; use name=value or a name%s", l,
+				suggest.DidYouMean(l, slices.Sorted(maps.Keys(labels))))
 		}
 	}
 	return slices.DeleteFunc(all, func(j operations.Job) bool { return !f.takes(j) }), nil

@@ -111,7 +111,8 @@ func (a *app) printRuns(runs []operations.Run) error {
 	t := a.Table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
 		Optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").Folding("REASON")
 	for _, r := range runs {
-		t.Row(r.RunID, a.State(r.StateText()), cmp.Or(string(r.Reason), r.Waiting.String()), string(r.Trigger), strconv.Itoa(r.Attempts), strconv.FormatBool(r.Replayed), r.FinishedAt)
+		t.Row(r.RunID, a.State(r.StateText()), cmp.Or(string(r.Reason), r.Waiting.String()), string(r.Trigger),
+			strconv.Itoa(r.Attempts), strconv.FormatBool(r.Replayed), r.FinishedAt)
 	}
 	return t.Flush()
 }
@@ -143,8 +144,10 @@ func (a *app) printRun(r operations.RunDetail) error {
 	t := a.Details("RUN", r.RunID)
 	for _, line := range [][2]string{
 		{"job", r.JobID}, {"scheduled at", r.ScheduledAt}, {"until", r.Until}, {"trigger", string(r.Trigger)},
-		{"state", a.State(r.StateText())}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()}, {"replayed", strconv.FormatBool(r.Replayed)},
-		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"key", r.Key}, {"key header", r.KeyHeader}, {"send before", r.SendBefore}, {"redrive until", r.KeySafeUntil},
+		{"state", a.State(r.StateText())}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()},
+		{"replayed", strconv.FormatBool(r.Replayed)},
+		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"key", r.Key}, {"key header", r.KeyHeader},
+		{"send before", r.SendBefore}, {"redrive until", r.KeySafeUntil},
 		{"next attempt", r.NextAt}, {"planned", r.PlannedAt}, {"started", r.StartedAt},
 		{"accepted", r.AcceptedAt}, {"progress", r.Progress},
 		{"finished", r.FinishedAt}, {"acknowledged", r.AckedAt}, {"rerun as", r.RerunID},

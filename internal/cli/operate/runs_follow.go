@@ -107,6 +107,7 @@ func (a *app) printChange(r operations.Run) error {
 	if a.Colored(a.Out) {
 		state = command.ColorOf(state).Paint(state)
 	}
-	_, err := fmt.Fprintf(a.Out, "%s  %s  %s  %s\n", now.Format(time.RFC3339), plaintext.Line(r.RunID), state, plaintext.Line(cmp.Or(string(r.Reason), r.Waiting.String())))
+	_, err := fmt.Fprintf(a.Out, "%s  %s  %s  %s\n", now.Format(time.RFC3339), plaintext.Line(r.RunID), state,
+		plaintext.Line(cmp.Or(string(r.Reason), r.Waiting.String())))
 	return err
 }

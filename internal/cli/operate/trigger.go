@@ -205,7 +205,8 @@ func (a *app) remotely(ctx context.Context, enter func(*remote.Client) (operatio
 		if shown, err := s.Run(ctx, run.RunID); err == nil {
 			run = shown.Run
 		} else if ctx.Err() == nil {
-			return fmt.Errorf("the run %s was entered and its end is not known; ask later with \"cronce runs show %s\": %w", run.RunID, run.RunID, err)
+			return fmt.Errorf("the run %s was entered and its end is not known; ask later with \"cronce runs show %s\": %w", run.RunID,
+				run.RunID, err)
 		}
 	}
 	return a.printDriven(run)

@@ -137,7 +137,8 @@ func (a *app) checkVariables() (problems jobs.Problems) {
 	switch {
 	case !set || command.ValidPublicURL(text):
 	case strings.TrimSpace(text) == "":
-		problems = append(problems, jobs.Problem{Code: jobs.CodeUnsetVariable, Message: completion.EnvPublicURL + " is empty; give it a value, or unset it"})
+		problems = append(problems, jobs.Problem{Code: jobs.CodeUnsetVariable,
+			Message: completion.EnvPublicURL + " is empty; give it a value, or unset it"})
 	default:
 		problems = append(problems, jobs.Problem{Code: jobs.CodeBadURL, Message: command.InvalidPublicURL(completion.EnvPublicURL)})
 	}
@@ -172,7 +173,8 @@ func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) err
 		t := a.Table("JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON", "REDRIVE").
 			Optional("REDRIVE", "NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").Folding("SCHEDULE")
 		for _, j := range checkedJobs(reg, a.Now()) {
-			t.Row(j.ID, j.Schedule, command.NextText(j.Next, j.Enabled), cmp.Or(j.KeyScope, "-"), cmp.Or(j.TTL, "-"), j.Horizon, cmp.Or(j.Redrive, "-"))
+			t.Row(j.ID, j.Schedule, command.NextText(j.Next, j.Enabled), cmp.Or(j.KeyScope, "-"), cmp.Or(j.TTL, "-"), j.Horizon,
+				cmp.Or(j.Redrive, "-"))
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -204,7 +206,8 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 		return out
 	}
 	for _, j := range reg.All() {
-		c := checkedJob{ID: j.ID, Schedule: j.ParsedSchedule().Describe(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled, Next: operations.NextOf(j, now)}
+		c := checkedJob{ID: j.ID, Schedule: j.ParsedSchedule().Describe(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled,
+			Next: operations.NextOf(j, now)}
 		if j.Target != jobs.BuiltinTarget { // a built-in job has no key at a target
 			ttl, _ := reg.TTL(j.KeyScope)
 			c.KeyScope, c.TTL, c.Redrive = j.KeyScope, ttl.String(), j.KeySafeFor().String()

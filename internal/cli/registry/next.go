@@ -180,7 +180,8 @@ func (a *app) printNext(s timetable, instants []time.Time, from time.Time) error
 		if s.spread != nil {
 			cells = append(cells, command.RFC3339(s.spread.DueAt(at)))
 		}
-		t.Row(append(cells, local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"), command.Shift(before.In(s.Location()), local))...)
+		t.Row(append(cells, local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"),
+			command.Shift(before.In(s.Location()), local))...)
 		before = at
 	}
 	return t.Flush()

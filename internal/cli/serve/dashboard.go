@@ -45,7 +45,8 @@ func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 		g.log.Warn("dashboard not served: --listen is not a loopback address and there is no access file",
 			"address", address.String(), "hint", "--access FILE with a proxy; see docs/dashboard.md")
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "the dashboard is not served: --listen is not a loopback address and there is no access file; see --access", http.StatusForbidden)
+			http.Error(w, "the dashboard is not served: --listen is not a loopback address and there is no access file; see --access",
+				http.StatusForbidden)
 		})
 	}
 	g.log.Info("serving the dashboard", "url", "http://"+reachedBy(address.String())+"/")

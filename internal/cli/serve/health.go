@@ -54,7 +54,8 @@ func limited(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !rates.Allow(access.Network(r.RemoteAddr)) {
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, "this address asks for the metrics more often than 5 times a second; ask again after Retry-After", http.StatusTooManyRequests)
+			http.Error(w, "this address asks for the metrics more often than 5 times a second; ask again after Retry-After",
+				http.StatusTooManyRequests)
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -18,9 +18,11 @@ import (
 
 // answer serves HTTP requests until closeServers is called. It still serves them after ctx has
 // ended, while the calls in flight finish.
-func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], hosts access.Hosts, control access.Control) (clients *askers, closeServers func(), err error) {
+func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], hosts access.Hosts,
+	control access.Control) (clients *askers, closeServers func(), err error) {
 	draining := context.WithoutCancel(ctx)
-	s.metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, s.store), troublesOf(draining, s.store))
+	s.metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, s.store),
+		troublesOf(draining, s.store))
 	mux := healthMux(ctx, fleet, s.metrics)
 	ops, gate := s.operations(fleet), api.NewGate(control)
 	clients = &askers{Handler: s.api(gate, ops, control)}
@@ -39,7 +41,8 @@ func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], h
 }
 
 // listen serves health, metrics, the API and the dashboard, until stop.
-func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mux *http.ServeMux, g guard, board http.Handler) (stop func(), err error) {
+func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mux *http.ServeMux, g guard,
+	board http.Handler) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}

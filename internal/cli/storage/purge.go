@@ -145,7 +145,8 @@ func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cl
 	if f.store != "" {
 		p.Stores = slices.DeleteFunc(p.Stores, func(s cleanup.Store) bool { return s.Name != f.store })
 		if len(p.Stores) == 0 {
-			return none, nil, command.Unknown("key store", f.store, storeNames(reg), "the registry has the key stores: "+cmp.Or(strings.Join(storeNames(reg), ", "), "none"))
+			return none, nil, command.Unknown("key store", f.store, storeNames(reg),
+				"the registry has the key stores: "+cmp.Or(strings.Join(storeNames(reg), ", "), "none"))
 		}
 	}
 	for _, s := range reg.KeyStores() {

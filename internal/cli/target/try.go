@@ -91,7 +91,8 @@ func (f tryFlags) check(changed func(string) bool, args []string) error {
 	if f.url != "" && len(args) > 0 {
 		return command.Usage("give a job of the registry or --url, not both")
 	}
-	owners := map[string]string{"method": "--url", "path": "--url", "body": "--url", "token-env": "--url", "at": "a JOB", "from": "a JOB", "to": "a JOB"}
+	owners := map[string]string{"method": "--url", "path": "--url", "body": "--url", "token-env": "--url", "at": "a JOB",
+		"from": "a JOB", "to": "a JOB"}
 	for _, name := range []string{"method", "path", "body", "token-env", "at", "from", "to"} {
 		if owner := owners[name]; changed(name) && (owner == "--url") != (f.url != "") {
 			return command.Usage("--%s belongs to %s", name, owner)
@@ -226,7 +227,8 @@ func (a *app) sure(ctx context.Context, c try.Config, yes bool, calls int, last 
 	case !a.Asks():
 		return command.Usage("%s Confirm with --yes, or try an earlier time", toCome[1:])
 	}
-	question := fmt.Sprintf("try makes up to %d real calls, %s %s of %s, with real effects.%s Make them?", calls, c.Job.Method, c.Job.Path, cmp.Or(c.Name, c.Job.Target), toCome)
+	question := fmt.Sprintf("try makes up to %d real calls, %s %s of %s, with real effects.%s Make them?", calls, c.Job.Method,
+		c.Job.Path, cmp.Or(c.Name, c.Job.Target), toCome)
 	sure, err := a.Asker(ctx).Confirm(question)
 	if err == nil && !sure {
 		err = errors.New("no call was made")

@@ -68,7 +68,8 @@ func (a *app) showTry(r try.Report) error {
 
 func headerText(h map[string][]string) string {
 	var parts []string
-	for _, name := range []string{"Idempotent-Replayed", "Idempotency-Key-Expires", "Idempotency-Body", "Retry-After", "Content-Type", "Location"} {
+	for _, name := range []string{"Idempotent-Replayed", "Idempotency-Key-Expires", "Idempotency-Body", "Retry-After",
+		"Content-Type", "Location"} {
 		for _, v := range h[name] {
 			parts = append(parts, name+": "+v)
 		}
@@ -91,7 +92,8 @@ func (a *app) printTryTimes(j jobs.Job, r try.TimesReport) error {
 		if !before.IsZero() {
 			clocks = command.Shift(before, local)
 		}
-		t.Row(command.RFC3339(x.ScheduledAt), local.Format("Mon 2006-01-02 15:04:05 MST"), clocks, strconv.Itoa(x.Status), x.Answer, x.Again, x.Detail)
+		t.Row(command.RFC3339(x.ScheduledAt), local.Format("Mon 2006-01-02 15:04:05 MST"), clocks, strconv.Itoa(x.Status), x.Answer,
+			x.Again, x.Detail)
 		before = local
 	}
 	if err := t.Flush(); err != nil {
