@@ -47,8 +47,8 @@ func AheadText(watermark, now time.Time) string {
 //     as long as they would have lasted, or ProcessTTL. They may be of after the step, so
 //     none becomes shorter than ProcessTTL. A run whose scheduled time is to come stays due at
 //     its time, if it was never leased and has no ~ in its ID;
-//   - SendBefore and KeySafeUntil of the unfinished and the dead runs, back by the step: the
-//     target counts the key's TTL on another clock. A run that was first leased within ProcessTTL keeps
+//   - SendBefore and KeySafeUntil of the unfinished, the dead and the canceled runs, back by the
+//     step: the target counts the key's TTL on another clock. A run that was first leased within ProcessTTL keeps
 //     it: that may have been after the step;
 //   - LeasedAt of the unfinished runs, to now at the latest, so that a step is followed once;
 //   - DueAt of incidents, back by the step.
@@ -118,7 +118,7 @@ func followClock(tx Tx) error {
 	if err := moveRuns(tx, Unfinished, step, now); err != nil {
 		return err
 	}
-	return moveRuns(tx, []State{Dead}, step, now)
+	return moveRuns(tx, []State{Dead, Canceled}, step, now)
 }
 
 func moveHeartbeats(tx Tx, processes Later[[]ProcessRow], now time.Time) error {
@@ -184,7 +184,7 @@ func (r *Row) followClock(step time.Duration, now time.Time) {
 		}
 	}
 	lately := !r.StartedAt.After(now) && r.StartedAt.After(now.Add(-ProcessTTL))
-	if !r.SendBefore.IsZero() && !lately && (pending || r.State == Dead) {
+	if !r.SendBefore.IsZero() && !lately {
 		r.SendBefore = r.SendBefore.Add(-step)
 		if !r.KeySafeUntil.IsZero() {
 			r.KeySafeUntil = r.KeySafeUntil.Add(-step)

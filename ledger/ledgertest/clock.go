@@ -113,6 +113,16 @@ var clockCases = []testCase{
 			b.Errorf("sendable for %s more, with a horizon of %s", left, horizon)
 		}
 	}},
+	{"a canceled run cannot be backfilled for longer when the clock is set back", func(b *bed) {
+		j, _ := b.started("j")
+		b.canceled(j.id(0))
+		b.setBack("process-of-j")
+		b.beat("process-of-j")
+		b.pass(horizon + ledger.ClockTolerance)
+		if got := j.backfillWith("/v2"); got.Refused != 1 {
+			b.Errorf("backfilled %+v, want it refused: the target may have forgotten its key", got)
+		}
+	}},
 	{"a notification that is due stays due when the clock is set back", func(b *bed) {
 		_, w := b.started("j")
 		b.record(dead(w, ledger.ReasonPermanent))
