@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -52,9 +53,9 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 	t.work.answered(r, a, took)
 
 	o = judge(w, a, t.ledger.clock.now(), t.ledger.random.float64)
-	if until := now.Add(a.KeyKept); a.KeyKept > 0 && until.Before(w.KeySafeUntil) {
+	if until := now.Add(safeFor(a.KeyKept)); a.KeyKept > 0 && until.Before(w.KeySafeUntil) {
 		o.KeySafeUntil = until
-		t.logger.Warn("the target keeps the key for less time than keyTTLs says", "run", w.RunID, "job", w.JobID, "until", until)
+		t.logger.Warn("the target keeps the key for less time than keyTTLs says", "run", w.RunID, "job", w.JobID, "safe_until", until)
 	}
 	if a.Unsent {
 		t.logUnsent(w, a, o)
@@ -72,6 +73,13 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 	}
 	t.logAttempt(w, a, o, took)
 	return o, false
+}
+
+// safeFor returns how long a key is safe that a target keeps for a time: a sixth less, since
+// the call takes time and clocks differ, or by MaxClockSkew if that is shorter. Times in an
+// answer are cut off to seconds; a target that keeps its promise is never found to break it.
+func safeFor(kept time.Duration) time.Duration {
+	return kept - min(kept/6, jobs.MaxClockSkew-ledger.ClockTolerance)
 }
 
 // call asks the caller, unless the send-before time may have come already: the

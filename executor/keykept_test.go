@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,17 +18,20 @@ func TestATargetsKeyLifeBoundsTheCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg, l := registry(t, minutely("a")), memory.New()
 		svc := newTarget(func(context.Context, executor.Call, int) executor.Answer {
-			return executor.Answer{Kind: ledger.AnswerFailed, Status: 500, KeyKept: 3 * time.Second}
+			return executor.Answer{Kind: ledger.AnswerFailed, Status: 500, KeyKept: 6 * time.Second}
 		})
 		e, err := executor.New(executor.Config{Registry: reg, Ledger: l, Caller: svc})
 		if err != nil {
 			t.Fatal(err)
 		}
 		entry := entryOf(t, reg, "a", time.Now())
-		entry.Call.Backoff = []time.Duration{time.Second, time.Second, time.Second, time.Second, time.Second}
+		entry.Call.Backoff = slices.Repeat([]time.Duration{time.Second}, 10)
 		run, err := e.Execute(t.Context(), entry)
 		if err != nil || run.State != ledger.Dead || run.Reason != ledger.ReasonKeyExpired {
 			t.Errorf("run = %+v, %v", run, err)
+		}
+		if want := run.StartedAt.Add(5 * time.Second); !run.SendBefore.Equal(want) {
+			t.Errorf("sent until %s, want %s, a sixth before the key expires", run.SendBefore, want)
 		}
 		open, err := l.Incidents(t.Context(), ledger.IncidentFilter{Open: true})
 		causes := map[ledger.IncidentCause]int{}

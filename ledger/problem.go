@@ -109,7 +109,7 @@ func (c *incidentChanges) add(o *Outcome) {
 	jobID := jobOf(o.RunID)
 	if !o.KeySafeUntil.IsZero() {
 		c.expiring = append(c.expiring, problem{JobID: jobID, RunID: o.RunID, Count: 1,
-			Error: "the target says that it keeps the key of this run until " + o.KeySafeUntil.UTC().Format(time.RFC3339) +
+			Error: "by the target's Idempotency-Key-Expires the key of this run is safe only until " + o.KeySafeUntil.UTC().Format(time.RFC3339) +
 				"; keyTTLs of the registry promises more"})
 	}
 	switch o.State {
