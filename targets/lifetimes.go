@@ -49,7 +49,7 @@ func (t *Targets) Lifetimes(ctx context.Context, registry string, of jobs.Target
 	switch {
 	case a.Status == http.StatusNotFound, a.Status == http.StatusMethodNotAllowed:
 		return Lifetimes{}, ErrNoLifetimes
-	case a.Kind != ledger.AnswerFresh:
+	case a.Error != "":
 		return Lifetimes{}, errors.New(a.Error)
 	}
 	return parseLifetimes(p.kept.Bytes())

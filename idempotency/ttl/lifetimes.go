@@ -2,6 +2,7 @@ package ttl
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"time"
@@ -23,7 +24,8 @@ func ParseISO8601(text string) (sum time.Duration, err error) {
 	}
 	for i, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second} {
 		n, _ := strconv.Atoi(parts[i+1]) // digits, or nothing
-		sum += time.Duration(n) * unit
+		part := time.Duration(n) * unit  // at most 274 years
+		sum += min(part, math.MaxInt64-sum)
 	}
 	return sum, nil
 }

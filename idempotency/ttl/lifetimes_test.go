@@ -1,6 +1,7 @@
 package ttl_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 func TestISO8601(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"PT24H": 24 * time.Hour, "P7D": 7 * 24 * time.Hour, "P1DT1H1M1S": 25*time.Hour + time.Minute + time.Second,
-		"PT0S": 0, ttl.FormatISO8601(90 * time.Minute): 90 * time.Minute,
+		"PT0S": 0, "P99999DT999999H99999999M999999999S": math.MaxInt64, ttl.FormatISO8601(90 * time.Minute): 90 * time.Minute,
 	} {
 		if got, err := ttl.ParseISO8601(text); err != nil || got != want {
 			t.Errorf("%s: %s, %v; want %s", text, got, err, want)

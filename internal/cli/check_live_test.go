@@ -14,10 +14,14 @@ func TestCheckLiveAsksTargetsHowLongTheyKeepKeys(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"long enough":         {says(`{"idempotency-key-lifetime":"P1D"}`), "", 0, "ok: "},
-		"an Iceberg catalog":  {at("/v1/config", says(`{"defaults":{},"overrides":{},"idempotency-key-lifetime":"PT30M"}`)), "key: { lifetime: /v1/config }", 2, "for 30m0s, and the registry counts on 24h0m0s"},
-		"one scope is short":  {says(`{"idempotency-key-lifetime":"P7D","scopes":{"route:POST_/v1/*":"PT1H"}}`), "", 2, `keeps keys of "route:POST_/v1/locks" for 1h0m0s`},
-		"another scope":       {says(`{"idempotency-key-lifetime":"P7D","scopes":{"event:*":"PT1H"}}`), "", 0, "ok: "},
+		"long enough":        {says(`{"idempotency-key-lifetime":"P1D"}`), "", 0, "ok: "},
+		"an Iceberg catalog": {at("/v1/config", says(`{"defaults":{},"overrides":{},"idempotency-key-lifetime":"PT30M"}`)), "key: { lifetime: /v1/config }", 2, "for 30m0s, and the registry counts on 24h0m0s"},
+		"one scope is short": {says(`{"idempotency-key-lifetime":"P7D","scopes":{"route:POST_/v1/*":"PT1H"}}`), "", 2, `keeps keys of "route:POST_/v1/locks" for 1h0m0s`},
+		"another scope":      {says(`{"idempotency-key-lifetime":"P7D","scopes":{"event:*":"PT1H"}}`), "", 0, "ok: "},
+		"marked as a replay": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Idempotent-Replayed", "true")
+			says(`{"idempotency-key-lifetime":"P1D"}`)(w, r)
+		}, "", 0, "ok: "},
 		"does not say":        {http.NotFound, "", 0, "warning: target locks does not say"},
 		"says something else": {says(`{"status":"ok"}`), "", 0, "warning: target locks does not say"},
 		"nonsense":            {says(`{"idempotency-key-lifetime":"a day"}`), "", 2, `invalid duration "a day"`},
