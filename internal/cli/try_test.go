@@ -160,6 +160,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch f.defect {
 	case "does not tell the expiry":
+	case "tells an expiry that has passed":
+		w.Header().Set("Idempotency-Key-Expires", "2026-01-01T00:00:00Z")
 	case "tells the expiry in words":
 		w.Header().Set("Idempotency-Key-Expires", "tomorrow")
 	default:
@@ -198,6 +200,7 @@ func TestTryFindsFaults(t *testing.T) {
 		{"takes calls without a key", try.NoFaultFound, "missing-key", try.No},
 		{"does not tell the expiry", try.NoFaultFound, "expiry-told", try.No},
 		{"tells the expiry in words", try.NoFaultFound, "expiry-told", try.No},
+		{"tells an expiry that has passed", try.NoFaultFound, "expiry-told", try.No},
 	} {
 		t.Run(c.defect+" "+c.check, func(t *testing.T) {
 			t.Parallel()

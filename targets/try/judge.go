@@ -214,8 +214,11 @@ func (t *trial) expiry(ttl time.Duration) Check {
 	if err != nil {
 		return Check{Check: name, Answer: No, Detail: field + " is not an RFC 3339 time"}
 	}
-	lives := expires.Sub(t.first.at).Round(time.Second)
+	lives := max(0, expires.Sub(t.first.at).Round(time.Second))
 	k := Check{Check: name, Answer: Yes, Detail: fmt.Sprintf("keys live %s", lives)}
+	if lives == 0 {
+		k.Answer = No
+	}
 	if ttl > 0 {
 		k.Required = true
 		k.Detail += fmt.Sprintf("; the registry declares %s", ttl)
