@@ -21,6 +21,10 @@ var jobRowCases = []rowsCase{
 			func(j *ledger.JobRow) { j.PausedAt, j.PausedBy, j.PausedWhy = time.Time{}, "", "" },
 			func(j *ledger.JobRow) { j.EndedAt, j.Watermark = ended, pastHour.Add(2*time.Hour) },
 			func(j *ledger.JobRow) { j.EndedAt, j.Revision, j.Hash = time.Time{}, 3, "h3" },
+			func(j *ledger.JobRow) {
+				j.Revision, j.Hash, j.Watermark, j.PurgedThrough = 4, "h4", pastHour.Add(3*time.Hour), pastHour.Add(time.Hour)
+				j.PausedAt, j.PausedBy, j.PausedWhy = pastHour, "me", "so"
+			},
 		} {
 			was := t.job("j")
 			is := was

@@ -150,12 +150,14 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	t.putTimes(changes, ledger.JobWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark })
 	t.putTimes(changes, ledger.JobPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough })
 	for _, c := range changes {
-		switch {
-		case !t.locked[c.JobID]:
+		if !t.locked[c.JobID] {
 			t.insertJob(c.JobRow)
-		case c.Set&ledger.JobRevision != 0:
+			continue
+		}
+		if c.Set&ledger.JobRevision != 0 {
 			t.putRevision(c.JobRow)
-		case c.Set&ledger.JobPause != 0:
+		}
+		if c.Set&ledger.JobPause != 0 {
 			t.putPause(c.JobRow)
 		}
 	}
