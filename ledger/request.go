@@ -66,11 +66,11 @@ func (a Actor) series() string {
 // action that changed nothing is written, unseen, if it can be repeated: the repetition
 // must not change anything either.
 func addAudit(tx Tx, a Audit, runs []Row, result any) error {
-	a.Series = a.series()
 	entries := []Audit{a}
-	if len(runs) == 1 && a.Series == "" {
+	if len(runs) == 1 && a.series() == "" {
 		entries[0].JobID, entries[0].RunID, entries[0].Count = runs[0].JobID, runs[0].ID, 1
-	} else if len(runs) > 0 {
+	} else if len(runs) > 0 { // lists show one entry of a series: no other action may belong to it
+		a.Series = a.series()
 		entries = auditOfMany(a, runs)
 	}
 	switch r := a.Request; {

@@ -15,6 +15,7 @@ var requestCases = []testCase{
 	{"a key belongs to one request of one principal", requestOther},
 	{"an act whose answer cannot be made is not done", requestRefused},
 	{"of many requests with one key at once, one is done", requestRace},
+	{"an act that is not on many runs is listed by itself, whatever series it names", requestOfNoSeries},
 }
 
 // asked is an actor whose request has a key. Its answer is the result as text.
@@ -179,4 +180,20 @@ func requestRace(b *bed) {
 	if made := b.audit(ledger.AuditFilter{}); done != 1 || len(made) != 1 || len(b.all("j")) != 1 {
 		b.Errorf("done %d times: %+v", done, made)
 	}
+}
+
+func requestOfNoSeries(b *bed) {
+	j, _ := b.died("j")
+	ann := ledger.Actor{By: "ann", Why: "no", Via: ledger.ViaAPI, Request: &ledger.Request{Series: "s"}}
+	b.must(b.Pause(b.ctx, "j", ann))
+	b.must(b.Resume(b.ctx, "j", ann))
+	var told []string
+	for _, token := range []string{"1", "2"} {
+		r := j.repeat(j.id(0), token)
+		r.Actor, r.MayDouble = ann, true
+		b.entered(r)
+		b.told(b.audit(ledger.AuditFilter{RunID: r.RunID}), "rerun j "+j.id(0)+" by ann: no (api)")
+		told = append(told, "rerun j "+j.id(0)+" by ann: no (api)")
+	}
+	b.told(b.audit(ledger.AuditFilter{JobID: "j"}), append(told, "resume j  by ann: no (api)", "pause j  by ann: no (api)")...)
 }
