@@ -100,4 +100,5 @@ var groups = []struct {
 	{"race", locks, raceCases},
 	{"race of operators", locks, raceOperateCases},
 	{"clock", statements, clockCases},
+	{"edges", rules, edgeCases},
 }

@@ -190,3 +190,35 @@ func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// At its send-before time a run is not sent any more, and at the end of the time for which
+// its key is safe it is not redriven. A process is alive up to ProcessTTL.
+func TestTheLastMomentOfATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		l := memory.New()
+		if err := l.Declare(ctx, ledger.Declaration{Process: "p", Registry: "r", Version: "v", Definitions: func(func(ledger.Definition) bool) {}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(ledger.ProcessTTL)
+		if list, err := l.Processes(ctx); err != nil || len(list) != 1 || !list[0].Alive {
+			t.Errorf("%s after its heartbeat: %+v, %v; want it alive", ledger.ProcessTTL, list, err)
+		}
+		trigger(t, l, 0, 1)
+		claim := ledger.Claim{Owner: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
+		got, err := l.Claim(ctx, claim)
+		if err != nil || len(got.Work) != 1 {
+			t.Fatalf("claimed %+v, %v", got, err)
+		}
+		time.Sleep(time.Until(got.Work[0].SendBefore))
+		late, err := l.Claim(ctx, claim)
+		if err != nil || len(late.Work) > 0 || len(late.PastSendBefore) != 1 {
+			t.Errorf("claimed %+v, %v at the send-before time; want the run dead", late, err)
+		}
+		time.Sleep(time.Until(got.Work[0].KeySafeUntil))
+		redriven, err := l.Redrive(ctx, ledger.Action{Filter: ledger.Filter{IDs: []string{got.Work[0].RunID}}, Actor: ledger.Actor{By: "ann", Why: "test"}})
+		if err != nil || len(redriven.Rejected) != 1 || redriven.Rejected[0].Cause != ledger.RejectedPastSendBefore {
+			t.Errorf("%+v, %v; want the redrive refused", redriven, err)
+		}
+	})
+}
