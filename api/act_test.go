@@ -172,6 +172,29 @@ func TestWrongActsAreRefusedAndDoNothing(t *testing.T) {
 	}
 }
 
+// A key that was used belongs to its request, also if the request of now would do nothing:
+// the ledger has no such run, or no scheduled time is in the span.
+func TestAKeyBelongsToItsRequestWhateverOthersWouldDo(t *testing.T) {
+	engines(t, func(s *site) {
+		ack := map[string]any{"runIds": []string{s.run(2)}}
+		first := s.act("/v1/runs/ack", ack, "Idempotency-Key", "one")
+		if _, err := s.store.PurgeRuns(t.Context(), ledger.Purge{Retention: -time.Hour, DeadRetention: -time.Hour}); err != nil {
+			s.Fatal(err)
+		}
+		if again := s.act("/v1/runs/ack", ack, "Idempotency-Key", "one"); string(again.body) != string(first.body) || again.Header.Get("Idempotent-Replayed") != "true" {
+			s.Errorf("after the purge: %d %s\nwant %s", again.StatusCode, again.body, first.body)
+		}
+		for path, body := range map[string]map[string]any{
+			"/v1/runs/ack":           {"runIds": []string{"tick@2020-01-01T00:00:00Z"}},
+			"/v1/jobs/tick/backfill": {"from": "2020-01-01T00:00:01Z", "to": "2020-01-01T00:00:02Z"},
+		} {
+			if e := s.act(path, body, "Idempotency-Key", "one"); e.StatusCode != 409 || e.code(s.TB) != "idempotency_key_payload_mismatch" {
+				s.Errorf("%s: %d %s", path, e.StatusCode, e.body)
+			}
+		}
+	})
+}
+
 // What is refused uses no key up: mended, the same key works.
 func TestARefusalLeavesTheKeyFree(t *testing.T) {
 	s := onFile(t, loopback)

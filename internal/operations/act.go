@@ -80,7 +80,7 @@ func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (R
 	})
 	got, err := do(ctx, act)
 	if errors.Is(err, errNotKept) {
-		got, err = refused, nil
+		got, err = refused, s.keyIsFree(ctx, act.Actor)
 	}
 	v := actedOf(got, act.DryRun)
 	if err == nil && notFound(act, got) {
@@ -98,6 +98,19 @@ func notFound(act ledger.Action, got ledger.ActionResult) bool {
 
 // errNotKept keeps a request out of the audit, which leaves its key free.
 var errNotKept = errors.New("the ledger has no such run")
+
+// keyIsFree returns an error if the audit has a request under the key of one that it does
+// not keep.
+func (s *Service) keyIsFree(ctx context.Context, who ledger.Actor) error {
+	if who.Request == nil || who.Request.Key == "" {
+		return nil
+	}
+	_, found, err := s.ledger.Answered(ctx, *who.Request)
+	if found {
+		return ledger.ErrRepeated
+	}
+	return err
+}
 
 // MaxPart bounds the runs that one transaction changes. The planner waits for each: of a
 // million runs in SQLite, 1,000 take up to half a second, and 10,000 take three.

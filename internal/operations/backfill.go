@@ -59,7 +59,7 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 	}
 	var batch []ledger.RunSpec
 	plan := func() error {
-		if len(batch) == 0 {
+		if len(batch) == 0 && b.Request == nil { // else the key is kept
 			return nil
 		}
 		keep(b.Actor, func(got ledger.Backfilled) (any, error) { return done.and(got), nil })
