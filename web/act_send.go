@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
@@ -51,7 +52,11 @@ func (d *Dashboard) sent(w http.ResponseWriter, r *http.Request) (done actDone, 
 		return done, &pageError{http.StatusForbidden, "The form comes from another site.", "Nothing was done. Open the page here."}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil || r.PostForm.Get("key") == "" {
+	err = r.ParseForm()
+	if err == nil {
+		_, err = idempotency.ParseKey(r.PostForm.Get("key"))
+	}
+	if err != nil {
 		return done, invalid("The form cannot be read.", "Go back and send it again.")
 	}
 	ask, err := askOf(a.Name, r.PostForm)

@@ -176,6 +176,18 @@ func TestAFormThatNamesNothingIsRefused(t *testing.T) {
 	}
 }
 
+// A form's key is bounded as the API's is: it is kept with the action, in an index.
+func TestAFormWithABadKeyIsRefused(t *testing.T) {
+	s := newSite(t)
+	s.board.Acts = true
+	for _, key := range []string{"", "a\x00b", "a\nb", strings.Repeat("k", 129)} {
+		form := url.Values{"key": {key}, "job": {"hourly"}, "why": {"w"}, "by": {"b"}}
+		if w := s.send("trigger", access.Identity{Role: access.Operator}, form); w.Code != http.StatusBadRequest {
+			t.Errorf("key %.10q: %d", key, w.Code)
+		}
+	}
+}
+
 // After an answer that leaves open what was done, the same form is sent again under the
 // same key, even if the ledger cannot be read.
 func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
