@@ -127,7 +127,7 @@ func (u *rollUp) store(tx Tx) error {
 	if err := tx.PutHourSpan(u.next); err != nil {
 		return err
 	}
-	return tx.DeleteHours(hourOf(u.now.Add(-HoursKept)), deleteAtOnce)
+	return tx.DeleteHours(hourOf(u.now.Add(-HoursKept)), max(deleteAtOnce, 2*len(u.counts))) // more than an hour adds
 }
 
 // storeHour writes the counts of the new hour, of which there may be rows.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"strconv"
 	"testing"
 	"time"
 )
@@ -51,6 +52,37 @@ func TestHoursOfRunsAreReadFromTheirIDs(t *testing.T) {
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("%v, want %v", got[i], want[i])
+		}
+	}
+}
+
+// hourTx has no rows of hours, and notes what is added and deleted.
+type hourTx struct {
+	Tx
+	added, deleted int
+}
+
+func (t *hourTx) HourSpan() Later[HourSpan] { return Later[HourSpan]{} }
+func (t *hourTx) HoursIn(time.Time, time.Time, bool, int) Later[[]HourRow] {
+	return Later[[]HourRow]{}
+}
+func (t *hourTx) PutHourSpan(HourSpan) error    { return nil }
+func (t *hourTx) PutHours(rows []HourRow) error { t.added += len(rows); return nil }
+func (t *hourTx) DeleteHours(_ time.Time, limit int) error {
+	t.deleted += limit
+	return nil
+}
+
+// Else the table grows without end.
+func TestAStepMayDeleteMoreRowsThanItAdds(t *testing.T) {
+	for _, jobs := range []int{1, deleteAtOnce, 4 * deleteAtOnce} {
+		u := rollUp{hour: time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)}
+		for i := range jobs {
+			u.counts = append(u.counts, RunCount{JobID: strconv.Itoa(i), State: Succeeded, Count: 1, Late: NoBucket, Took: NoBucket})
+		}
+		var tx hourTx
+		if err := u.store(&tx); err != nil || tx.deleted <= tx.added {
+			t.Errorf("%d jobs: up to %d rows deleted, %d added, %v", jobs, tx.deleted, tx.added, err)
 		}
 	}
 }
