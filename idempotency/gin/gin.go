@@ -16,19 +16,25 @@ import (
 // Tx(c.Request.Context()). An empty route.Scope is the method with gin's path of the route.
 //
 // It is not middleware, since the kit may run the handler again after a conflict, and c.Next
-// runs it once. Middleware of the route runs around it, once.
+// runs it once. Middleware of the route runs around it, once. A handler that calls c.Error and
+// writes no reply has failed: the reply is its status, or 500 if that is not an error. Middleware
+// that replies to c.Errors comes too late for the kit, which has stored or undone the effect.
 func Handler(kit *idempotency.Kit, route idempotency.Route, handler gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		route := route
 		if route.Scope == "" && c.FullPath() != "" {
 			route.Scope = idempotency.RouteScope(c.Request.Method, c.FullPath())
 		}
-		request, writer := c.Request, c.Writer
+		request, writer, earlier := c.Request, c.Writer, len(c.Errors)
 		defer func() { c.Request, c.Writer = request, writer }()
 		kit.Handler(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			held := &reply{ResponseWriter: writer, held: w, status: http.StatusOK, size: -1}
 			c.Request, c.Writer = r, held
+			c.Errors = c.Errors[:earlier] // of a run before this one
 			handler(c)
+			if len(c.Errors) > earlier && held.status < 400 && !held.Written() {
+				held.WriteHeader(http.StatusInternalServerError)
+			}
 			held.WriteHeaderNow()
 		})).ServeHTTP(writer, request)
 	}

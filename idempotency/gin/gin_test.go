@@ -1,6 +1,7 @@
 package idempotencygin_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -39,6 +40,10 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 			c.String(http.StatusServiceUnavailable, "later")
 			return
 		}
+		if c.Param("account") == "errs" {
+			_ = c.Error(errors.New("for middleware that replies"))
+			return
+		}
 		c.String(http.StatusCreated, "run %d", runs)
 	}))
 	for _, c := range []struct {
@@ -51,7 +56,9 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 		{"/pay/alice", "2", "run 2", 201, 2, false},
 		{"/pay/fails", "3", "", 503, 3, false}, // it leaves the key free
 		{"/pay/fails", "3", "", 503, 4, false},
-		{"/pay/bob", "1", "", 409, 4, false}, // one scope for the route
+		{"/pay/errs", "4", "", 500, 5, false}, // and so does an error without a reply
+		{"/pay/errs", "4", "", 500, 6, false},
+		{"/pay/bob", "1", "", 409, 6, false}, // one scope for the route
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.path, nil)
 		r.Header.Set(idempotency.HeaderKey, c.key)
