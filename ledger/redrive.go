@@ -22,6 +22,21 @@ func (m *actionTx) judgeRedrive(rows []Row) (fit []Row, err error) {
 	return fit, nil
 }
 
+// whyNotRedriven returns why a dead run may not be redriven; "" if it may. other is
+// whether a run of its job that the action does not redrive is unfinished.
+func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
+	switch {
+	case r.RerunID != "" && !m.MayDouble:
+		return RejectedRerun, "its work was done again as " + r.RerunID + ": act on that run, or redrive this one with may-double"
+	case r.KeyUnsafe(m.now):
+		return RejectedPastSendBefore, "its key may be forgotten since " + r.keySafeUntil().Format(time.RFC3339) +
+			": rerun it as new work if it must be done again"
+	case other && !m.Force:
+		return RejectedUnfinished, "another run of " + r.JobID + " is unfinished: wait for it, or force"
+	}
+	return "", ""
+}
+
 // busyJobs returns which of the jobs have an unfinished run that neither this
 // redrive nor its series has redriven.
 func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {

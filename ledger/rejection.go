@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // RejectionCause is why an Action left a run as it was.
@@ -64,21 +63,6 @@ func rejectState(r Run, from []State) Rejection {
 	}
 	return Rejection{RunID: r.ID, Cause: RejectedState,
 		Why: fmt.Sprintf("it is %s; this is for runs that are %s", r.State, strings.Join(names, " or "))}
-}
-
-// whyNotRedriven returns why a dead run may not be redriven; "" if it may. other is
-// whether a run of its job that the action does not redrive is unfinished.
-func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
-	switch {
-	case r.RerunID != "" && !m.MayDouble:
-		return RejectedRerun, "its work was done again as " + r.RerunID + ": act on that run, or redrive this one with may-double"
-	case r.KeyUnsafe(m.now):
-		return RejectedPastSendBefore, "its key may be forgotten since " + r.keySafeUntil().Format(time.RFC3339) +
-			": rerun it as new work if it must be done again"
-	case other && !m.Force:
-		return RejectedUnfinished, "another run of " + r.JobID + " is unfinished: wait for it, or force"
-	}
-	return "", ""
 }
 
 // exclusion selects the runs that an action without IDs leaves out: those that an

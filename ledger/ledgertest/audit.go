@@ -288,30 +288,4 @@ func auditUnshown(b *bed) {
 	}
 }
 
-func auditPurge(b *bed) {
-	b.job("j")
-	b.must(b.Pause(b.ctx, "j", who("ann", "first")))
-	b.must(b.Resume(b.ctx, "j", who("ann", "second")))
-	b.pass(2 * time.Hour)
-	b.must(b.Pause(b.ctx, "j", who("ann", "third")))
-	p := ledger.HistoryPurge{AuditRetention: 3 * time.Hour}
-	if got := b.purgeHistory(p); got.Audit != 0 {
-		b.Errorf("%+v: want nothing purged within the retention", got)
-	}
-	p.AuditRetention, p.DryRun = time.Hour, true
-	if got := b.purgeHistory(p); got.Audit != 2 || got.More {
-		b.Errorf("%+v: a dry run counts 2", got)
-	}
-	p.DryRun, p.Batch = false, 1
-	for range 2 {
-		if got := b.purgeHistory(p); got.Audit != 1 || !got.More {
-			b.Errorf("%+v: want 1, and more to ask for", got)
-		}
-	}
-	if got := b.purgeHistory(p); got.Audit != 0 || got.More {
-		b.Errorf("%+v: want nothing left to purge", got)
-	}
-	b.told(b.audit(ledger.AuditFilter{}), "pause j  by ann: third (cli)")
-}
-
 func containsWord(text, word string) bool { return slices.Contains(strings.Fields(text), word) }
