@@ -1,8 +1,8 @@
 // Package completion lets a target report on a run that it accepted with 202: how
 // far it is, or that it is done. Each call of a job with async carries the address
-// for that and a token that is valid for the one run. A report decides nothing: a
-// run that is done is asked at once instead of at its next poll, and finishes by
-// the target's answer (see ledger.Report). So a target need not report, and a
+// for that and a token that is valid for the one run. A report decides nothing: after
+// a report that the work is done, the request is sent at once instead of at the next
+// poll, and its answer decides (see ledger.Report). So a target need not report, and a
 // stolen token allows only a wrong progress text and an earlier call.
 package completion
 

@@ -2,22 +2,21 @@ package idempotency
 
 import "github.com/cronce/cronce/idempotency/store"
 
-// decision is what a call does after a look at its key.
+// decision is what a call does after the lookup of its key.
 type decision int
 
 const (
-	doWork   decision = iota // the key is free and ours
+	doWork   decision = iota // this call holds the free key
 	replay                   // a reply is stored
 	mismatch                 // another payload has the key
-	inFlight                 // somebody else holds the key
-	unknown                  // an external call was made and lost
-	tooLate                  // the key is free, but perhaps only forgotten
+	inFlight                 // another call holds the key
+	unknown                  // the outcome of an external call is unknown
+	tooLate                  // the key is free, and may have expired
 	accepted                 // long work goes on under the key
 )
 
-// decide is the one decision order, for every entry point. An expired record is no
-// record. A stored reply is given even to a call that comes too late: nothing
-// is done for it, and it learns the truth.
+// decide decides for every entry point. An expired record counts as none. A call that
+// comes too late gets a stored reply too, since no work is done for it.
 func decide(l store.KeyStatus, c store.Claim) decision {
 	switch r := l.Record; {
 	case r != nil && r.Fingerprint != c.Fingerprint:
@@ -37,8 +36,8 @@ func decide(l store.KeyStatus, c store.Claim) decision {
 	}
 }
 
-// decideLong is the decision for long work, of a look that took nothing. Work whose
-// lease has lapsed can be started again.
+// decideLong decides for long work, after a lookup that did not claim the key. Work whose
+// lease has expired can be started again.
 func decideLong(l store.KeyStatus, c store.Claim) decision {
 	switch r := l.Record; {
 	case r != nil && (r.Fingerprint != c.Fingerprint || r.State != store.StateAccepted):

@@ -1,6 +1,6 @@
 // Package access identifies who makes a request of the API and what they may do. An
-// access file names tokens by their hashes, an OIDC issuer, and proxies that have
-// proved who asks; without a file only requests from the machine itself are allowed.
+// access file names tokens by their hashes, an OIDC issuer, and proxies that
+// authenticate users. Without a file only requests from the machine itself are allowed.
 package access
 
 import (

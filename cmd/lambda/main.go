@@ -1,6 +1,6 @@
-// Command bootstrap runs a registry in AWS Lambda: a platform's event makes
-// the run that the daemon would make for the same scheduled time, under the same
-// run ID, by the same executor. docs/aws.md describes the events and the
+// Command bootstrap runs a registry in AWS Lambda. An event makes the run that
+// "cronce serve" would make for the same scheduled time, under the same run ID,
+// by the same executor. docs/aws.md describes the events and the
 // answers.
 package main
 

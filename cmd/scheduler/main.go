@@ -1,5 +1,5 @@
-// Command cronce runs a registry's scheduled admin calls, each under a run ID
-// that is the target's idempotency key, and shows what became of them.
+// Command cronce calls the targets of a registry on schedule, each run under its run
+// ID as the idempotency key, and shows the outcomes.
 package main
 
 import (

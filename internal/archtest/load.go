@@ -1,6 +1,6 @@
-// Package archtest reads a module's import graph and checks it against a law:
+// Package archtest reads a module's import graph and checks it against rules:
 // which package may import what, with the reason for each ban. The module's own
-// law is in law_test.go.
+// rules are in law_test.go.
 package archtest
 
 import (

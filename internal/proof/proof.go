@@ -1,12 +1,12 @@
-// Package proof is the checker of every harness. From the ledger's rows, the
-// definitions that were declared, and the targets' own records, it decides whether
+// Package proof checks the results of the simulation and of chaos. From the ledger's
+// rows, the declared definitions and the targets' own records, it decides whether
 // anything was lost or doubled:
 //
 //   - every scheduled time in the window has exactly one row (a range row counts
 //     for its times), and every row is for a scheduled time;
 //   - every succeeded run has exactly one effect in its target's record, every
 //     other run at most one, and no effect is without a run;
-//   - no effect is early, none was begun after its run's sendBefore;
+//   - no effect is before its run's scheduled time, none began after its sendBefore;
 //   - every call made for a run is the same call;
 //   - no call is sent after its run's sendBefore, each attempt is in its run's
 //     history, and no more of them failed than the run's retries allow;

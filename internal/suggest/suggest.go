@@ -1,5 +1,5 @@
-// Package suggest says how to mend common mistakes: a mistyped word, and a schedule in
-// YAML without its quotes.
+// Package suggest suggests corrections of common mistakes: a mistyped word, and a
+// schedule in YAML without its quotes.
 package suggest
 
 import (

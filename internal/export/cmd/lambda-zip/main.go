@@ -1,5 +1,5 @@
-// Command lambda-zip packs a Lambda function's zip so that equal files make
-// equal bytes, whenever and wherever: no times, no owners, one order.
+// Command lambda-zip packs a Lambda function's zip. Equal files make equal bytes on
+// every machine: the zip has no times and no owners, and one order.
 //
 //	lambda-zip -o function.zip bootstrap=bin/bootstrap cronce.yaml=cronce.yaml
 package main
