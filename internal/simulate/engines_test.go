@@ -37,7 +37,7 @@ func inMemory(_ context.Context, now func() time.Time) (ledger.Store, error) {
 // onSQLite returns an opener of ledgers in files, in memory where the machine has such a
 // place.
 func onSQLite(t *testing.T) opener {
-	dir, err := os.MkdirTemp("/dev/shm", "cronce-simulate-")
+	dir, err := os.MkdirTemp("/dev/shm", "cronce-simulate-") //nolint:usetesting // t.TempDir is on a disk
 	if err != nil {
 		dir = t.TempDir()
 	}

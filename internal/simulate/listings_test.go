@@ -67,7 +67,8 @@ func (l listed) hours(ctx context.Context, jobs []ledger.JobStatus) {
 		return lines
 	}
 	fromRuns := count()
-	for more, err := true, error(nil); more; {
+	for more := true; more; {
+		var err error
 		if more, err = l.RollUp(ctx); err != nil {
 			panic(err)
 		}
