@@ -25,7 +25,7 @@ func TestServeNeedsNoRightToCreateAfterMigrateUp(t *testing.T) {
 				svc := newService(t)
 				p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--no-migrate", "--config", writeFile(t, everySecond), "--db", db, "--listen", "127.0.0.1:0")
 				env := map[string]string{"CRONCE_SERVER": "http://" + p.address(), "USER": "ann"}
-				eventually(t, "a process that serves", func() bool { code, _, _ := invoke(t, env, "status"); return code == 0 })
+				eventually(t, "a run", func() bool { _, out, _ := invoke(t, env, "runs", "list", "-o", "id"); return out != "" })
 				if code, out, errs := invoke(t, env, "jobs", "pause", "tick", "--why", "a test"); code != 0 {
 					t.Errorf("an action: exit %d, %s%s", code, out, errs)
 				}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -126,12 +128,15 @@ func ActOnAll(ctx context.Context, act ledger.Action, do func(context.Context, l
 		selections = slices.Collect(slices.Chunk(act.IDs, MaxPart))
 	}
 	for _, act.IDs = range selections {
-		for more := true; more; more = all.Remaining > 0 && !act.DryRun && act.Limit == 0 {
+		for before, more := math.MaxInt, true; more; more = all.Remaining > 0 && !act.DryRun && act.Limit == 0 {
 			part, err := do(ctx, act)
 			if err != nil {
 				return all, err
 			}
-			all.add(part)
+			if all.add(part); all.Remaining > 0 && all.Remaining >= before {
+				return all, fmt.Errorf("%d runs are left, and a request did not make them fewer; repeat the command to go on", all.Remaining)
+			}
+			before = all.Remaining
 		}
 	}
 	return all, nil
