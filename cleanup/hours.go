@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// countEvery is how often CountHours looks for hours to count. What is not counted yet, a
-// reader counts for itself.
+// countEvery is the interval at which CountHours looks for hours to count. Until an hour is
+// counted, each reader counts its runs.
 const countEvery = 5 * time.Minute
 
 // CountHours has the ledger count the hours that are over until ctx ends: see

@@ -48,8 +48,8 @@ type Answer struct {
 	Error      string        // never a secret, never a body
 	Progress   string        // for ledger.AnswerAccepted: how far the target says that it is
 	Detail     string        // a built-in job's report
-	// KeyKept is how long after the call the target says that it keeps the run's key; 0: it
-	// does not say.
+	// KeyKept is the time for which the target says that it keeps the run's key, from the
+	// call on; 0: it does not say.
 	KeyKept time.Duration
 	// Unsent reports that nothing was sent: for example, the circuit breaker is open,
 	// or the target is not configured here. It uses no attempt. RetryAfter is how long

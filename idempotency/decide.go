@@ -2,7 +2,7 @@ package idempotency
 
 import "github.com/cronce/cronce/idempotency/store"
 
-// decision is what a call does after the lookup of its key.
+// decision is the next step of a call after the lookup of its key.
 type decision int
 
 const (

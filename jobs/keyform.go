@@ -127,7 +127,11 @@ func bigEndian(b []byte) (n int64) {
 	return n
 }
 
-// IsKeyOf reports whether a key, in whatever form, is a run's.
+// IsKeyOf reports whether a key, in whatever form, is a run's. The hexadecimal digits of a
+// UUID or of KeyHex32 may be in capitals, as some databases print them.
 func IsKeyOf(key, runID string) bool {
-	return slices.ContainsFunc(keyForms, func(f KeyForm) bool { return f.Of(runID) == key })
+	return slices.ContainsFunc(keyForms, func(f KeyForm) bool {
+		own := f.Of(runID)
+		return own == key || strings.EqualFold(own, key) && (f == KeyUUID4 || f == KeyUUID7 || f == KeyHex32)
+	})
 }

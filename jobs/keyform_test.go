@@ -70,6 +70,18 @@ func TestAKeyHasItsFormAndLeadsBackToItsRun(t *testing.T) {
 	})
 }
 
+func TestAKeyInCapitalsIsFoundIfItsFormIsHexadecimal(t *testing.T) {
+	const run = "a@2026-11-21T03:00:00Z"
+	for form, same := range map[jobs.KeyForm]bool{
+		jobs.KeyUUID4: true, jobs.KeyUUID7: true, jobs.KeyHex32: true, jobs.KeyToken22: false, jobs.KeyToken64: false,
+	} {
+		key := strings.ToUpper(form.Of(run))
+		if _, ok := jobs.TimeOfKey(key); same && !ok || jobs.IsKeyOf(key, run) != same {
+			t.Errorf("%s of form %s: want found %v", key, form, same)
+		}
+	}
+}
+
 func TestARegistryRefusesKeysThatItsTargetWouldNotTake(t *testing.T) {
 	const name = "release-commission-locks"
 	for title, c := range map[string]struct {

@@ -22,7 +22,7 @@ func newIssuer(url, audience, userClaim, groupsClaim string) *issuer {
 	return &issuer{keys: newKeys(url), verifies: config, userClaim: userClaim, groupsClaim: groupsClaim}
 }
 
-// proof is what an ID token proves.
+// proof holds the user and the groups of a valid ID token.
 type proof struct {
 	user   string
 	groups []string

@@ -239,7 +239,7 @@ func (l *lost) unblock() {
 	l.exec(`DROP TRIGGER block ON ` + l.table + `; DROP FUNCTION block`)
 }
 
-// effects is how many entries the audit shows of each request.
+// effects counts the entries of each request in the audit.
 func (l *lost) effects() map[string]int {
 	l.Helper()
 	rows, err := l.sql.QueryContext(l.Context(), `SELECT request_key FROM `+l.table+` WHERE request_key <> '' AND by = 'ann'`)

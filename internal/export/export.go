@@ -91,7 +91,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// plan is what the templates are filled in with.
+// plan holds the values that the templates print.
 type plan struct {
 	Options
 	Registry                 string // its name

@@ -91,7 +91,7 @@ var pseudo = map[string]string{
 	"AWS::AccountId": "data.aws_caller_identity.current.account_id",
 }
 
-// expressions are what Terraform would read as the beginning of an expression in a text.
+// expressions escapes the characters that begin an expression of Terraform in a text.
 var expressions = strings.NewReplacer("${", "$${", "%{", "%%{")
 
 // snake writes a logical ID as Terraform writes names: DeadLetters is dead_letters.

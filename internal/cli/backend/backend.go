@@ -4,5 +4,5 @@ package backend
 
 import "github.com/cronce/cronce/internal/cli/command"
 
-// Backend is what the flags of a command name.
+// Backend opens the registry, the ledger and the server that the flags of a command name.
 type Backend struct{ *command.Env }

@@ -110,7 +110,7 @@ func (b *Backend) Operations(ctx context.Context) (*operations.Service, func(), 
 	return b.OperationsOn(l), func() { l.Close() }, nil
 }
 
-// OperationsOn is what operators ask and do, on a ledger.
+// OperationsOn returns the queries and actions of operators, on a ledger.
 func (b *Backend) OperationsOn(l ledger.Store) *operations.Service {
 	return operations.New(operations.Config{Ledger: l, Now: b.Now, Registry: b.Registry})
 }

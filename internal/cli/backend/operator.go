@@ -82,5 +82,5 @@ func (b *Backend) Remote() (*remote.Client, error) {
 	return s, nil
 }
 
-// TakenOver is how often a run is looked at that another process has.
+// TakenOver is the interval at which a command looks at a run that another process has leased.
 const TakenOver = 500 * time.Millisecond

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Env is what the commands share: where they print, the environment, and the
+// Env holds what all commands use: their input and outputs, the environment, and the
 // global flags.
 type Env struct {
 	In      io.Reader
@@ -49,7 +49,7 @@ func (env *Env) Getenv(name, otherwise string) string {
 	return otherwise
 }
 
-// GlobalFlags are those of every command.
+// GlobalFlags adds the flags that every command has.
 func (env *Env) GlobalFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&env.Config, "config", "cronce.yaml", "the registry `file`")
 	flags.StringVar(&env.DB, "db", "", "the ledger: sqlite:PATH or postgres://... (env CRONCE_DATABASE_URL; default sqlite:cronce.db)")

@@ -15,7 +15,7 @@ import (
 	"github.com/cronce/cronce/web"
 )
 
-// dashboard is what serve shows in a browser.
+// dashboard returns the handler of the pages of serve.
 func (s *server) dashboard(fleet *rollover.Fleet[*instance], ops *operations.Service) *web.Dashboard {
 	return web.New(web.Config{
 		Operations: ops, Acts: true,
