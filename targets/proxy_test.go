@@ -29,7 +29,7 @@ func TestWhatAProxyRefusesIsRetriedInItsName(t *testing.T) {
 		"407 to CONNECT":       {"https://svc.example", answers("407 Proxy Authentication Required"), "through the proxy %s: HTTP 407 to CONNECT: it asks for credentials; check those in HTTPS_PROXY; nothing was sent"},
 		"403 to CONNECT":       {"https://svc.example", answers("403 Forbidden"), "through the proxy %s: HTTP 403 to CONNECT: it does not connect to the target; nothing was sent"},
 		"502 to CONNECT":       {"https://svc.example", answers("502 Bad Gateway"), "through the proxy %s: HTTP 502 to CONNECT: it does not connect to the target; nothing was sent"},
-		"no answer to CONNECT": {"https://svc.example", func(net.Conn) {}, "through the proxy %s: the connection was closed without an answer; nothing was sent"},
+		"no answer to CONNECT": {"https://svc.example", func(c net.Conn) { readRequest(c) }, "through the proxy %s: the connection was closed without an answer; nothing was sent"},
 		"down":                 {"https://svc.example", nil, "through the proxy %s: connection refused; nothing was sent"},
 		"down, and plain http": {"http://svc.example", nil, "through the proxy %s: connection refused; nothing was sent"},
 	} {
