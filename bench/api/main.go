@@ -11,6 +11,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/bench/contenders"
@@ -36,11 +38,13 @@ func main() {
 	rig.Child(all...)
 	runs := flag.Int("runs", 20_000, "runs a round")
 	rounds := flag.Int("rounds", 5, "rounds of each contender")
+	only := flag.String("only", "", "measure only contenders whose name contains `text`")
 	flag.Parse()
+	measured := slices.DeleteFunc(slices.Clone(all), func(c rig.Contender) bool { return !strings.Contains(c.Name, *only) })
 	rig.Main(func(ctx context.Context, b *rig.Bench, about string) error {
-		fmt.Printf("%s\n%d rounds of %d runs each, in turn: all due at once, or spread over %v; median (least to most)\nasked: %d requests a second, from the start of the process to the last outcome\n\n",
+		fmt.Printf("%s\n%d rounds of %d runs each, in turn: all due at once, or spread over %v; median (least to most)\nasked: %d requests a second, from when the jobs are declared to the last outcome\n\n",
 			about, *rounds, *runs, contenders.SpreadOver, contenders.AskedPerSecond)
-		results, err := b.Rounds(ctx, all, *rounds, *runs, func(s string) { fmt.Fprintln(os.Stderr, s) })
+		results, err := b.Rounds(ctx, measured, *rounds, *runs, func(s string) { fmt.Fprintln(os.Stderr, s) })
 		if err != nil {
 			return err
 		}
@@ -53,6 +57,12 @@ func table(all []rig.Contender, results map[string][]rig.Result) error {
 	var base []rig.Result
 	for i, c := range all {
 		r := results[c.Name]
+		if i%len(loads) == 0 {
+			base = r
+		}
+		if len(r) == 0 {
+			continue
+		}
 		var total contenders.Served
 		for j := range r {
 			var s contenders.Served
@@ -70,9 +80,6 @@ func table(all []rig.Contender, results map[string][]rig.Result) error {
 			total.Asked.Late.P99 = max(total.Asked.Late.P99, s.Asked.Late.P99)
 			total.Asked.Late.Max = max(total.Asked.Late.Max, s.Asked.Late.Max)
 		}
-		if i%len(loads) == 0 {
-			base = r
-		}
 		rows = append(rows, row(c, loads[i%len(loads)], r, base, total))
 	}
 	fmt.Println(rig.Table([]string{
@@ -86,7 +93,7 @@ func row(c rig.Contender, l contenders.Load, r, base []rig.Result, total contend
 	perSecond, ratio, late, latest := rig.Spreads(r, rig.Result.RunsPerSecond).String(), "-", "-", "-"
 	if l.Spread {
 		late, latest = fmt.Sprint(total.Late), fmt.Sprint(int64(total.Start.Max/time.Millisecond))
-	} else {
+	} else if len(base) == len(r) {
 		ratio = fmt.Sprintf("%.2f", rig.Ratios(r, base, rig.Result.RunsPerSecond).Median)
 	}
 	requests, failed, answered := "-", "-", "-"

@@ -2,6 +2,7 @@ package contenders
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -66,20 +67,29 @@ func API(engine rig.Contender, l Load) rig.Contender {
 			ctx, cancel := context.WithCancelCause(ctx)
 			defer cancel(nil)
 			o := &ends{runs: int64(t.Runs), all: make(chan time.Time, 1)}
+			declared := &declaration{Ledger: store, at: at, fail: cancel}
 			stop := func() (Answers, error) { return Answers{}, nil }
 			if l.Serves {
-				if stop, err = serve(ctx, reg, store, l.Asked); err != nil {
+				url, tokens, err := serve(ctx, reg, store)
+				if err != nil {
 					return err
+				}
+				if l.Asked {
+					declared.then = func() (err error) {
+						stop, err = startAsking(ctx, url, tokens)
+						return err
+					}
 				}
 			}
 			t.Begin(at)
 			go func() {
-				if err := report(ctx, t, at, o, stop); err != nil {
+				if err := report(ctx, t, at, o, func() (Answers, error) { return stop() }); err != nil {
 					cancel(err)
 				}
 			}()
-			if err = execute(ctx, t, reg, store, o); err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
+			err = execute(ctx, t, reg, declared, o)
+			if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+				err = errors.Join(err, cause)
 			}
 			return err
 		})
@@ -134,12 +144,11 @@ func (e *ends) Recorded(o ledger.Outcome, _ string, result ledger.RecordResult) 
 	}
 }
 
-// serve serves the API to one token of each asker until the context ends. stop ends
-// the asking, if there is any.
-func serve(ctx context.Context, reg *jobs.Registry, store ledger.Store, asked bool) (stop func() (Answers, error), err error) {
+// serve serves the API to one token of each asker until the context ends.
+func serve(ctx context.Context, reg *jobs.Registry, store ledger.Store) (url string, tokens []string, err error) {
 	control, tokens, err := identities()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	h := api.New(api.Config{
 		Operations: operations.New(operations.Config{Ledger: store, Registry: func() (*jobs.Registry, error) { return reg, nil }}),
@@ -147,15 +156,12 @@ func serve(ctx context.Context, reg *jobs.Registry, store ledger.Store, asked bo
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { server.Close() })
 	go func() { _ = server.Serve(l) }()
-	if !asked {
-		return func() (Answers, error) { return Answers{}, nil }, nil
-	}
-	return startAsking(ctx, "http://"+l.Addr().String(), tokens)
+	return "http://" + l.Addr().String(), tokens, nil
 }
 
 // identities is an access file with a token for each asker.

@@ -76,8 +76,8 @@ func runCronce(ctx context.Context, t *rig.Task, l ledger.Store) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.Begin(at)
-	w := &watcher{runs: int64(t.Runs), at: at, task: t, fail: cancel, statements: map[string]int{}}
-	err = execute(ctx, t, reg, l, w)
+	w := &watcher{runs: int64(t.Runs), at: at, task: t, statements: map[string]int{}}
+	err = execute(ctx, t, reg, &declaration{Ledger: l, at: at, fail: cancel}, w)
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause)
 	}
@@ -100,7 +100,7 @@ func execute(ctx context.Context, t *rig.Task, reg *jobs.Registry, l executor.Le
 
 // DueTime is a scheduled time far enough ahead to declare n jobs before it.
 func DueTime(n int) time.Time {
-	lead := 3*time.Second + time.Duration(n)*150*time.Microsecond
+	lead := 3*time.Second + time.Duration(n)*250*time.Microsecond
 	return time.Now().Add(lead).Truncate(time.Second).Add(time.Second).UTC()
 }
 
@@ -115,16 +115,40 @@ func registry(n int, at time.Time, over time.Duration) (*jobs.Registry, error) {
 	return jobs.NewRegistry(entries...)
 }
 
+// declaration is a ledger that fails a round whose jobs it knows only after the scheduled
+// time: a job is not due for times before it was declared.
+type declaration struct {
+	executor.Ledger
+	at   time.Time
+	fail context.CancelCauseFunc
+	then func() error // if set, called once all jobs are declared
+	once sync.Once
+}
+
+func (d *declaration) Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error) {
+	page, err := d.Ledger.Assignments(ctx, version, after)
+	if err == nil && len(page) == 0 && after != "" {
+		d.once.Do(func() {
+			switch {
+			case time.Now().After(d.at):
+				d.fail(errors.New("the jobs were declared only after the scheduled time at which they are due; this machine needs more time for it"))
+			case d.then != nil:
+				if err := d.then(); err != nil {
+					d.fail(err)
+				}
+			}
+		})
+	}
+	return page, err
+}
+
 // watcher counts outcomes and notes when each scheduled time was planned.
 type watcher struct {
 	executor.NopObserver
 	runs    int64
 	settled atomic.Int64
-	// declared: the ledger knows the jobs.
-	declared atomic.Bool
-	at       time.Time
-	task     *rig.Task
-	fail     context.CancelCauseFunc
+	at      time.Time
+	task    *rig.Task
 
 	mu         sync.Mutex
 	planned    []time.Duration
@@ -138,16 +162,10 @@ type Planned struct {
 	Statements map[string]int
 }
 
-func (w *watcher) LedgerCalled(op string, _ time.Duration, err error) {
+func (w *watcher) LedgerCalled(op string, _ time.Duration, _ error) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.statements[op]++
-	w.mu.Unlock()
-	if op != "assignments" || err != nil {
-		return
-	}
-	if !w.declared.Swap(true) && time.Now().After(w.at) {
-		w.fail(errors.New("the jobs were declared only after the scheduled time at which they are due; this machine needs more time for it"))
-	}
 }
 
 func (w *watcher) Admitted(_ string, _ ledger.State, n int) {
