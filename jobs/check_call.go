@@ -13,7 +13,7 @@ import (
 var methods = []string{"POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"}
 
 // checkBody returns the body as JSON, or nil for the default body.
-func (d *draft) checkBody(path string, j Job) any {
+func (d *draft) checkBody(path string, j Job, names placeholderSet) any {
 	if j.Body == nil {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (d *draft) checkBody(path string, j Job) any {
 		d.add(path, codeBadBody, "the body has %d bytes as JSON, the maximum is %d; let the target look up the data", len(body), maxBody)
 		return nil
 	}
-	switch most, ok := d.checkPlaceholders(path, string(body)); {
+	switch most, ok := d.checkPlaceholders(path, string(body), names); {
 	case !ok:
 		return nil
 	case most > maxBody:
@@ -54,11 +54,18 @@ func bodyless(method string) bool {
 	return method == "GET" || method == "HEAD"
 }
 
-func (d *draft) checkCall(path string, j Job) {
+func (d *draft) checkCall(path string, j Job, template bool) {
 	if !slices.Contains(methods, j.Method) {
 		d.add(path+".method", codeBadMethod, "unknown method %s; valid values: %s (in capitals)", quoted(j.Method), strings.Join(methods, ", "))
 	}
-	if why := badPath(j.Path); why != "" {
+	whole := j.Path
+	if template {
+		if !d.checkTemplatePath(path+".path", j.Path) {
+			return
+		}
+		whole = samplePath(j.Path)
+	}
+	if why := badPath(whole); why != "" {
 		code := codeBadPath
 		if j.Path == "" {
 			code = codeMissingPath

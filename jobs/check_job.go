@@ -16,7 +16,7 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 	d.checkAlarm("alarm", byDefault)
 	for i := range d.jobs {
 		j := d.jobs[i].Job
-		path := jobPath(i)
+		path, keyed := jobPath(i), d.jobs[i].keyed
 		d.checkID(path+".id", j.ID, i, firsts)
 		if j.Alarm != (Alarm{}) {
 			d.checkAlarm(path+".alarm", j.Alarm.inherit(Alarm{}))
@@ -29,12 +29,16 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		j.Target = d.checkTarget(path, j)
 		j.TargetURLEnv = ""
 		j.Key = d.declared[j.Target].Key
-		d.checkJobKey(path+".target", j)
-		j.Body = d.checkBody(path+".body", j)
-		d.checkJobHeaders(path+".headers", j)
+		d.checkJobKey(path+".target", j, keyed)
+		j.Body = d.checkBody(path+".body", j, keyed.names())
+		d.checkJobHeaders(path+".headers", j, keyed)
 		j.registry = d.made.name
-		j.schedule = d.parseSchedule(path, j)
-		d.checkCall(path, j)
+		if keyed != nil {
+			d.checkTemplate(path, j, keyed)
+		} else {
+			j.schedule = d.parseSchedule(path, j)
+		}
+		d.checkCall(path, j, keyed != nil)
 		d.checkTimes(path, j)
 		d.checkSpread(path+".spread", j)
 		d.checkJobHeartbeat(path, j)

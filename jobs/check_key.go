@@ -71,12 +71,16 @@ func (d *draft) checkKey(path string, t Target) {
 }
 
 // checkJobKey refuses a job whose keys its target would not take.
-func (d *draft) checkJobKey(path string, j Job) {
+func (d *draft) checkJobKey(path string, j Job, keyed *keyedTerms) {
 	k := j.Key
 	if !k.Form.Known() || !ValidJobID(j.ID) {
 		return // reported already
 	}
-	longest, vendor := k.Form.longest(j.ID), vendorKeys[strings.ToLower(k.Header)]
+	id := j.ID
+	if keyed != nil {
+		id = ScheduleID(id, strings.Repeat("x", MaxKey))
+	}
+	longest, vendor := k.Form.longest(id), vendorKeys[strings.ToLower(k.Header)]
 	most := k.Max
 	if vendor.most > 0 && (most == 0 || vendor.most < most) {
 		most = vendor.most
@@ -84,10 +88,10 @@ func (d *draft) checkJobKey(path string, j Job) {
 	switch {
 	case most > 0 && longest > most:
 		d.add(path, codeOutOfRange, "keys of the job can have %d characters, and target %s takes at most %d; set the key.form of the target to %s",
-			longest, j.Target, most, d.fitting(j.ID, most))
+			longest, j.Target, most, d.fitting(id, most))
 	case vendor.plain && !k.Form.plain():
 		d.add(path, CodeBadValue, "keys of the form %s have @ and :, and %s takes only letters, digits, - and _ in %s; set the key.form of target %s to %s",
-			cmp.Or(k.Form, KeyRunID), vendor.name, k.Header, j.Target, d.fitting(j.ID, most))
+			cmp.Or(k.Form, KeyRunID), vendor.name, k.Header, j.Target, d.fitting(id, most))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/schedule"
@@ -55,6 +56,7 @@ type definition struct {
 	KeyHeader   string            `json:"keyHeader,omitempty"`
 	KeyForm     KeyForm           `json:"keyForm,omitempty"`
 	KeySafeFor  time.Duration     `json:"keySafeFor,omitempty"`
+	Keyed       bool              `json:"keyed,omitempty"` // a Template
 }
 
 // ParsedSchedule returns the job's schedule. It is nil unless the job comes from a
@@ -67,14 +69,14 @@ func (j Job) ParsedSchedule() *schedule.Schedule { return j.schedule }
 // definitions. The error says that Body cannot be encoded as JSON, which cannot happen
 // for a job of a Registry.
 func (j Job) Definition() (body []byte, hash string, err error) {
-	if body, err = j.define(); err != nil {
+	if body, err = j.define(false); err != nil {
 		return nil, "", err
 	}
 	sum := sha256.Sum256(body)
 	return body, hex.EncodeToString(sum[:]), nil
 }
 
-func (j Job) define() ([]byte, error) {
+func (j Job) define(keyed bool) ([]byte, error) {
 	sent, err := j.ownBody()
 	if err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func (j Job) define() ([]byte, error) {
 		Within: j.Async.Within, Poll: j.Async.Poll, StartWithin: j.Alarm.StartWithin, FinishWithin: j.Alarm.FinishWithin,
 		Spread: j.Spread, Headers: j.Headers, Description: j.Description, Owner: j.Owner, Labels: j.Labels,
 		Heartbeat: j.HeartbeatURLEnv, KeyHeader: j.Key.Header, KeyForm: j.Key.Form, KeySafeFor: j.keySafeFor,
-		Registry: j.registryIfNamed(sent),
+		Registry: j.registryIfNamed(sent), Keyed: keyed,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
@@ -115,8 +117,7 @@ func ParseDefinition(body []byte) (Job, error) {
 		return Job{}, fmt.Errorf("a job's stored definition is damaged: %w", err)
 	}
 	if d.Version != definitionVersion {
-		return Job{}, fmt.Errorf("the stored definition of job %q has version %d, this program reads %d; run the program that wrote it",
-			d.ID, d.Version, definitionVersion)
+		return Job{}, d.foreignVersion()
 	}
 	parsed, err := schedule.Parse(d.Schedule, d.Timezone, d.DST)
 	if err == nil {
@@ -126,6 +127,11 @@ func ParseDefinition(body []byte) (Job, error) {
 		return Job{}, fmt.Errorf("the stored definition of job %q: %w", d.ID, err)
 	}
 	return d.job(parsed), nil
+}
+
+func (d definition) foreignVersion() error {
+	return fmt.Errorf("the stored definition of job %q has version %d, this program reads %d; run the program that wrote it",
+		d.ID, d.Version, definitionVersion)
 }
 
 func (d definition) job(parsed *schedule.Schedule) Job {
@@ -169,9 +175,11 @@ func (j Job) registryIfNamed(body []byte) string {
 
 // defaultBody has its fields in the order in which they are sent.
 type defaultBody struct {
-	JobID       string `json:"jobId"`
-	RunID       string `json:"runId"`
-	ScheduledAt string `json:"scheduledAt"`
+	JobID       string          `json:"jobId"`
+	RunID       string          `json:"runId"`
+	ScheduledAt string          `json:"scheduledAt"`
+	Key         string          `json:"key,omitempty"` // of a schedule made at run time
+	Data        json.RawMessage `json:"data,omitempty"`
 }
 
 // RequestBody returns the body that every attempt of a run sends, byte for byte. It is
@@ -187,11 +195,10 @@ func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 		if !bytes.Contains(body, []byte(openPlaceholder)) {
 			return body
 		}
-		value := j.placeholders(runID, scheduledAt)
-		return json.RawMessage(expand(string(body), func(name string) string { return inJSON(value(name)) }))
+		return json.RawMessage(j.expandBody(string(body), j.placeholders(runID, scheduledAt)))
 	}
-	if !plainJSON(j.ID) || !plainJSON(runID) {
-		body, _ := encodeJSON(defaultBody{j.ID, runID, scheduledAt.UTC().Format(timeLayout)})
+	if !plainJSON(j.ID) || !plainJSON(runID) || j.keyed.key != "" {
+		body, _ := encodeJSON(defaultBody{j.ID, runID, scheduledAt.UTC().Format(timeLayout), j.keyed.key, j.keyed.data})
 		return body
 	}
 	// By hand, as the minute's top may want a hundred thousand of them at once.
@@ -200,6 +207,39 @@ func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 	b = append(append(b, `","runId":"`...), runID...)
 	b = appendTime(append(b, `","scheduledAt":"`...), scheduledAt)
 	return append(b, `"}`...)
+}
+
+// expandBody puts the values of placeholders into a JSON text. A string that is only a
+// placeholder of the data becomes what the data has there, such as a number or a list.
+func (j Job) expandBody(body string, value func(name string) string) string {
+	var b strings.Builder
+	for rest := body; rest != ""; {
+		var p piece
+		p, rest = cutPiece(rest)
+		switch {
+		case p.named && (p.name == placeholderAll || dataField(p.name)) && opensString(p.before) && closesValue(rest):
+			b.WriteString(strings.TrimSuffix(p.before, `"`))
+			b.Write(j.keyed.json(p.name))
+			rest = rest[1:]
+		case p.named:
+			b.WriteString(p.before)
+			b.WriteString(inJSON(value(p.name)))
+		default:
+			b.WriteString(p.before)
+		}
+	}
+	return b.String()
+}
+
+// opensString reports whether a JSON text ends with the quote that opens a string, if a
+// string is open at its end.
+func opensString(before string) bool {
+	return strings.HasSuffix(before, `"`) && !strings.HasSuffix(before, `\"`)
+}
+
+// closesValue reports whether the string ends here, and is not the name of a field.
+func closesValue(rest string) bool {
+	return strings.HasPrefix(rest, `"`) && !strings.HasPrefix(rest, `":`)
 }
 
 // plainJSON reports whether JSON writes a text as it is, between quotes. It does

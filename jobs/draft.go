@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -53,9 +54,27 @@ func (d *draft) build() (*Registry, error) {
 	if err := d.err(); err != nil {
 		return nil, err
 	}
-	r.jobs = append(d.jobs, purge)
-	sort.Slice(r.jobs, func(i, k int) bool { return r.jobs[i].ID < r.jobs[k].ID }) // which adds less to a binary than a sort of its own type
+	r.templates = templatesOf(d.jobs)
+	r.jobs = append(slices.DeleteFunc(d.jobs, registered.isTemplate), purge)
+	sortByID(r.jobs)
 	return r, r.hash()
+}
+
+func (e registered) isTemplate() bool { return e.keyed != nil }
+
+func templatesOf(all []registered) (templates []registered) {
+	for _, e := range all {
+		if e.isTemplate() {
+			templates = append(templates, e)
+		}
+	}
+	sortByID(templates)
+	return templates
+}
+
+// sortByID adds less to a binary than a generic sort.
+func sortByID(list []registered) {
+	sort.Slice(list, func(i, k int) bool { return list[i].ID < list[k].ID })
 }
 
 // nameJobs says, if there are problems, whose they are.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cronce/cronce/internal/hosts"
@@ -89,7 +90,7 @@ func (e *environment) checkChannel(path string, c Channel) {
 }
 
 func (r *Registry) idAt(path string) string {
-	for _, e := range r.jobs {
+	for _, e := range slices.Concat(r.templates, r.jobs) {
 		if e.at != builtinAt && jobPath(e.at) == path {
 			return e.ID
 		}

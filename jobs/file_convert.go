@@ -66,7 +66,7 @@ func (doc document) enter(d *draft) {
 		if j.Heartbeat != nil && j.Heartbeat.URLEnv == "" {
 			d.checkVariable(jobPath(i)+".heartbeat.urlEnv", "urlEnv", "", "the variable that holds the address")
 		}
-		j.job().enter(d)
+		j.entry().enter(d)
 	}
 	for _, k := range doc.KeyTTLs {
 		KeyTTL{k.Scope, k.TTL.duration()}.enter(d)
@@ -135,6 +135,14 @@ func (j fileJob) job() Job {
 	}
 	job.Metadata = Metadata{Description: j.Description, Owner: j.Owner, Labels: j.Labels}
 	return job
+}
+
+// entry is a Template if the job has keyed, else a Job.
+func (j fileJob) entry() Entry {
+	if j.Keyed == nil {
+		return j.job()
+	}
+	return Template{Job: j.job(), Max: j.Keyed.Max, Schema: json.RawMessage(j.Keyed.Schema), Retention: j.Keyed.Retention.duration()}
 }
 
 func (a fileAsync) async() Async {

@@ -74,7 +74,7 @@ type fileSecret struct {
 
 type fileJob struct {
 	ID            string            `yaml:"id" doc:"Part of every run ID: 1 to 64 of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit." required:"true"`
-	Schedule      string            `yaml:"schedule" doc:"When the job is due: crontab fields (with six, seconds first), @every, @hourly and others, or cron(), rate() or at() of AWS; see schedules.md." required:"true"`
+	Schedule      string            `yaml:"schedule" doc:"Required, except with keyed. When the job is due: crontab fields (with six, seconds first), @every, @hourly and others, or cron(), rate() or at() of AWS; see schedules.md."`
 	Target        string            `yaml:"target" doc:"Name of the target. A job has either target or targetUrlEnv."`
 	TargetURLEnv  string            `yaml:"targetUrlEnv" doc:"Instead of target: the variable with the base URL. If it is a target's urlEnv, the job uses that target; otherwise calls have no authorization."`
 	Path          string            `yaml:"path" doc:"Path of the call, appended to the base URL; begins with a slash." required:"true"`
@@ -98,6 +98,7 @@ type fileJob struct {
 	Owner         string            `yaml:"owner" doc:"The responsible team or person, named in notifications; at most 100 characters."`
 	Labels        map[string]string `yaml:"labels" doc:"Up to 20 names with values such as team: billing, of at most 63 characters each; those in defaults are added. cronce jobs list --label filters by them."`
 	Heartbeat     *fileBeat         `yaml:"heartbeat" doc:"An address that is requested at the start and end of each run; see notifications.md."`
+	Keyed         *fileKeyed        `yaml:"keyed" doc:"Makes the job a template: it has no schedule of its own, and one for each key that is made at run time; see schedules.md."`
 	Enabled       *bool             `yaml:"enabled" doc:"Whether the job is planned; default true."`
 }
 
@@ -108,6 +109,12 @@ type fileRetry struct {
 	Jitter        *float64 `yaml:"jitter" doc:"Random change of each wait; default 0.2: up to 20 % shorter or longer."`
 	MaxRetryAfter *period  `yaml:"maxRetryAfter" doc:"Longest Retry-After that is honored; default 5m."`
 	Horizon       *period  `yaml:"horizon" doc:"How long after its first lease a run may still be sent; see guarantees.md. Default: all waits with the longest jitter, all timeouts and the ages in platform (2h, for serve too), but at least 1h; plus async.within."`
+}
+
+type fileKeyed struct {
+	Max       int      `yaml:"max" doc:"How many schedules the template can have, at most 10000000." required:"true"`
+	Schema    yamlBody `yaml:"schema" doc:"JSON Schema of the data of each schedule; default: any object."`
+	Retention *period  `yaml:"retention" doc:"How long finished runs of its schedules are kept; default cleanup.ledgerRetention."`
 }
 
 type fileDefaults struct {

@@ -35,7 +35,7 @@ func isOwnField(lower string) bool {
 
 // checkJobHeaders refuses fields that a call has anyway, and those that hold secrets:
 // the values stand in the registry and in the ledger.
-func (d *draft) checkJobHeaders(path string, j Job) {
+func (d *draft) checkJobHeaders(path string, j Job, keyed *keyedTerms) {
 	if len(j.Headers) > maxHeaders {
 		d.add(path, codeOutOfRange, "headers has %d fields, the maximum is %d", len(j.Headers), maxHeaders)
 		return
@@ -63,13 +63,13 @@ func (d *draft) checkJobHeaders(path string, j Job) {
 		case twice:
 			d.add(at, codeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
 		default:
-			d.checkHeaderValue(at, name, j.Headers[name])
+			d.checkHeaderValue(at, name, j.Headers[name], keyed.headerNames())
 		}
 	}
 }
 
-func (d *draft) checkHeaderValue(path, name, value string) {
-	n, ok := d.checkPlaceholders(path, value)
+func (d *draft) checkHeaderValue(path, name, value string, names placeholderSet) {
+	n, ok := d.checkPlaceholders(path, value, names)
 	switch {
 	case !ok:
 	case value == "" || !visibleASCII(strings.ReplaceAll(value, " ", "x")) || strings.TrimSpace(value) != value:

@@ -58,6 +58,8 @@ type Job struct {
 	registry string             // its name
 
 	keySafeFor time.Duration // see KeySafeFor
+
+	keyed keyedValues // of a job that Template.JobOf made
 }
 
 // Async allows a target to answer 202 Accepted and to finish the work later. The same

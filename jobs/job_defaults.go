@@ -20,7 +20,7 @@ func (j Job) withDefaults(p Platform) Job {
 	setDefault(&j.CatchUp, CatchUpLatest)
 	setDefault(&j.CatchUpWindow, 24*time.Hour)
 	route, _, _ := strings.Cut(j.Path, "?")
-	setDefault(&j.KeyScope, "route:"+j.Method+"_"+route)
+	setDefault(&j.KeyScope, "route:"+j.Method+"_"+routePath(route))
 	j.Scopes = slices.Clone(j.Scopes)
 	j.Headers = maps.Clone(j.Headers)
 	j.Retry = j.Retry.withDefaults()

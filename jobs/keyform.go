@@ -53,7 +53,7 @@ func (f KeyForm) Of(runID string) string {
 	case KeyToken22:
 		return base64.RawURLEncoding.EncodeToString(appendBits(at.Unix(), 5, sum[:11]))
 	case KeyToken64:
-		name := strings.ReplaceAll(jobID[:min(len(jobID), 24)], ".", "_")
+		name := strings.NewReplacer(".", "_", keySeparator, "_").Replace(jobID[:min(len(jobID), 24)])
 		return name + "-" + at.UTC().Format(compactTime) + "-" + base64.RawURLEncoding.EncodeToString(sum[:hashedBytes])
 	}
 	panic("unknown form of a key: " + string(f))

@@ -10,6 +10,43 @@ import (
 // Each is a function of the registry, the run ID and the scheduled time alone.
 var placeholderNames = []string{"jobId", "runId", "scheduledAt", "previousAt", "nextAt", "registry"}
 
+// placeholderKey and those that begin with placeholderData are for templates: the key of
+// a schedule, and what its data has in a field. placeholderAll is all of the data.
+const (
+	placeholderKey  = "key"
+	placeholderAll  = "data"
+	placeholderData = "data."
+)
+
+// placeholderSet is which placeholders a text may have.
+type placeholderSet struct {
+	names []string
+	data  bool // also those of the data
+}
+
+func (s placeholderSet) has(name string) bool {
+	return slices.Contains(s.names, name) || s.data && (name == placeholderAll || dataField(name))
+}
+
+// list is all names, for messages.
+func (s placeholderSet) list() string {
+	names := s.names
+	if s.data {
+		names = slices.Concat(names, []string{placeholderAll, placeholderData + "FIELD"})
+	}
+	return strings.Join(names, ", ")
+}
+
+// dataField reports whether a placeholder names a field of the data, or one within
+// others: data.format, data.report.format.
+func dataField(name string) bool {
+	fields, is := strings.CutPrefix(name, placeholderData)
+	for field := range strings.SplitSeq(fields, ".") {
+		is = is && validToken(field)
+	}
+	return is
+}
+
 const (
 	openPlaceholder  = "{{" // a literal {{ is written {{{{
 	closePlaceholder = "}}"
@@ -70,6 +107,8 @@ func (j Job) placeholders(runID string, scheduledAt time.Time) func(name string)
 			return runID
 		case "registry":
 			return j.registry
+		case placeholderKey:
+			return j.keyed.key
 		case "scheduledAt":
 			return timeText(scheduledAt)
 		case "previousAt":
@@ -77,7 +116,7 @@ func (j Job) placeholders(runID string, scheduledAt time.Time) func(name string)
 		case "nextAt":
 			return timeText(j.schedule.Next(scheduledAt))
 		}
-		return ""
+		return j.keyed.text(name)
 	}
 }
 
@@ -90,19 +129,19 @@ func timeText(at time.Time) string {
 
 // checkPlaceholders refuses unknown ones. It returns how many bytes the text has at
 // most with their values.
-func (d *draft) checkPlaceholders(path, text string) (most int, ok bool) {
+func (d *draft) checkPlaceholders(path, text string, names placeholderSet) (most int, ok bool) {
 	for text != "" {
 		var p piece
 		p, text = cutPiece(text)
 		most += len(p.before)
 		switch {
 		case !p.named:
-		case p.open || !letters(p.name):
-			d.add(path, codeBadPlaceholder, `{{ must be followed by a name and }}; valid names: %s; write {{{{ for a literal {{`, strings.Join(placeholderNames, ", "))
+		case p.open || !letters(p.name) && !dataField(p.name):
+			d.add(path, codeBadPlaceholder, `{{ must be followed by a name and }}; valid names: %s; write {{{{ for a literal {{`, names.list())
 			return 0, false
-		case !slices.Contains(placeholderNames, p.name):
+		case !names.has(p.name):
 			d.add(path, codeBadPlaceholder, `unknown placeholder %s; valid names: %s%s; write {{{{ for a literal {{`,
-				quoted(p.name), strings.Join(placeholderNames, ", "), didYouMean(p.name, placeholderNames))
+				quoted(p.name), names.list(), didYouMean(p.name, names.names))
 			return 0, false
 		default:
 			most += MaxRunIDLength

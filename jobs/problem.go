@@ -132,5 +132,7 @@ const (
 	codeMissingField     = "missing_field"       // a field that its neighbours require
 	codeNeedlessField    = "needless_field"      // a field that its neighbours make meaningless
 	codeBadVariable      = "bad_variable_name"   // not the name of an environment variable
+	CodeBadSchema        = "bad_schema"          // not a JSON Schema
+	CodeBadData          = "bad_data"            // not an object, too large, or without a field that the template needs
 	codeMissingReason    = "missing_reason"      // the nightly purge switched off without saying why
 )

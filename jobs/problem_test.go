@@ -16,7 +16,7 @@ func TestEveryCodeIsExpectedByATest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expected := contents(t, "file_test.go", "file_read_test.go", "env_test.go", "registry_test.go", "async_test.go", "testdata/*.golden", "retention/proof_test.go")
+	expected := contents(t, "file_test.go", "file_read_test.go", "env_test.go", "registry_test.go", "async_test.go", "template_test.go", "testdata/*.golden", "retention/proof_test.go")
 	codes := regexp.MustCompile(`(?m)^\t([Cc]ode\w+)\s+= "([a-z_]+)"\s+// \w+`).FindAllStringSubmatch(string(source), -1)
 	if len(codes) < 40 {
 		t.Fatalf("only %d codes in the table", len(codes))

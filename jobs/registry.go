@@ -19,6 +19,7 @@ import (
 type Registry struct {
 	name      string
 	jobs      []registered // by id
+	templates []registered // by id
 	targets   map[string]Target
 	ttls      []KeyTTL
 	stores    []KeyStore
@@ -34,8 +35,9 @@ type Registry struct {
 // registered is a job of a registry.
 type registered struct {
 	Job
-	at   int               // its place among the jobs as given; builtinAt: built in
-	hash [sha256.Size]byte // of its definition
+	at    int               // its place among the jobs as given; builtinAt: built in
+	hash  [sha256.Size]byte // of its definition
+	keyed *keyedTerms       // of a template
 }
 
 const builtinAt = -1
@@ -54,7 +56,7 @@ func NewRegistry(entries ...Entry) (*Registry, error) {
 // Name returns the registry's name.
 func (r *Registry) Name() string { return r.name }
 
-// Version returns a hash of the definitions of all enabled jobs. Two registries with
+// Version returns a hash of the definitions of all enabled jobs and templates. Two registries with
 // the same version plan the same runs.
 func (r *Registry) Version() string { return r.version }
 
@@ -79,11 +81,24 @@ func (r *Registry) All() iter.Seq2[int, Job] {
 	}
 }
 
+// Calls yields all that makes calls: the jobs that All yields, then the templates.
+func (r *Registry) Calls() iter.Seq[Job] {
+	return func(yield func(Job) bool) {
+		for _, list := range [][]registered{r.jobs, r.templates} {
+			for i := range list {
+				if !yield(list[i].Job) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Len returns the number of jobs. Their indexes are 0 to Len()-1, sorted by ID.
 func (r *Registry) Len() int { return len(r.jobs) }
 
-// Empty reports whether the registry has no jobs but the built-in one.
-func (r *Registry) Empty() bool { return r.Len() == 1 }
+// Empty reports whether the registry has no templates, and no jobs but the built-in one.
+func (r *Registry) Empty() bool { return r.Len() == 1 && len(r.templates) == 0 }
 
 // At returns the job at index i of Jobs.
 func (r *Registry) At(i int) Job { return r.jobs[i].Job }
@@ -160,6 +175,11 @@ func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 	if i, found := r.Index(jobID); found && r.jobs[i].at != builtinAt {
 		path = jobPath(r.jobs[i].at)
 	}
+	for _, t := range r.templates {
+		if t.ID == jobID {
+			path = jobPath(t.at)
+		}
+	}
 	at := r.source.at(path + "." + field)
 	return Problem{
 		File: r.source.file, Line: at.line, Column: at.column,
@@ -179,13 +199,22 @@ func (r *Registry) KeyStoreProblem(i int, code, message string) Problem {
 func (r *Registry) hash() error {
 	sum := sha256.New()
 	for i, j := range r.All() {
-		body, err := j.define()
+		body, err := j.define(false)
 		if err != nil {
 			return err
 		}
 		r.jobs[i].hash = sha256.Sum256(body)
 		if !j.Disabled {
 			fmt.Fprintln(sum, r.Hash(i))
+		}
+	}
+	for _, t := range r.Templates() {
+		hash, err := t.Hash()
+		if err != nil {
+			return err
+		}
+		if !t.Disabled {
+			fmt.Fprintln(sum, hash)
 		}
 	}
 	r.version = hex.EncodeToString(sum.Sum(nil))

@@ -17,7 +17,8 @@ var ErrBadRunID = errors.New("not a run ID")
 // scheduled time in a run ID.
 const timeLayout = "2006-01-02T15:04:05Z"
 
-// RunID returns the run ID of a job's scheduled time, "<job>@<scheduled time>". It is
+// RunID returns the run ID of a job's scheduled time, "<job>@<scheduled time>"; of a
+// schedule that is made at run time, the job is "<template>:<key>". It is
 // derived from its arguments alone, so every process computes the same key.
 func RunID(jobID string, at time.Time) string {
 	b := append(make([]byte, 0, MaxRunIDLength), jobID...)
@@ -53,7 +54,7 @@ func ParseRunID(id string) (jobID string, at time.Time, token string, err error)
 		return "", time.Time{}, "", fmt.Errorf("%w: %d bytes; the maximum is %d", ErrBadRunID, len(id), MaxRunIDLength)
 	}
 	jobID, rest, found := strings.Cut(id, "@")
-	if !found || !ValidJobID(jobID) {
+	if !found || !validOwner(jobID) {
 		return "", time.Time{}, "", fmt.Errorf("%w: %q does not start with a job ID and @", ErrBadRunID, id)
 	}
 	scheduled, token, marked := strings.Cut(rest, "~")

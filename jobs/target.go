@@ -2,7 +2,7 @@ package jobs
 
 import "time"
 
-// Entry is an argument of NewRegistry: a Name, Target, Job, KeyTTL, KeyStore,
+// Entry is an argument of NewRegistry: a Name, Target, Job, Template, KeyTTL, KeyStore,
 // Platform, Cleanup, Defaults, Alarm, Channel or Heartbeat.
 type Entry interface{ enter(*draft) }
 

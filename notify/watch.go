@@ -158,7 +158,7 @@ func (w *Watch) markLate(ctx context.Context) error {
 
 // hasAlarms reports whether an enabled job has an alarm.
 func hasAlarms(r *jobs.Registry) bool {
-	for _, j := range r.All() {
+	for j := range r.Calls() {
 		if !j.Disabled && j.Alarm != (jobs.Alarm{}) {
 			return true
 		}

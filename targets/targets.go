@@ -134,7 +134,7 @@ func idle(r *jobs.Registry, name string) bool {
 	if !strings.HasPrefix(name, "env:") {
 		return false
 	}
-	for _, j := range r.All() {
+	for j := range r.Calls() {
 		if j.Target == name && !j.Disabled {
 			return false
 		}

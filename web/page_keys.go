@@ -33,7 +33,7 @@ func (d *Dashboard) targets(r *http.Request) (view, error) {
 	v := targetsView{Now: d.now()}
 	states := d.Serving().Breakers
 	uses := map[string]int{}
-	for _, j := range d.registry().All() {
+	for j := range d.registry().Calls() {
 		uses[j.Target]++
 	}
 	runs, err := d.Ledger.List(r.Context(), ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Retrying}, Limit: waitingRuns})

@@ -114,7 +114,7 @@ func (s *Service) Targets() ([]Target, error) {
 		breakers = s.breakers()
 	}
 	uses := map[string]int{}
-	for _, j := range reg.All() {
+	for j := range reg.Calls() {
 		if !j.Disabled {
 			uses[j.Target]++
 		}

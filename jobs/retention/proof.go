@@ -35,11 +35,11 @@ type Proof struct {
 	Skew  time.Duration // jobs.MaxClockSkew
 }
 
-// Proofs returns the Proof of every job that calls a target, disabled ones included, by
-// job ID. Built-in jobs have no key at a target.
+// Proofs returns the Proof of every job that calls a target, by job ID, then of every
+// template, disabled ones included. Built-in jobs have no key at a target.
 func Proofs(r *jobs.Registry) []Proof {
 	var proofs []Proof
-	for _, j := range r.All() {
+	for j := range r.Calls() {
 		if j.Target == jobs.BuiltinTarget {
 			continue
 		}

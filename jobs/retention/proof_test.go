@@ -225,3 +225,14 @@ func TestExampleIsProven(t *testing.T) {
 		t.Error(problems)
 	}
 }
+
+func TestATemplateIsProvedLikeAJob(t *testing.T) {
+	r, err := jobs.Parse("jobs.yaml", []byte(`{name: acme, keyTTLs: [{scope: "route:POST_/v1/*", ttl: 1h}], jobs: [{id: a, keyed: {max: 1}, targetUrlEnv: A, path: "/v1/{{key}}"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems := retention.Prove(r)
+	if len(problems) != 1 || problems[0].Job != "a" || problems[0].Code != jobs.CodeRetention {
+		t.Errorf("got %v, want the template's keys refused", problems)
+	}
+}

@@ -1,0 +1,298 @@
+package jobs
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/internal/suggest"
+	"github.com/cronce/cronce/schedule"
+)
+
+// KeyedSchedule is a schedule that is made at run time: when a template's call is made for
+// one key, and with which data.
+type KeyedSchedule struct {
+	Key      string          // its own within the template: [A-Za-z0-9][A-Za-z0-9._-]{0,47}
+	Schedule string          // as that of a Job
+	Timezone string          // default: the template's
+	DST      schedule.DST    // default: the template's
+	Data     json.RawMessage // an object of at most MaxData bytes for {{data.FIELD}}; default: none
+	Until    time.Time       // no later scheduled time runs; zero: no end
+}
+
+// Bounds of KeyedSchedule, in bytes.
+const (
+	MaxKey  = 48
+	MaxData = 16 << 10
+)
+
+// keySeparator stands between template and key in the ID of a job. No job ID of a registry
+// and no key contains it.
+const keySeparator = ":"
+
+// ScheduleID returns the job ID of a schedule: "<template>:<key>".
+func ScheduleID(template, key string) string { return template + keySeparator + key }
+
+// SplitJobID splits the job ID of a schedule. For every other job ID, template is the ID
+// itself and keyed is false.
+func SplitJobID(id string) (template, key string, keyed bool) {
+	return strings.Cut(id, keySeparator)
+}
+
+// ValidKey reports whether a key matches [A-Za-z0-9][A-Za-z0-9._-]{0,47}.
+func ValidKey(key string) bool {
+	return len(key) <= MaxKey && validToken(key) && !punctuation(key[0])
+}
+
+// validOwner reports whether a run can belong to the job ID: that of a job, or of a
+// schedule of a template.
+func validOwner(id string) bool {
+	template, key, keyed := SplitJobID(id)
+	return ValidJobID(template) && (!keyed || len(template) <= MaxTemplateID && ValidKey(key))
+}
+
+// Check returns the schedule with the template's defaults and with compact data, or a
+// Problem. It accepts what JobOf can make calls of. It does not check data against Schema.
+func (t Template) Check(s KeyedSchedule) (KeyedSchedule, error) {
+	if !ValidKey(s.Key) {
+		return s, keyedProblem(codeBadName, "invalid key %s; a key has 1 to %d letters, digits, dots, dashes and underscores, and starts with a letter or digit", quoted(s.Key), MaxKey)
+	}
+	if s.Schedule == "" {
+		return s, keyedProblem(codeMissingSchedule, `the schedule is missing; set it to when the call is due, e.g. "0 7 * * 1-5" or "at(2026-12-24T18:00:00)"`)
+	}
+	when := t.timing(s)
+	s.Timezone, s.DST = when.timezone, when.dst
+	if s.Until.Nanosecond() != 0 {
+		return s, keyedProblem(CodeBadValue, "until %s has a fraction of a second; use whole seconds", s.Until.Format(time.RFC3339Nano))
+	}
+	var err error
+	if s.Data, err = compactData(s.Data); err != nil {
+		return s, err
+	}
+	j, err := t.JobOf(s, nil)
+	if err != nil {
+		return s, err
+	}
+	return s, j.checkKeyed()
+}
+
+func keyedProblem(code, format string, args ...any) error {
+	return Problem{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// compactData returns an object in one form: compact, with its fields sorted.
+func compactData(data json.RawMessage) (json.RawMessage, error) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || string(data) == "null" {
+		return nil, nil
+	}
+	fields, err := parseData(data)
+	if err != nil {
+		return nil, err
+	}
+	if name := secretField(fields); name != "" {
+		return nil, keyedProblem(CodeBadSecret, "data.%s looks like a secret (its value is not shown), and data is stored and shown as it is; let the target look it up", name)
+	}
+	compact, err := encodeJSON(fields)
+	switch {
+	case err != nil:
+		return nil, keyedProblem(CodeBadData, "data cannot be written as JSON: %v", err)
+	case len(compact) > MaxData:
+		return nil, keyedProblem(CodeBadData, "data has %d bytes as JSON, the maximum is %d; let the target look it up", len(compact), MaxData)
+	}
+	return compact, nil
+}
+
+// parseData reads data; numbers keep all of their digits.
+func parseData(data json.RawMessage) (fields map[string]any, err error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil || d.More() {
+		return nil, keyedProblem(CodeBadData, `data is not a JSON object; write e.g. {"format":"pdf"}`)
+	}
+	return fields, nil
+}
+
+// ScheduleCache keeps parsed schedules, since those of a template have few different
+// expressions. The zero ScheduleCache is empty. It is safe for concurrent use.
+type ScheduleCache struct {
+	mu     sync.Mutex
+	parsed map[timing]*schedule.Schedule
+}
+
+// cachedSchedules bounds a ScheduleCache; at the bound it is emptied.
+const cachedSchedules = 4096
+
+func (c *ScheduleCache) parse(when timing) (*schedule.Schedule, error) {
+	if c == nil {
+		return schedule.Parse(when.expr, when.timezone, when.dst)
+	}
+	c.mu.Lock()
+	known := c.parsed[when]
+	c.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	parsed, err := schedule.Parse(when.expr, when.timezone, when.dst)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parsed == nil || len(c.parsed) >= cachedSchedules {
+		c.parsed = map[timing]*schedule.Schedule{}
+	}
+	c.parsed[when] = parsed
+	return parsed, nil
+}
+
+// JobOf returns the job that a schedule makes of the template: its ID is that of ScheduleID,
+// its schedule is parsed, and its path, headers and body have the schedule's key and data.
+// It returns a Problem for a schedule that Check refuses.
+func (t Template) JobOf(s KeyedSchedule, cache *ScheduleCache) (Job, error) {
+	when := t.timing(s)
+	parsed, err := cache.parse(when)
+	if err != nil {
+		return Job{}, keyedProblem(codeBadSchedule, "%v", err)
+	}
+	fields, err := parseData(s.Data)
+	if err != nil {
+		return Job{}, err
+	}
+	j := t.Job
+	j.ID = ScheduleID(t.ID, s.Key)
+	j.Schedule, j.Timezone, j.DST, j.schedule = when.expr, when.timezone, when.dst, parsed
+	j.keyed = keyedValues{s.Key, s.Data, fields}
+	j.Path, err = j.keyed.path(t.Path)
+	return j, err
+}
+
+// keyedValues are what the placeholders of a template stand for in one of its schedules.
+type keyedValues struct {
+	key    string
+	data   json.RawMessage
+	fields map[string]any
+}
+
+func (v keyedValues) path(template string) (string, error) {
+	if !hasPlaceholder(template) {
+		return template, nil
+	}
+	var bad error
+	path := expand(template, func(name string) string {
+		text, err := v.segment(name)
+		if err != nil && bad == nil {
+			bad = err
+		}
+		return escapeSegment(text)
+	})
+	if bad != nil {
+		return "", bad
+	}
+	if why := badPath(path); why != "" {
+		return "", keyedProblem(codeBadPath, "with this key and data %s", why)
+	}
+	return path, nil
+}
+
+// segment is a value for a path: a text, a number, true or false.
+func (v keyedValues) segment(name string) (string, error) {
+	if name == placeholderKey {
+		return v.key, nil
+	}
+	switch value, found := v.lookup(name); value := value.(type) {
+	case string:
+		if value != "" {
+			return value, nil
+		}
+	case json.Number, bool:
+		return fmt.Sprint(value), nil
+	default:
+		if !found {
+			return "", v.missing(name)
+		}
+	}
+	return "", keyedProblem(CodeBadData, "the template's path needs a text or a number in %s; give it one", name)
+}
+
+// lookup returns what the data has where a placeholder points.
+func (v keyedValues) lookup(name string) (value any, found bool) {
+	if name == placeholderAll {
+		return v.fields, true
+	}
+	value = v.fields
+	for field := range strings.SplitSeq(strings.TrimPrefix(name, placeholderData), ".") {
+		fields, isObject := value.(map[string]any)
+		if value, found = fields[field]; !isObject || !found {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+func (v keyedValues) missing(name string) error {
+	names := make([]string, 0, len(v.fields))
+	for field := range v.fields {
+		names = append(names, placeholderData+field)
+	}
+	return keyedProblem(CodeBadData, "%s is missing, and the template needs it%s", name, suggest.DidYouMean(name, names))
+}
+
+// escapeSegment leaves no character that has a meaning in a path or a query.
+func escapeSegment(text string) string {
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+}
+
+// text is a value within a text: an object or list is written as JSON.
+func (v keyedValues) text(name string) string {
+	value, _ := v.lookup(name)
+	if text, is := value.(string); is {
+		return text
+	}
+	return string(v.json(name))
+}
+
+func (v keyedValues) json(name string) []byte {
+	value, found := v.lookup(name)
+	switch {
+	case !found:
+		return []byte("null")
+	case name == placeholderAll && v.fields == nil:
+		return []byte("{}")
+	}
+	written, _ := encodeJSON(value) // it was JSON
+	return written
+}
+
+// checkKeyed refuses what the schedule's calls could not send.
+func (j Job) checkKeyed() error {
+	if body, _ := j.ownBody(); body != nil {
+		for rest := string(body); rest != ""; {
+			var p piece
+			if p, rest = cutPiece(rest); !p.named || !dataField(p.name) {
+				continue
+			}
+			if _, found := j.keyed.lookup(p.name); !found {
+				return j.keyed.missing(p.name)
+			}
+		}
+	}
+	at := time.Unix(0, 0)
+	if n := len(j.RequestBody(RunID(j.ID, at), at)); n > maxBody {
+		return keyedProblem(codeBadBody, "with this data the body has %d bytes, the maximum is %d; let the target look up the data", n, maxBody)
+	}
+	return nil
+}
+
+// timing is when a schedule of the template is due.
+func (t Template) timing(s KeyedSchedule) timing {
+	return timing{s.Schedule, cmp.Or(s.Timezone, t.Timezone), cmp.Or(s.DST, t.DST)}
+}
