@@ -17,7 +17,8 @@ import (
 	"github.com/cronce/cronce/api/access"
 )
 
-// The body that a run sends is for operators; a viewer's answer has none.
+// The body that a run sends, and what its target said, are for operators; a viewer's answer
+// has neither.
 func TestFrozenBodiesAreHiddenFromViewers(t *testing.T) {
 	path, tokens := accessFile(t, "")
 	control, err := access.Open(path)
@@ -26,9 +27,11 @@ func TestFrozenBodiesAreHiddenFromViewers(t *testing.T) {
 	}
 	s := onFile(t, control)
 	for role, shown := range map[string]bool{"viewer": false, "operator": true, "admin": true} {
-		a := s.get(runPath(s.run(1)), "Authorization", "Bearer "+tokens[role])
-		if strings.Contains(string(a.body), "of the call") != shown {
-			t.Errorf("%s: %s", role, a.body)
+		for _, n := range []int{1, 2} {
+			a := s.get(runPath(s.run(n)), "Authorization", "Bearer "+tokens[role])
+			if strings.Contains(string(a.body), "of the call") != shown || strings.Contains(string(a.body), "no account of the call") != (shown && n == 2) {
+				t.Errorf("%s: %s", role, a.body)
+			}
 		}
 	}
 }

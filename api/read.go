@@ -119,11 +119,14 @@ func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any,
 	return answer, err
 }
 
-// getRun leaves the frozen request's headers and body out for viewers.
+// getRun leaves the frozen request's headers and body, and what the target said, out for viewers.
 func (s *server) getRun(ctx context.Context, r *http.Request, _ *params) (any, error) {
 	run, err := s.ops.Run(ctx, r.PathValue("id"))
 	if permit(r, access.Operator) != nil {
 		run.Headers, run.Body = nil, nil
+		for i := range run.History {
+			run.History[i].Excerpt = ""
+		}
 	}
 	return run, err
 }

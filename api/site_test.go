@@ -160,6 +160,7 @@ func (s *site) plan() {
 			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerFresh, Status: 200, Owner: "host-1"}}
 		if n == 2 {
 			o.State, o.Reason, o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.Dead, ledger.ReasonPermanent, ledger.AnswerRefused, 404, "HTTP 404"
+			o.Excerpt, o.KeepExcerpt = "no account of the call", time.Hour
 		}
 		_, err = s.store.Record(ctx, []ledger.Outcome{o})
 		s.must(err)

@@ -71,6 +71,7 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 		Answer: a.Kind, Status: a.Status, Code: plain(a.Code), Error: plain(a.Error), Detail: plain(a.Detail),
 		Owner: t.ledger.process,
 	}
+	o.Excerpt, o.KeepExcerpt = plain(a.Excerpt), a.KeepExcerpt
 	t.logAttempt(w, a, o, took)
 	return o, false
 }

@@ -48,6 +48,10 @@ type Answer struct {
 	Error      string        // never a secret, never a body
 	Progress   string        // for ledger.AnswerAccepted: how far the target says that it is
 	Detail     string        // a built-in job's report
+	// Excerpt is what a failing answer said, which the ledger keeps for KeepExcerpt; "":
+	// nothing is kept.
+	Excerpt     string
+	KeepExcerpt time.Duration
 	// KeyKept is the time for which the target says that it keeps the run's key, from the
 	// call on; 0: it does not say.
 	KeyKept time.Duration

@@ -11,6 +11,7 @@ import (
 const (
 	maxWait     = 30 * 24 * time.Hour       // timeouts, waits, ages
 	maxAge      = 10 * 366 * 24 * time.Hour // lives of keys and rows
+	maxKept     = 90 * 24 * time.Hour       // of what answers say
 	maxBackoff  = 100                       // retries
 	maxKeyScope = 255                       // bytes; the widest that every key store's column holds
 	maxPath     = 2048                      // bytes

@@ -117,6 +117,7 @@ func (d *draft) checkTargets() {
 		d.checkTLS(path+".tls", t.TLS)
 		d.atLeast(path+".maxInFlight", t.MaxInFlight, 0)
 		d.checkKey(path+".key", t)
+		d.between(path+".keepAnswers", t.KeepAnswers, 0, maxKept)
 		d.declared[t.Name] = t
 	}
 }

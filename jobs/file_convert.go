@@ -98,7 +98,7 @@ func (t *fileTarget) target(name string) Target {
 	if t == nil {
 		return Target{Name: name}
 	}
-	target := Target{Name: name, URLEnv: t.URLEnv, AllowHTTP: t.AllowHTTP, MaxInFlight: t.MaxInFlight}
+	target := Target{Name: name, URLEnv: t.URLEnv, AllowHTTP: t.AllowHTTP, MaxInFlight: t.MaxInFlight, KeepAnswers: t.KeepAnswers.duration()}
 	if t.Key != nil {
 		target.Key = Key{t.Key.Header, KeyForm(t.Key.Form), t.Key.Max, t.Key.Lifetime}
 	}

@@ -29,6 +29,7 @@ type fileTarget struct {
 	TLS         *fileTLS  `yaml:"tls" doc:"Certificates; default: the authorities of the system, and no client certificate."`
 	AllowHTTP   bool      `yaml:"allowHTTP" doc:"Allow plain http to another machine, but not to a token endpoint; default false."`
 	MaxInFlight int       `yaml:"maxInFlight" doc:"Maximum calls to this target at a time; default: the limit of the process."`
+	KeepAnswers *period   `yaml:"keepAnswers" doc:"How long to keep what a failing answer says: title and detail of a problem document, else its first 1 KiB. At most 2160h. Default: never kept."`
 	Key         *fileKey  `yaml:"key" doc:"How the target takes idempotency keys; default: the run ID in Idempotency-Key."`
 }
 

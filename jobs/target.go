@@ -24,6 +24,8 @@ type Target struct {
 	AllowHTTP   bool
 	MaxInFlight int // maximum number of calls at the same time; 0: the executor's limit
 	Key         Key // how the target takes idempotency keys
+	// KeepAnswers is how long the ledger keeps what a failing answer says; 0: it does not.
+	KeepAnswers time.Duration
 }
 
 // KeyTTL declares how long a target keeps the keys of a scope.

@@ -15,7 +15,7 @@ func pageSize(limit int) int {
 func (l *Ledger) Get(ctx context.Context, runID string) (run Run, attempts []Attempt, err error) {
 	run, err = read(ctx, l, "run "+runID, func(tx Tx) (Run, error) {
 		asked := tx.Find([]string{runID})
-		history := tx.Attempts(runID)
+		history, said := tx.Attempts(runID), tx.Excerpts(runID)
 		rows, err := asked.Get()
 		if err != nil {
 			return Run{}, err
@@ -23,8 +23,10 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run Run, attempts []Att
 		if len(rows) == 0 {
 			return Run{}, ErrNotFound
 		}
-		attempts, err = history.Get()
-		return rows[0].View(), err
+		if attempts, err = history.Get(); err != nil {
+			return Run{}, err
+		}
+		return rows[0].View(), addExcerpts(tx, attempts, said)
 	})
 	if err != nil {
 		return Run{}, nil, err

@@ -33,6 +33,8 @@ type Listings interface {
 	Newest(Filter) Later[[]Row]
 	// Attempts returns a run's attempts by number.
 	Attempts(runID string) Later[[]Attempt]
+	// Excerpts returns what is kept of the answers to a run's attempts, in no order.
+	Excerpts(runID string) Later[[]Excerpt]
 	// Changed returns up to limit of the rows that changed after a position, without bodies;
 	// of "" none.
 	Changed(after string, limit int) Later[ChangedRows]

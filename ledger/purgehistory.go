@@ -11,6 +11,7 @@ import (
 //   - an action of an operator, for AuditRetention;
 //   - an event, for Retention after its time;
 //   - an incident, while it is open, and for Retention after its closing;
+//   - an excerpt of an answer, until its KeepUntil;
 //   - a process, for ProcessRetention after its last heartbeat, and with it the
 //     definitions that it declared;
 //   - a definition that any process of the ledger declares, or that is the
@@ -43,6 +44,7 @@ type PurgedHistory struct {
 	Audit     int
 	Events    int
 	Incidents int
+	Excerpts  int
 	Processes int
 	// VersionEntries counts the rows that say which definitions belong to a version. They
 	// are deleted when no process declares the version.
@@ -53,12 +55,12 @@ type PurgedHistory struct {
 
 // Total returns the number of deleted rows of all kinds.
 func (p PurgedHistory) Total() int {
-	return p.Audit + p.Events + p.Incidents + p.Processes + p.VersionEntries + p.Definitions
+	return p.Audit + p.Events + p.Incidents + p.Excerpts + p.Processes + p.VersionEntries + p.Definitions
 }
 
 // fullest returns the number of deleted rows of the kind of which most were deleted.
 func (p PurgedHistory) fullest() int {
-	return max(p.Audit, p.Events, p.Incidents, p.Processes, p.VersionEntries, p.Definitions)
+	return max(p.Audit, p.Events, p.Incidents, p.Excerpts, p.Processes, p.VersionEntries, p.Definitions)
 }
 
 // PurgeHistory deletes a batch of old rows that are not runs. See HistoryPurge.
@@ -95,6 +97,7 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 		{OldRows{AuditRows, now.Add(-p.AuditRetention)}, &got.Audit},
 		{OldRows{EventRows, now.Add(-p.Retention)}, &got.Events},
 		{OldRows{IncidentRows, now.Add(-p.Retention)}, &got.Incidents},
+		{OldRows{ExcerptRows, now}, &got.Excerpts},
 		{OldRows{ProcessRows, now.Add(-ProcessRetention)}, &got.Processes},
 	}
 	asked := make([]Later[int], len(kinds))
@@ -181,6 +184,7 @@ const (
 	EventRows                       // At
 	IncidentRows                    // ClosedAt
 	ProcessRows                     // HeartbeatAt
+	ExcerptRows                     // KeepUntil
 )
 
 // DefinitionKey identifies a definition.

@@ -80,7 +80,7 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 	}
 	written = updateFenced(tx, changes)
 	incidents, err := open.Get()
-	if err != nil || len(incidents) == 0 && !anyProblem(outcomes) {
+	if err != nil || len(incidents) == 0 && !anyResult(outcomes) {
 		return written, err // usual; which were written is not needed here
 	}
 	ok, err := written.Get()
@@ -88,18 +88,26 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 		return written, err
 	}
 	var ended incidentChanges
+	var said []Excerpt
 	for i := range outcomes {
-		if ok[i] {
-			ended.add(&outcomes[i])
+		if !ok[i] {
+			continue
+		}
+		ended.add(&outcomes[i])
+		if e, keep := outcomes[i].excerpt(now); keep {
+			said = append(said, e)
 		}
 	}
-	return written, ended.write(tx, incidents, now)
+	if err := ended.write(tx, incidents, now); err != nil || len(said) == 0 {
+		return written, err
+	}
+	return written, tx.PutExcerpts(said)
 }
 
-// anyProblem reports whether an outcome opens an incident.
-func anyProblem(outcomes []Outcome) bool {
+// anyResult reports whether an outcome that is written opens an incident, or has an excerpt.
+func anyResult(outcomes []Outcome) bool {
 	for i := range outcomes {
-		if outcomes[i].State == Dead || !outcomes[i].KeySafeUntil.IsZero() {
+		if outcomes[i].State == Dead || !outcomes[i].KeySafeUntil.IsZero() || outcomes[i].Excerpt != "" {
 			return true
 		}
 	}

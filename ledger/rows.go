@@ -126,6 +126,8 @@ type Tx interface {
 	UpdateFenced([]Change) Later[[]bool]
 	// Delete deletes rows that the transaction has locked.
 	Delete(ids []string) error
+	// PutExcerpts writes excerpts, new ones or in place of those of the same attempts.
+	PutExcerpts([]Excerpt) error
 	// PutJobs writes changes of jobs that the transaction has locked, or new jobs. A new
 	// one that another transaction has inserted meanwhile stays as it is.
 	PutJobs([]JobChange) error

@@ -124,6 +124,7 @@ type Attempt struct {
 	Code       string // the problem code of the answer, if it had one
 	Error      string // what went wrong; never a secret, never a body
 	Detail     string // a built-in job's report (JSON); empty for calls over HTTP
+	Excerpt    string // when it is read: what the answer said, where an Excerpt is kept
 	Owner      string // the process that made it
 }
 

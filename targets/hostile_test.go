@@ -231,14 +231,14 @@ func TestNothingSecretReachesErrorsOrLogs(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var log bytes.Buffer
-			ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}},
+			ts := resolve(t, jobs.Target{KeepAnswers: time.Hour, Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}},
 				env{"MEMBERSHIP_URL": tcp(t, c.handle) + "/prefix-" + secret, "TOKEN": secret},
 				func(c *targets.Config) {
 					c.BreakerFailures = 1
 					c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				})
 			got := attempt(t, ts, call(), patience)
-			if strings.Contains(got.Error+got.Code+log.String(), secret[:6]) {
+			if strings.Contains(got.Error+got.Code+got.Excerpt+log.String(), secret[:6]) {
 				t.Errorf("it shows: %+v\n%s", got, log.String())
 			}
 			if !strings.HasPrefix(got.Error, "membership POST /v1/locks/release: ") {

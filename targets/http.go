@@ -138,9 +138,13 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	defer res.Body.Close()
 	watch.see(t, res)
 	r := reply{status: res.StatusCode, header: res.Header, async: c.Call.Within > 0}
-	r.read(res)
+	body := r.read(res)
 	r.code, r.progress = t.safeCode(r.code), t.RedactProgress(c.RunID, r.progress)
-	return used, classify(r, t.now())
+	a := classify(r, t.now())
+	if to.keepAnswers > 0 && r.status >= 400 {
+		a.Excerpt, a.KeepExcerpt = t.keepExcerpt(c.RunID, r.code, excerptOf(res.Header, body)), to.keepAnswers
+	}
+	return used, a
 }
 
 // request builds the request without its credentials. Its body cannot be rewound, so
@@ -166,10 +170,11 @@ func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*ht
 }
 
 // read reads what an answer's body is needed for: an error's problem code, the
-// progress of accepted work, and its end, so that the connection can be used again.
-func (r *reply) read(res *http.Response) {
+// progress of accepted work, and its end, so that the connection can be used again. It
+// returns the beginning of an error's body, or of accepted work's.
+func (r *reply) read(res *http.Response) []byte {
 	if res.Body == http.NoBody {
-		return
+		return nil
 	}
 	timer := time.AfterFunc(bodyTime, func() { _ = res.Body.Close() }) // ends a Read under way
 	defer timer.Stop()
@@ -187,6 +192,7 @@ func (r *reply) read(res *http.Response) {
 	if !r.cut {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxDrain))
 	}
+	return kept.Bytes()
 }
 
 // unauthorized is the answer when a request could not be signed.

@@ -39,8 +39,12 @@ func oneLine(text string) string {
 
 // RedactProgress returns a target's text about a run's progress, or "redacted" if the text
 // contains a secret that this process sends.
-func (t *Targets) RedactProgress(runID, progress string) string {
-	if progress == "" {
+func (t *Targets) RedactProgress(runID, progress string) string { return t.redact(runID, progress) }
+
+// redact returns a text of a run's target, or "redacted" if the text contains a secret that
+// this process sends.
+func (t *Targets) redact(runID, text string) string {
+	if text == "" {
 		return ""
 	}
 	var own []string
@@ -48,8 +52,8 @@ func (t *Targets) RedactProgress(runID, progress string) string {
 		_, token := t.complete(runID)
 		own = append(own, token)
 	}
-	if t.reveals(progress, own...) {
+	if t.reveals(text, own...) {
 		return redacted
 	}
-	return progress
+	return text
 }

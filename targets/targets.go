@@ -80,6 +80,8 @@ type target struct {
 	signer  signer
 	tls     *ownTLS // nil: as the others
 	breaker *breaker
+	// keepAnswers is how long the ledger keeps what a failing answer says; 0: it does not.
+	keepAnswers time.Duration
 }
 
 // New returns the targets of a registry. It reads every base URL and credential from the
@@ -113,7 +115,7 @@ func New(c Config) (*Targets, error) {
 	}
 	for _, entry := range c.Registry.Targets() {
 		r := resolver{lookup: c.Lookup, now: c.now, log: c.Logger, entry: entry}
-		resolved := &target{name: entry.Name, base: r.base(), signer: r.signer(t.tokens), tls: r.ownTLS(transport)}
+		resolved := &target{name: entry.Name, base: r.base(), signer: r.signer(t.tokens), tls: r.ownTLS(transport), keepAnswers: entry.KeepAnswers}
 		resolved.breaker = newBreaker(entry.Name, c.BreakerFailures, c.BreakerOpenFor, c.Logger)
 		if len(r.problems) > 0 && idle(c.Registry, entry.Name) {
 			continue

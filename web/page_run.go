@@ -84,6 +84,9 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	slices.Reverse(v.Acts)
 	v.Do, v.Commands = d.runActs(r, run), runCommands(run, v.Now)
 	v.Attempts = attemptViews(attempts)
+	for i := range v.Attempts {
+		v.Attempts[i].Excerpt = hidden(r, v.Attempts[i].Excerpt)
+	}
 	v.Steps = steps(run, attempts, v.Acts)
 	if !run.SendBefore.IsZero() && run.SendBefore.After(v.Now) {
 		v.Left = run.SendBefore.Sub(v.Now)
@@ -107,10 +110,15 @@ func (d *Dashboard) pauseOf(ctx context.Context, run ledger.Run) (*ledger.Audit,
 
 // bodyFor is a request's body for those who may see it: operators, as in the API.
 func bodyFor(r *http.Request, body []byte) string {
-	if access.FromContext(r.Context()).Role < access.Operator && len(body) > 0 {
+	return hidden(r, pretty(body))
+}
+
+// hidden is a text of a body for those who may see bodies.
+func hidden(r *http.Request, text string) string {
+	if access.FromContext(r.Context()).Role < access.Operator && text != "" {
 		return "hidden: seen by operators and admins"
 	}
-	return pretty(body)
+	return text
 }
 
 // headersFor are a request's own headers for those who may see its body.

@@ -150,7 +150,7 @@ func TestBodiesAreForOperators(t *testing.T) {
 	s.day()
 	for role, want := range map[access.Role]bool{access.Viewer: false, access.Operator: true, access.Admin: true} {
 		s.role = role
-		for path, text := range map[string]string{"/runs/" + s.id("hourly", 0): "&#34;a&#34;: 1", "/jobs/hourly": "&#34;jobId&#34;"} {
+		for path, text := range map[string]string{"/runs/" + s.id("hourly", 0): "&#34;a&#34;: 1", "/jobs/hourly": "&#34;jobId&#34;", "/runs/" + s.id("hourly", 1): "account &lt;7&gt;"} {
 			if got := s.get(path).body; strings.Contains(got, text) != want {
 				t.Errorf("%s sees the body on %s: %v, want %v", role, path, !want, want)
 			}

@@ -172,7 +172,9 @@ func (s *site) rangeSpec(jobID string, i, k int, state ledger.State, reason ledg
 func (s *site) record(w ledger.Work, state ledger.State, reason ledger.Reason, a ledger.Attempt) {
 	s.Helper()
 	a.RunID, a.N, a.StartedAt, a.FinishedAt, a.Owner = w.RunID, w.Attempt, s.clock(), s.clock(), "p1"
-	fates, err := s.Record(s.Context(), []ledger.Outcome{{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Attempt: a}})
+	fates, err := s.Record(s.Context(), []ledger.Outcome{{
+		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Attempt: a, Excerpt: a.Excerpt, KeepExcerpt: time.Hour,
+	}})
 	must(s.T, err)
 	if fates[0] != ledger.Recorded {
 		s.Fatalf("record: %s", fates[0])
@@ -188,7 +190,7 @@ func (s *site) day() {
 		case 0:
 			s.record(w, ledger.Succeeded, "", ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200})
 		case 1:
-			s.record(w, ledger.Dead, ledger.ReasonPermanent, ledger.Attempt{Answer: ledger.AnswerRefused, Status: 422, Error: "no such account"})
+			s.record(w, ledger.Dead, ledger.ReasonPermanent, ledger.Attempt{Answer: ledger.AnswerRefused, Status: 422, Error: "no such account", Excerpt: "account <7>"})
 		}
 	}
 	s.admit("hourly", s.rangeSpec("hourly", 3, 40, ledger.Missed, ledger.ReasonCatchUpWindow))

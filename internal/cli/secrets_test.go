@@ -36,7 +36,7 @@ func TestNoSecretThatAPeerRepeatsIsKeptOrShown(t *testing.T) {
 	config := writeFile(t, `version: 1
 name: test
 targets:
-  svc: { urlEnv: SVC_URL, auth: { type: oauth2, tokenUrlEnv: TOKEN_URL, clientId: { env: ID }, clientSecret: { env: SECRET } } }
+  svc: { urlEnv: SVC_URL, keepAnswers: 1h, auth: { type: oauth2, tokenUrlEnv: TOKEN_URL, clientId: { env: ID }, clientSecret: { env: SECRET } } }
   shut: { urlEnv: SVC_URL, auth: { type: oauth2, tokenUrlEnv: DENIED_URL, clientId: { env: ID }, clientSecret: { env: SECRET } } }
 jobs:
   - { id: refuse, schedule: "@yearly", target: svc, path: /refuse }

@@ -68,7 +68,10 @@ type Attempt struct {
 	Code       string        `json:"code,omitempty"`
 	Error      string        `json:"error,omitempty"`
 	Detail     string        `json:"detail,omitempty"`
-	Owner      string        `json:"owner"`
+	// Excerpt is what the answer said, of a target with keepAnswers. The API and the
+	// dashboard omit it for a caller that may not see bodies.
+	Excerpt string `json:"excerpt,omitempty"`
+	Owner   string `json:"owner"`
 }
 
 // RunDetail is a run with its call, its attempts and the actions of operators.
@@ -198,7 +201,7 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 	}
 	for _, at := range attempts {
 		v.History = append(v.History, Attempt{
-			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Owner,
+			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Excerpt, at.Owner,
 		})
 	}
 	return v, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -11,6 +12,7 @@ import (
 
 var historyPurgeCases = []testCase{
 	{"events go past the retention of runs, in batches", purgeEvents},
+	{"what an answer said is kept for its time, and only by the holder of the lease", purgeExcerpts},
 	{"a killed process goes a day after its last heartbeat, and declares itself again", purgeProcesses},
 	{"a definition that a process declares or a job uses stays", purgeNeeded},
 	{"a definition goes once it was superseded for the retention", purgeSuperseded},
@@ -54,6 +56,43 @@ func purgeEvents(b *bed) {
 	}
 	if left, err := b.Events(b.ctx, "j", 0); err != nil || len(left) != 0 {
 		b.Errorf("events %+v, %v: want none left", left, err)
+	}
+}
+
+func purgeExcerpts(b *bed) {
+	j, w := b.started("j")
+	said := func(o ledger.Outcome, text string, keep time.Duration) ledger.Outcome {
+		o.Excerpt, o.KeepExcerpt = text, keep
+		return o
+	}
+	excerpts := func() (list []string) {
+		for _, a := range b.history(j.id(0)) {
+			list = append(list, a.Excerpt)
+		}
+		return list
+	}
+	b.record(said(retrying(w, 0), "no\x00 funds", time.Hour))
+	w = b.take("p1", j.id(0))
+	b.record(said(retrying(w, 0), strings.Repeat("x", 2*ledger.ExcerptLimit), 2*day))
+	w = b.take("p1", j.id(0))
+	b.pass(2 * lease)
+	former := w
+	w = b.take("p2", j.id(0))
+	b.late(said(dead(former, ledger.ReasonPermanent), "under a lease that is lost", day))
+	b.record(said(dead(w, ledger.ReasonPermanent), "not for any time", 0))
+	want := []string{"no\uFFFD funds", strings.Repeat("x", ledger.ExcerptLimit), "", ""}
+	if got := excerpts(); !slices.Equal(got, want) {
+		b.Errorf("%q, want %q", got, want)
+	}
+	b.pass(2 * time.Hour)
+	want[0] = ""
+	if got := excerpts(); !slices.Equal(got, want) {
+		b.Errorf("two hours later %q, want %q", got, want)
+	}
+	b.forgets(ledger.PurgedHistory{Excerpts: 1})
+	b.pass(2 * day)
+	if got := b.purgeHistory(ledger.HistoryPurge{Retention: 9 * day, AuditRetention: 9 * day}); got.Excerpts != 1 {
+		b.Errorf("purged %+v, want the excerpt that was kept longer", got)
 	}
 }
 

@@ -39,6 +39,36 @@ var purgeRowCases = []rowsCase{
 		q.UnseenFinished = at(0)
 		same(t, "the dead one", find(at(-1), 1), []string{dead.ID})
 	}},
+	{"an excerpt is written in place of the attempt's former one, and found by its run", func(t *table) {
+		until := pastHour
+		put := func(n int, text string) ledger.Excerpt {
+			e := ledger.Excerpt{RunID: minute("j", 0).ID, N: n, Text: text, KeepUntil: until}
+			t.write(func(tx ledger.Tx) error {
+				return tx.PutExcerpts([]ledger.Excerpt{e, {RunID: minute("k", 0).ID, N: n, Text: text, KeepUntil: until}})
+			})
+			return e
+		}
+		put(1, "former")
+		want := []ledger.Excerpt{put(1, "one"), put(2, "two")}
+		found := func() []ledger.Excerpt {
+			list := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Excerpt] { return tx.Excerpts(minute("j", 0).ID) })
+			slices.SortFunc(list, func(a, b ledger.Excerpt) int { return a.N - b.N })
+			return list
+		}
+		got := found()
+		for i := range got {
+			got[i].KeepUntil = got[i].KeepUntil.UTC()
+		}
+		same(t, "found", got, want)
+		old := func(until time.Time) int {
+			return ask(t, func(tx ledger.Tx) ledger.Later[int] {
+				return tx.OldRows(ledger.OldRows{Kind: ledger.ExcerptRows, Until: until}, 0, true)
+			})
+		}
+		same(t, "deleted before their time", old(until.Add(-time.Second)), 0)
+		same(t, "deleted at their time", old(until), 4)
+		same(t, "left", len(found()), 0)
+	}},
 	{"old runs are deleted with their attempts, the others stay", func(t *table) {
 		old, young := in(ledger.Succeeded, minute("j", 0)), in(ledger.Succeeded, minute("j", 9))
 		t.insert(old, young, minute("j", 1))

@@ -62,6 +62,8 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 		}
 	case ledger.IncidentRows:
 		sweepList(s, &t.l.incidents, func(i *ledger.Incident) bool { return !i.Open() && old(i.ClosedAt) })
+	case ledger.ExcerptRows:
+		sweepList(s, &t.l.excerpts, func(e ledger.Excerpt) bool { return old(e.KeepUntil) })
 	case ledger.ProcessRows:
 		sweepMap(s, t.l.processes, func(_ string, p ledger.ProcessRow) bool { return old(p.HeartbeatAt) })
 	}

@@ -40,6 +40,27 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	return ledger.Known(list, nil)
 }
 
+// Excerpts returns what is kept of the answers to a run's attempts.
+func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
+	var list []ledger.Excerpt
+	for _, e := range t.l.excerpts {
+		if e.RunID == runID {
+			list = append(list, e)
+		}
+	}
+	return ledger.Known(list, nil)
+}
+
+// PutExcerpts writes excerpts.
+func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
+	for _, e := range list {
+		same := func(o ledger.Excerpt) bool { return o.RunID == e.RunID && o.N == e.N }
+		sweepList(&sweep{tx: t, del: true}, &t.l.excerpts, same)
+		t.l.excerpts = append(t.l.excerpts, e)
+	}
+	return nil
+}
+
 // Changed returns up to limit of the rows that changed after a position. It looks at every
 // run.
 func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {

@@ -34,6 +34,7 @@ type Ledger struct {
 	runs      map[string]*record
 	indexes   indexes
 	audit     []ledger.Audit
+	excerpts  []ledger.Excerpt
 	lastAudit int64  // the ID of the last entry of the audit
 	change    uint64 // the position of the last change of a run
 

@@ -22,6 +22,7 @@ func (t *tx) LockDeclarations() error {
 var kinds = map[ledger.HistoryKind][2]string{
 	ledger.AuditRows: {"audit", "at"}, ledger.EventRows: {"events", "at"},
 	ledger.IncidentRows: {"incidents", "closed_at"}, ledger.ProcessRows: {"processes", "heartbeat_at"},
+	ledger.ExcerptRows: {"excerpts", "keep_until"},
 }
 
 // OldRows counts or deletes old rows of a kind.

@@ -48,6 +48,30 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	})
 }
 
+// Excerpts returns what is kept of the answers to a run's attempts.
+func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
+	q := query{sql: `SELECT run_id, n, text, keep_until FROM excerpts WHERE run_id = $1`}
+	q.args.text(runID)
+	return ask(t, q, func(v *values) (ledger.Excerpt, error) {
+		return ledger.Excerpt{RunID: v.text(), N: int(v.int()), Text: v.text(), KeepUntil: v.time()}, nil
+	})
+}
+
+// PutExcerpts writes excerpts. They are few.
+func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
+	for _, e := range list {
+		q := query{sql: `
+			INSERT INTO excerpts (run_id, n, text, keep_until) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (run_id, n) DO UPDATE SET text = excluded.text, keep_until = excluded.keep_until`}
+		q.args.text(e.RunID)
+		q.args.int8(int64(e.N))
+		q.args.text(e.Text)
+		q.args.time(e.KeepUntil)
+		t.p.add(q)
+	}
+	return nil
+}
+
 const summaryColumns = ` r.run_id, r.scheduled_at, r.until, r.count, r.state, r.reason, r.replayed, r.started_at, r.finished_at `
 
 func readSummary(v *values) (c ledger.RunSummary, err error) {

@@ -13,6 +13,7 @@ func (t *tx) LockDeclarations() error { return nil }
 var kinds = map[ledger.HistoryKind][3]string{
 	ledger.AuditRows: {"audit", "id", "at"}, ledger.EventRows: {"events", "id", "at"},
 	ledger.IncidentRows: {"incidents", "id", "closed_at"}, ledger.ProcessRows: {"processes", "process", "beat_at"},
+	ledger.ExcerptRows: {"excerpts", "run_id, n", "keep_until"},
 }
 
 // OldRows counts or deletes old rows of a kind.

@@ -84,6 +84,26 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	}, getAttempts, runID))
 }
 
+// Excerpts returns what is kept of the answers to a run's attempts.
+func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
+	return ledger.Known(all(t, func(row scanner) (e ledger.Excerpt, err error) {
+		var until int64
+		err = row.Scan(&e.RunID, &e.N, &e.Text, &until)
+		e.KeepUntil = at(until)
+		return e, err
+	}, `SELECT run_id, n, text, keep_until FROM excerpts WHERE run_id = ?`, runID))
+}
+
+// PutExcerpts writes excerpts.
+func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
+	for _, e := range list {
+		if _, err := t.exec(`INSERT OR REPLACE INTO excerpts (run_id, n, text, keep_until) VALUES (?, ?, ?, ?)`, e.RunID, e.N, e.Text, e.KeepUntil.UnixMicro()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Recent returns the newest rows of each of the jobs, from the end of its IDs.
 func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
 	var list []ledger.RunSummary

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -171,5 +172,18 @@ func (a *app) printRun(r operations.RunDetail) error {
 	for _, at := range r.History {
 		h.Row(strconv.Itoa(at.Attempt), at.StartedAt, at.Took().String(), string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
 	}
-	return errors.Join(h.Flush(), a.printPurges(r.History))
+	return errors.Join(h.Flush(), a.printExcerpts(r.History), a.printPurges(r.History))
+}
+
+// printExcerpts shows what the target said, of the attempts of which that is kept.
+func (a *app) printExcerpts(attempts []operations.Attempt) error {
+	for _, at := range attempts {
+		if at.Excerpt == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(a.Out, "\nattempt %d, the target said:\n  %s\n", at.Attempt, strings.ReplaceAll(plaintext.Lines(at.Excerpt), "\n", "\n  ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
