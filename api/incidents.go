@@ -14,14 +14,14 @@ type incidentPage struct {
 }
 
 func (s *server) listIncidents(ctx context.Context, _ *http.Request, q *params) (any, error) {
-	f := ledger.IncidentFilter{JobID: q.text("job"), Open: q.flag("open"), Limit: q.count("limit", operations.DefaultPage, operations.MaxPage)}
+	f := ledger.IncidentFilter{Open: q.flag("open"), Limit: q.count("limit", operations.DefaultPage, operations.MaxPage)}
 	if p := q.cursor("incidents"); p != nil {
 		f.Before = p.At
 	}
 	if q.err != nil {
 		return nil, q.err
 	}
-	page, err := s.ops.Incidents(ctx, f)
+	page, err := s.ops.Incidents(ctx, q.selection(), f)
 	answer := incidentPage{Incidents: page.Incidents}
 	if page.Next != 0 {
 		answer.Next = position{List: "incidents", At: page.Next}.String()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plaintext"
 )
 
@@ -33,7 +34,7 @@ func query(r *http.Request, allowed ...string) *params {
 		switch {
 		case !slices.Contains(allowed, name):
 			p.fail("unknown parameter %q; valid parameters: %s", name, cmp.Or(strings.Join(allowed, ", "), "none"))
-		case len(given) > 1 && name != "state":
+		case len(given) > 1 && name != "state" && name != "label":
 			p.fail("the parameter %s is given more than once", name)
 		case slices.Contains(given, ""):
 			p.fail("the parameter %s is empty; give it a value or leave it out", name)
@@ -53,6 +54,11 @@ func (p *params) fail(format string, args ...any) {
 }
 
 func (p *params) text(name string) string { return p.values.Get(name) }
+
+// selection reads which jobs are asked for.
+func (p *params) selection() operations.Selection {
+	return operations.Selection{Job: p.text("job"), Owner: p.text("owner"), Labels: p.values["label"], Target: p.text("target")}
+}
 
 // time reads RFC 3339, zero for none.
 func (p *params) time(name string) time.Time {

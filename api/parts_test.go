@@ -48,11 +48,12 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	const n = operations.MaxPart + 5
 	ids := s.die(n)
 	ann := ledger.Actor{By: "ann", Why: "a test"}
-	all := ledger.Action{Filter: ledger.Filter{JobID: "tick", Reason: ledger.ReasonExhausted}, Actor: ann}
+	sel := operations.Selection{Job: "tick"}
+	all := ledger.Action{Filter: ledger.Filter{Reason: ledger.ReasonExhausted}, Actor: ann}
 	do := func(what operations.RunAction, a ledger.Action, changed, remaining int, leftOut map[ledger.RejectionCause]int) {
 		t.Helper()
 		done, err := operations.ActOnAll(context.WithoutCancel(t.Context()), a, func(ctx context.Context, part ledger.Action) (operations.RunActionResult, error) {
-			return server.Act(ctx, what, part)
+			return server.Act(ctx, what, sel, part)
 		})
 		s.must(err)
 		seen := map[string]bool{}

@@ -57,17 +57,17 @@ func (s *server) reads() {
 		list, err := s.ops.Keys()
 		return keyList{list}, err
 	})
-	s.get("/v1/jobs", true, s.listJobs, "limit", "cursor")
+	s.get("/v1/jobs", true, s.listJobs, "job", "owner", "label", "target", "limit", "cursor")
 	s.get("/v1/jobs/{id}", true, func(ctx context.Context, r *http.Request, _ *params) (any, error) {
 		return s.ops.Job(ctx, r.PathValue("id"))
 	})
 	s.get("/v1/jobs/{id}/next", false, s.listNext, "after", "count")
-	s.get("/v1/runs", false, s.listRuns, "job", "state", "reason", "since", "until", "unacknowledged", "limit", "cursor")
+	s.get("/v1/runs", false, s.listRuns, "job", "owner", "label", "target", "state", "reason", "since", "until", "unacknowledged", "limit", "cursor")
 	s.get("/v1/runs/{id}", true, s.getRun)
 	s.get("/v1/why", false, s.explain, "job", "at")
-	s.get("/v1/audit", false, s.listAudit, "job", "run", "by", "limit", "cursor")
-	s.get("/v1/changes", false, s.listChanges, "job", "after")
-	s.get("/v1/incidents", false, s.listIncidents, "job", "open", "limit", "cursor")
+	s.get("/v1/audit", false, s.listAudit, "job", "owner", "label", "target", "since", "until", "run", "by", "limit", "cursor")
+	s.get("/v1/changes", false, s.listChanges, "job", "owner", "label", "target", "after")
+	s.get("/v1/incidents", false, s.listIncidents, "job", "owner", "label", "target", "open", "limit", "cursor")
 	s.get("/v1/incidents/{id}", true, s.getIncident)
 }
 
@@ -81,7 +81,7 @@ func (s *server) listJobs(ctx context.Context, _ *http.Request, q *params) (any,
 	if after != nil {
 		last = after.ID
 	}
-	list, more, err := s.ops.JobsAfter(ctx, last, limit)
+	list, more, err := s.ops.JobsAfter(ctx, q.selection(), last, limit)
 	page := jobPage{Jobs: list}
 	if more {
 		page.Next = position{List: "jobs", ID: list[limit-1].ID}.String()
@@ -99,7 +99,7 @@ func (s *server) listNext(_ context.Context, r *http.Request, q *params) (any, e
 
 func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	f := ledger.Filter{
-		JobID: q.text("job"), States: oneOf(q, "state", ledger.States), Since: q.time("since"), Until: q.time("until"), Unacknowledged: q.flag("unacknowledged"),
+		States: oneOf(q, "state", ledger.States), Since: q.time("since"), Until: q.time("until"), Unacknowledged: q.flag("unacknowledged"),
 		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage),
 	}
 	if reasons := oneOf(q, "reason", ledger.Reasons); len(reasons) > 0 {
@@ -111,7 +111,7 @@ func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any,
 	if q.err != nil {
 		return nil, q.err
 	}
-	page, err := s.ops.Runs(ctx, f)
+	page, err := s.ops.Runs(ctx, q.selection(), f)
 	answer := runPage{RunPage: page}
 	if page.Next != nil {
 		answer.Next = position{List: "runs", At: page.Next.ScheduledAt.Unix(), ID: page.Next.ID}.String()
@@ -135,7 +135,7 @@ func (s *server) listChanges(ctx context.Context, _ *http.Request, q *params) (a
 	if q.err != nil {
 		return nil, q.err
 	}
-	return s.ops.Changes(ctx, q.text("job"), q.text("after"))
+	return s.ops.Changes(ctx, q.selection(), q.text("after"))
 }
 
 func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, error) {
@@ -150,14 +150,16 @@ func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, 
 }
 
 func (s *server) listAudit(ctx context.Context, _ *http.Request, q *params) (any, error) {
-	f := ledger.AuditFilter{JobID: q.text("job"), RunID: q.text("run"), By: q.text("by"), Limit: q.count("limit", operations.DefaultPage, ledger.MaxAuditPage)}
+	f := ledger.AuditFilter{
+		RunID: q.text("run"), By: q.text("by"), Since: q.time("since"), Until: q.time("until"), Limit: q.count("limit", operations.DefaultPage, ledger.MaxAuditPage),
+	}
 	if p := q.cursor("audit"); p != nil {
 		f.Before = p.At
 	}
 	if q.err != nil {
 		return nil, q.err
 	}
-	acts, err := s.ops.Audit(ctx, f)
+	acts, err := s.ops.Audit(ctx, q.selection(), f)
 	page := actPage{Acts: acts}
 	if len(acts) == f.Limit {
 		page.Next = position{List: "audit", At: acts[len(acts)-1].ID}.String()

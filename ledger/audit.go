@@ -88,9 +88,12 @@ type Audit struct {
 // one entry for the requests of a series on a job, the newest, and none of a Count of 0,
 // except those of the RunID.
 type AuditFilter struct {
-	JobID string // actions on the job and on its runs
-	RunID string // actions on the run, and the rerun that made it
-	By    string
+	JobID  string   // actions on the job and on its runs
+	JobIDs []string // the same of any of these jobs; empty: of all
+	RunID  string   // actions on the run, and the rerun that made it
+	By     string
+	Since  time.Time // at or after
+	Until  time.Time // before
 	// Before continues a listing after its last ID.
 	Before int64
 	// Limit is the size of a page: at most MaxAuditPage; below 1, it is 100.

@@ -93,9 +93,10 @@ func (i Incident) Open() bool { return i.ClosedAt.IsZero() }
 // IncidentFilter selects a page of incidents, the newest (by ID) first. Zero
 // fields select all.
 type IncidentFilter struct {
-	ID    int64
-	JobID string
-	Open  bool // only open ones
+	ID     int64
+	JobID  string
+	JobIDs []string // of any of these jobs; empty: of all
+	Open   bool     // only open ones
 	// Due selects only incidents whose DueAt has come, the oldest DueAt first.
 	Due bool
 	// Before continues a listing after its last ID.

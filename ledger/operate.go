@@ -32,6 +32,7 @@ var (
 type Filter struct {
 	IDs    []string
 	JobID  string
+	JobIDs []string // of any of these jobs; empty: of all
 	States []State
 	Reason Reason
 	Since  time.Time // ScheduledAt at or after

@@ -236,11 +236,11 @@ func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
 // reports whether runs in a state may be among them.
 func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filter, some func(func(ledger.State) bool) bool) []actLink {
 	link := func(name, label string) actLink {
-		states := f.States
+		narrow := f
 		if name == "cancel" { // refuses all others
-			states = slices.DeleteFunc(slices.Clone(states), func(s string) bool { return ledger.State(s).Finished() })
+			narrow.States = slices.DeleteFunc(slices.Clone(f.States), func(s string) bool { return ledger.State(s).Finished() })
 		}
-		return actLink{name, label, actPath(name, "job", f.Job, "state", strings.Join(states, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)}
+		return actLink{name, label, actPath(name, narrow.pairs()...)}
 	}
 	var links []actLink
 	if (len(f.States) == 0 || f.Has(ledger.Dead)) && some(func(s ledger.State) bool { return s == ledger.Dead }) {

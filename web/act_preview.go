@@ -188,7 +188,11 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "", IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
 	a.Unacknowledged, a.Limit = false, operations.MaxPage
 	v.selected(q["run"], written, &a)
-	done, err := d.Operations.Act(r.Context(), operations.RunAction(v.Name), a)
+	selection := written.Selection
+	if len(a.IDs) > 0 {
+		selection = operations.Selection{}
+	}
+	done, err := d.Operations.Act(r.Context(), operations.RunAction(v.Name), selection, a)
 	if err != nil {
 		return v.refuse(err)
 	}
@@ -233,7 +237,7 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 		}
 	} else {
 		v.Subject, v.Back = f.words(), f.address("", false)
-		v.hide("job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
+		v.hide(f.pairs()...)
 		narrow := f
 		if v.Name != "cancel" {
 			narrow.States = nil // the command takes dead runs only

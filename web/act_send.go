@@ -117,7 +117,7 @@ func askOf(name string, form url.Values) (ask operations.Ask, err error) {
 	}
 	switch name {
 	case "redrive", "cancel", "ack":
-		ask.Job, ask.Reason = form.Get("job"), ledger.Reason(form.Get("reason"))
+		ask.Selection, ask.Reason = selectionOf(form), ledger.Reason(form.Get("reason"))
 		if text := form.Get("state"); text != "" {
 			for _, s := range strings.Split(text, ",") {
 				ask.State = append(ask.State, ledger.State(s))

@@ -83,7 +83,7 @@ func runsPath(pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
+			q.Add(pairs[i], pairs[i+1])
 		}
 	}
 	if len(q) == 0 {

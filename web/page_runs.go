@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -39,9 +40,10 @@ type runsView struct {
 
 // runFilter is a filter as it was written in the address.
 type runFilter struct {
-	Job, Reason, Since, Until string
-	States                    []string
-	Unacked                   bool
+	operations.Selection
+	Reason, Since, Until string
+	States               []string
+	Unacked              bool
 }
 
 // Has reports whether a state is among those asked for.
@@ -61,6 +63,10 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	narrowed := d.Operations.Narrow(ctx, v.Filter.Selection, &f)
+	if err := v.refuse(narrowed); err != nil {
+		return view{}, err
+	}
 	if f.Before, err = cursor(q.Get("before")); err != nil {
 		return view{}, err
 	}
@@ -70,11 +76,13 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 		size = groupedRuns
 	}
 	f.Limit = size + 1 // one more tells whether there are more
-	runs, err := d.Ledger.List(ctx, f)
-	if err != nil {
-		return view{}, err
+	var runs []ledger.Run
+	if narrowed == nil {
+		if runs, err = d.Ledger.List(ctx, f); err != nil {
+			return view{}, err
+		}
 	}
-	if len(runs) == 0 {
+	if len(runs) == 0 && narrowed == nil {
 		if err := v.refuse(d.Operations.KnownJob(ctx, f.JobID)); err != nil {
 			return view{}, err
 		}
@@ -82,7 +90,7 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	v.Cut = len(runs) > size
 	runs = runs[:min(len(runs), size)]
 	v.Looked = len(runs)
-	if f.JobID != "" || f.Reason != "" || !f.Since.IsZero() || !f.Until.IsZero() {
+	if operations.Redrive.Selects(v.Filter.Selection, ledger.Action{Filter: f}) {
 		v.Acts = d.filterActs(r, v.Filter, f, func(want func(ledger.State) bool) bool {
 			return v.Cut || f.Before != nil || slices.ContainsFunc(runs, func(run ledger.Run) bool { return want(run.State) })
 		})
@@ -151,9 +159,10 @@ func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error
 
 // parse reads the filters of an address and checks them.
 func (f *runFilter) parse(q url.Values) (ledger.Filter, error) {
-	f.Job, f.Reason, f.Since, f.Until = strings.TrimSpace(q.Get("job")), q.Get("reason"), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
+	f.Selection = selectionOf(q)
+	f.Reason, f.Since, f.Until = q.Get("reason"), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
 	f.Unacked = q.Get("unacked") != ""
-	out := ledger.Filter{JobID: f.Job, Unacknowledged: f.Unacked}
+	out := ledger.Filter{Unacknowledged: f.Unacked}
 	for _, list := range q["state"] {
 		for _, s := range strings.Split(list, ",") {
 			if s == "" {
@@ -197,14 +206,12 @@ func join[T ~string](list []T) string {
 }
 
 func (f runFilter) any() bool {
-	return f.Job+f.Reason+f.Since+f.Until != "" || len(f.States) > 0 || f.Unacked
+	return !f.IsZero() || f.Reason+f.Since+f.Until != "" || len(f.States) > 0 || f.Unacked
 }
 
 // address is the page with these filters, after a run, grouped or not.
 func (f runFilter) address(before string, grouped bool) string {
-	pairs := []string{
-		"job", f.Job, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until, "before", before,
-	}
+	pairs := append(f.pairs(), "before", before)
 	if f.Unacked {
 		pairs = append(pairs, "unacked", "1")
 	}
@@ -214,13 +221,19 @@ func (f runFilter) address(before string, grouped bool) string {
 	return runsPath(pairs...)
 }
 
+// pairs are the names and values of an address that selects the same runs, acknowledged or
+// not.
+func (f runFilter) pairs() []string {
+	return append(selectionPairs(f.Selection), "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
+}
+
 // words are what the filter selects, for a heading.
 func (f runFilter) words() string {
 	text := "runs"
 	if len(f.States) > 0 {
 		text = strings.Join(f.States, " or ") + " runs"
 	}
-	for _, part := range [][2]string{{" of ", f.Job}, {", ", strings.ReplaceAll(f.Reason, "_", " ")}, {" since ", f.Since}, {" until ", f.Until}} {
+	for _, part := range [][2]string{{" of ", f.Words()}, {", ", strings.ReplaceAll(f.Reason, "_", " ")}, {" since ", f.Since}, {" until ", f.Until}} {
 		if part[1] != "" {
 			text += part[0] + part[1]
 		}
@@ -238,9 +251,9 @@ func (f runFilter) command() string {
 }
 
 func (f runFilter) flags() (words []string) {
-	for _, flag := range [][2]string{
-		{"--job", f.Job}, {"--state", strings.Join(f.States, ",")}, {"--reason", f.Reason}, {"--since", f.Since}, {"--until", f.Until},
-	} {
+	for _, flag := range append(selectionFlags(f.Selection), [][2]string{
+		{"--state", strings.Join(f.States, ",")}, {"--reason", f.Reason}, {"--since", f.Since}, {"--until", f.Until},
+	}...) {
 		if flag[1] != "" {
 			words = append(words, flag[0], shellQuote(flag[1]))
 		}

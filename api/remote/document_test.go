@@ -104,12 +104,13 @@ func askAll(t *testing.T, s *remote.Client) {
 	t.Helper()
 	ctx, who, at := t.Context(), ledger.Actor{By: "ann", Why: "a test"}, time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	const run = "tick@2026-11-21T03:00:00Z"
-	acts := ledger.Action{Filter: ledger.Filter{JobID: "tick", States: []ledger.State{ledger.Dead}, Reason: ledger.ReasonExhausted, Since: at, Until: at.Add(time.Hour)}, Actor: who}
+	acts := ledger.Action{Filter: ledger.Filter{States: []ledger.State{ledger.Dead}, Reason: ledger.ReasonExhausted, Since: at, Until: at.Add(time.Hour)}, Actor: who}
+	sel := operations.Selection{Job: "tick", Owner: "ann", Labels: []string{"a=b", "c"}, Target: "svc"}
 	errs := map[string]error{}
 	_, errs["status"] = s.Status(ctx)
-	_, errs["jobs"] = s.Jobs(ctx)
+	_, errs["jobs"] = s.Jobs(ctx, sel)
 	_, errs["job"] = s.Job(ctx, "tick")
-	_, errs["runs"] = s.Runs(ctx, ledger.Filter{JobID: "tick", States: []ledger.State{ledger.Dead, ledger.Missed}, Since: at, Until: at.Add(time.Hour), Unacknowledged: true, Limit: 10})
+	_, errs["runs"] = s.Runs(ctx, sel, ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}, Since: at, Until: at.Add(time.Hour), Unacknowledged: true, Limit: 10})
 	_, errs["run"] = s.Run(ctx, run)
 	_, errs["why"] = s.Why(ctx, "tick", at)
 	_, errs["pause"] = s.Pause(ctx, "tick", who)
@@ -118,13 +119,13 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["rerun"] = s.Rerun(ctx, operations.Rerun{RunID: run, NewKey: true, Actor: who})
 	_, errs["backfill"] = s.Backfill(ctx, operations.Backfill{JobID: "tick", From: at, To: at.Add(time.Hour), DryRun: true, Actor: who})
 	for _, what := range []operations.RunAction{operations.Redrive, operations.Cancel, operations.Ack} {
-		_, errs[string(what)] = s.Act(ctx, what, acts)
-		_, errs[string(what)+" of a list"] = s.Act(ctx, what, ledger.Action{Filter: ledger.Filter{IDs: []string{run}}, Actor: who})
+		_, errs[string(what)] = s.Act(ctx, what, sel, acts)
+		_, errs[string(what)+" of a list"] = s.Act(ctx, what, operations.Selection{}, ledger.Action{Filter: ledger.Filter{IDs: []string{run}}, Actor: who})
 	}
-	_, errs["incidents"] = s.Incidents(ctx, ledger.IncidentFilter{JobID: "tick", Open: true, Limit: 10})
+	_, errs["incidents"] = s.Incidents(ctx, sel, ledger.IncidentFilter{Open: true, Limit: 10})
 	_, errs["incident"] = s.Incident(ctx, 7)
 	_, errs["ack of an incident"] = s.AckIncident(ctx, ledger.IncidentAction{ID: 7, Close: true, Actor: who})
-	_, errs["changes"] = s.Changes(ctx, "tick", "7")
+	_, errs["changes"] = s.Changes(ctx, sel, "7")
 	for what, err := range errs {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)

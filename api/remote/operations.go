@@ -17,10 +17,11 @@ func (s *Client) Status(ctx context.Context) (v operations.Status, err error) {
 	return v, s.get(ctx, "/v1/status", nil, &v)
 }
 
-// Jobs lists the registry's jobs.
-func (s *Client) Jobs(ctx context.Context) ([]operations.Job, error) {
+// Jobs lists the selected jobs of the registry.
+func (s *Client) Jobs(ctx context.Context, sel operations.Selection) ([]operations.Job, error) {
 	all := []operations.Job{}
-	query := url.Values{"limit": {strconv.Itoa(operations.MaxPage)}}
+	query := queryOf(sel)
+	query.Set("limit", strconv.Itoa(operations.MaxPage))
 	for {
 		var page struct {
 			Jobs []operations.Job `json:"jobs"`
@@ -44,9 +45,8 @@ func (s *Client) Job(ctx context.Context, id string) (v operations.JobDetail, er
 }
 
 // Runs lists runs, up to the filter's limit.
-func (s *Client) Runs(ctx context.Context, f ledger.Filter) (operations.RunPage, error) {
-	query := url.Values{}
-	set(query, "job", f.JobID)
+func (s *Client) Runs(ctx context.Context, sel operations.Selection, f ledger.Filter) (operations.RunPage, error) {
+	query := queryOf(sel)
 	set(query, "reason", string(f.Reason))
 	set(query, "since", timeText(f.Since))
 	set(query, "until", timeText(f.Until))
@@ -82,14 +82,9 @@ func (s *Client) Run(ctx context.Context, id string) (v operations.RunDetail, er
 }
 
 // Changes returns what changed after a position, "" for the present one.
-func (s *Client) Changes(ctx context.Context, jobID, after string) (got operations.Changes, err error) {
-	query := url.Values{}
-	if jobID != "" {
-		query.Set("job", jobID)
-	}
-	if after != "" {
-		query.Set("after", after)
-	}
+func (s *Client) Changes(ctx context.Context, sel operations.Selection, after string) (got operations.Changes, err error) {
+	query := queryOf(sel)
+	set(query, "after", after)
 	return got, s.get(ctx, "/v1/changes", query, &got)
 }
 
@@ -140,14 +135,13 @@ func (s *Client) Backfill(ctx context.Context, b operations.Backfill) (v operati
 
 // Act cancels, redrives or acknowledges runs that the action selects, as many as one request
 // takes.
-func (s *Client) Act(ctx context.Context, what operations.RunAction, act ledger.Action) (v operations.RunActionResult, err error) {
-	return v, s.do(ctx, string(what), "", operations.AskOf(act), &v)
+func (s *Client) Act(ctx context.Context, what operations.RunAction, sel operations.Selection, act ledger.Action) (v operations.RunActionResult, err error) {
+	return v, s.do(ctx, string(what), "", operations.AskOf(sel, act), &v)
 }
 
 // Incidents lists incidents, up to the filter's limit.
-func (s *Client) Incidents(ctx context.Context, f ledger.IncidentFilter) (operations.IncidentPage, error) {
-	query := url.Values{}
-	set(query, "job", f.JobID)
+func (s *Client) Incidents(ctx context.Context, sel operations.Selection, f ledger.IncidentFilter) (operations.IncidentPage, error) {
+	query := queryOf(sel)
 	if f.Open {
 		query.Set("open", "true")
 	}
@@ -193,6 +187,17 @@ func goOn(query url.Values, cursor string) error {
 	}
 	query.Set("cursor", cursor)
 	return nil
+}
+
+func queryOf(sel operations.Selection) url.Values {
+	query := url.Values{}
+	set(query, "job", sel.Job)
+	set(query, "owner", sel.Owner)
+	set(query, "target", sel.Target)
+	for _, l := range sel.Labels {
+		query.Add("label", l)
+	}
+	return query
 }
 
 func set(query url.Values, name, value string) {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/api/remote"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -64,9 +65,15 @@ func TestAListEndsWhenItsServerRepeatsAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	lists := map[string]func() error{
-		"jobs":      func() error { _, err := s.Jobs(t.Context()); return err },
-		"runs":      func() error { _, err := s.Runs(t.Context(), ledger.Filter{Limit: 10}); return err },
-		"incidents": func() error { _, err := s.Incidents(t.Context(), ledger.IncidentFilter{Limit: 10}); return err },
+		"jobs": func() error { _, err := s.Jobs(t.Context(), operations.Selection{}); return err },
+		"runs": func() error {
+			_, err := s.Runs(t.Context(), operations.Selection{}, ledger.Filter{Limit: 10})
+			return err
+		},
+		"incidents": func() error {
+			_, err := s.Incidents(t.Context(), operations.Selection{}, ledger.IncidentFilter{Limit: 10})
+			return err
+		},
 	}
 	for name, list := range lists {
 		if err := list(); err == nil || !strings.Contains(err.Error(), "just sent") {

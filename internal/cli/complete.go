@@ -39,6 +39,7 @@ func (a *app) completeBelow(root *cobra.Command) {
 		}
 		for flag, complete := range map[string]cobra.CompletionFunc{
 			"job": a.completeJobs, "state": fixed(states), "reason": fixed(ledger.Reasons), "owner": a.completeOwners, "label": a.completeLabels,
+			"target": a.completeTargets,
 		} {
 			if c.Flags().Lookup(flag) != nil {
 				_ = c.RegisterFlagCompletionFunc(flag, complete) // fails only for flags that are not there, or twice
@@ -72,6 +73,10 @@ func (a *app) completeOwners(c *cobra.Command, _ []string, begun string) ([]stri
 	return a.completeOfJobs(c, begun, func(j operations.Job) []string { return []string{j.Owner} })
 }
 
+func (a *app) completeTargets(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return a.completeOfJobs(c, begun, func(j operations.Job) []string { return []string{j.Target} })
+}
+
 // completeLabels completes names of labels, and then their values.
 func (a *app) completeLabels(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	return a.completeOfJobs(c, begun, func(j operations.Job) (labels []string) {
@@ -86,7 +91,7 @@ func (a *app) completeLabels(c *cobra.Command, _ []string, begun string) ([]stri
 func (a *app) completeOfJobs(c *cobra.Command, begun string, of func(operations.Job) []string) ([]string, cobra.ShellCompDirective) {
 	return a.ask(c, a.LedgerIfAny, begun, func(ctx context.Context, o backend.Operator) []string {
 		found := map[string]bool{}
-		all, _ := o.Jobs(ctx)
+		all, _ := o.Jobs(ctx, operations.Selection{})
 		for _, j := range all {
 			for _, value := range of(j) {
 				found[value] = true
@@ -99,11 +104,11 @@ func (a *app) completeOfJobs(c *cobra.Command, begun string, of func(operations.
 
 func (a *app) completeRuns(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	return a.ask(c, a.LedgerToRead, begun, func(ctx context.Context, o backend.Operator) (ids []string) {
-		f := ledger.Filter{Limit: 100}
+		sel := operations.Selection{}
 		if job, _, found := strings.Cut(begun, "@"); found {
-			f.JobID = job
+			sel.Job = job
 		}
-		page, _ := o.Runs(ctx, f)
+		page, _ := o.Runs(ctx, sel, ledger.Filter{Limit: 100})
 		for _, r := range page.Runs {
 			ids = append(ids, r.RunID)
 		}
@@ -114,7 +119,7 @@ func (a *app) completeRuns(c *cobra.Command, _ []string, begun string) ([]string
 // completeIncidents completes IDs of open incidents, with the job and the cause of each.
 func (a *app) completeIncidents(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	return a.ask(c, a.LedgerToRead, begun, func(ctx context.Context, o backend.Operator) (ids []string) {
-		page, _ := o.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: 100})
+		page, _ := o.Incidents(ctx, operations.Selection{}, ledger.IncidentFilter{Open: true, Limit: 100})
 		for _, i := range page.Incidents {
 			ids = append(ids, fmt.Sprintf("%d\t%s: %s", i.ID, i.JobID, i.Cause))
 		}

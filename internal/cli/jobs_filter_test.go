@@ -27,6 +27,8 @@ func TestJobsListFiltersByOwnerAndLabel(t *testing.T) {
 		{[]string{"--label", "env"}, "a b purge-expired-keys"},
 		{[]string{"--label", "env=prod", "--label", "tier"}, "a"},
 		{[]string{"--owner", "Platform", "--label", "env=test"}, "b"},
+		{[]string{"--target", "env:MEMBERSHIP_URL", "--label", "env=test"}, "b"},
+		{[]string{"--job", "purge-*"}, "purge-expired-keys"},
 	} {
 		var list []struct{ ID string }
 		if err := json.Unmarshal([]byte(d.ok(append([]string{"jobs", "list", "--json"}, tc.flags...)...)), &list); err != nil {
@@ -44,6 +46,9 @@ func TestJobsListFiltersByOwnerAndLabel(t *testing.T) {
 		"--owner=billing team": `no job has the owner "billing team"; did you mean "Billing team"?`,
 		"--label=env=prd":      `no job has the label "env=prd"; use name=value or a name; did you mean "env=prod"?`,
 		"--label=":             "",
+		"--target=membership":  `no job has the target "membership"`,
+		"--job=aa":             `unknown job "aa"; did you mean "a"?`,
+		"--job=c*":             `no job of the registry has job c*`,
 	} {
 		if code, _, errs := d.run("jobs", "list", flag); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d: %s", flag, code, errs)

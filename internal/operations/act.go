@@ -47,15 +47,16 @@ type Rejection struct {
 	Why   string                `json:"why"`
 }
 
-// Act does something to the runs that the action selects: by IDs, or by a filter that
-// says at least a job, a reason or a time, or the states of runs to cancel. It changes up to
-// MaxPart runs of a filter. The times in the IDs may have any offset.
-func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (RunActionResult, error) {
+// Act does something to the runs that the action selects: by IDs, or of selected jobs by a
+// filter. Together they say at least a job, an owner, a label, a target, a reason or a time,
+// or the states of runs to cancel. It changes up to MaxPart runs of a filter. The times in
+// the IDs may have any offset.
+func (s *Service) Act(ctx context.Context, what RunAction, sel Selection, act ledger.Action) (RunActionResult, error) {
 	act.IDs = slices.Clone(act.IDs)
 	for i, id := range act.IDs {
 		act.IDs[i] = jobs.CanonicalRunID(id)
 	}
-	if err := what.checkSelection(act); err != nil {
+	if err := what.checkSelection(sel, act); err != nil {
 		return RunActionResult{}, err
 	}
 	if !act.DryRun {
@@ -66,6 +67,9 @@ func (s *Service) Act(ctx context.Context, what RunAction, act ledger.Action) (R
 	do := map[RunAction]func(context.Context, ledger.Action) (ledger.ActionResult, error){Cancel: s.ledger.Cancel, Redrive: s.ledger.Redrive, Ack: s.ledger.Ack}[what]
 	if do == nil {
 		return RunActionResult{}, refuse(Invalid, "unknown action %q; valid actions: cancel, redrive, ack", what)
+	}
+	if err := s.Narrow(ctx, sel, &act.Filter); err != nil {
+		return RunActionResult{}, err
 	}
 	if err := s.KnownJob(ctx, act.JobID); err != nil {
 		return RunActionResult{}, err
@@ -160,19 +164,19 @@ func (all *RunActionResult) add(part RunActionResult) {
 }
 
 // checkSelection refuses an action that selects all runs, or none.
-func (what RunAction) checkSelection(act ledger.Action) error {
+func (what RunAction) checkSelection(sel Selection, act ledger.Action) error {
 	if what == Cancel {
 		if err := CheckCancelable(act.States); err != nil {
 			return err
 		}
 	}
 	switch {
-	case what.Selects(act):
+	case what.Selects(sel, act):
 		return nil
 	case what == Cancel:
-		return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, a state, a reason or a time")
+		return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a state, a reason or a time")
 	}
-	return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, a reason or a time")
+	return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a reason or a time")
 }
 
 // CheckCancelable refuses states whose runs cannot be canceled: an action on them would
@@ -195,8 +199,8 @@ func texts(states []ledger.State) (list []string) {
 
 // Selects reports whether an action says which runs it is for. That runs are dead says
 // too little: it is all that could be redriven or acknowledged.
-func (what RunAction) Selects(act ledger.Action) bool {
-	return len(act.IDs) > 0 || act.JobID != "" || act.Reason != "" || !act.Since.IsZero() || !act.Until.IsZero() ||
+func (what RunAction) Selects(sel Selection, act ledger.Action) bool {
+	return len(act.IDs) > 0 || !sel.IsZero() || act.Reason != "" || !act.Since.IsZero() || !act.Until.IsZero() ||
 		what == Cancel && len(act.States) > 0
 }
 

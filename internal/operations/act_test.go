@@ -47,7 +47,7 @@ func TestAnActionOfManyRunsIsDoneInParts(t *testing.T) {
 		s := operations.New(operations.Config{Ledger: d})
 		got, err := operations.ActOnAll(t.Context(), ledger.Action{Filter: filter, Actor: ledger.Actor{By: "ann", Why: "it is up again"}},
 			func(ctx context.Context, a ledger.Action) (operations.RunActionResult, error) {
-				return s.Act(ctx, operations.Redrive, a)
+				return s.Act(ctx, operations.Redrive, operations.Selection{}, a)
 			})
 		if err != nil || len(got.Changed) != n || got.Counts.Changed != n || got.Remaining != 0 || got.Counts.LeftOut[ledger.RejectedRerun] != 7 {
 			t.Errorf("%s: %d changed, %+v counted, %d remain, %v", name, len(got.Changed), got.Counts, got.Remaining, err)
@@ -71,7 +71,7 @@ func (d *dead) Audit(_ context.Context, f ledger.AuditFilter) ([]ledger.Audit, e
 }
 
 func TestTheAuditTakesARunIDWithAnyOffset(t *testing.T) {
-	got, err := operations.New(operations.Config{Ledger: &dead{}}).Audit(t.Context(), ledger.AuditFilter{RunID: "a@2026-11-21T04:00:00+01:00"})
+	got, err := operations.New(operations.Config{Ledger: &dead{}}).Audit(t.Context(), operations.Selection{}, ledger.AuditFilter{RunID: "a@2026-11-21T04:00:00+01:00"})
 	if err != nil || len(got) != 1 || got[0].RunID != "a@2026-11-21T03:00:00Z" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -19,13 +19,13 @@ import (
 // Ask is what somebody asks of an action: the body of its request. Each action takes its
 // own of the fields.
 type Ask struct {
-	By                  string         `json:"by,omitempty"`
-	Why                 string         `json:"why"`
-	DryRun              bool           `json:"dryRun,omitempty"`
-	From                *time.Time     `json:"from,omitempty"`
-	To                  *time.Time     `json:"to,omitempty"`
-	RunIDs              []string       `json:"runIds,omitempty"`
-	Job                 string         `json:"job,omitempty"`
+	By     string     `json:"by,omitempty"`
+	Why    string     `json:"why"`
+	DryRun bool       `json:"dryRun,omitempty"`
+	From   *time.Time `json:"from,omitempty"`
+	To     *time.Time `json:"to,omitempty"`
+	RunIDs []string   `json:"runIds,omitempty"`
+	Selection
 	State               []ledger.State `json:"state,omitempty"`
 	Reason              ledger.Reason  `json:"reason,omitempty"`
 	Since               *time.Time     `json:"since,omitempty"`
@@ -179,7 +179,7 @@ func IncidentID(text string) (int64, error) {
 func (s *Service) askRuns(ctx context.Context, what RunAction, a Ask) (any, error) {
 	act := ledger.Action{
 		Actor: a.actor, Force: a.Force, IncludeAcknowledged: a.IncludeAcknowledged, MayDouble: a.MayDouble, DryRun: a.DryRun,
-		Filter: ledger.Filter{IDs: a.RunIDs, JobID: a.Job, States: a.State, Reason: a.Reason, Limit: MaxPart},
+		Filter: ledger.Filter{IDs: a.RunIDs, States: a.State, Reason: a.Reason, Limit: MaxPart},
 	}
 	if a.ID != "" {
 		act.IDs = []string{a.ID}
@@ -196,12 +196,12 @@ func (s *Service) askRuns(ctx context.Context, what RunAction, a Ask) (any, erro
 	if r := a.actor.Request; r != nil && r.Series != "" { // of another selection, it is another series
 		selection := act.Filter
 		selection.IDs, selection.Limit = nil, 0
-		r.Series += "/" + fingerprint(what, selection)[:16]
+		r.Series += "/" + fingerprint(what, a.Selection, selection)[:16]
 	}
 	if err := checkAsked(act); err != nil {
 		return nil, err
 	}
-	done, err := s.Act(ctx, what, act)
+	done, err := s.Act(ctx, what, a.Selection, act)
 	if err == nil && a.ID != "" && len(done.Refused) == 1 && done.Refused[0].Cause == ledger.RejectedNotFound {
 		return nil, refuse(UnknownRun, "%s", done.Refused[0].Why)
 	}
@@ -231,10 +231,10 @@ func checkAsked(act ledger.Action) error {
 }
 
 // AskOf returns what an action on runs asks for.
-func AskOf(act ledger.Action) Ask {
+func AskOf(sel Selection, act ledger.Action) Ask {
 	a := Ask{
 		By: act.By, Why: act.Why, DryRun: act.DryRun, Force: act.Force, MayDouble: act.MayDouble, IncludeAcknowledged: act.IncludeAcknowledged,
-		RunIDs: act.IDs, Job: act.JobID, State: act.States, Reason: act.Reason, Since: timeOrNil(act.Since), Until: timeOrNil(act.Until),
+		RunIDs: act.IDs, Selection: sel, State: act.States, Reason: act.Reason, Since: timeOrNil(act.Since), Until: timeOrNil(act.Until),
 	}
 	if act.Limit > 0 {
 		a.Limit = &act.Limit

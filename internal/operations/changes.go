@@ -23,9 +23,10 @@ const ChangesEvery = 500 * time.Millisecond
 const askChanges = 5 * time.Second
 
 // Changes returns what changed after a position, "" for the present one, in the runs of
-// a job, "" for every job. The answer is at most ChangesEvery old.
-func (s *Service) Changes(ctx context.Context, jobID, after string) (Changes, error) {
-	if err := s.KnownJob(ctx, jobID); err != nil {
+// selected jobs. The answer is at most ChangesEvery old.
+func (s *Service) Changes(ctx context.Context, sel Selection, after string) (Changes, error) {
+	ids, err := s.Select(ctx, sel)
+	if err != nil {
 		return Changes{}, err
 	}
 	age := ChangesEvery // followers soon have the same position
@@ -40,6 +41,6 @@ func (s *Service) Changes(ctx context.Context, jobID, after string) (Changes, er
 	if err != nil {
 		return Changes{}, err
 	}
-	runs := slices.DeleteFunc(runsOf(got.Runs), func(r Run) bool { return jobID != "" && r.JobID != jobID })
+	runs := slices.DeleteFunc(runsOf(got.Runs), func(r Run) bool { return ids != nil && !slices.Contains(ids, r.JobID) })
 	return Changes{runs, got.Position, got.Lost}, nil
 }

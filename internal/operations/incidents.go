@@ -52,12 +52,14 @@ type IncidentPage struct {
 	Next      int64 // the Before of the next page; 0: there is none
 }
 
-// Incidents lists a page of incidents.
-func (s *Service) Incidents(ctx context.Context, f ledger.IncidentFilter) (IncidentPage, error) {
+// Incidents lists a page of the incidents of selected jobs.
+func (s *Service) Incidents(ctx context.Context, sel Selection, f ledger.IncidentFilter) (IncidentPage, error) {
 	page := IncidentPage{Incidents: []Incident{}}
-	if err := s.KnownJob(ctx, f.JobID); err != nil {
+	ids, err := s.Select(ctx, sel)
+	if err != nil {
 		return page, err
 	}
+	f.JobIDs = ids
 	f.Limit = f.PageSize()
 	list, err := s.ledger.Incidents(ctx, f)
 	for _, i := range list {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,27 +93,32 @@ type Event struct {
 	Zone  string `json:"zone,omitempty"`
 }
 
-// Jobs lists the registry's jobs by id.
-func (s *Service) Jobs(ctx context.Context) ([]Job, error) {
-	list, _, err := s.JobsAfter(ctx, "", math.MaxInt)
+// Jobs lists the selected jobs of the registry, by id.
+func (s *Service) Jobs(ctx context.Context, sel Selection) ([]Job, error) {
+	list, _, err := s.JobsAfter(ctx, sel, "", math.MaxInt)
 	return list, err
 }
 
-// JobsAfter lists up to limit of the registry's jobs whose ids follow another, by id,
-// and whether there are more.
-func (s *Service) JobsAfter(ctx context.Context, after string, limit int) (list []Job, more bool, err error) {
+// JobsAfter lists up to limit of the selected jobs of the registry whose ids follow
+// another, by id, and whether there are more.
+func (s *Service) JobsAfter(ctx context.Context, sel Selection, after string, limit int) (list []Job, more bool, err error) {
 	reg, err := s.registry()
 	if err != nil {
 		return nil, false, err
 	}
-	first, there := reg.Index(after)
+	of, err := sel.Of(reg)
+	if err != nil {
+		return nil, false, err
+	}
+	first, there := slices.BinarySearchFunc(of, after, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
 	if there {
 		first++
 	}
-	of := make([]jobs.Job, min(limit, reg.Len()-first))
+	of = of[first:]
+	more = len(of) > limit
+	of = of[:min(limit, len(of))]
 	ids := make([]string, len(of))
 	for i := range of {
-		of[i] = reg.At(first + i)
 		ids[i] = of[i].ID
 	}
 	known, err := s.statuses(ctx, ids...)
@@ -123,7 +129,7 @@ func (s *Service) JobsAfter(ctx context.Context, after string, limit int) (list 
 	for _, j := range of {
 		list = append(list, s.describe(j, known))
 	}
-	return list, first+len(of) < reg.Len(), nil
+	return list, more, nil
 }
 
 // Job shows one job of the registry.
@@ -140,7 +146,7 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if s.ledger == nil {
 		return d, nil
 	}
-	if d.Acts, err = s.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: ledger.MaxAuditPage}); err != nil {
+	if d.Acts, err = s.Audit(ctx, Selection{Job: id}, ledger.AuditFilter{Limit: ledger.MaxAuditPage}); err != nil {
 		return d, err
 	}
 	events, err := s.ledger.Events(ctx, id, 20)

@@ -148,11 +148,14 @@ type RunPage struct {
 	Next *ledger.Cursor `json:"-"`
 }
 
-// Runs lists a page of runs with why those that wait do. A filter by a job that
-// nobody knows is refused.
-func (s *Service) Runs(ctx context.Context, f ledger.Filter) (RunPage, error) {
+// Runs lists a page of the runs of selected jobs, with why those that wait do. A
+// selection of what nobody knows is refused.
+func (s *Service) Runs(ctx context.Context, sel Selection, f ledger.Filter) (RunPage, error) {
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
 		return RunPage{}, refuse(Invalid, "the end of the listing (until) is not after its start (since); nothing lies between them")
+	}
+	if err := s.Narrow(ctx, sel, &f); err != nil {
+		return RunPage{}, err
 	}
 	size := cmp.Or(f.Limit, DefaultPage)
 	f.Limit = size + 1 // one more tells whether there is a next page
@@ -263,8 +266,14 @@ type AuditEntry struct {
 
 // Audit lists a page of the actions of operators, newest first. A job is unknown if
 // neither the audit nor anything else knows it: a removed job's actions stay readable.
-func (s *Service) Audit(ctx context.Context, f ledger.AuditFilter) ([]AuditEntry, error) {
+func (s *Service) Audit(ctx context.Context, sel Selection, f ledger.AuditFilter) ([]AuditEntry, error) {
 	f.RunID = jobs.CanonicalRunID(f.RunID)
+	runs := ledger.Filter{}
+	err := s.Narrow(ctx, sel, &runs)
+	if err != nil {
+		return nil, err
+	}
+	f.JobID, f.JobIDs = runs.JobID, runs.JobIDs
 	acts, err := s.ledger.Audit(ctx, f)
 	if err == nil && len(acts) == 0 && f.JobID != "" {
 		var others []ledger.Audit
@@ -284,7 +293,7 @@ func (s *Service) actsOnRun(ctx context.Context, runID string) ([]AuditEntry, er
 	all := []AuditEntry{}
 	f := ledger.AuditFilter{RunID: runID, Limit: ledger.MaxAuditPage}
 	for {
-		page, err := s.Audit(ctx, f)
+		page, err := s.Audit(ctx, Selection{}, f)
 		if err != nil {
 			return nil, err
 		}

@@ -188,6 +188,7 @@ func auditPages(b *bed) {
 		{ledger.AuditFilter{JobID: "k"}, by(want, "k")},
 		{ledger.AuditFilter{By: "ann"}, by(want, "ann:")},
 		{ledger.AuditFilter{JobID: "j", By: "bob"}, by(by(want, "j"), "bob:")},
+		{ledger.AuditFilter{JobIDs: []string{"k", "nobody"}}, by(want, "k")},
 		{ledger.AuditFilter{JobID: "nobody"}, nil},
 		{ledger.AuditFilter{RunID: "nobody"}, nil},
 	} {
@@ -202,6 +203,17 @@ func auditPages(b *bed) {
 		}
 		b.told(all, c.want...)
 	}
+	var since, until []string
+	list := b.audit(ledger.AuditFilter{})
+	for i, a := range list {
+		if at := list[3].At; a.At.Before(at) {
+			until = append(until, want[i])
+		} else {
+			since = append(since, want[i])
+		}
+	}
+	b.told(b.audit(ledger.AuditFilter{Since: list[3].At}), since...)
+	b.told(b.audit(ledger.AuditFilter{Until: list[3].At}), until...)
 }
 
 func auditMany(b *bed) {

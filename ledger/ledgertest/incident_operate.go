@@ -72,6 +72,11 @@ var incidentOperateCases = []testCase{
 		if len(open) != 2 || open[0].JobID != "c" || open[1].JobID != "a" {
 			b.Errorf("open %+v", open)
 		}
+		some, err := b.Incidents(b.ctx, ledger.IncidentFilter{JobIDs: []string{"b", "c", "nobody"}})
+		b.must(err)
+		if len(some) != 2 || some[0].JobID != "c" || some[1].JobID != "b" {
+			b.Errorf("of jobs %+v", some)
+		}
 		one, err := b.Incidents(b.ctx, ledger.IncidentFilter{ID: all[1].ID})
 		b.must(err)
 		if len(one) != 1 || one[0].JobID != "b" {

@@ -41,6 +41,8 @@ var listCases = []testCase{
 			"all":     {ledger.Filter{}, []string{j.id(3), j.id(2), o.id(1), j.id(1), j.id(0)}},
 			"ids":     {ledger.Filter{IDs: []string{j.id(0), j.id(3), "nobody@x"}}, []string{j.id(3), j.id(0)}},
 			"job":     {ledger.Filter{JobID: "other"}, []string{o.id(1)}},
+			"jobs":    {ledger.Filter{JobIDs: []string{"other", "nobody"}}, []string{o.id(1)}},
+			"of jobs": {ledger.Filter{JobIDs: []string{"other", "j"}, States: []ledger.State{ledger.Dead}}, []string{j.id(1), j.id(0)}},
 			"state":   {ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}}, []string{j.id(2), j.id(1), j.id(0)}},
 			"reason":  {ledger.Filter{Reason: ledger.ReasonCatchUpWindow}, []string{j.id(2)}},
 			"since":   {ledger.Filter{JobID: "j", Since: j.at(2)}, []string{j.id(3), j.id(2)}},

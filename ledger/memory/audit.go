@@ -27,7 +27,9 @@ func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
 			page = append(page, a)
 		}
 	}
-	page = slices.DeleteFunc(page, func(a ledger.Audit) bool { return f.Before != 0 && a.ID >= f.Before })
+	page = slices.DeleteFunc(page, func(a ledger.Audit) bool {
+		return f.Before != 0 && a.ID >= f.Before || a.At.Before(f.Since) || !f.Until.IsZero() && !a.At.Before(f.Until)
+	})
 	return ledger.Known(page[:min(len(page), f.PageSize())], nil)
 }
 
@@ -35,5 +37,5 @@ func selects(f ledger.AuditFilter, a ledger.Audit) bool {
 	if f.RunID != "" && f.RunID != a.RunID && f.RunID != a.RerunID || f.RunID == "" && a.Count == 0 {
 		return false
 	}
-	return (f.JobID == "" || f.JobID == a.JobID) && (f.By == "" || f.By == a.By)
+	return ofJobs(f.JobID, f.JobIDs, a.JobID) && (f.By == "" || f.By == a.By)
 }

@@ -122,7 +122,7 @@ func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
 func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
 	var list []ledger.Incident
 	for _, i := range slices.Backward(t.l.incidents) {
-		if (f.ID == 0 || f.ID == i.ID) && (f.JobID == "" || f.JobID == i.JobID) && (!f.Open || i.Open()) &&
+		if (f.ID == 0 || f.ID == i.ID) && ofJobs(f.JobID, f.JobIDs, i.JobID) && (!f.Open || i.Open()) &&
 			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(t.now)) && (f.Before == 0 || i.ID < f.Before) {
 			list = append(list, *i)
 		}

@@ -195,7 +195,7 @@ func (l *Ledger) matching(f ledger.Filter) []*record {
 
 func matches(r *ledger.Run, f ledger.Filter) bool {
 	return (len(f.IDs) == 0 || slices.Contains(f.IDs, r.ID)) &&
-		(f.JobID == "" || f.JobID == r.JobID) &&
+		ofJobs(f.JobID, f.JobIDs, r.JobID) &&
 		(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
 		(f.Reason == "" || f.Reason == r.Reason) &&
 		(f.Since.IsZero() || !r.ScheduledAt.Before(f.Since)) &&
@@ -204,6 +204,11 @@ func matches(r *ledger.Run, f ledger.Filter) bool {
 		(!f.NotRerun || r.RerunID == "") &&
 		(f.Before == nil || compareToCursor(r, *f.Before) < 0) &&
 		(f.After == nil || compareToCursor(r, *f.After) > 0)
+}
+
+// ofJobs reports whether a filter by a job, or by any of several, takes a job.
+func ofJobs(id string, ids []string, job string) bool {
+	return (id == "" || id == job) && (len(ids) == 0 || slices.Contains(ids, job))
 }
 
 // compareToCursor compares a run with a cursor's row, in the order of time, then id.

@@ -44,6 +44,15 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 	if f.JobID != "" {
 		add("job_id = ?", sanitize(f.JobID))
 	}
+	if len(f.JobIDs) > 0 {
+		add("job_id = ANY (?)", f.JobIDs)
+	}
+	if !f.Since.IsZero() {
+		add("at >= ?", f.Since)
+	}
+	if !f.Until.IsZero() {
+		add("at < ?", f.Until)
+	}
 	if f.By != "" {
 		add("by = ?", sanitize(f.By))
 	}

@@ -36,6 +36,15 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 	if f.JobID != "" {
 		add(`job_id = ?`, f.JobID)
 	}
+	if len(f.JobIDs) > 0 {
+		add(`job_id IN (SELECT value FROM json_each(?))`, array(f.JobIDs))
+	}
+	if !f.Since.IsZero() {
+		add(`at >= ?`, f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		add(`at < ?`, f.Until.UnixMicro())
+	}
 	if f.By != "" {
 		add(`by = ?`, f.By)
 	}

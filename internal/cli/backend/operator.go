@@ -14,17 +14,17 @@ import (
 // opened, or a server.
 type Operator interface {
 	Status(context.Context) (operations.Status, error)
-	Jobs(context.Context) ([]operations.Job, error)
+	Jobs(context.Context, operations.Selection) ([]operations.Job, error)
 	Job(ctx context.Context, id string) (operations.JobDetail, error)
-	Runs(context.Context, ledger.Filter) (operations.RunPage, error)
+	Runs(context.Context, operations.Selection, ledger.Filter) (operations.RunPage, error)
 	Run(ctx context.Context, id string) (operations.RunDetail, error)
-	Changes(ctx context.Context, jobID, after string) (operations.Changes, error)
+	Changes(ctx context.Context, sel operations.Selection, after string) (operations.Changes, error)
 	Why(ctx context.Context, jobID string, at time.Time) (operations.Explanation, error)
 	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
 	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
-	Act(context.Context, operations.RunAction, ledger.Action) (operations.RunActionResult, error)
+	Act(context.Context, operations.RunAction, operations.Selection, ledger.Action) (operations.RunActionResult, error)
 	Backfill(context.Context, operations.Backfill) (operations.Backfilled, error)
-	Incidents(context.Context, ledger.IncidentFilter) (operations.IncidentPage, error)
+	Incidents(context.Context, operations.Selection, ledger.IncidentFilter) (operations.IncidentPage, error)
 	Incident(ctx context.Context, id int64) (operations.Incident, error)
 	AckIncident(context.Context, ledger.IncidentAction) (operations.Incident, error)
 }

@@ -40,7 +40,7 @@ unless --may-double: the target may then do its work twice.`
 
 // actFlags are those of the commands that act on runs.
 type actFlags struct {
-	selection
+	runFilter
 	who
 	force, includeAcknowledged, mayDouble, dryRun bool
 }
@@ -55,13 +55,13 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 			if err != nil {
 				return err
 			}
-			o, done, err := a.Operator(c.Context(), a.ExistingLedger, f.job)
+			o, done, err := a.Operator(c.Context(), a.ExistingLedger, f.name())
 			if err != nil {
 				return err
 			}
 			defer done()
 			acted, err := operations.ActOnAll(c.Context(), act, func(ctx context.Context, part ledger.Action) (operations.RunActionResult, error) {
-				return o.Act(ctx, what, part)
+				return o.Act(ctx, what, f.Selection, part)
 			})
 			if err != nil {
 				return err
@@ -69,7 +69,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 			return a.printActed(what, acted)
 		},
 	}
-	f.selection.flags(c)
+	f.runFilter.flags(c)
 	if what == operations.Cancel {
 		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`: planned, running, retrying, accepted")
 	}
@@ -92,10 +92,10 @@ func (f *actFlags) act(what operations.RunAction, now time.Time, ids []string) (
 		return act, err
 	}
 	act.IDs = ids
-	if !what.Selects(act) {
-		flags := "--job, --since, --until or --reason"
+	if !what.Selects(f.Selection, act) {
+		flags := "--job, --owner, --label, --target, --since, --until or --reason"
 		if what == operations.Cancel {
-			flags = "--job, --state, --since, --until or --reason"
+			flags = "--job, --owner, --label, --target, --state, --since, --until or --reason"
 		}
 		return act, command.Usage("no runs are selected; name their run IDs, or use %s", flags)
 	}

@@ -28,6 +28,7 @@ planned the job, when one does. A problem within an hour after that opens it aga
 
 func (a *app) incidentsListCommand() *cobra.Command {
 	f := ledger.IncidentFilter{}
+	var s selection
 	var l listing
 	closed := false
 	c := &cobra.Command{
@@ -41,12 +42,12 @@ func (a *app) incidentsListCommand() *cobra.Command {
 				return err
 			}
 			f.Open = !closed
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead, f.JobID)
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.name())
 			if err != nil {
 				return err
 			}
 			defer done()
-			list, err := incidents(c.Context(), o, f, l.rows())
+			list, err := incidents(c.Context(), o, s.Selection, f, l.rows())
 			if err != nil {
 				return err
 			}
@@ -55,18 +56,18 @@ func (a *app) incidentsListCommand() *cobra.Command {
 			return a.printIncidents(list)
 		},
 	}
-	c.Flags().StringVar(&f.JobID, "job", "", "only incidents of this `job`")
+	s.flags(c)
 	c.Flags().BoolVar(&closed, "closed", false, "list closed incidents too")
 	l.flags(c, "incidents")
 	return c
 }
 
 // incidents lists up to n, page by page.
-func incidents(ctx context.Context, o backend.Operator, f ledger.IncidentFilter, n int) ([]operations.Incident, error) {
+func incidents(ctx context.Context, o backend.Operator, sel operations.Selection, f ledger.IncidentFilter, n int) ([]operations.Incident, error) {
 	list := []operations.Incident{}
 	for {
 		f.Limit = n - len(list) // a ledger gives a page, a server all
-		page, err := o.Incidents(ctx, f)
+		page, err := o.Incidents(ctx, sel, f)
 		list = append(list, page.Incidents...)
 		if err != nil || page.Next == 0 || len(list) >= n {
 			return list, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
@@ -18,7 +19,7 @@ func (a *app) jobsCommand() *cobra.Command {
 }
 
 func (a *app) jobsListCommand() *cobra.Command {
-	var f jobFilter
+	var s selection
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs with the next scheduled time and the last run",
@@ -31,10 +32,7 @@ func (a *app) jobsListCommand() *cobra.Command {
 				return err
 			}
 			defer done()
-			all, err := o.Jobs(c.Context())
-			if err == nil {
-				all, err = f.apply(all)
-			}
+			all, err := o.Jobs(c.Context(), s.Selection)
 			if err != nil {
 				return err
 			}
@@ -50,10 +48,11 @@ func (a *app) jobsListCommand() *cobra.Command {
 			return t.Flush()
 		},
 	}
-	c.Flags().StringVar(&f.owner, "owner", "", "only jobs of this `owner`")
-	c.Flags().StringArrayVar(&f.labels, "label", nil, "only jobs with this label: `name=value`, or a name for any value; may be repeated")
+	s.flags(c)
 	return c
 }
+
+func labelText(j operations.Job) string { return jobs.Metadata{Labels: j.Labels}.LabelText() }
 
 func lastRun(j operations.Job) string {
 	if j.LastRun == nil {

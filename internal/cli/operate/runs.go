@@ -24,22 +24,39 @@ func (a *app) runsCommand() *cobra.Command {
 	return c
 }
 
-// selection are the flags that select runs.
-type selection struct {
-	job, reason, since, until string
-	states                    []string
-}
+// selection are the flags that select jobs.
+type selection struct{ operations.Selection }
 
 func (s *selection) flags(c *cobra.Command) {
-	c.Flags().StringVar(&s.job, "job", "", "only runs of this `job`")
+	c.Flags().StringVar(&s.Job, "job", "", "only this `job`, or those that a pattern such as 'billing-*' matches")
+	c.Flags().StringVar(&s.Owner, "owner", "", "only jobs of this `owner`")
+	c.Flags().StringArrayVar(&s.Labels, "label", nil, "only jobs with this label: `name=value`, or a name for any value; may be repeated")
+	c.Flags().StringVar(&s.Target, "target", "", "only jobs that call this `target`")
+}
+
+// name is the ID of the job that the flags name, "" for a pattern.
+func (s *selection) name() string {
+	if strings.Contains(s.Job, "*") {
+		return ""
+	}
+	return s.Job
+}
+
+// runFilter are the flags that select runs.
+type runFilter struct {
+	selection
+	reason, since, until string
+	states               []string
+}
+
+func (s *runFilter) flags(c *cobra.Command) {
+	s.selection.flags(c)
 	c.Flags().StringVar(&s.reason, "reason", "", "only runs with this `reason`, e.g. exhausted")
 	c.Flags().StringVar(&s.since, "since", "", "only runs scheduled at or after this `time` ("+command.TimeHelp+")")
 	c.Flags().StringVar(&s.until, "until", "", "only runs scheduled before this `time`")
 }
 
-func (s *selection) filter(now time.Time) (ledger.Filter, error) {
-	f := ledger.Filter{JobID: s.job}
-	var err error
+func (s *runFilter) filter(now time.Time) (f ledger.Filter, err error) {
 	if s.reason != "" {
 		if f.Reason, err = command.OneOf("reason", s.reason, ledger.Reasons); err != nil {
 			return f, err
@@ -65,7 +82,7 @@ func (s *selection) filter(now time.Time) (ledger.Filter, error) {
 }
 
 func (a *app) runsListCommand() *cobra.Command {
-	var s selection
+	var s runFilter
 	var l listing
 	unacknowledged := false
 	c := &cobra.Command{
@@ -83,12 +100,12 @@ func (a *app) runsListCommand() *cobra.Command {
 				return err
 			}
 			f.Limit, f.Unacknowledged = l.rows(), unacknowledged
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.job)
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.name())
 			if err != nil {
 				return err
 			}
 			defer done()
-			page, err := o.Runs(c.Context(), f)
+			page, err := o.Runs(c.Context(), s.Selection, f)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) runsFollowCommand() *cobra.Command {
-	var job string
+	var s selection
 	var names []string
 	c := &cobra.Command{
 		Use:   "follow",
@@ -39,23 +39,23 @@ change at once, some are not printed, and a line on standard error says so.`,
 				}
 				states = append(states, state)
 			}
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead, job)
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.name())
 			if err != nil {
 				return err
 			}
 			defer done()
-			return a.follow(c.Context(), o, job, states)
+			return a.follow(c.Context(), o, s.Selection, states)
 		},
 	}
-	c.Flags().StringVar(&job, "job", "", "only runs of this `job`")
+	s.flags(c)
 	c.Flags().StringSliceVar(&names, "state", nil, "only runs that are then in these `states`, e.g. dead,missed")
 	return c
 }
 
 // follow prints changes after its start until the context ends. While the ledger does
 // not answer it goes on asking.
-func (a *app) follow(ctx context.Context, o backend.Operator, job string, states []ledger.State) error {
-	got, err := o.Changes(ctx, job, "")
+func (a *app) follow(ctx context.Context, o backend.Operator, sel operations.Selection, states []ledger.State) error {
+	got, err := o.Changes(ctx, sel, "")
 	for position := got.Position; ; {
 		switch {
 		case ctx.Err() != nil:
@@ -73,7 +73,7 @@ func (a *app) follow(ctx context.Context, o backend.Operator, job string, states
 		case <-ctx.Done():
 		case <-time.After(operations.ChangesEvery):
 		}
-		got, err = o.Changes(ctx, job, position)
+		got, err = o.Changes(ctx, sel, position)
 	}
 }
 

@@ -80,6 +80,9 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 		from, below := f.IDBounds()
 		s.Add("run_id >= ? AND run_id < ?", from, below)
 	}
+	if len(f.JobIDs) > 0 {
+		s.Add("job_id "+d.In, d.Texts(f.JobIDs))
+	}
 	if len(f.States) > 0 {
 		s.Add(StateIn(f.States))
 		if !slices.ContainsFunc(f.States, ledger.State.Finished) {
@@ -140,6 +143,9 @@ func (d Dialect) Incidents(f ledger.IncidentFilter, due string, args ...any) (s 
 	}
 	if f.JobID != "" {
 		s.Add("job_id = ?", f.JobID)
+	}
+	if len(f.JobIDs) > 0 {
+		s.Add("job_id "+d.In, d.Texts(f.JobIDs))
 	}
 	if f.Before != 0 {
 		s.Add("id < ?", f.Before)

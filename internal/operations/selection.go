@@ -1,0 +1,139 @@
+package operations
+
+import (
+	"context"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cronce/cronce/internal/suggest"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Selection selects jobs by what the registry that is served now says of them: owners,
+// labels and targets are not in the ledger. Empty fields select all.
+type Selection struct {
+	Job    string   `json:"job,omitempty"` // an ID, or a pattern in which * stands for any text
+	Owner  string   `json:"owner,omitempty"`
+	Labels []string `json:"label,omitempty"` // each name=value, or a name; a job must have all
+	Target string   `json:"target,omitempty"`
+}
+
+// IsZero reports whether the selection selects all jobs.
+func (sel Selection) IsZero() bool { return sel.One() && sel.Job == "" }
+
+// One reports whether the selection has no more than the ID of a job, which the registry
+// need not have.
+func (sel Selection) One() bool {
+	return sel.Owner == "" && len(sel.Labels) == 0 && sel.Target == "" && !strings.Contains(sel.Job, "*")
+}
+
+// Of returns the selected jobs of a registry, by ID. It refuses what no job has, as most
+// such texts are typing errors.
+func (sel Selection) Of(reg *jobs.Registry) (list []jobs.Job, err error) {
+	ids, owners, labels, targets := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, t := range reg.Targets() {
+		targets[t.Name] = true
+	}
+	for _, j := range reg.All() {
+		ids[j.ID], targets[j.Target] = true, true
+		owners[j.Owner] = j.Owner != ""
+		for name, value := range j.Labels {
+			labels[name], labels[name+"="+value] = true, true
+		}
+		if sel.takes(j) {
+			list = append(list, j)
+		}
+	}
+	if sel.Job != "" && !ids[sel.Job] && !strings.Contains(sel.Job, "*") {
+		return nil, unknownJob(sel.Job, registryJobs(reg), `"cronce jobs list" lists the registry's jobs`)
+	}
+	if err := noJobHas("owner", sel.Owner, owners, ""); err != nil {
+		return nil, err
+	}
+	for _, l := range sel.Labels {
+		if err := noJobHas("label", l, labels, "; use name=value or a name"); err != nil {
+			return nil, err
+		}
+	}
+	if err := noJobHas("target", sel.Target, targets, ""); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, refuse(Invalid, "no job of the registry has %s", sel.Words())
+	}
+	return list, nil
+}
+
+func noJobHas(what, value string, known map[string]bool, use string) error {
+	if value == "" || known[value] {
+		return nil
+	}
+	delete(known, "")
+	return refuse(Invalid, "no job has the %s %q%s%s", what, value, use, suggest.DidYouMean(value, slices.Sorted(maps.Keys(known))))
+}
+
+func (sel Selection) takes(j jobs.Job) bool {
+	for _, l := range sel.Labels {
+		name, want, exact := strings.Cut(l, "=")
+		if value, has := j.Labels[name]; !has || exact && value != want {
+			return false
+		}
+	}
+	matches, _ := path.Match(sel.Job, j.ID) // IDs have no slash, and a bad pattern matches none
+	return (sel.Job == "" || matches) && (sel.Owner == "" || j.Owner == sel.Owner) && (sel.Target == "" || j.Target == sel.Target)
+}
+
+// Words returns the selection in words: "job a-*, owner Billing, label env=prod".
+func (sel Selection) Words() string {
+	var parts []string
+	for _, part := range append([][2]string{{"job", sel.Job}, {"owner", sel.Owner}, {"target", sel.Target}}, labelParts(sel.Labels)...) {
+		if part[1] != "" {
+			parts = append(parts, part[0]+" "+part[1])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func labelParts(labels []string) (parts [][2]string) {
+	for _, l := range labels {
+		parts = append(parts, [2]string{"label", l})
+	}
+	return parts
+}
+
+// Select returns the IDs of the selected jobs of the registry that is served now; nil if
+// the selection selects all jobs.
+func (s *Service) Select(ctx context.Context, sel Selection) ([]string, error) {
+	if sel.One() {
+		if sel.Job == "" {
+			return nil, nil
+		}
+		return []string{sel.Job}, s.KnownJob(ctx, sel.Job)
+	}
+	reg, err := s.registry()
+	if err != nil {
+		return nil, err
+	}
+	list, err := sel.Of(reg)
+	ids := make([]string, len(list))
+	for i, j := range list {
+		ids[i] = j.ID
+	}
+	return ids, err
+}
+
+// Narrow adds a selection to a filter of runs.
+func (s *Service) Narrow(ctx context.Context, sel Selection, f *ledger.Filter) error {
+	if sel.One() {
+		f.JobID = sel.Job
+		return nil
+	}
+	ids, err := s.Select(ctx, sel)
+	if f.JobIDs = ids; len(ids) == 1 {
+		f.JobIDs, f.JobID = nil, ids[0]
+	}
+	return err
+}
