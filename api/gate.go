@@ -12,12 +12,14 @@ import (
 type Gate struct {
 	control  access.Control
 	rates    *access.RateLimiter
+	programs *access.RateLimiter // of the role scheduler
 	requests *concurrencyLimit
 }
 
 // NewGate returns a Gate that identifies requests by an access control.
 func NewGate(control access.Control) *Gate {
-	return &Gate{control: control, rates: access.NewRateLimiter(100, 200), requests: &concurrencyLimit{by: map[string]int{}}}
+	return &Gate{control: control, rates: access.NewRateLimiter(100, 200), programs: access.NewRateLimiter(2000, 4000),
+		requests: &concurrencyLimit{by: map[string]int{}}}
 }
 
 // Admit returns the identity that makes a request, and counts the request. Its error is a
@@ -27,8 +29,12 @@ func (g *Gate) Admit(r *http.Request) (access.Identity, error) {
 	if err != nil {
 		return who, problemOf(err)
 	}
-	if !g.rates.Allow(who.Principal()) {
-		return who, problem(http.StatusTooManyRequests, "too_many_requests", "this identity asks more often than 100 times a second; ask again after Retry-After")
+	rates, most := g.rates, "100"
+	if who.Role == access.Scheduler {
+		rates, most = g.programs, "2,000"
+	}
+	if !rates.Allow(who.Principal()) {
+		return who, problem(http.StatusTooManyRequests, "too_many_requests", "this identity asks more often than "+most+" times a second; ask again after Retry-After")
 	}
 	return who, nil
 }

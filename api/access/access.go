@@ -9,40 +9,56 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/cronce/cronce/internal/hosts"
 )
 
-// Role is what an identity may do; a greater one may do all that a lesser may.
+// Role is what an identity may do; a greater one may do all that a lesser may, except for
+// the schedules of a Scheduler's templates.
 type Role int
 
 // The roles, each with what it may do beyond the one before it.
 const (
-	None     Role = iota
-	Viewer        // queries; the bodies of runs' requests are hidden
-	Operator      // pauses, resumes, triggers, backfills, redrives, cancels, acknowledges
-	Admin         // forces redrives, reruns under a new key, and may let the target do work twice
+	None      Role = iota
+	Scheduler      // makes, reads, changes and deletes the schedules of its templates, and nothing else
+	Viewer         // queries; the bodies of runs' requests are hidden
+	Operator       // pauses, resumes, triggers, backfills, redrives, cancels, acknowledges
+	Admin          // forces redrives, reruns under a new key, and may let the target do work twice
 )
 
-var roleNames = []string{"none", "viewer", "operator", "admin"}
+var roleNames = []string{"none", "scheduler", "viewer", "operator", "admin"}
 
 // String returns the role's name in an access file; None is "none".
 func (r Role) String() string { return roleNames[r] }
 
-// ParseRole returns the role that is named viewer, operator or admin.
+// ParseRole returns the role that is named scheduler, viewer, operator or admin.
 func ParseRole(name string) (Role, error) {
-	for r := Viewer; r <= Admin; r++ {
+	for r := Scheduler; r <= Admin; r++ {
 		if r.String() == name {
 			return r, nil
 		}
 	}
-	return None, fmt.Errorf("unknown role %q; valid roles: viewer, operator, admin", name)
+	return None, fmt.Errorf("unknown role %q; valid roles: scheduler, viewer, operator, admin", name)
 }
 
 // Identity is who makes a request.
 type Identity struct {
 	Name string // proven; empty if nothing proves who makes the request
 	Role Role
+	// Templates are those whose schedules the identity may change by a grant of the role
+	// scheduler.
+	Templates []string
+}
+
+// MayRead reports whether the identity may read the schedules of a template.
+func (i Identity) MayRead(template string) bool {
+	return i.Role >= Viewer || slices.Contains(i.Templates, template)
+}
+
+// MayChange reports whether the identity may change the schedules of a template.
+func (i Identity) MayChange(template string) bool {
+	return i.Role >= Operator || slices.Contains(i.Templates, template)
 }
 
 // Principal returns the name of the identity for limits and idempotency keys. It is

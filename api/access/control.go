@@ -81,11 +81,11 @@ func (r *rules) granted(user string, groups []string) (Identity, error) {
 	if len(user) >= len(tokenPrefix) && strings.EqualFold(user[:len(tokenPrefix)], tokenPrefix) {
 		return Identity{}, unauthorized("a user's name must not begin with " + tokenPrefix + ", as those of tokens do")
 	}
-	role := r.role(user, groups)
+	role, templates := r.grantedTo(user, groups)
 	if role == None {
 		return Identity{}, &DeniedError{http.StatusForbidden, "forbidden", "the access file grants " + user + " no role"}
 	}
-	return Identity{Name: user, Role: role}, nil
+	return Identity{Name: user, Role: role, Templates: templates}, nil
 }
 
 // NewToken returns a random token of 256 bits, and the hash by which an access

@@ -27,6 +27,8 @@ type document struct {
 		Name string `yaml:"name"`
 		Role string `yaml:"role"`
 		Hash string `yaml:"hash"`
+
+		Templates []string `yaml:"templates"`
 	} `yaml:"tokens"`
 	OIDC *struct {
 		Issuer      string `yaml:"issuer"`
@@ -44,6 +46,8 @@ type document struct {
 		Role   string   `yaml:"role"`
 		Users  []string `yaml:"users"`
 		Groups []string `yaml:"groups"`
+
+		Templates []string `yaml:"templates"`
 	} `yaml:"grants"`
 }
 
@@ -59,11 +63,14 @@ type token struct {
 	name string
 	role Role
 	hash []byte // SHA-256
+
+	templates []string
 }
 
 type grant struct {
 	role          Role
 	users, groups []string
+	templates     []string
 }
 
 // parse reads an access file. Its errors never show a hash.
@@ -103,8 +110,11 @@ func (r *rules) addTokens(d document) error {
 		case bad != nil:
 			return fmt.Errorf("tokens[%d] (%s): %w", i, t.Name, bad)
 		}
+		if err := checkTemplates(role, t.Templates); err != nil {
+			return fmt.Errorf("tokens[%d] (%s): %w", i, t.Name, err)
+		}
 		names[t.Name] = true
-		r.tokens = append(r.tokens, token{t.Name, role, hash})
+		r.tokens = append(r.tokens, token{t.Name, role, hash, t.Templates})
 	}
 	return nil
 }
@@ -134,7 +144,21 @@ func (r *rules) addGrants(d document) error {
 				return fmt.Errorf("grants[%d]: %+q must have %s", i, name, validNames)
 			}
 		}
-		r.grants = append(r.grants, grant{role, g.Users, g.Groups})
+		if err := checkTemplates(role, g.Templates); err != nil {
+			return fmt.Errorf("grants[%d]: %w", i, err)
+		}
+		r.grants = append(r.grants, grant{role, g.Users, g.Groups, g.Templates})
+	}
+	return nil
+}
+
+// checkTemplates refuses a scheduler without templates, and templates of another role.
+func checkTemplates(role Role, templates []string) error {
+	switch {
+	case role == Scheduler && (len(templates) == 0 || slices.Contains(templates, "")):
+		return errors.New("the role scheduler needs templates: the IDs of the jobs with keyed whose schedules it may change")
+	case role != Scheduler && len(templates) > 0:
+		return fmt.Errorf("templates belong to the role scheduler; remove them from the role %s", role)
 	}
 	return nil
 }
@@ -164,15 +188,15 @@ func (r *rules) usable() error {
 	return nil
 }
 
-// role is the greatest that a user or one of their groups is granted.
-func (r *rules) role(user string, groups []string) Role {
-	role := None
+// grantedTo returns the greatest role that a user or one of their groups is granted, and
+// all of their templates.
+func (r *rules) grantedTo(user string, groups []string) (role Role, templates []string) {
 	for _, g := range r.grants {
 		if slices.Contains(g.users, user) || slices.ContainsFunc(groups, func(name string) bool { return slices.Contains(g.groups, name) }) {
-			role = max(role, g.role)
+			role, templates = max(role, g.role), append(templates, g.templates...)
 		}
 	}
-	return role
+	return role, templates
 }
 
 // tokenPrefix begins the name of an identity that a token proves.
@@ -185,7 +209,7 @@ func (r *rules) byToken(text string) (Identity, bool) {
 	found := 0
 	for _, t := range r.tokens {
 		if same := subtle.ConstantTimeCompare(sum[:], t.hash); same == 1 {
-			who, found = Identity{Name: tokenPrefix + t.name, Role: t.role}, 1
+			who, found = Identity{Name: tokenPrefix + t.name, Role: t.role, Templates: t.templates}, 1
 		}
 	}
 	return who, found == 1

@@ -46,6 +46,11 @@ var law = archtest.Law{
 			Why: "the proof follows from the registry alone",
 		},
 		{
+			In:  []string{"jobs/dataschema"},
+			May: []string{"jobs"},
+			Why: "the library for JSON Schema is only in programs that take data: not in the Lambda",
+		},
+		{
 			In:  []string{"internal/jobdiff"},
 			May: []string{"jobs"},
 			Why: "a comparison knows definitions, wherever they are stored",
@@ -195,7 +200,8 @@ var law = archtest.Law{
 		{Library: "github.com/pb33f/libopenapi", At: nil, Why: "it is for tests"},
 		{Library: "github.com/pb33f/libopenapi-validator", At: nil, Why: "it is for tests"},
 		{Library: "golang.org/x/term", At: []string{"cmd/...", "internal/..."}, Why: "only a command knows a terminal"},
-		{Library: "golang.org/x/text", At: []string{"internal/terminal"}, Why: "only a terminal has columns"},
+		{Library: "golang.org/x/text", At: []string{"internal/terminal", "jobs/dataschema"}, Why: "only a terminal has columns; the messages about data are printed with it"},
+		{Library: "github.com/santhosh-tekuri/jsonschema/v6", At: []string{"jobs/dataschema"}, Why: "data is checked in one place, which the Lambda does not link"},
 		{Library: "github.com/jackc/pgx/v5", At: []string{"ledger/postgres", "idempotency/postgres", "migrations", "internal/testdb", "examples/service", "examples/conform"}, Why: "the driver stays in its engine, and a service opens its own pool"},
 		{Library: "github.com/jackc/puddle/v2", At: []string{"ledger/postgres", "idempotency/postgres"}, Why: "pgx's pool: its errors are translated where the driver's are"},
 		{Library: "modernc.org/sqlite", At: []string{"ledger/sqlite", "idempotency/sqlite", "migrations"}, Why: "the driver stays in its engine"},

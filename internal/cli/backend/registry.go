@@ -4,6 +4,7 @@ import (
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/keystores"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/jobs/dataschema"
 	"github.com/cronce/cronce/jobs/retention"
 )
 
@@ -27,10 +28,14 @@ func (b *Backend) SoundRegistry() (*jobs.Registry, error) {
 // the environment out. The registry is nil unless its file is sound.
 func (b *Backend) CheckRegistry(lookup func(string) (string, bool)) (*jobs.Registry, jobs.Problems) {
 	reg, problems := retention.CheckFile(b.Config, lookup)
-	if reg != nil && lookup != nil {
-		problems = append(problems, keystores.Check(reg, lookup)...)
-		problems.Sort()
+	if reg == nil {
+		return reg, problems
 	}
+	problems = append(problems, dataschema.Problems(reg)...)
+	if lookup != nil {
+		problems = append(problems, keystores.Check(reg, lookup)...)
+	}
+	problems.Sort()
 	return reg, problems
 }
 

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +17,18 @@ func (a *app) accessCommand() *cobra.Command {
 	return c
 }
 
+// accessToken is a new token, as JSON.
+type accessToken struct {
+	Name      string   `json:"name"`
+	Role      string   `json:"role"`
+	Templates []string `json:"templates,omitempty"`
+	Token     string   `json:"token"`
+	Hash      string   `json:"hash"`
+}
+
 func (a *app) accessTokenCommand() *cobra.Command {
 	var role string
+	var templates []string
 	c := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Print a new token for the API and the dashboard, and an access file that has it",
@@ -29,25 +40,34 @@ put the last line below its "tokens:".
 Programs send the token as "Authorization: Bearer". A browser asks for a user and
 a password: the user may be any name, the password is the token.`,
 		Example: `  cronce access token me --role admin 2>access.yaml
-  cronce access token ci --role operator`,
+  cronce access token ci --role operator
+  cronce access token shop --role scheduler --template customer-report`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := access.ParseRole(role); err != nil {
 				return command.Usage("--role: %w", err)
+			}
+			if (role == access.Scheduler.String()) != (len(templates) > 0) {
+				return command.Usage("--template belongs to --role scheduler, which needs at least one; give both or neither")
 			}
 			if !access.ValidName(args[0]) {
 				return command.Usage("invalid name %+q; use 1 to 200 bytes of UTF-8 without control, invisible or bidirectional characters", args[0])
 			}
 			token, hash := access.NewToken()
 			if a.Encoded() {
-				return a.Encode(map[string]string{"name": args[0], "role": role, "token": token, "hash": hash})
+				return a.Encode(accessToken{args[0], role, templates, token, hash})
 			}
-			fmt.Fprintf(a.Err, "# the access file; if you have one, put the last line below its \"tokens:\"\nversion: 1\ntokens:\n  - { name: %q, role: %s, hash: %q }\n", args[0], role, hash)
+			bound := ""
+			if len(templates) > 0 {
+				bound = fmt.Sprintf("templates: [%s], ", strings.Join(templates, ", "))
+			}
+			fmt.Fprintf(a.Err, "# the access file; if you have one, put the last line below its \"tokens:\"\nversion: 1\ntokens:\n  - { name: %q, role: %s, %shash: %q }\n", args[0], role, bound, hash)
 			_, err := fmt.Fprintln(a.Out, token)
 			return err
 		},
 	}
-	c.Flags().StringVar(&role, "role", "viewer", "viewer, operator or admin")
+	c.Flags().StringVar(&role, "role", "viewer", "scheduler, viewer, operator or admin")
+	c.Flags().StringSliceVar(&templates, "template", nil, "ID of a job with keyed whose schedules the role scheduler may change; may be repeated")
 	return c
 }
 

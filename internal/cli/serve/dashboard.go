@@ -56,6 +56,10 @@ func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 			g.challenge(w, err)
 			return
 		}
+		if who.Role < access.Viewer {
+			refusePage(w, &api.Problem{Status: http.StatusForbidden, Detail: "the dashboard needs the role viewer, and " + who.Principal() + " is a " + who.Role.String()})
+			return
+		}
 		end, err := g.gate.Begin(who)
 		if err != nil {
 			refusePage(w, err)
