@@ -155,6 +155,8 @@ func sentenceOf(text string) string {
 		return ""
 	}
 	switch first, rest, _ := strings.Cut(text, " "); first { // others may be a job's name
+	case "no":
+		text = strings.Replace(text, "no job ", "No job ", 1)
 	case "a", "an", "another", "invalid", "it", "its", "nobody's", "the", "this", "unknown", "why":
 		text = strings.ToUpper(first[:1]) + first[1:] + " " + rest
 	}

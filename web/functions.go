@@ -14,25 +14,26 @@ import (
 // functions are those of the templates. What they return as template.HTML is
 // made of numbers and fixed words only.
 var functions = template.FuncMap{
-	"when":     when,
-	"moment":   moment,
-	"written":  written,
-	"clock":    func(t time.Time) string { return t.UTC().Format("15:04") },
-	"short":    short,
-	"plural":   counted,
-	"number":   thousands,
-	"glyph":    glyph,
-	"shape":    func(k kind) string { return shapeAt(k, 0, 0) },
-	"kind":     func(r ledger.Run) kind { return kindOf(r.State, r.Replayed) },
-	"kinds":    func() []kind { return kinds },
-	"runPath":  runPath,
-	"jobPath":  jobPath,
-	"runsPath": runsPath,
-	"because":  operations.Because,
-	"quote":    shellQuote,
-	"words":    func(command string) []string { return strings.Split(command, " ") },
-	"add":      func(a, b int) int { return a + b },
-	"dict":     dict,
+	"when":       when,
+	"moment":     moment,
+	"written":    written,
+	"clock":      func(t time.Time) string { return t.UTC().Format("15:04") },
+	"short":      short,
+	"plural":     counted,
+	"number":     thousands,
+	"glyph":      glyph,
+	"shape":      func(k kind) string { return shapeAt(k, 0, 0) },
+	"kind":       func(r ledger.Run) kind { return kindOf(r.State, r.Replayed) },
+	"kinds":      func() []kind { return kinds },
+	"runPath":    runPath,
+	"jobPath":    jobPath,
+	"runsPath":   runsPath,
+	"targetPath": targetPath,
+	"because":    operations.Because,
+	"quote":      shellQuote,
+	"words":      func(command string) []string { return strings.Split(command, " ") },
+	"add":        func(a, b int) int { return a + b },
+	"dict":       dict,
 }
 
 // when is a time relative to now, which the script keeps so, with the exact time.
@@ -77,6 +78,8 @@ func glyph(name any) template.HTML {
 func runPath(id string) string { return "/runs/" + url.PathEscape(id) }
 
 func jobPath(id string) string { return "/jobs/" + url.PathEscape(id) }
+
+func targetPath(name string) string { return "/targets/" + url.PathEscape(name) }
 
 // runsPath is the listing of runs with these filters: name, value, and so on.
 func runsPath(pairs ...string) string {

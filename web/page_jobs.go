@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,7 @@ import (
 )
 
 const (
-	jobsOnPage = 40
+	jobsOnPage = 100
 	stripCells = 30
 )
 
@@ -23,10 +22,16 @@ type jobsView struct {
 	Query     string
 	State     string
 	States    []stateCount
+	Choices   choices
+	Columns   []column
+	Sort      string
+	Sorts     []jobOrder
 	Total     int // that match
 	All       int
 	Prev, Off string // addresses of the pages beside this one
 	From, To  int
+	Unknown   string // why no job can match
+	CLI       string
 	Now       time.Time
 }
 
@@ -37,13 +42,15 @@ type stateCount struct {
 
 // jobRow is a job in a list.
 type jobRow struct {
-	ID    string
-	Words string // the schedule
-	Expr  string
-	Next  time.Time // the scheduled time of its next run
-	Start time.Time // of that run
-	State string    // one of jobStates
-	Since time.Time
+	ID     string
+	Words  string // the schedule
+	Expr   string
+	Owner  string
+	Target string    // "" for a built-in job, and for one that is not in the registry
+	Next   time.Time // the scheduled time of its next run
+	Start  time.Time // of that run
+	State  string    // one of jobStates
+	Since  time.Time
 	// Earlier says that it has failed since Since or an earlier time.
 	Earlier bool
 	By      string // who paused it
@@ -58,15 +65,18 @@ var jobStates = []string{"failing", "paused", "active", "new", "disabled", "ende
 
 func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	q := r.URL.Query()
-	v := jobsView{Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), Now: d.now()}
+	sel := selectionOf(q)
+	v := jobsView{Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), Choices: d.choices(sel), Sorts: jobOrders, Now: d.now()}
 	if v.State != "" && !slices.Contains(jobStates, v.State) {
 		return view{}, invalid("There is no job state \""+v.State+"\".", "Valid states: "+strings.Join(jobStates, ", ")+".")
 	}
+	order, descending := orderOf(q.Get("sort"))
+	v.Sort, v.Columns, v.CLI = order.Key, columnsOf(q, order.Key, descending), commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", strings.TrimPrefix(v.State, "ended")}))
 	states, err := d.Ledger.JobStates(r.Context())
 	if err != nil {
 		return view{}, err
 	}
-	briefs := d.briefs(states)
+	briefs := d.briefs(states, v.Now)
 	v.All = len(briefs)
 	counts := map[string]int{}
 	for _, b := range briefs {
@@ -77,17 +87,25 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 			v.States = append(v.States, stateCount{s, counts[s]})
 		}
 	}
+	if briefs, err = d.selected(sel, briefs); err != nil {
+		refused, is := operationsError(err)
+		if !is {
+			return view{}, err
+		}
+		v.Unknown, v.CLI = sentenceOf(refused.Message), ""
+	}
 	briefs = slices.DeleteFunc(briefs, func(b brief) bool { return v.State != "" && b.state != v.State || !b.matches(v.Query) })
+	order.sort(briefs, descending)
 	v.Total = len(briefs)
 	offset, _ := strconv.Atoi(q.Get("offset"))
 	offset = max(0, min(offset, max(v.Total-1, 0)/jobsOnPage*jobsOnPage))
 	end := min(offset+jobsOnPage, v.Total)
 	v.From, v.To = offset+1, end
 	if offset > 0 {
-		v.Prev = pageAt(q, max(0, offset-jobsOnPage))
+		v.Prev = jobsAt(q, "offset", strconv.Itoa(max(0, offset-jobsOnPage)))
 	}
 	if end < v.Total {
-		v.Off = pageAt(q, end)
+		v.Off = jobsAt(q, "offset", strconv.Itoa(end))
 	}
 	var ids []string
 	for _, b := range briefs[offset:end] {
@@ -101,41 +119,6 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 		title = counted(n, "failing job")
 	}
 	return view{Template: "jobs", Title: title, Section: "Jobs", Data: v}, nil
-}
-
-func pageAt(q url.Values, offset int) string {
-	q = url.Values{"q": q["q"], "state": q["state"], "offset": {strconv.Itoa(offset)}}
-	return "/jobs?" + q.Encode()
-}
-
-// brief is what the list knows of a job that it does not show.
-type brief struct {
-	id, state string
-	job       *jobs.Job // nil: not in the registry
-}
-
-// matches reports whether a text is in the job's ID or in its schedule's words.
-func (b brief) matches(text string) bool {
-	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.ParsedSchedule().Describe(), text)
-}
-
-// briefs joins the registry's jobs with those that the ledger knows, by id.
-func (d *Dashboard) briefs(states []ledger.JobState) []brief {
-	known := map[string]ledger.JobState{}
-	for _, s := range states {
-		known[s.JobID] = s
-	}
-	var list []brief
-	for _, j := range d.registry().All() {
-		s, found := known[j.ID]
-		list = append(list, brief{j.ID, stateOf(&j, s, found), &j})
-		delete(known, j.ID)
-	}
-	for id, s := range known {
-		list = append(list, brief{id, stateOf(nil, s, true), nil})
-	}
-	slices.SortFunc(list, func(a, b brief) int { return strings.Compare(a.id, b.id) })
-	return list
 }
 
 // stateOf is a job's state in one word. Without a registry's job it is another
@@ -194,7 +177,7 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 }
 
 func newJobRow(j jobs.Job, s *ledger.JobStatus, now time.Time) jobRow {
-	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, State: "new"}
+	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, Owner: j.Owner, Target: targetOf(j), State: "new"}
 	if !j.Disabled {
 		if s != nil && s.Watermark.After(now) { // the clock was set back: what is planned does not run again
 			now = s.Watermark

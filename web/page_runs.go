@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +22,7 @@ const (
 
 type runsView struct {
 	Filter  runFilter
+	Choices choices
 	Runs    []runRow
 	Groups  []runGroup
 	Grouped bool
@@ -63,29 +65,19 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	narrowed := d.Operations.Narrow(ctx, v.Filter.Selection, &f)
-	if err := v.refuse(narrowed); err != nil {
-		return view{}, err
-	}
 	if f.Before, err = cursor(q.Get("before")); err != nil {
 		return view{}, err
 	}
 	v.Any, v.CLI, v.Toggle = v.Filter.any(), v.Filter.command(), v.Filter.address("", !v.Grouped)
+	v.Choices = d.choices(v.Filter.Selection)
 	size := runsOnPage
 	if v.Grouped {
 		size = groupedRuns
 	}
 	f.Limit = size + 1 // one more tells whether there are more
-	var runs []ledger.Run
-	if narrowed == nil {
-		if runs, err = d.Ledger.List(ctx, f); err != nil {
-			return view{}, err
-		}
-	}
-	if len(runs) == 0 && narrowed == nil {
-		if err := v.refuse(d.Operations.KnownJob(ctx, f.JobID)); err != nil {
-			return view{}, err
-		}
+	runs, err := d.matching(ctx, v.Filter.Selection, f)
+	if err := v.refuse(err); err != nil {
+		return view{}, err
 	}
 	v.Cut = len(runs) > size
 	runs = runs[:min(len(runs), size)]
@@ -122,6 +114,19 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	}
 	out.Data = v
 	return out, nil
+}
+
+// matching returns the runs of selected jobs that a filter selects; an Error of operations
+// says why none can match.
+func (d *Dashboard) matching(ctx context.Context, sel operations.Selection, f ledger.Filter) ([]ledger.Run, error) {
+	if err := d.Operations.Narrow(ctx, sel, &f); err != nil {
+		return nil, err
+	}
+	runs, err := d.Ledger.List(ctx, f)
+	if err == nil && len(runs) == 0 {
+		err = d.Operations.KnownJob(ctx, f.JobID)
+	}
+	return runs, err
 }
 
 // refuse says why the filters select no run, and shows no command that would say the

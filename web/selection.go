@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -34,4 +35,44 @@ func selectionFlags(sel operations.Selection) (flags [][2]string) {
 		flags = append(flags, [2]string{"--" + pair[0], pair[1]})
 	}
 	return flags
+}
+
+// commandOf is a command with those of the flags that have a value.
+func commandOf(command string, flags [][2]string) string {
+	words := []string{command}
+	for _, f := range flags {
+		if f[1] != "" {
+			words = append(words, f[0], shellQuote(f[1]))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// choices are what a form offers to select jobs by.
+type choices struct {
+	operations.Selection
+	Owners, Targets, Names []string // Names are labels, each name=value
+	Label                  string   // the first that is chosen
+	More                   []string // the others
+}
+
+// choices are those of the registry, and those that are chosen.
+func (d *Dashboard) choices(sel operations.Selection) choices {
+	owners, targets, labels := map[string]bool{sel.Owner: true}, map[string]bool{sel.Target: true}, map[string]bool{}
+	for _, j := range d.registry().All() {
+		owners[j.Owner], targets[targetOf(j)] = true, true
+		for name, value := range j.Labels {
+			labels[name+"="+value] = true
+		}
+	}
+	c := choices{Selection: sel}
+	if len(sel.Labels) > 0 {
+		c.Label, c.More = sel.Labels[0], sel.Labels[1:]
+		labels[c.Label] = true
+	}
+	for set, list := range map[*[]string]map[string]bool{&c.Owners: owners, &c.Targets: targets, &c.Names: labels} {
+		delete(list, "")
+		*set = slices.Sorted(maps.Keys(list))
+	}
+	return c
 }

@@ -28,7 +28,7 @@ const registryText = `version: 1
 name: acme
 jobs:
   - { id: hourly, schedule: "0 * * * *", targetUrlEnv: SVC_URL, path: /v1/admin/work }
-  - { id: paris, schedule: "30 2 * * *", timezone: Europe/Paris, targetUrlEnv: SVC_URL, path: /v1/admin/paris }
+  - { id: paris, schedule: "30 2 * * *", timezone: Europe/Paris, targetUrlEnv: SVC_URL, path: /v1/admin/paris, owner: Europe team, labels: { tier: high } }
   - { id: off, schedule: "@daily", targetUrlEnv: SVC_URL, path: /v1/admin/off, enabled: false, async: { within: 6h } }
 `
 
@@ -214,7 +214,7 @@ func (s *site) get(path string, header ...string) answer {
 }
 
 var paths = []string{
-	"/", "/?span=30d", "/jobs", "/jobs?state=failing", "/jobs/hourly", "/jobs/paris", "/jobs/off", "/runs", "/runs?state=dead&group=1",
+	"/", "/?span=30d", "/jobs", "/jobs?state=failing", "/jobs?owner=Europe+team&sort=-next", "/runs?label=tier", "/jobs/hourly", "/jobs/paris", "/jobs/off", "/runs", "/runs?state=dead&group=1",
 	"/runs?job=hourly&since=2026-01-01&unacked=1", "/targets", "/keys", "/processes", "/audit", "/audit?by=ann",
 }
 

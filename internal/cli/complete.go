@@ -33,12 +33,15 @@ func (a *app) completeBelow(root *cobra.Command) {
 		if complete := arguments[first]; complete != nil {
 			c.ValidArgsFunction = complete
 		}
-		states := ledger.States
-		if c.Name() == string(operations.Cancel) {
-			states = ledger.Unfinished
+		states := fixed(ledger.States)
+		switch {
+		case c.Name() == string(operations.Cancel):
+			states = fixed(ledger.Unfinished)
+		case root.Name() == "jobs":
+			states = fixed(operations.JobStates)
 		}
 		for flag, complete := range map[string]cobra.CompletionFunc{
-			"job": a.completeJobs, "state": fixed(states), "reason": fixed(ledger.Reasons), "owner": a.completeOwners, "label": a.completeLabels,
+			"job": a.completeJobs, "state": states, "reason": fixed(ledger.Reasons), "owner": a.completeOwners, "label": a.completeLabels,
 			"target": a.completeTargets,
 		} {
 			if c.Flags().Lookup(flag) != nil {

@@ -25,6 +25,9 @@ func TestCompletionKnowsWhatFlagsAndArgumentsTake(t *testing.T) {
 	}{
 		{[]string{"jobs", "list", "--owner", ""}, "Billing team, Platform"},
 		{[]string{"jobs", "list", "--owner", "B"}, "Billing team"},
+		{[]string{"jobs", "list", "--state", ""}, "failing, paused, active, new, disabled"},
+		{[]string{"runs", "redrive", "--owner", "B"}, "Billing team"},
+		{[]string{"incidents", "list", "--target", "m"}, "membership"},
 		{[]string{"jobs", "list", "--label", ""}, "env, env=prod, tier, tier=high"},
 		{[]string{"jobs", "list", "--label", "tier="}, "tier=high"},
 		{[]string{"jobs", "list", "--output", ""}, "table, json, id"},

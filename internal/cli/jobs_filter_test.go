@@ -29,6 +29,8 @@ func TestJobsListFiltersByOwnerAndLabel(t *testing.T) {
 		{[]string{"--owner", "Platform", "--label", "env=test"}, "b"},
 		{[]string{"--target", "env:MEMBERSHIP_URL", "--label", "env=test"}, "b"},
 		{[]string{"--job", "purge-*"}, "purge-expired-keys"},
+		{[]string{"--state", "new,failing", "--owner", "Billing team"}, "a"},
+		{[]string{"--state", "failing"}, ""},
 	} {
 		var list []struct{ ID string }
 		if err := json.Unmarshal([]byte(d.ok(append([]string{"jobs", "list", "--json"}, tc.flags...)...)), &list); err != nil {
@@ -48,6 +50,7 @@ func TestJobsListFiltersByOwnerAndLabel(t *testing.T) {
 		"--label=":             "",
 		"--target=membership":  `no job has the target "membership"`,
 		"--job=aa":             `unknown job "aa"; did you mean "a"?`,
+		"--state=faling":       `unknown state "faling"; did you mean "failing"?`,
 		"--job=c*":             `no job of the registry has job c*`,
 	} {
 		if code, _, errs := d.run("jobs", "list", flag); code != exitUsage || !strings.Contains(errs, want) {

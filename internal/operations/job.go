@@ -77,6 +77,9 @@ const (
 	JobNew      JobState = "new" // no process has served it yet
 )
 
+// JobStates are all states, those that need somebody first.
+var JobStates = []JobState{JobFailing, JobPaused, JobActive, JobNew, JobDisabled}
+
 // JobDetail is a job with its newest events and the actions of operators on it and
 // its runs, newest first.
 type JobDetail struct {

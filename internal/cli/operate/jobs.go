@@ -2,6 +2,7 @@ package operate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,13 +21,20 @@ func (a *app) jobsCommand() *cobra.Command {
 
 func (a *app) jobsListCommand() *cobra.Command {
 	var s selection
+	var states []string
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs with the next scheduled time and the last run",
 		Example: `  cronce jobs list --owner "Billing team"
-  cronce jobs list --label env=prod --label tier`,
+  cronce jobs list --label env=prod --label tier
+  cronce jobs list --target billing --state failing`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range states {
+				if _, err := command.OneOf("state", name, operations.JobStates); err != nil {
+					return err
+				}
+			}
 			o, done, err := a.Operator(c.Context(), a.LedgerIfAny)
 			if err != nil {
 				return err
@@ -36,6 +44,7 @@ func (a *app) jobsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			all = slices.DeleteFunc(all, func(j operations.Job) bool { return len(states) > 0 && !slices.Contains(states, string(j.State)) })
 			if a.Encoded() {
 				return a.Encode(all)
 			}
@@ -49,6 +58,7 @@ func (a *app) jobsListCommand() *cobra.Command {
 		},
 	}
 	s.flags(c)
+	c.Flags().StringSliceVar(&states, "state", nil, "only jobs in these `states`, e.g. failing,paused")
 	return c
 }
 

@@ -1,0 +1,157 @@
+package web
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// brief is what the list knows of a job that it does not show.
+type brief struct {
+	id, state, owner, target string
+	next                     time.Time // zero: never again
+	job                      *jobs.Job // nil: not in the registry
+}
+
+// matches reports whether a text is in the job's ID or in its schedule's words.
+func (b brief) matches(text string) bool {
+	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.ParsedSchedule().Describe(), text)
+}
+
+// briefs joins the registry's jobs with those that the ledger knows, by id.
+func (d *Dashboard) briefs(states []ledger.JobState, now time.Time) []brief {
+	known := map[string]ledger.JobState{}
+	for _, s := range states {
+		known[s.JobID] = s
+	}
+	var list []brief
+	for _, j := range d.registry().All() {
+		s, found := known[j.ID]
+		b := brief{id: j.ID, state: stateOf(&j, s, found), owner: j.Owner, target: targetOf(j), job: &j}
+		if !j.Disabled {
+			b.next = j.NextRun(now)
+		}
+		list = append(list, b)
+		delete(known, j.ID)
+	}
+	for id, s := range known {
+		list = append(list, brief{id: id, state: stateOf(nil, s, true)})
+	}
+	slices.SortFunc(list, func(a, b brief) int { return strings.Compare(a.id, b.id) })
+	return list
+}
+
+// targetOf names the target of a job that has one with a page.
+func targetOf(j jobs.Job) string {
+	if j.Target == jobs.BuiltinTarget {
+		return ""
+	}
+	return j.Target
+}
+
+// selected returns those of the jobs that a selection takes.
+func (d *Dashboard) selected(sel operations.Selection, briefs []brief) ([]brief, error) {
+	if sel.One() {
+		return slices.DeleteFunc(briefs, func(b brief) bool { return sel.Job != "" && b.id != sel.Job }), nil
+	}
+	list, err := sel.Of(d.registry())
+	return slices.DeleteFunc(briefs, func(b brief) bool {
+		_, taken := slices.BinarySearchFunc(list, b.id, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
+		return !taken
+	}), err
+}
+
+// jobOrder is an order of the list of jobs.
+type jobOrder struct {
+	Key, Name string // in the address; for people
+	compare   func(a, b brief) int
+}
+
+// jobOrders are all orders. What has no value is last.
+var jobOrders = []jobOrder{
+	{"", "name", func(brief, brief) int { return 0 }},
+	{"state", "state, trouble first", func(a, b brief) int {
+		return cmp.Compare(slices.Index(jobStates, a.state), slices.Index(jobStates, b.state))
+	}},
+	{"owner", "owner", func(a, b brief) int { return lastEmpty(a.owner, b.owner) }},
+	{"target", "target", func(a, b brief) int { return lastEmpty(a.target, b.target) }},
+	{"next", "next run", func(a, b brief) int {
+		return cmp.Or(compareBools(a.next.IsZero(), b.next.IsZero()), a.next.Compare(b.next))
+	}},
+}
+
+func lastEmpty(a, b string) int { return cmp.Or(compareBools(a == "", b == ""), strings.Compare(a, b)) }
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// orderOf reads an order: its key, after a minus the other way round. Any other text is
+// the order by name.
+func orderOf(text string) (o jobOrder, descending bool) {
+	key, descending := strings.CutPrefix(text, "-")
+	i := slices.IndexFunc(jobOrders, func(o jobOrder) bool { return o.Key == key })
+	return jobOrders[max(i, 0)], descending
+}
+
+// sort sorts jobs that are sorted by ID.
+func (o jobOrder) sort(briefs []brief, descending bool) {
+	slices.SortStableFunc(briefs, func(a, b brief) int {
+		if descending {
+			return cmp.Or(o.compare(b, a), strings.Compare(b.id, a.id))
+		}
+		return o.compare(a, b)
+	})
+}
+
+// column is the head of a column; one with a link is sorted by it.
+type column struct{ Name, Class, Link, Order string }
+
+// columnsOf are the columns of the list at an address, sorted by one of them.
+func columnsOf(q url.Values, sorted string, descending bool) []column {
+	list := []column{{Name: "Job"}, {Name: "State"}, {Name: "Owner"}, {Name: "Target"}, {Name: "Last scheduled times"}, {Name: "Next", Class: "num"}, {Name: "p95 duration", Class: "num"}}
+	keys := []string{"", "state", "owner", "target", "-", "next", "-"}
+	for i, key := range keys {
+		switch {
+		case key == "-":
+			continue
+		case key != sorted:
+			list[i].Link = jobsAt(q, "sort", key)
+		case descending:
+			list[i].Link, list[i].Order = jobsAt(q, "sort", key), "descending"
+		default:
+			list[i].Link, list[i].Order = jobsAt(q, "sort", "-"+key), "ascending"
+		}
+	}
+	return list
+}
+
+// jobsAt is the address of the list with one parameter changed; another order begins at its
+// first page.
+func jobsAt(q url.Values, name, value string) string {
+	out := url.Values{}
+	for _, kept := range []string{"q", "state", "job", "owner", "label", "target", "sort"} {
+		if q.Get(kept) != "" {
+			out[kept] = q[kept]
+		}
+	}
+	if out.Set(name, value); value == "" {
+		out.Del(name)
+	}
+	if len(out) == 0 {
+		return "/jobs"
+	}
+	return "/jobs?" + out.Encode()
+}
