@@ -60,7 +60,8 @@ type Store interface {
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error)
 	Hours(ctx context.Context, jobID string, since, until time.Time) ([]Hour, error) // jobID "": of all jobs
 	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error)
-	RollUp(context.Context) (more bool, err error) // counts hours for Hours
+	Durations(ctx context.Context, since, until time.Time) (map[string]Histogram, error) // by job, of counted hours
+	RollUp(context.Context) (more bool, err error)                                       // counts hours for Hours
 
 	// Batches of old rows to delete.
 	PurgeRuns(context.Context, Purge) (Purged, error)

@@ -3,9 +3,11 @@ package web
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -93,6 +95,33 @@ type quantiles struct {
 }
 
 type quantileLine struct{ Class, D string }
+
+// trend is how a job's durations went, day by day.
+type trend struct {
+	quantiles
+	// Slowdown compares the last week with that of four weeks before; "": too few runs.
+	Slowdown string
+}
+
+func newTrend(days []oneDay, hours []ledger.Hour, now time.Time) trend {
+	all := make([]ledger.Hour, len(days))
+	for i, d := range days {
+		all[i].Start = d.Start
+	}
+	for _, h := range operations.Days(hours) {
+		if i := int(h.Start.Sub(days[0].Start) / day); i >= 0 && i < len(all) {
+			all[i] = h
+		}
+	}
+	t := trend{quantiles: newQuantiles("Durations by day", all, func(t ledger.Tally) ledger.Histogram { return t.Durations })}
+	if slower := operations.Slowdown(hours, now); slower > 0 {
+		t.Slowdown = times(slower)
+	}
+	return t
+}
+
+// times is a factor in two digits.
+func times(factor float64) string { return strconv.FormatFloat(factor, 'g', 2, 64) + "×" }
 
 func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger.Histogram) quantiles {
 	all := ledger.Histogram{}

@@ -16,18 +16,18 @@ type oneDay struct {
 	ByState map[ledger.State]int
 }
 
-// countDays counts the n days up to today, the oldest first. s is the job's schedule;
-// nil: it is unknown.
-func (d *Dashboard) countDays(ctx context.Context, jobID string, s *schedule.Schedule, n int) ([]oneDay, error) {
+// countDays counts the n days up to today, the oldest first, and returns the hours that it
+// has counted too. s is the job's schedule; nil: it is unknown.
+func (d *Dashboard) countDays(ctx context.Context, jobID string, s *schedule.Schedule, n int) ([]oneDay, []ledger.Hour, error) {
 	first := d.now().Truncate(day).Add(-time.Duration(n-1) * day)
 	end := first.Add(time.Duration(n) * day)
 	hours, err := d.Ledger.Hours(ctx, jobID, first, end)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ranges, err := d.Ledger.Ranges(ctx, jobID, first, end.Add(-time.Second))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	days := make([]oneDay, n)
 	for i := range days {
@@ -40,7 +40,7 @@ func (d *Dashboard) countDays(ctx context.Context, jobID string, s *schedule.Sch
 			by[state] += count
 		}
 	}
-	return days, nil
+	return days, hours, nil
 }
 
 // inRanges is a day's part of range rows. A range row does not say on which days its

@@ -22,6 +22,8 @@ type heat struct {
 
 type heatCell struct {
 	Class, D, Title, Link string
+	// Bad is the part of the cell that failed, in class BadClass; "": none, or all.
+	Bad, BadClass string
 }
 
 type heatMonth struct {
@@ -42,7 +44,7 @@ const (
 )
 
 // newHeat draws days. A day's color says how many of its scheduled times
-// succeeded; a day with trouble has the shape of the worst.
+// succeeded; the lower part of a day with trouble is as high as the share that failed.
 func newHeat(jobID string, days []oneDay) heat {
 	h := heat{Height: heatTop + 7*heatPitch}
 	counts := map[ledger.State]int{}
@@ -65,11 +67,18 @@ func newHeat(jobID string, days []oneDay) heat {
 			month = d.Start.Month()
 			h.Months = append(h.Months, heatMonth{x, d.Start.Format("Jan")})
 		}
-		class, shape := heatLook(d, most)
-		h.Cells = append(h.Cells, heatCell{
-			Class: class, D: fmt.Sprintf("M%d %d%s", x, y, shape), Title: heatTitle(d),
-			Link: runsPath("job", jobID, "since", d.Start.Format(time.DateOnly), "until", d.Start.Add(day).Format(time.DateOnly)),
-		})
+		cell := heatCell{
+			Title: heatTitle(d),
+			Link:  runsPath("job", jobID, "since", d.Start.Format(time.DateOnly), "until", d.Start.Add(day).Format(time.DateOnly)),
+		}
+		if height, class := badShare(d); height > 0 {
+			cell.Class, cell.D = level(d.ByState[ledger.Succeeded], most), fmt.Sprintf("M%d %dh%dv%dh-%dz", x, y, heatSide, heatSide-height-2, heatSide)
+			cell.BadClass, cell.Bad = class, fmt.Sprintf("M%d %dh%dv%dh-%dz", x, y+heatSide-height, heatSide, height, heatSide)
+		} else {
+			class, shape := heatLook(d, most)
+			cell.Class, cell.D = class, fmt.Sprintf("M%d %d%s", x, y, shape)
+		}
+		h.Cells = append(h.Cells, cell)
 		h.Width = x + heatPitch
 	}
 	for _, s := range ledger.States {
@@ -104,6 +113,20 @@ const (
 	round4  = "m1 8.5a7.5 7.5 0 1 0 15 0a7.5 7.5 0 1 0-15 0z"
 	speck   = "m7 7h3v3h-3z"
 )
+
+// badShare is how high the red part of a day is, by the share of its scheduled times that
+// failed, and its class; 0: none has failed, or none has succeeded.
+func badShare(d oneDay) (height int, class string) {
+	ok, dead, _, _ := outcomes(d.ByState)
+	bad := dead + d.ByState[ledger.Missed]
+	if ok == 0 || bad == 0 {
+		return 0, ""
+	}
+	if class = "dead"; dead == 0 {
+		class = "missed"
+	}
+	return min(max(heatSide*bad/(ok+bad), 3), heatSide-5), class
+}
 
 // heatLook is a day's class and shape.
 func heatLook(d oneDay, most int) (class, shape string) {

@@ -36,6 +36,20 @@ func TestALateCatchUpIsCounted(t *testing.T) {
 	}
 }
 
+// A job's page has the durations of each day, and asks its question before its cells.
+func TestTheJobPageShowsTheTrend(t *testing.T) {
+	s := newSite(t)
+	if got := s.get("/jobs/hourly").body; strings.Contains(got, "By day") {
+		t.Errorf("a job without a success has a trend:\n%s", got)
+	}
+	s.has("/", "No scheduled run has started in 24 hours.")
+	s.day()
+	s.has("/jobs/hourly", ">By day</h3>", `aria-label="Durations by day of 1 run: median `, `<path class="c dead" d="M`)
+	if got := s.get("/jobs/hourly").body; strings.Index(got, `name="at"`) > strings.Index(got, `class="cells"`) {
+		t.Error("one goes through the cells to come to the question")
+	}
+}
+
 // rollUp counts the hours that are over.
 func (s *site) rollUp() {
 	s.Helper()

@@ -34,6 +34,7 @@ type jobView struct {
 	Cells     []jobCell
 	Heat      heat
 	Durations durationBars
+	Trend     trend
 	Coming    []comingTime
 	Change    []comingTime // around the next clock change
 	Events    []ledger.Event
@@ -80,11 +81,11 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		v.Cells = append(v.Cells, newJobCell(c))
 	}
 	if v.Status != nil {
-		days, err := d.countDays(ctx, id, d.scheduleOf(v), heatDays)
+		days, hours, err := d.countDays(ctx, id, d.scheduleOf(v), heatDays)
 		if err != nil {
 			return view{}, err
 		}
-		v.Heat = newHeat(id, days)
+		v.Heat, v.Trend = newHeat(id, days), newTrend(days, hours, v.Now)
 	}
 	if v.Job != nil {
 		v.Coming, v.Change = comingTimesOf(*v.Job, v.Now), atClockChange(*v.Job, v.Now)

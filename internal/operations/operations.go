@@ -22,6 +22,7 @@ type Service struct {
 	changes   *shared[ledger.Changes]
 	processes *shared[[]ledger.Process]
 	counts    *shared[ledger.Counts]
+	slowdowns *shared[map[string]float64]
 }
 
 // Config is what a Service needs.
@@ -40,6 +41,7 @@ type Config struct {
 func New(c Config) *Service {
 	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now}
 	s.changes, s.processes, s.counts = newShared[ledger.Changes](), newShared[[]ledger.Process](), newShared[ledger.Counts]()
+	s.slowdowns = newShared[map[string]float64]()
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -93,7 +93,8 @@ func TestPagesAreSoundInABrowser(t *testing.T) {
 		b.visit("/runs?state=dead")
 		dead := eval[string](b, "document.querySelector('td.lead a').getAttribute('href')")
 		s.run("runs", "ack", strings.TrimPrefix(dead, "/runs/"), "--why", "a redrive leaves it out")
-		for _, path := range append(pagePaths, dead) {
+		paths := append(pagePaths, dead)
+		for _, path := range append(paths, b.previews(paths)...) {
 			for _, scheme := range []string{"light", "dark"} {
 				b.look(1280, scheme)
 				b.visit(path)
@@ -110,6 +111,27 @@ func TestPagesAreSoundInABrowser(t *testing.T) {
 			b.calm()
 		}
 	})
+}
+
+// previews are the addresses of the actions that pages offer, one of each action.
+func (b *tab) previews(paths []string) (list []string) {
+	byAction := map[string]bool{}
+	for _, path := range paths {
+		byAction[strings.SplitN(path, "?", 2)[0]] = true
+	}
+	for _, path := range paths {
+		b.visit(path)
+		if path == "/nowhere" {
+			b.forgive()
+		}
+		for _, link := range eval[[]string](b, `[...document.querySelectorAll("a[href^='/act/']")].map((a) => a.getAttribute("href"))`) {
+			if action := strings.SplitN(link, "?", 2)[0]; !byAction[action] {
+				byAction[action] = true
+				list = append(list, link)
+			}
+		}
+	}
+	return list
 }
 
 // The whole menu is in sight on a screen of any width, whatever the registry's name.
@@ -145,7 +167,7 @@ func (b *tab) accessible(page string) {
 	source, err := axe()
 	must(b.T, err)
 	b.do(chromedp.Evaluate[chromedp.Void](string(source) + ";undefined"))
-	found := eval[[]string](b, `axe.run(document, {resultTypes: ["violations"]}).then((r) =>
+	found := eval[[]string](b, `axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then((r) =>
 		r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`)
 	for _, violation := range found {
 		b.Errorf("%s: axe: %s", page, violation)
