@@ -18,8 +18,13 @@ type Hour struct {
 // leaves out hours without a run. It is exact: what RollUp has not counted is counted
 // from the runs.
 func (l *Ledger) Hours(ctx context.Context, jobID string, since, until time.Time) ([]Hour, error) {
+	return l.HoursOf(ctx, []string{jobID}, since, until)
+}
+
+// HoursOf is Hours of several jobs together.
+func (l *Ledger) HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error) {
 	return read(ctx, l, "count hours", func(tx Tx) ([]Hour, error) {
-		r := hourReader{tx: tx, jobID: jobID, since: hourOf(since), until: hourOf(until.Add(time.Hour - 1)), sums: map[time.Time]*Tally{}}
+		r := hourReader{tx: tx, jobIDs: sortedSet(jobIDs), since: hourOf(since), until: hourOf(until.Add(time.Hour - 1)), sums: map[time.Time]*Tally{}}
 		if err := r.read(); err != nil {
 			return nil, err
 		}
@@ -30,7 +35,7 @@ func (l *Ledger) Hours(ctx context.Context, jobID string, since, until time.Time
 // hourReader adds up the counts of hours.
 type hourReader struct {
 	tx           Tx
-	jobID        string
+	jobIDs       []string // "" is all
 	since, until time.Time
 	sums         map[time.Time]*Tally
 }
@@ -38,9 +43,12 @@ type hourReader struct {
 // read adds the stored rows of the hours that are counted, and counts the others: those
 // before and after them, and those of jobs whose runs have changed since.
 func (r *hourReader) read() error {
-	span, stored := r.tx.HourSpan(), r.tx.HoursOf(r.jobID, r.since, r.until)
+	span, stored := r.tx.HourSpan(), make([]Later[[]HourRow], len(r.jobIDs))
+	for i, id := range r.jobIDs {
+		stored[i] = r.tx.HoursOf(id, r.since, r.until)
+	}
 	var changed Later[[]HourRow]
-	if r.jobID == "" {
+	if r.all() {
 		changed = r.tx.HoursIn(r.since, r.until, true, 0)
 	}
 	now, err := r.tx.Now()
@@ -51,9 +59,13 @@ func (r *hourReader) read() error {
 	if err != nil {
 		return err
 	}
-	rows, err := stored.Get()
-	if err != nil {
-		return err
+	var rows []HourRow
+	for _, asked := range stored {
+		of, err := asked.Get()
+		if err != nil {
+			return err
+		}
+		rows = append(rows, of...)
 	}
 	stale, err := changed.Get()
 	if err != nil {
@@ -72,16 +84,21 @@ func (r *hourReader) read() error {
 		}
 	}
 	stale = slices.DeleteFunc(stale, func(h HourRow) bool { return h.Hour.Before(from) || !h.Hour.Before(to) })
-	if r.jobID == "" { // its sums have what is stale
+	if r.all() { // its sums have what is stale
 		for i := range stale {
 			if err := r.add(&stale[i], -1); err != nil {
 				return err
 			}
 		}
 	}
-	return r.count(append(adjoining(stale),
-		TallyQuery{JobID: r.jobID, Since: r.since, Until: from}, TallyQuery{JobID: r.jobID, Since: to, Until: r.until}))
+	queries := adjoining(stale)
+	for _, id := range r.jobIDs {
+		queries = append(queries, TallyQuery{JobID: id, Since: r.since, Until: from}, TallyQuery{JobID: id, Since: to, Until: r.until})
+	}
+	return r.count(queries)
 }
+
+func (r *hourReader) all() bool { return slices.Equal(r.jobIDs, []string{""}) }
 
 // within returns the part of the span that is in [since, until), and over.
 func (s HourSpan) within(since, until, now time.Time) (from, to time.Time) {

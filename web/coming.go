@@ -26,8 +26,9 @@ type comingRun struct {
 	At  time.Time
 }
 
-// comingHour is what the registry's jobs that are planned will do in 60 minutes.
-func (d *Dashboard) comingHour(states []ledger.JobState) coming {
+// comingHour is what those of the registry's jobs that are taken and planned will do in 60
+// minutes.
+func (d *Dashboard) comingHour(states []ledger.JobState, take func(jobs.Job) bool) coming {
 	now := d.now()
 	paused := map[string]bool{}
 	for _, s := range states {
@@ -36,7 +37,7 @@ func (d *Dashboard) comingHour(states []ledger.JobState) coming {
 	next := coming{From: now}
 	var minutes [60]int
 	for _, j := range d.registry().All() {
-		if j.Disabled || paused[j.ID] {
+		if j.Disabled || paused[j.ID] || !take(j) {
 			continue
 		}
 		first := j.NextRun(now)

@@ -14,7 +14,7 @@ import (
 func TestTemplatesNameOnlyFieldsThatExist(t *testing.T) {
 	data := map[string]any{
 		"act": &actView{}, "audit": auditView{}, "failure": failureView{}, "job": jobView{}, "jobs": jobsView{}, "keys": keysView{},
-		"overview": overviewView{}, "processes": processesView{}, "run": runView{}, "runs": runsView{}, "targets": targetsView{},
+		"overview": overviewView{}, "processes": processesView{}, "run": runView{}, "runs": runsView{}, "target": targetView{}, "targets": targetsView{},
 	}
 	for name, set := range pages {
 		if data[name] == nil {

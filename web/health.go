@@ -97,7 +97,7 @@ func (d *Dashboard) breakerTrouble() (items []attention) {
 		if state != "closed" {
 			items = append(items, attention{
 				Kind: "canceled", What: fmt.Sprintf("The circuit breaker of target %s is %s", target, state),
-				Do: "Its last calls all failed. Its runs wait and use up no retry.", Link: "/targets",
+				Do: "Its last calls all failed. Its runs wait and use up no retry.", Link: targetPath(target),
 			})
 		}
 	}

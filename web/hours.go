@@ -10,11 +10,12 @@ import (
 // chartBars is how many bars a chart of hours has.
 const chartBars = 24
 
-// lastHours are the n hours up to now, as bars of equal length, oldest first.
-func (d *Dashboard) lastHours(ctx context.Context, n int) ([]ledger.Hour, error) {
+// lastHours are the n hours up to now of some jobs, "" being all, as bars of equal length,
+// oldest first.
+func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) ([]ledger.Hour, error) {
 	end := d.now().Truncate(time.Hour).Add(time.Hour)
 	first := end.Add(-time.Duration(n) * time.Hour)
-	hours, err := d.Ledger.Hours(ctx, "", first, end)
+	hours, err := d.Ledger.HoursOf(ctx, jobIDs, first, end)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -38,7 +39,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	timings, err := d.lastHours(ctx, hours)
+	timings, err := d.lastHours(ctx, hours, "")
 	if err != nil {
 		return view{}, err
 	}
@@ -64,7 +65,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	}
 	unfinished := v.Health.Counts.Unfinished
 	v.Running, v.Accepted, v.Retries = unfinished[ledger.Running], unfinished[ledger.Accepted], unfinished[ledger.Retrying]
-	v.Coming = d.comingHour(states)
+	v.Coming = d.comingHour(states, func(jobs.Job) bool { return true })
 	title := "All is well"
 	if n := len(v.Health.Items); n > 0 {
 		title = counted(n, "problem")

@@ -26,6 +26,7 @@ type Ledger interface {
 	Counts(context.Context) (ledger.Counts, error)
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error)
 	Hours(ctx context.Context, jobID string, since, until time.Time) ([]ledger.Hour, error)
+	HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]ledger.Hour, error)
 	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]ledger.RunSummary, error)
 	Processes(context.Context) ([]ledger.Process, error)
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
@@ -82,6 +83,7 @@ func New(c Config) *Dashboard {
 		"GET /runs":         d.runs,
 		"GET /runs/{id...}": d.run,
 		"GET /targets":      d.targets,
+		"GET /targets/{id}": d.target,
 		"GET /keys":         d.keys,
 		"GET /processes":    d.processes,
 		"GET /audit":        d.audit,

@@ -103,6 +103,29 @@ var hourCases = []testCase{
 			}
 		}
 	}},
+	{"HoursOf adds up the hours of several jobs", func(b *bed) {
+		j, k, other := b.job("j"), b.job("k"), b.job("other")
+		for _, of := range []*job{j, k, other} {
+			of.admit(of.missed(0), of.missed(1))
+		}
+		hour := j.at(0).Truncate(time.Hour)
+		for range 2 { // the second time from counted hours, and what has changed since
+			for want, ids := range map[int][]string{0: {"nobody"}, 2: {"k", "k"}, 4: {"j", "k", "nobody"}} {
+				got, err := b.HoursOf(b.ctx, ids, hour.Add(-time.Hour), hour.Add(2*time.Hour))
+				b.must(err)
+				n := 0
+				for _, h := range got {
+					n += h.Counts[ledger.Missed]
+				}
+				if n != want {
+					b.Errorf("%v have %d missed, want %d: %+v", ids, n, want, got)
+				}
+			}
+			b.pass(500 * time.Hour)
+			for b.rollUpStep() {
+			}
+		}
+	}},
 	{"Ranges lists the range rows with a scheduled time of the interval", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.rangeOf(2, 5))

@@ -1,0 +1,114 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// jobsOfTarget is how many of its jobs the page of a target shows.
+	jobsOfTarget = 30
+	// incidentsOfTarget is how many of their incidents it shows, of the last 30 days.
+	incidentsOfTarget = 20
+	waitingOfTarget   = 10
+)
+
+type targetView struct {
+	jobs.Target
+	Auth      string
+	Breaker   string // of this process
+	Rows      []jobRow
+	Jobs      int
+	Coming    coming
+	Hours     throughput
+	Span      string // "24h" or "30d"
+	Failed    string // the share of the finished runs that are dead
+	Waiting   []runRow
+	Incidents []ledger.Incident
+	Now       time.Time
+}
+
+// target is the page of a target: its jobs, and what becomes of their calls.
+func (d *Dashboard) target(r *http.Request) (view, error) {
+	ctx, name := r.Context(), r.PathValue("id")
+	i := slices.IndexFunc(d.registry().Targets(), func(t jobs.Target) bool { return t.Name == name })
+	if i < 0 || name == jobs.BuiltinTarget {
+		return view{}, missing("The registry has no target \""+name+"\".", "The page Targets lists all.")
+	}
+	t := d.registry().Targets()[i]
+	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: "24h", Now: d.now()}
+	hours := 24
+	if r.URL.Query().Get("span") == "30d" {
+		v.Span, hours = "30d", 30*24
+	}
+	states, err := d.Ledger.JobStates(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	var ids, shown []string
+	briefs := slices.DeleteFunc(d.briefs(states, v.Now), func(b brief) bool { return b.target != name })
+	for _, b := range briefs {
+		ids = append(ids, b.id)
+	}
+	byState, _ := orderOf("state")
+	byState.sort(briefs, false)
+	for _, b := range briefs[:min(len(briefs), jobsOfTarget)] {
+		shown = append(shown, b.id)
+	}
+	v.Jobs = len(ids)
+	v.Coming = d.comingHour(states, func(j jobs.Job) bool { return j.Target == name })
+	if v.Rows, err = d.readRows(ctx, shown); err != nil || len(ids) == 0 {
+		return view{Template: "target", Title: name, Section: "Targets", Data: v}, err
+	}
+	tallies, err := d.lastHours(ctx, hours, ids...)
+	if err != nil {
+		return view{}, err
+	}
+	v.Hours = newThroughput(tallies)
+	v.Failed = shareOf(v.Hours.Dead, v.Hours.Dead+v.Hours.OK)
+	if v.Waiting, err = d.waitingOf(r, name); err != nil {
+		return view{}, err
+	}
+	v.Incidents, err = d.incidentsOf(ctx, ids, v.Now)
+	return view{Template: "target", Title: cmp.Or(strings.TrimPrefix(v.Breaker, "closed"), "target") + ": " + name, Section: "Targets", Data: v}, err
+}
+
+// shareOf is a part in percent, "" of nothing.
+func shareOf(part, all int) string {
+	switch {
+	case all == 0:
+		return ""
+	case part == 0:
+		return "0 %"
+	case part*1000 < all: // it would be 0.0
+		return "below 0.1 %"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(all))
+}
+
+// waitingOf are runs that wait to be sent to a target, each with why.
+func (d *Dashboard) waitingOf(r *http.Request, target string) ([]runRow, error) {
+	f := ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Retrying}, Limit: waitingRuns}
+	runs, err := d.matching(r.Context(), operations.Selection{Target: target}, f)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := d.runRows(r, runs)
+	rows = slices.DeleteFunc(rows, func(row runRow) bool { return row.Wait.Code == "" || row.Wait.Code == ledger.WaitNotDue })
+	return rows[:min(len(rows), waitingOfTarget)], err
+}
+
+// incidentsOf are the incidents of jobs that are open or were within 30 days, newest first.
+func (d *Dashboard) incidentsOf(ctx context.Context, jobIDs []string, now time.Time) ([]ledger.Incident, error) {
+	list, err := d.Ledger.Incidents(ctx, ledger.IncidentFilter{JobIDs: jobIDs, Limit: incidentsOfTarget})
+	return slices.DeleteFunc(list, func(i ledger.Incident) bool { return !i.Open() && now.Sub(i.ClosedAt) > 30*day }), err
+}
