@@ -48,7 +48,41 @@ func (m *admissionTx) run() error {
 	if err != nil {
 		return err
 	}
-	m.rows, m.moves = make([]Row, 0, len(current)), make([]JobChange, 0, len(current))
+	m.moves = make([]JobChange, 0, len(current))
+	if err := m.write(current); err != nil {
+		return err
+	}
+	if len(m.moves) > 0 {
+		if err := m.tx.PutJobs(m.moves); err != nil {
+			return err
+		}
+	}
+	return m.openMissed()
+}
+
+// admitKeyed writes the rows of plans of schedules, which are locked. Their positions are
+// the caller's.
+func (m *admissionTx) admitKeyed(current []currentPlan) error {
+	for _, c := range current {
+		m.Plans = append(m.Plans, *c.plan)
+	}
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	slots, existing := m.askSlots()
+	m.askOwn()
+	if err := m.give(slots, existing); err != nil {
+		return err
+	}
+	if err := m.write(current); err != nil {
+		return err
+	}
+	return m.openMissed()
+}
+
+// write writes the rows and the events of plans.
+func (m *admissionTx) write(current []currentPlan) error {
+	m.rows = make([]Row, 0, len(current))
 	for _, c := range current {
 		if err := m.plan(c.plan, c.job); err != nil {
 			return err
@@ -57,17 +91,10 @@ func (m *admissionTx) run() error {
 	if len(m.rows) > 0 {
 		m.inserted = m.tx.Insert(m.rows)
 	}
-	if len(m.moves) > 0 {
-		if err := m.tx.PutJobs(m.moves); err != nil {
-			return err
-		}
-	}
 	if len(m.events) > 0 {
-		if err := m.tx.AddEvents(m.events); err != nil {
-			return err
-		}
+		return m.tx.AddEvents(m.events)
 	}
-	return m.openMissed()
+	return nil
 }
 
 // currentPlan is a plan that was made from where its job stands.
@@ -93,19 +120,27 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := m.give(slots, existing); err != nil {
+		return nil, err
+	}
+	return m.current(jobs), nil
+}
+
+// give gives the free slots, and notes which runs exist.
+func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error {
 	list, err := slots.Get()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	there, err := existing.Get()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(there))
 	for _, id := range there {
 		m.existing[id] = true
 	}
-	return m.current(jobs), nil
+	return nil
 }
 
 // askSlots asks for the slots of the jobs whose plans take them. One row takes the slot or

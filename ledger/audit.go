@@ -60,6 +60,9 @@ const (
 	ActionAck      ActionKind = "ack"
 	ActionBackfill ActionKind = "backfill"
 
+	ActionPutSchedule    ActionKind = "put_schedule"
+	ActionDeleteSchedule ActionKind = "delete_schedule"
+
 	ActionAckIncident   ActionKind = "ack_incident"
 	ActionCloseIncident ActionKind = "close_incident"
 )

@@ -50,17 +50,18 @@ type PurgedHistory struct {
 	// are deleted when no process declares the version.
 	VersionEntries int
 	Definitions    int
+	Schedules      int  // made at run time, that have ended or were deleted
 	More           bool // a full batch of some kind was deleted: ask again
 }
 
 // Total returns the number of deleted rows of all kinds.
 func (p PurgedHistory) Total() int {
-	return p.Audit + p.Events + p.Incidents + p.Excerpts + p.Processes + p.VersionEntries + p.Definitions
+	return p.Audit + p.Events + p.Incidents + p.Excerpts + p.Processes + p.VersionEntries + p.Definitions + p.Schedules
 }
 
 // fullest returns the number of deleted rows of the kind of which most were deleted.
 func (p PurgedHistory) fullest() int {
-	return max(p.Audit, p.Events, p.Incidents, p.Excerpts, p.Processes, p.VersionEntries, p.Definitions)
+	return max(p.Audit, p.Events, p.Incidents, p.Excerpts, p.Processes, p.VersionEntries, p.Definitions, p.Schedules)
 }
 
 // PurgeHistory deletes a batch of old rows that are not runs. See HistoryPurge.
@@ -99,6 +100,7 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 		{OldRows{IncidentRows, now.Add(-p.Retention)}, &got.Incidents},
 		{OldRows{ExcerptRows, now}, &got.Excerpts},
 		{OldRows{ProcessRows, now.Add(-ProcessRetention)}, &got.Processes},
+		{OldRows{ScheduleRows, now.Add(-p.Retention)}, &got.Schedules},
 	}
 	asked := make([]Later[int], len(kinds))
 	for i, k := range kinds {
@@ -185,6 +187,7 @@ const (
 	IncidentRows                    // ClosedAt
 	ProcessRows                     // HeartbeatAt
 	ExcerptRows                     // KeepUntil
+	ScheduleRows                    // EndedAt
 )
 
 // DefinitionKey identifies a definition.

@@ -30,8 +30,9 @@ type Rows interface {
 // the commit too: a rule that needs the result for its answer alone takes it there.
 //
 // Other transactions may run at the same time. To keep them from blocking each other for
-// ever, a rule locks jobs first, then runs, then incidents, then hours; in each of them in
-// the order of their IDs, except that Due skips runs that are locked. What a method does not lock,
+// ever, a rule locks jobs first, then schedules, then templates, then runs, then incidents,
+// then hours; in each of them in the order of their IDs, except that Due and DueSchedules
+// skip what is locked. What a method does not lock,
 // another transaction may change before this one commits.
 type Tx interface {
 	// Now returns the store's clock, to the microsecond. It is read once for a
@@ -70,6 +71,8 @@ type Tx interface {
 	JobBodies(ids []string) Later[map[string][]byte]
 	// Jobs locks the jobs that exist, and returns them by ID, without their bodies.
 	Jobs(ids []string) Later[[]JobRow]
+	// PeekJobs is Jobs without a lock.
+	PeekJobs(ids []string) Later[[]JobRow]
 	// Slots returns the slots of jobs, which the transaction has locked, by job. It leaves
 	// out slots that no run has and no run waits for.
 	Slots(jobIDs []string) Later[[]Slot]
@@ -162,6 +165,7 @@ type Tx interface {
 	History
 	Listings
 	HourTable
+	ScheduleTable
 }
 
 // DueQuery selects due runs.

@@ -31,6 +31,14 @@ type Store interface {
 	Record(context.Context, []Outcome) ([]RecordResult, error)       // one result for each, in order
 	Report(context.Context, Report) (Run, error)                     // or ErrNotFound, ErrFinished
 
+	// Schedules made at run time.
+	ChangeSchedules(context.Context, ChangeSchedules) ([]ScheduleResult, error) // one for each item, in order; or ErrInvalidSchedule
+	PlanSchedules(context.Context, SchedulePlanning) (PlannedSchedules, error)
+	SweepSchedules(context.Context, ScheduleSweep) (next int64, err error)
+	Schedule(ctx context.Context, jobID string) (Schedule, error) // or ErrNotFound
+	Schedules(context.Context, ScheduleFilter) ([]Schedule, error)
+	Templates(context.Context) ([]TemplateCount, error) // by name
+
 	// Operators' actions.
 	Pause(ctx context.Context, jobID string, who Actor) error  // or ErrNotFound
 	Resume(ctx context.Context, jobID string, who Actor) error // or ErrNotFound

@@ -39,6 +39,7 @@ var rowsGroups = []struct {
 	{"job", jobRowCases},
 	{"incident", incidentRowCases},
 	{"hour", hourRowCases},
+	{"schedule", scheduleRowCases},
 	{"transaction", transactionCases},
 }
 

@@ -66,6 +66,8 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 		sweepList(s, &t.l.excerpts, func(e ledger.Excerpt) bool { return old(e.KeepUntil) })
 	case ledger.ProcessRows:
 		sweepMap(s, t.l.processes, func(_ string, p ledger.ProcessRow) bool { return old(p.HeartbeatAt) })
+	case ledger.ScheduleRows:
+		sweepMap(s, t.l.schedules, func(_ string, r ledger.ScheduleRow) bool { return !r.EndedAt.IsZero() && old(r.EndedAt) })
 	}
 	return ledger.Known(s.n, nil)
 }

@@ -43,6 +43,10 @@ type Ledger struct {
 
 	hours map[ledger.HourKey]ledger.HourRow
 	span  ledger.HourSpan
+
+	templates    map[string]ledger.TemplateRow
+	schedules    map[string]ledger.ScheduleRow // by job ID
+	lastSchedule int64
 }
 
 // New returns an empty ledger whose clock is time.Now.
@@ -59,6 +63,8 @@ func WithClock(now func() time.Time) *Ledger {
 		jobs:      map[string]*job{},
 		runs:      map[string]*record{},
 		hours:     map[ledger.HourKey]ledger.HourRow{},
+		templates: map[string]ledger.TemplateRow{},
+		schedules: map[string]ledger.ScheduleRow{},
 		indexes:   indexes{tallies: map[tally]int{}, free: map[string]bool{}},
 	}
 	l.Ledger = ledger.New(rows{l})

@@ -27,6 +27,9 @@ var kinds = map[ledger.HistoryKind][2]string{
 
 // OldRows counts or deletes old rows of a kind.
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
+	if old.Kind == ledger.ScheduleRows {
+		return t.oldSchedules(old.Until, limit, del)
+	}
 	k := kinds[old.Kind]
 	var args params
 	args.time(old.Until)

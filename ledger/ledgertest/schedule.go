@@ -1,0 +1,192 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// timing are the rules of the suite's schedules. An Expr is the time between two scheduled
+// times, which are its multiples, or "at" and a time.
+type timing struct{ late time.Duration }
+
+func (timing) next(s *ledger.Schedule, after time.Time) (time.Time, error) {
+	var next time.Time
+	if at, single := strings.CutPrefix(s.Expr, "at "); single {
+		at, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return next, err
+		}
+		if at.After(after) {
+			next = at
+		}
+	} else {
+		every, err := time.ParseDuration(s.Expr)
+		if err != nil {
+			return next, err
+		}
+		next = after.Truncate(every).Add(every)
+	}
+	if !s.Until.IsZero() && next.After(s.Until) {
+		return time.Time{}, nil
+	}
+	return next, nil
+}
+
+// Begin lets an "at" begin up to an hour late.
+func (r timing) Begin(s *ledger.Schedule, earliest, now time.Time) (time.Time, error) {
+	if at, single := strings.CutPrefix(s.Expr, "at "); single {
+		at, err := time.Parse(time.RFC3339, at)
+		if err == nil && !at.After(now) && at.After(earliest) && now.Sub(at) <= time.Hour {
+			return at.Add(-time.Second), nil
+		}
+		return now, err
+	}
+	_, err := r.next(s, now)
+	return now, err
+}
+
+// Plan plans all scheduled times to run.
+func (r timing) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
+	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: s.Watermark}
+	due := now
+	if !all {
+		due = now.Add(-r.late)
+	}
+	for at := s.Watermark; ; {
+		next, err := r.next(s, at)
+		if err != nil {
+			return p, err
+		}
+		if next.IsZero() || next.After(due) || len(p.Runs) == 100 {
+			break
+		}
+		at = next
+		overlap := ledger.OverlapAllow
+		if len(s.Data) > 0 {
+			overlap = ledger.Overlap(s.Data)
+		}
+		p.Runs = append(p.Runs, ledger.RunSpec{
+			RunID: runID(s.JobID, at), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: overlap, Call: call(s.JobID),
+		})
+	}
+	switch through := due.Truncate(time.Second); {
+	case len(p.Runs) == 100:
+		p.Through = p.Runs[99].ScheduledAt
+	case through.After(p.Through):
+		p.Through = through
+	}
+	return p, nil
+}
+
+// Next returns the first scheduled time, and its delay.
+func (r timing) Next(s *ledger.Schedule) (time.Time, error) {
+	next, err := r.next(s, s.Watermark)
+	if !next.IsZero() {
+		next = next.Add(r.late)
+	}
+	return next, err
+}
+
+// keyed is a change of a schedule of template t.
+func keyed(key, expr string) ledger.ScheduleChange {
+	return ledger.ScheduleChange{JobID: "t:" + key, ScheduleContent: ledger.ScheduleContent{Expr: expr, Timezone: "UTC"}}
+}
+
+func at(t time.Time) string { return "at " + t.UTC().Format(time.RFC3339) }
+
+// template declares template t, and returns its revision.
+func (b *bed) template() ledger.TemplateRevision {
+	b.Helper()
+	b.declare("planner", "v1", "t")
+	b.assignments("v1")
+	return ledger.TemplateRevision{Template: "t", Revision: b.now("t").Revision}
+}
+
+// change makes changes, of which none may fail but those that the case looks at.
+func (b *bed) change(items ...ledger.ScheduleChange) []ledger.ScheduleResult {
+	b.Helper()
+	got, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: items, Rules: timing{}, Actor: someone})
+	b.must(err)
+	return got
+}
+
+// put makes one change, which must have the effect.
+func (b *bed) put(in ledger.ScheduleChange, want ledger.ScheduleEffect) ledger.Schedule {
+	b.Helper()
+	got := b.change(in)[0]
+	if got.Err != nil || got.Effect != want {
+		b.Fatalf("%s: %s, %v; want %s", in.JobID, got.Effect, got.Err, want)
+	}
+	return got.Schedule
+}
+
+// refuses makes one change, which must fail.
+func (b *bed) refuses(in ledger.ScheduleChange, want error) {
+	b.Helper()
+	if got := b.change(in)[0]; !errors.Is(got.Err, want) || got.Effect != ledger.ScheduleUnchanged {
+		b.Errorf("%s: %s, %v; want %v", in.JobID, got.Effect, got.Err, want)
+	}
+}
+
+var someone = who("ann", "asked")
+
+var planner = ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: timing{}, Owner: "planner", LeaseFor: lease}
+
+// planAll plans all that is due, and returns the IDs of the runs that it planned.
+func (b *bed) planAll() (runs []string) {
+	b.Helper()
+	for {
+		got, err := b.PlanSchedules(b.ctx, planner)
+		b.must(err)
+		for _, p := range got.Plans {
+			for _, r := range p.Runs {
+				runs = append(runs, r.RunID)
+			}
+		}
+		if got.NextAt.IsZero() || got.NextAt.After(got.Now) {
+			slices.Sort(runs)
+			return runs
+		}
+	}
+}
+
+// times are the run IDs of a key at multiples of a duration in (after, through].
+func times(key string, every time.Duration, after, through time.Time) (ids []string) {
+	for at := after.Truncate(every).Add(every); !at.After(through); at = at.Add(every) {
+		ids = append(ids, runID("t:"+key, at))
+	}
+	return ids
+}
+
+// hasRuns checks which runs a key has.
+func (b *bed) hasRuns(key string, want []string) {
+	b.Helper()
+	var ids []string
+	for _, r := range b.all("t:" + key) {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	if slices.Sort(want); !slices.Equal(ids, want) {
+		b.Errorf("runs of %s:\n got %v\nwant %v", key, ids, want)
+	}
+}
+
+func (b *bed) schedule(key string) ledger.Schedule {
+	b.Helper()
+	s, err := b.Schedule(b.ctx, "t:"+key)
+	b.must(err)
+	return s
+}
+
+// many are puts of n keys.
+func many(n int, expr string) (list []ledger.ScheduleChange) {
+	for i := range n {
+		list = append(list, keyed(fmt.Sprintf("k%04d", i), expr))
+	}
+	return list
+}

@@ -1,0 +1,173 @@
+package ledgertest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var scheduleChangeCases = []testCase{
+	{"a put is kept as it is, and a repetition changes nothing", func(b *bed) {
+		in := keyed("acme", "1m")
+		in.Data, in.Until, in.Generation = []byte(`{"a": "é"}`), b.time().Add(24*time.Hour).Truncate(time.Second), 7
+		made := b.put(in, ledger.ScheduleCreated)
+		got := b.schedule("acme")
+		if got.Expr != "1m" || string(got.Data) != string(in.Data) || !got.Until.Equal(in.Until) || got.Generation != 7 || got.Revision != 1 ||
+			got.ChangedBy != someone.By || got.NextAt.IsZero() || got.CreatedAt.IsZero() || !got.Watermark.Equal(made.Watermark) {
+			b.Errorf("%+v", got)
+		}
+		b.put(in, ledger.ScheduleUnchanged)
+		if again := b.schedule("acme"); again.Revision != 1 || !again.Watermark.Equal(got.Watermark) {
+			b.Errorf("after a repetition: %+v", again)
+		}
+		in.Expr, in.Generation = "2m", 8
+		if changed := b.put(in, ledger.ScheduleChanged); changed.Revision != 2 {
+			b.Errorf("%+v", changed)
+		}
+		if audit := b.audit(ledger.AuditFilter{}); len(audit) != 2 || audit[0].JobID != "t:acme" || audit[0].Action != ledger.ActionPutSchedule {
+			b.Errorf("the audit has what changed: %+v", audit)
+		}
+	}},
+	{"generations order the changes of a caller, deletions too", func(b *bed) {
+		in := keyed("acme", "1m")
+		in.Generation = 5
+		b.put(in, ledger.ScheduleCreated)
+		older, other := in, in
+		older.Generation, other.Expr = 4, "2m"
+		b.refuses(older, ledger.ErrGeneration)
+		b.refuses(other, ledger.ErrGeneration)
+		older.Expr = "3m"
+		b.refuses(older, ledger.ErrGeneration)
+		gone := in
+		gone.Delete, gone.Generation = true, 6
+		b.put(gone, ledger.ScheduleDeleted)
+		b.put(gone, ledger.ScheduleUnchanged)
+		b.refuses(in, ledger.ErrGeneration)
+		in.Generation = 7
+		if made := b.put(in, ledger.ScheduleCreated); made.Revision != 3 {
+			b.Errorf("revisions continue: %+v", made)
+		}
+		early := keyed("late", "1m")
+		early.Delete, early.Generation = true, 2
+		b.put(early, ledger.ScheduleDeleted) // it overtook the put before it
+		early.Delete, early.Generation = false, 1
+		b.refuses(early, ledger.ErrGeneration)
+		in.Generation = 9
+		b.put(in, ledger.ScheduleUnchanged)
+		if got := b.schedule("acme"); got.Generation != 9 || got.Revision != 3 {
+			b.Errorf("a later generation of the same content: %+v", got)
+		}
+	}},
+	{"a change may require a revision, or that there is none", func(b *bed) {
+		in := keyed("acme", "1m")
+		in.IfRevision = 1
+		b.refuses(in, ledger.ErrOtherRevision)
+		in.IfRevision = ledger.MustNotExist
+		b.put(in, ledger.ScheduleCreated)
+		b.put(in, ledger.ScheduleUnchanged) // its answer was lost
+		in.Expr = "2m"
+		b.refuses(in, ledger.ErrOtherRevision)
+		in.IfRevision = 1
+		b.put(in, ledger.ScheduleChanged)
+		b.put(in, ledger.ScheduleUnchanged)
+		in.Expr = "3m"
+		b.refuses(in, ledger.ErrOtherRevision)
+		in.Delete = true
+		b.refuses(in, ledger.ErrOtherRevision)
+		in.IfRevision = 2
+		b.put(in, ledger.ScheduleDeleted)
+		if _, err := b.Schedule(b.ctx, "t:acme"); !errors.Is(err, ledger.ErrNotFound) {
+			b.Errorf("a deleted schedule: %v", err)
+		}
+		b.refuses(ledger.ScheduleChange{JobID: "t:unknown", Delete: true}, ledger.ErrNotFound)
+	}},
+	{"the quota counts schedules that have neither ended nor been deleted", func(b *bed) {
+		b.template()
+		c := ledger.ChangeSchedules{Template: "t", Max: 2, Rules: timing{}, Actor: someone, Items: []ledger.ScheduleChange{
+			keyed("a", "1m"), keyed("once", at(b.time().Add(time.Minute))), keyed("c", "1m"),
+		}}
+		got, err := b.ChangeSchedules(b.ctx, c)
+		if b.must(err); got[0].Err != nil || got[1].Err != nil || !errors.Is(got[2].Err, ledger.ErrQuota) {
+			b.Fatalf("%+v", got)
+		}
+		b.live(2)
+		b.pass(2 * time.Minute)
+		b.planAll()
+		b.live(1)
+		if s := b.schedule("once"); s.EndedAt.IsZero() || !s.NextAt.IsZero() {
+			b.Errorf("after its only scheduled time: %+v", s)
+		}
+		c.Items = []ledger.ScheduleChange{keyed("c", "1m"), keyed("d", "1m"), {JobID: "t:a", Delete: true}, keyed("e", "1m")}
+		got, err = b.ChangeSchedules(b.ctx, c)
+		if b.must(err); got[0].Err != nil || !errors.Is(got[1].Err, ledger.ErrQuota) || got[2].Err != nil || got[3].Err != nil {
+			b.Fatalf("%+v", got)
+		}
+		b.live(2)
+	}},
+	{"an invalid list changes nothing, and an invalid content is refused alone", func(b *bed) {
+		for _, items := range [][]ledger.ScheduleChange{
+			{}, many(1001, "1m"), {keyed("a", "1m"), keyed("a", "1m")}, {keyed("", "1m")}, {keyed("-a", "1m")}, {keyed("a/b", "1m")},
+			{keyed(strings.Repeat("a", 49), "1m")}, {{JobID: "u:a"}}, {{JobID: "t"}},
+			{{JobID: "t:a", ScheduleContent: ledger.ScheduleContent{Expr: "1m", Data: make([]byte, ledger.MaxScheduleData+1)}}},
+		} {
+			_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: items, Rules: timing{}, Actor: someone})
+			if !errors.Is(err, ledger.ErrInvalidSchedule) {
+				b.Errorf("%.200v: %v", items, err)
+			}
+		}
+		got := b.change(keyed("bad", "every day"), keyed("good", "1m"), keyed("past", at(b.time().Add(-2*time.Hour))))
+		if !errors.Is(got[0].Err, ledger.ErrInvalidSchedule) || got[1].Err != nil || !errors.Is(got[2].Err, ledger.ErrInvalidSchedule) {
+			b.Errorf("%+v", got)
+		}
+		b.live(1)
+	}},
+	{"a list shows the schedules of a template by key, page by page", func(b *bed) {
+		b.change(append(many(12, "1m"), keyed("K", "1m"), keyed("k", "1m"), keyed("l", "1m"), keyed("k0", "1m"))...)
+		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "u", Items: []ledger.ScheduleChange{{JobID: "u:k0000", ScheduleContent: keyed("", "1m").ScheduleContent}}, Rules: timing{}, Actor: someone})
+		b.must(err)
+		b.put(ledger.ScheduleChange{JobID: "t:k0003", Delete: true}, ledger.ScheduleDeleted)
+		b.lists(ledger.ScheduleFilter{Template: "t", Limit: 3}, "K", "k", "k0")
+		b.lists(ledger.ScheduleFilter{Template: "t", Limit: 3, AfterKey: "k0001"}, "k0002", "k0004", "k0005")
+		b.lists(ledger.ScheduleFilter{Template: "t", AfterKey: "k0010"}, "k0011", "l")
+		b.lists(ledger.ScheduleFilter{Template: "t", KeyPrefix: "k0", Limit: 2}, "k0", "k0000")
+		b.lists(ledger.ScheduleFilter{Template: "t", KeyPrefix: "k001", AfterKey: "k0010"}, "k0011")
+		b.lists(ledger.ScheduleFilter{Template: "t", KeyPrefix: "x"})
+		counts, err := b.Templates(b.ctx)
+		if b.must(err); !slices.Equal(counts, []ledger.TemplateCount{{Template: "t", Live: 15}, {Template: "u", Live: 1}}) {
+			b.Errorf("templates: %+v", counts)
+		}
+	}},
+}
+
+// time reads the store's clock.
+func (b *bed) time() time.Time {
+	b.Helper()
+	counts, err := b.Counts(b.ctx)
+	b.must(err)
+	return counts.Now
+}
+
+func (b *bed) live(want int) {
+	b.Helper()
+	counts, err := b.Templates(b.ctx)
+	b.must(err)
+	if len(counts) != 1 || counts[0].Live != want {
+		b.Errorf("live schedules: %+v, want %d", counts, want)
+	}
+}
+
+func (b *bed) lists(f ledger.ScheduleFilter, want ...string) {
+	b.Helper()
+	list, err := b.Schedules(b.ctx, f)
+	b.must(err)
+	var keys []string
+	for i := range list {
+		keys = append(keys, list[i].Key())
+	}
+	if !slices.Equal(keys, want) {
+		b.Errorf("%+v: %v, want %v", f, keys, want)
+	}
+}

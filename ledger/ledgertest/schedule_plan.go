@@ -1,0 +1,266 @@
+package ledgertest
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var schedulePlanCases = []testCase{
+	{"each scheduled time after the put gets one run, and none before it", func(b *bed) {
+		b.template()
+		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		b.put(keyed("b", "1h"), ledger.ScheduleCreated)
+		if runs := b.planAll(); runs != nil {
+			b.Fatalf("not due: %v", runs)
+		}
+		b.pass(150 * time.Second)
+		b.planAll()
+		b.planAll()
+		s := b.schedule("a")
+		b.hasRuns("a", times("a", time.Minute, made.Watermark, s.Watermark))
+		if runs := b.all("t:a"); len(runs) < 2 || runs[0].Revision != 1 || runs[0].State != ledger.Planned {
+			b.Errorf("%+v", runs)
+		}
+		work := b.claim("p", 10).Work
+		b.record(succeeded(work[0]))
+		b.is(work[0].RunID, ledger.Succeeded, "")
+	}},
+	{"until ends a schedule after its last scheduled time", func(b *bed) {
+		b.template()
+		in := keyed("a", "1m")
+		in.Until = b.time().Truncate(time.Minute).Add(2 * time.Minute)
+		made := b.put(in, ledger.ScheduleCreated)
+		b.pass(time.Hour)
+		b.planAll()
+		b.hasRuns("a", times("a", time.Minute, made.Watermark, in.Until))
+		if s := b.schedule("a"); s.EndedAt.IsZero() {
+			b.Errorf("%+v", s)
+		}
+		b.put(in, ledger.ScheduleUnchanged)
+		in.Until = b.time().Add(time.Hour).Truncate(time.Second)
+		if s := b.put(in, ledger.ScheduleChanged); !s.EndedAt.IsZero() || s.NextAt.Before(b.time()) {
+			b.Errorf("begun again: %+v", s)
+		}
+		b.live(1)
+	}},
+	{"a time that has just passed runs once, also if the put is repeated", func(b *bed) {
+		b.template()
+		due := b.time().Truncate(time.Second).Add(-time.Minute)
+		in := keyed("once", at(due))
+		b.put(in, ledger.ScheduleCreated)
+		b.put(in, ledger.ScheduleUnchanged)
+		b.planAll()
+		b.put(in, ledger.ScheduleUnchanged)
+		b.hasRuns("once", []string{runID("t:once", due)})
+		in.Expr = at(due.Add(-time.Second))
+		b.refuses(in, ledger.ErrInvalidSchedule) // what it said before accounts for that time
+	}},
+	{"an edit plans what was due before it, and nothing that is past for it", func(b *bed) {
+		b.template()
+		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		b.pass(150 * time.Second)
+		edited := b.put(keyed("a", "30s"), ledger.ScheduleChanged)
+		b.hasRuns("a", times("a", time.Minute, made.Watermark, edited.Watermark))
+		b.pass(90 * time.Second)
+		gone := b.put(ledger.ScheduleChange{JobID: "t:a", Delete: true}, ledger.ScheduleDeleted)
+		b.pass(time.Hour)
+		b.planAll()
+		b.hasRuns("a", slices.Concat(times("a", time.Minute, made.Watermark, edited.Watermark), times("a", 30*time.Second, edited.Watermark, gone.Watermark)))
+	}},
+	{"a backlog is planned before an edit", func(b *bed) {
+		b.template()
+		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		b.pass(3 * time.Hour)
+		b.refuses(keyed("a", "30s"), ledger.ErrBacklog)
+		b.planAll()
+		edited := b.put(keyed("a", "30s"), ledger.ScheduleChanged)
+		b.hasRuns("a", times("a", time.Minute, made.Watermark, edited.Watermark))
+	}},
+	{"only a process with the template's current definition plans", func(b *bed) {
+		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		b.pass(time.Hour)
+		got, err := b.PlanSchedules(b.ctx, planner)
+		if b.must(err); len(got.Plans) > 0 || !slices.Equal(got.Moved, []string{"t"}) {
+			b.Errorf("a template that no process declares: %+v", got)
+		}
+		b.template()
+		other := planner
+		other.Templates = []ledger.TemplateRevision{{Template: "t", Revision: 2}}
+		got, err = b.PlanSchedules(b.ctx, other)
+		if b.must(err); len(got.Plans) > 0 || !slices.Equal(got.Moved, []string{"t"}) || !got.NextAt.IsZero() {
+			b.Errorf("another revision: %+v", got)
+		}
+		if runs := b.planAll(); len(runs) < 50 {
+			b.Errorf("what was due while no process knew the template: %v", runs)
+		}
+	}},
+	{"a paused schedule, and that of a paused template, is skipped", func(b *bed) {
+		b.template()
+		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		b.put(keyed("b", "1m"), ledger.ScheduleCreated)
+		b.must(b.Pause(b.ctx, "t:a", someone))
+		if s := b.schedule("a"); s.PausedAt.IsZero() || s.PausedBy != someone.By || s.PausedWhy != someone.Why {
+			b.Errorf("%+v", s)
+		}
+		b.pass(time.Minute)
+		b.planAll()
+		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
+		b.is(b.all("t:b")[0].ID, ledger.Planned, "")
+		b.must(b.Resume(b.ctx, "t:a", someone))
+		b.must(b.Pause(b.ctx, "t", someone))
+		b.pass(time.Minute)
+		b.planAll()
+		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
+		b.is(b.all("t:b")[0].ID, ledger.Skipped, ledger.ReasonPaused)
+		if err := b.Pause(b.ctx, "t:unknown", someone); !errors.Is(err, ledger.ErrNotFound) {
+			b.Errorf("an unknown schedule: %v", err)
+		}
+	}},
+	{"a schedule has a slot of its own, and its runs are acted on as those of a job", func(b *bed) {
+		b.template()
+		skip, queue := keyed("s", "1m"), keyed("q", "1m")
+		skip.Data, queue.Data = []byte(ledger.OverlapSkip), []byte(ledger.OverlapQueue)
+		b.change(skip, queue)
+		b.pass(time.Minute)
+		b.planAll()
+		b.pass(time.Minute)
+		b.planAll()
+		b.is(b.all("t:s")[0].ID, ledger.Skipped, ledger.ReasonOverlap)
+		work := b.claim("p", 10).Work
+		if len(work) != 2 {
+			b.Fatalf("one of each: %v", runIDs(work))
+		}
+		for _, w := range work {
+			b.record(dead(w, ledger.ReasonPermanent))
+		}
+		if next := b.claim("p", 10).Work; len(next) != 1 || next[0].JobID != "t:q" {
+			b.Errorf("the one that waited: %v", runIDs(next))
+		}
+		first := b.all("t:s")[1].ID
+		got, err := b.Redrive(b.ctx, ledger.Action{Filter: ledger.Filter{IDs: []string{first}}, Actor: someone})
+		if b.must(err); len(got.Changed) != 1 {
+			b.Errorf("redrive: %+v", got)
+		}
+		skipped := b.all("t:s")[0]
+		filled, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "t:s", Runs: []ledger.RunSpec{{
+			RunID: skipped.ID, ScheduledAt: skipped.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: call("t:s"),
+		}}, Actor: someone})
+		if b.must(err); filled.Planned != 1 {
+			b.Errorf("backfill: %+v", filled)
+		}
+		list, err := b.Jobs(b.ctx)
+		if b.must(err); len(list) != 1 {
+			b.Errorf("a list of jobs has no schedules: %+v", list)
+		}
+		list, err = b.Jobs(b.ctx, "t:s")
+		if b.must(err); len(list) != 1 || list[0].SlotRun == nil {
+			b.Errorf("a schedule is found by its ID: %+v", list)
+		}
+	}},
+	{"a sweep looks earlier at what a definition makes due earlier", func(b *bed) {
+		b.template()
+		c := ledger.ChangeSchedules{Template: "t", Items: many(30, "1m"), Rules: timing{late: time.Hour}, Actor: someone}
+		_, err := b.ChangeSchedules(b.ctx, c)
+		b.must(err)
+		b.pass(2 * time.Minute)
+		if runs := b.planAll(); runs != nil {
+			b.Fatalf("an hour's delay: %v", runs)
+		}
+		sweep := ledger.ScheduleSweep{Template: "t", Revision: 1, Hash: "v1", Rules: timing{}}
+		for pages := 0; pages < 3; pages++ {
+			sweep.After, err = b.SweepSchedules(b.ctx, sweep)
+			b.must(err)
+		}
+		if runs := b.planAll(); len(runs) < 30 {
+			b.Errorf("without the delay: %v", runs)
+		}
+	}},
+	{"a schedule that cannot be planned keeps no other from it", func(b *bed) {
+		b.template()
+		b.change(many(3, "1m")...)
+		b.pass(time.Minute)
+		bad := planner
+		bad.Rules = broken{key: "k0001"}
+		got, err := b.PlanSchedules(b.ctx, bad)
+		if b.must(err); len(got.Plans) != 2 || len(got.Failed) != 1 || got.Failed[0].JobID != "t:k0001" {
+			b.Errorf("%+v", got)
+		}
+		b.pass(time.Minute)
+		if runs := b.planAll(); len(runs) != 4 {
+			b.Errorf("nothing is lost: %v", runs)
+		}
+	}},
+	{"tombstones and ended schedules are kept as long as the history", func(b *bed) {
+		b.template()
+		b.change(keyed("gone", "1m"), keyed("once", at(b.time().Add(time.Minute))), keyed("stays", "1m"))
+		b.pass(2 * time.Minute)
+		b.planAll()
+		b.put(ledger.ScheduleChange{JobID: "t:gone", Delete: true}, ledger.ScheduleDeleted)
+		purge := ledger.HistoryPurge{Retention: time.Hour, AuditRetention: time.Hour}
+		got, err := b.PurgeHistory(b.ctx, purge)
+		if b.must(err); got.Schedules != 0 {
+			b.Errorf("too early: %+v", got)
+		}
+		b.pass(2 * time.Hour)
+		b.declare("planner", "v1", "t")
+		got, err = b.PurgeHistory(b.ctx, purge)
+		if b.must(err); got.Schedules != 2 {
+			b.Errorf("%+v", got)
+		}
+		b.lists(ledger.ScheduleFilter{Template: "t"}, "stays")
+		b.live(1)
+	}},
+}
+
+// broken are rules that cannot read one key.
+type broken struct {
+	timing
+	key string
+}
+
+func (r broken) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
+	if s.Key() == r.key {
+		return ledger.Plan{}, errors.New("unknown")
+	}
+	return r.timing.Plan(s, now, all)
+}
+
+var scheduleBatchCases = []testCase{
+	{"no schedules are planned while thousands of their runs are due", func(b *bed) {
+		b.template()
+		for i := range 6 {
+			items := many(1000, at(b.time().Add(10*time.Second)))
+			for k := range items {
+				items[k].JobID += string(rune('a' + i))
+			}
+			b.change(items...)
+		}
+		b.pass(time.Minute)
+		plan := func() (planned int) {
+			for last := -1; planned > last; {
+				last = planned
+				got, err := b.PlanSchedules(b.ctx, planner)
+				b.must(err)
+				if len(got.Plans) > 500 {
+					b.Fatalf("%d schedules in a batch", len(got.Plans))
+				}
+				planned += len(got.Plans)
+			}
+			return planned
+		}
+		if n := plan(); n != 5000 {
+			b.Fatalf("%d were planned with nobody to run them", n)
+		}
+		var done []ledger.Outcome
+		for _, w := range b.claim("p", 2000).Work {
+			done = append(done, succeeded(w))
+		}
+		b.record(done...)
+		if n := plan(); n != 1000 {
+			b.Errorf("%d were planned in the end", n)
+		}
+	}},
+}

@@ -1,0 +1,150 @@
+package ledgertest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+var scheduleRaceCases = []testCase{
+	{"two writers of a schedule and two planners lose no scheduled time and add none", func(b *bed) {
+		b.template()
+		keys := []string{"a", "b", "c"}
+		stores := []ledger.Store{b.Store, b.second()}
+		r := scheduleRace{edited: make(chan struct{})}
+		var writers, planners sync.WaitGroup
+		for w, store := range stores {
+			for _, key := range keys {
+				writers.Go(func() { r.edit(b, store, key, w) })
+			}
+			planners.Go(func() { r.plan(b, store) })
+		}
+		go func() {
+			writers.Wait()
+			close(r.edited)
+		}()
+		for range r.edited {
+			b.pass(300 * time.Millisecond)
+		}
+		r.stop.Store(true)
+		planners.Wait()
+		b.must(r.err)
+		b.pass(5 * time.Second)
+		b.planAll()
+		for _, key := range keys {
+			r.check(b, key)
+		}
+	}},
+	{"of two that make one schedule at once, one makes it", func(b *bed) {
+		var made, unchanged sync.Map
+		var both sync.WaitGroup
+		for w, store := range []ledger.Store{b.Store, b.second()} {
+			both.Go(func() {
+				for i := range 20 {
+					list := many(10, "1m")
+					for k := range list {
+						list[k].JobID += fmt.Sprintf("-%d", i)
+					}
+					if w == 1 {
+						slices.Reverse(list)
+					}
+					got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: list, Rules: timing{}, Actor: someone})
+					if err != nil {
+						b.Errorf("%v", err)
+						return
+					}
+					for k := range got {
+						to := &unchanged
+						if got[k].Effect == ledger.ScheduleCreated {
+							to = &made
+						}
+						if _, twice := to.LoadOrStore(list[k].JobID, true); twice || got[k].Err != nil {
+							b.Errorf("%s: %s twice, %v", list[k].JobID, got[k].Effect, got[k].Err)
+						}
+					}
+				}
+			})
+		}
+		both.Wait()
+		b.live(200)
+	}},
+}
+
+// scheduleRace is what writers of schedules were told.
+type scheduleRace struct {
+	mu     sync.Mutex
+	made   []ledger.ScheduleResult
+	err    error
+	stop   atomic.Bool
+	edited chan struct{} // lets the clock go on
+}
+
+func (r *scheduleRace) note(err error, results ...ledger.ScheduleResult) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = cmp.Or(r.err, err)
+	for _, got := range results {
+		if got.Err == nil && got.Effect != ledger.ScheduleUnchanged {
+			r.made = append(r.made, got)
+		} else if got.Err != nil && !errors.Is(got.Err, ledger.ErrNotFound) && r.err == nil {
+			r.err = got.Err
+		}
+	}
+}
+
+// edit changes and deletes a schedule again and again.
+func (r *scheduleRace) edit(b *bed, store ledger.Store, key string, writer int) {
+	for i := range 25 {
+		in := keyed(key, fmt.Sprintf("%ds", 1+(i+writer)%4))
+		in.Delete = i%5 == 4
+		got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: someone})
+		r.note(err, got...)
+		r.edited <- struct{}{}
+	}
+}
+
+func (r *scheduleRace) plan(b *bed, store ledger.Store) {
+	for {
+		if r.stop.Load() {
+			return
+		}
+		_, err := store.PlanSchedules(b.ctx, planner)
+		r.note(err)
+	}
+}
+
+// check compares the runs of a key with what its contents were to do while they held.
+func (r *scheduleRace) check(b *bed, key string) {
+	b.Helper()
+	var made []ledger.Schedule
+	for _, got := range r.made {
+		if got.Schedule.Key() == key {
+			made = append(made, got.Schedule)
+		}
+	}
+	slices.SortFunc(made, func(a, b ledger.Schedule) int { return cmp.Compare(a.Revision, b.Revision) })
+	var want []string
+	for i, s := range made {
+		if s.Revision != int64(i+1) {
+			b.Fatalf("revision %d of %s is the %d. change", s.Revision, key, i+1)
+		}
+		if !s.DeletedAt.IsZero() {
+			continue
+		}
+		end := s.Watermark
+		if i+1 < len(made) {
+			end = made[i+1].Watermark
+		} else if now, err := b.Schedule(b.ctx, s.JobID); err == nil {
+			end = now.Watermark
+		}
+		every, _ := time.ParseDuration(s.Expr)
+		want = append(want, times(key, every, s.Watermark, end)...)
+	}
+	b.hasRuns(key, want)
+}

@@ -1,0 +1,146 @@
+package memory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// PeekJobs returns the jobs that exist, by ID.
+func (t *tx) PeekJobs(ids []string) ledger.Later[[]ledger.JobRow] { return t.Jobs(ids) }
+
+// LockTemplate returns the row of a template, and makes one if there is none.
+func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
+	row, known := t.l.templates[name]
+	if !known {
+		row = ledger.TemplateRow{ID: int64(len(t.l.templates) + 1), Name: name}
+		put(t, t.l.templates, name, row)
+	}
+	return ledger.Known(row, nil)
+}
+
+// Templates returns all templates, by name.
+func (t *tx) Templates() ledger.Later[[]ledger.TemplateRow] {
+	return ledger.Known(slices.SortedFunc(maps.Values(t.l.templates), func(a, b ledger.TemplateRow) int { return cmp.Compare(a.Name, b.Name) }), nil)
+}
+
+// PutTemplate writes a template.
+func (t *tx) PutTemplate(row ledger.TemplateRow) error {
+	put(t, t.l.templates, row.Name, row)
+	return nil
+}
+
+// scheduleRow returns a schedule with what its template has.
+func (l *Ledger) scheduleRow(s ledger.ScheduleRow) ledger.ScheduleRow {
+	s.PurgedThrough = l.templates[s.Template()].PurgedThrough
+	return s
+}
+
+// schedulesBy returns the schedules that a condition selects, in an order.
+func (l *Ledger) schedulesBy(is func(*ledger.ScheduleRow) bool, order func(a, b ledger.ScheduleRow) int) (list []ledger.ScheduleRow) {
+	for _, s := range l.schedules {
+		if is(&s) {
+			list = append(list, l.scheduleRow(s))
+		}
+	}
+	slices.SortFunc(list, order)
+	return list
+}
+
+func byJobID(a, b ledger.ScheduleRow) int { return cmp.Compare(a.JobID, b.JobID) }
+
+// LockSchedules returns the schedules that exist, by JobID.
+func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
+	var list []ledger.ScheduleRow
+	for _, id := range distinct(jobIDs) {
+		if s, known := t.l.schedules[id]; known {
+			list = append(list, t.l.scheduleRow(s))
+		}
+	}
+	return ledger.Known(list, nil)
+}
+
+// DueSchedules returns schedules whose NextAt has come, the earliest first.
+func (t *tx) DueSchedules(template string, limit int) ledger.Later[[]ledger.ScheduleRow] {
+	due := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool {
+		return s.Template() == template && !s.NextAt.IsZero() && !s.NextAt.After(t.now)
+	}, func(a, b ledger.ScheduleRow) int { return cmp.Or(a.NextAt.Compare(b.NextAt), byJobID(a, b)) })
+	return ledger.Known(due[:min(limit, len(due))], nil)
+}
+
+// FirstDue returns the first NextAt of templates.
+func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
+	first := map[string]time.Time{}
+	for _, s := range t.l.schedules {
+		of := s.Template()
+		if at := first[of]; slices.Contains(templates, of) && !s.NextAt.IsZero() && (at.IsZero() || s.NextAt.Before(at)) {
+			first[of] = s.NextAt
+		}
+	}
+	return ledger.Known(first, nil)
+}
+
+// CountDue counts runs that are due, by template.
+func (t *tx) CountDue(limit int) ledger.Later[map[string]int] {
+	counts := map[string]int{}
+	x := &t.l.indexes
+	for _, r := range x.due[:min(limit, x.comingDue(t.now))] {
+		counts[ledger.TemplateOf(r.JobID)]++
+	}
+	return ledger.Known(counts, nil)
+}
+
+// Schedules returns the schedules of a filter.
+func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Later[[]ledger.ScheduleRow] {
+	after, below := f.Bounds()
+	list := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.DeletedAt.IsZero() && s.JobID > after && s.JobID < below }, byJobID)
+	return ledger.Known(list[:min(f.PageSize(), len(list))], nil)
+}
+
+// SchedulesAfter returns the schedules of a template among the first rows after an ID.
+func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Later[ledger.SchedulePage] {
+	all := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.ID > after }, func(a, b ledger.ScheduleRow) int { return cmp.Compare(a.ID, b.ID) })
+	var page ledger.SchedulePage
+	for _, s := range all[:min(limit, len(all))] {
+		if page.Last = s.ID; s.Template() == template && !s.NextAt.IsZero() {
+			page.Rows = append(page.Rows, s)
+		}
+	}
+	return ledger.Known(page, nil)
+}
+
+// InsertSchedules writes new schedules.
+func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
+	inserted := make([]bool, len(list))
+	for i, s := range list {
+		if _, known := t.l.schedules[s.JobID]; !known {
+			t.l.lastSchedule++
+			s.ID = t.l.lastSchedule
+			put(t, t.l.schedules, s.JobID, s)
+			inserted[i] = true
+		}
+	}
+	return ledger.Known(inserted, nil)
+}
+
+// UpdateSchedules writes fields of schedules.
+func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
+	for _, u := range list {
+		s, from := t.l.schedules[u.Row.JobID], u.Row
+		if u.Set&ledger.SchedulePosition != 0 {
+			s.Revision, s.Watermark, s.NextAt, s.EndedAt = from.Revision, from.Watermark, from.NextAt, from.EndedAt
+		}
+		if u.Set&ledger.ScheduleSaid != 0 {
+			s.ScheduleContent, s.Generation, s.CreatedAt, s.DeletedAt = from.ScheduleContent, from.Generation, from.CreatedAt, from.DeletedAt
+			s.ChangedAt, s.ChangedBy = from.ChangedAt, from.ChangedBy
+		}
+		if u.Set&ledger.SchedulePause != 0 {
+			s.PausedAt, s.PausedBy, s.PausedWhy = from.PausedAt, from.PausedBy, from.PausedWhy
+		}
+		put(t, t.l.schedules, s.JobID, s)
+	}
+	return nil
+}

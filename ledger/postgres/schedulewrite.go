@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// InsertSchedules writes new schedules, and reports which it wrote.
+func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
+	q := query{sql: `
+		WITH u AS MATERIALIZED (
+			SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+			AS u (job_id, expr, timezone, dst, data, until, generation, created_at, changed_at, changed_by, deleted_at,
+				template, revision, watermark, next_at, ended_at)
+		), s AS (
+			INSERT INTO schedules (job_id, expr, timezone, dst, data, until, generation, created_at, changed_at, changed_by, deleted_at)
+			SELECT job_id, expr, timezone, dst, data, until, generation, created_at, changed_at, changed_by, deleted_at FROM u ORDER BY job_id
+			ON CONFLICT (job_id) DO NOTHING RETURNING id, job_id
+		), p AS (
+			INSERT INTO positions (id, template, revision, watermark, next_at, ended_at)
+			SELECT s.id, u.template, u.revision, u.watermark, u.next_at, u.ended_at FROM s JOIN u ON u.job_id = s.job_id
+		)
+		SELECT job_id FROM s`}
+	bindSaid(&q.args, list, func(s *ledger.ScheduleRow) *ledger.ScheduleRow { return s })
+	array(&q.args, int8Kind, list, func(b []byte, s *ledger.ScheduleRow) []byte { return appendInt8(b, s.TemplateID) })
+	bindPosition(&q.args, list, func(s *ledger.ScheduleRow) *ledger.ScheduleRow { return s })
+	written := make(map[string]bool, len(list))
+	q.row = func(v *values) error {
+		written[v.text()] = true
+		return nil
+	}
+	t.p.add(q)
+	return later(t, func() []bool {
+		inserted := make([]bool, len(list))
+		for i := range list {
+			inserted[i] = written[list[i].JobID]
+		}
+		return inserted
+	})
+}
+
+// bindSaid adds what the caller said, of each item's schedule.
+func bindSaid[T any](p *params, list []T, of func(*T) *ledger.ScheduleRow) {
+	for _, get := range []func(*ledger.ScheduleRow) string{
+		func(s *ledger.ScheduleRow) string { return s.JobID }, func(s *ledger.ScheduleRow) string { return s.Expr },
+		func(s *ledger.ScheduleRow) string { return s.Timezone }, func(s *ledger.ScheduleRow) string { return s.DST },
+	} {
+		array(p, textKind, list, func(b []byte, item *T) []byte { return appendText(b, get(of(item))) })
+	}
+	array(p, bytesKind, list, func(b []byte, item *T) []byte { return appendBytes(b, of(item).Data) })
+	bindTimes(p, list, of, func(s *ledger.ScheduleRow) time.Time { return s.Until })
+	array(p, int8Kind, list, func(b []byte, item *T) []byte { return appendInt8(b, of(item).Generation) })
+	bindTimes(p, list, of, func(s *ledger.ScheduleRow) time.Time { return s.CreatedAt }, func(s *ledger.ScheduleRow) time.Time { return s.ChangedAt })
+	array(p, textKind, list, func(b []byte, item *T) []byte { return appendText(b, of(item).ChangedBy) })
+	bindTimes(p, list, of, func(s *ledger.ScheduleRow) time.Time { return s.DeletedAt })
+}
+
+// bindPosition adds where each item's schedule stands.
+func bindPosition[T any](p *params, list []T, of func(*T) *ledger.ScheduleRow) {
+	array(p, int8Kind, list, func(b []byte, item *T) []byte { return appendInt8(b, of(item).Revision) })
+	bindTimes(p, list, of, func(s *ledger.ScheduleRow) time.Time { return s.Watermark }, func(s *ledger.ScheduleRow) time.Time { return s.NextAt },
+		func(s *ledger.ScheduleRow) time.Time { return s.EndedAt })
+}
+
+func bindTimes[T any](p *params, list []T, of func(*T) *ledger.ScheduleRow, values ...func(*ledger.ScheduleRow) time.Time) {
+	for _, value := range values {
+		array(p, timeKind, list, func(b []byte, item *T) []byte { return appendTime(b, value(of(item))) })
+	}
+}
+
+// UpdateSchedules writes fields of schedules that are locked.
+func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
+	of := func(u *ledger.ScheduleUpdate) *ledger.ScheduleRow { return u.Row }
+	with := func(set ledger.ScheduleColumns, sql string, bind func(*params, []ledger.ScheduleUpdate)) {
+		var some []ledger.ScheduleUpdate
+		for _, u := range list {
+			if u.Set&set != 0 {
+				some = append(some, u)
+			}
+		}
+		if len(some) == 0 {
+			return
+		}
+		q := query{sql: sql}
+		array(&q.args, int8Kind, some, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendInt8(b, u.Row.ID) })
+		bind(&q.args, some)
+		t.p.add(q)
+	}
+	with(ledger.SchedulePosition, `
+		UPDATE positions p SET revision = u.revision, watermark = u.watermark, next_at = u.next_at, ended_at = u.ended_at
+		FROM unnest($1, $2, $3, $4, $5) AS u (id, revision, watermark, next_at, ended_at) WHERE p.id = u.id`,
+		func(p *params, some []ledger.ScheduleUpdate) { bindPosition(p, some, of) })
+	with(ledger.ScheduleSaid, `
+		UPDATE schedules s SET expr = u.expr, timezone = u.timezone, dst = u.dst, data = u.data, until = u.until, generation = u.generation,
+			created_at = u.created_at, changed_at = u.changed_at, changed_by = u.changed_by, deleted_at = u.deleted_at
+		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			AS u (id, job_id, expr, timezone, dst, data, until, generation, created_at, changed_at, changed_by, deleted_at) WHERE s.id = u.id`,
+		func(p *params, some []ledger.ScheduleUpdate) { bindSaid(p, some, of) })
+	with(ledger.SchedulePause, `UPDATE positions p SET paused_at = u.at FROM unnest($1, $2) AS u (id, at) WHERE p.id = u.id`,
+		func(p *params, some []ledger.ScheduleUpdate) {
+			bindTimes(p, some, of, func(s *ledger.ScheduleRow) time.Time { return s.PausedAt })
+		})
+	with(ledger.SchedulePause, `UPDATE schedules s SET paused_by = u.by, paused_why = u.why FROM unnest($1, $2, $3) AS u (id, by, why) WHERE s.id = u.id`,
+		func(p *params, some []ledger.ScheduleUpdate) {
+			array(p, textKind, some, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.PausedBy) })
+			array(p, textKind, some, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.PausedWhy) })
+		})
+	return nil
+}
+
+// oldSchedules counts, or deletes, schedules that have ended up to a time.
+func (t *tx) oldSchedules(until time.Time, limit int, del bool) ledger.Later[int] {
+	q := query{sql: `SELECT o.id FROM positions o WHERE o.ended_at <= $1`}
+	q.args.time(until)
+	if limit > 0 {
+		q.sql += ` ORDER BY o.ended_at, o.id LIMIT $2`
+		q.args.int8(int64(limit))
+	}
+	if del {
+		q.sql = `
+			WITH gone AS (DELETE FROM positions WHERE id = ANY (ARRAY(` + q.sql + `)) RETURNING id),
+				said AS (DELETE FROM schedules s USING gone WHERE s.id = gone.id)
+			SELECT count(*) FROM gone`
+	} else {
+		q.sql = `SELECT count(*) FROM (` + q.sql + `) o`
+	}
+	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
+}

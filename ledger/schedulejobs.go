@@ -1,0 +1,124 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// scheduledRows let the rules see schedules made at run time as jobs, where a rule has the
+// ID of one: each rule that locks, pauses or purges a job does so with a schedule.
+type scheduledRows struct{ Rows }
+
+// Write runs f in a transaction.
+func (r scheduledRows) Write(ctx context.Context, name string, f func(Tx) error) error {
+	return r.Rows.Write(ctx, name, func(tx Tx) error { return f(&scheduledTx{Tx: tx}) })
+}
+
+// Read runs f on one state of the rows.
+func (r scheduledRows) Read(ctx context.Context, name string, f func(Tx) error) error {
+	return r.Rows.Read(ctx, name, func(tx Tx) error { return f(&scheduledTx{Tx: tx}) })
+}
+
+// scheduledTx keeps the schedules that were read as jobs.
+type scheduledTx struct {
+	Tx
+	rows map[string]*ScheduleRow
+}
+
+// Jobs locks the jobs first, then the schedules.
+func (t *scheduledTx) Jobs(ids []string) Later[[]JobRow] {
+	keyed, others := split(ids, func(id string) bool { return TemplateOf(id) != "" })
+	if len(keyed) == 0 {
+		return t.Tx.Jobs(ids)
+	}
+	var jobs Later[[]JobRow]
+	if len(others) > 0 {
+		jobs = t.Tx.Jobs(others)
+	}
+	asked := t.LockSchedules(keyed)
+	return Await(func() ([]JobRow, error) {
+		list, err := jobs.Get()
+		if err != nil {
+			return nil, err
+		}
+		rows, err := asked.Get()
+		if t.rows == nil {
+			t.rows = make(map[string]*ScheduleRow, len(rows))
+		}
+		for i := range rows {
+			list = append(list, rows[i].job())
+			t.rows[rows[i].JobID] = &rows[i]
+		}
+		sort.Slice(list, func(i, k int) bool { return list[i].JobID < list[k].JobID })
+		return list, err
+	})
+}
+
+// PutJobs writes changes of jobs, and the pauses of schedules. What is purged of a schedule
+// is noted for its whole template: there may be very many schedules.
+func (t *scheduledTx) PutJobs(changes []JobChange) error {
+	keyed, others := split(changes, func(c JobChange) bool { return TemplateOf(c.JobID) != "" })
+	if len(others) > 0 || len(keyed) == 0 {
+		if err := t.Tx.PutJobs(others); err != nil {
+			return err
+		}
+	}
+	var updates []ScheduleUpdate
+	purged := map[string]JobChange{}
+	for _, c := range keyed {
+		row := t.rows[c.JobID]
+		if row == nil {
+			return fmt.Errorf("schedule %s: %w", c.JobID, ErrNotFound)
+		}
+		if c.Set&JobPause != 0 {
+			row.PausedAt, row.PausedBy, row.PausedWhy = c.PausedAt, c.PausedBy, c.PausedWhy
+			updates = append(updates, ScheduleUpdate{row, SchedulePause})
+		}
+		if name := TemplateOf(c.JobID); c.Set&JobPurge != 0 && c.PurgedThrough.After(purged[name].PurgedThrough) {
+			purged[name] = c
+		}
+	}
+	if len(updates) > 0 {
+		if err := t.UpdateSchedules(updates); err != nil {
+			return err
+		}
+	}
+	return t.raisePurged(purged)
+}
+
+func (t *scheduledTx) raisePurged(purged map[string]JobChange) error {
+	names := make([]string, 0, len(purged))
+	for name := range purged {
+		names = append(names, name)
+	}
+	for _, name := range sortedSet(names) {
+		row, err := t.LockTemplate(name).Get()
+		if err != nil {
+			return err
+		}
+		if through := purged[name].PurgedThrough; through.After(row.PurgedThrough) {
+			row.PurgedThrough = through
+			if err := t.PutTemplate(row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// split returns the items that a condition selects, and the others.
+func split[T any](list []T, is func(T) bool) (selected, others []T) {
+	if !slices.ContainsFunc(list, is) {
+		return nil, list
+	}
+	for _, item := range list {
+		if is(item) {
+			selected = append(selected, item)
+		} else {
+			others = append(others, item)
+		}
+	}
+	return selected, others
+}

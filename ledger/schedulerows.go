@@ -1,0 +1,87 @@
+package ledger
+
+import "time"
+
+// ScheduleTable is the part of a Tx that has the schedules made at run time.
+type ScheduleTable interface {
+	// LockTemplate locks the row of a template, and makes one if there is none.
+	LockTemplate(name string) Later[TemplateRow]
+	// Templates returns all templates, by name. It locks nothing.
+	Templates() Later[[]TemplateRow]
+	// PutTemplate writes a template that the transaction has locked.
+	PutTemplate(TemplateRow) error
+
+	// LockSchedules locks the schedules that exist, also deleted ones, and returns them by
+	// JobID.
+	LockSchedules(jobIDs []string) Later[[]ScheduleRow]
+	// DueSchedules locks and returns up to limit schedules of a template whose NextAt has
+	// come, the earliest first. It skips those that another transaction has locked.
+	DueSchedules(template string, limit int) Later[[]ScheduleRow]
+	// FirstDue returns the first NextAt of each of the templates that has one, by template.
+	// It locks nothing.
+	FirstDue(templates []string) Later[map[string]time.Time]
+	// CountDue counts the first limit runs that are due and do not wait for a slot, by
+	// template; those of other jobs have "".
+	CountDue(limit int) Later[map[string]int]
+	// Schedules returns the schedules of a filter that are not deleted, by JobID, without a
+	// lock.
+	Schedules(ScheduleFilter) Later[[]ScheduleRow]
+	// SchedulesAfter locks and returns the schedules of a template that have a NextAt, of the
+	// first rows of all after an ID, of which it looks at limit. last is the ID of the last
+	// row that it looked at; 0: there is none.
+	SchedulesAfter(template string, after int64, limit int) Later[SchedulePage]
+
+	// InsertSchedules writes new schedules of locked templates, and reports which it wrote:
+	// not those whose JobID another row has. IDs are the engine's.
+	InsertSchedules([]ScheduleRow) Later[[]bool]
+	// UpdateSchedules writes changes of schedules that the transaction has locked.
+	UpdateSchedules([]ScheduleUpdate) error
+}
+
+// TemplateRow is what the ledger knows of a template of schedules.
+type TemplateRow struct {
+	ID            int64
+	Name          string
+	Live          int       // schedules that have neither ended nor been deleted
+	PurgedThrough time.Time // of runs of its schedules: see Purge
+	// Swept is the hash of the definition for which each NextAt is early enough.
+	Swept string
+}
+
+// ScheduleRow is a schedule as it is stored.
+type ScheduleRow struct {
+	Schedule
+	ID            int64
+	TemplateID    int64
+	PurgedThrough time.Time // the template's
+}
+
+// SchedulePage is a part of a look at all schedules.
+type SchedulePage struct {
+	Rows []ScheduleRow
+	Last int64
+}
+
+// job returns the schedule as a job's row.
+func (s *ScheduleRow) job() JobRow {
+	return JobRow{
+		Position: Position{JobID: s.JobID, Revision: s.Revision, Watermark: s.Watermark},
+		EndedAt:  s.EndedAt, PausedAt: s.PausedAt, PausedBy: s.PausedBy, PausedWhy: s.PausedWhy, PurgedThrough: s.PurgedThrough,
+	}
+}
+
+// ScheduleUpdate writes some fields of a schedule.
+type ScheduleUpdate struct {
+	Row *ScheduleRow
+	Set ScheduleColumns
+}
+
+// ScheduleColumns is a set of groups of a ScheduleRow's fields.
+type ScheduleColumns uint8
+
+// The groups of the fields that change.
+const (
+	SchedulePosition ScheduleColumns = 1 << iota // Revision, Watermark, NextAt, EndedAt
+	ScheduleSaid                                 // the content, Generation, ChangedAt, ChangedBy, CreatedAt and DeletedAt
+	SchedulePause                                // PausedAt, PausedBy and PausedWhy
+)
