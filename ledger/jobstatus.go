@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -22,54 +23,71 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]JobStatus, error) {
 		if err != nil {
 			return nil, err
 		}
-		bodies, err := m.bodies.Get()
-		if err != nil {
-			return nil, err
-		}
 		list := make([]JobStatus, len(m.jobs))
 		for i, j := range m.jobs {
 			list[i] = JobStatus{
 				Position: j.Position, Ended: !j.EndedAt.IsZero(), PausedAt: j.PausedAt, PausedBy: j.PausedBy, PausedWhy: j.PausedWhy,
 				PurgedThrough: j.PurgedThrough, DeadUnacknowledged: unseen[j.JobID],
 			}
-			if !list[i].Ended {
-				list[i].Body = bodies[j.JobID]
-			}
 		}
 		return list, m.addRuns(list)
 	})
+}
+
+// JobBodies returns the definitions of the current revisions of jobs, by job. An ended job
+// has none.
+func (l *Ledger) JobBodies(ctx context.Context, ids ...string) (map[string][]byte, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return read(ctx, l, "definitions of jobs", func(tx Tx) (map[string][]byte, error) { return tx.JobBodies(sortedSet(ids)).Get() })
 }
 
 // JobStates lists the jobs that Jobs lists, in that order. It costs a small part of Jobs:
 // nearly always it reads one row of each job.
 func (l *Ledger) JobStates(ctx context.Context) ([]JobState, error) {
 	return read(ctx, l, "list jobs", func(tx Tx) ([]JobState, error) {
-		m := jobListing{tx: tx, brief: true}
-		if err := m.readJobs(nil); err != nil {
+		jobs, err := tx.JobsAndNewest().Get()
+		if err != nil {
 			return nil, err
 		}
-		var list []JobState
-		for _, j := range m.jobs {
-			failing := m.outcome[j.JobID].State == Dead
-			list = append(list, JobState{JobID: j.JobID, Ended: !j.EndedAt.IsZero(), Watermark: j.Watermark, PausedAt: j.PausedAt, Failing: failing})
+		list := make([]JobState, len(jobs))
+		place := map[string]int{}
+		for i, j := range jobs {
+			list[i] = JobState{JobID: j.JobID, Ended: !j.EndedAt.IsZero(), Watermark: j.Watermark, PausedAt: j.PausedAt, Failing: j.Newest == Dead}
+			if j.Newest != "" && !slices.Contains(outcomes, j.Newest) {
+				place[j.JobID] = i
+			}
 		}
-		return list, nil
+		if len(place) == 0 {
+			return list, nil
+		}
+		older, err := tx.Last(slices.Sorted(maps.Keys(place)), outcomes, OutcomeWindow).Get()
+		for i := range older {
+			list[place[older[i].JobID]].Failing = older[i].State == Dead
+		}
+		return list, err
 	})
+}
+
+// JobAndNewest is what JobStates needs of a job, with the state of its newest run; "" for none.
+type JobAndNewest struct {
+	JobID                        string
+	Watermark, EndedAt, PausedAt time.Time
+	Newest                       State
 }
 
 // jobListing is a listing of jobs in progress.
 type jobListing struct {
 	tx     Tx
-	brief  bool
 	jobs   []JobRow
 	slots  Later[[]Slot]
 	unseen Later[map[string]int]
-	bodies Later[map[string][]byte]
 	// last is each job's newest run, and outcome its newest in one of outcomes.
-	last, outcome map[string]RunSummary
+	last, outcome map[string]*Row
 }
 
-// readJobs reads the jobs, all without IDs, and which are their last runs.
+// readJobs reads the jobs, all without IDs, and their last runs.
 func (m *jobListing) readJobs(ids []string) (err error) {
 	var asked Later[[]JobRow]
 	if len(ids) > 0 {
@@ -85,20 +103,22 @@ func (m *jobListing) readJobs(ids []string) (err error) {
 		}
 	}
 	last := m.tx.Last(ids, nil, 1)
-	if !m.brief {
-		m.slots, m.unseen, m.bodies = m.tx.Slots(ids), m.tx.CountUnseen(ids), m.tx.JobBodies(ids)
-	}
+	m.slots, m.unseen = m.tx.Slots(ids), m.tx.CountUnseen(ids)
 	if m.jobs, err = asked.Get(); err != nil {
 		return err
 	}
-	if m.last, err = summaries(last); err != nil {
+	if m.last, err = byJob(last); err != nil {
 		return err
 	}
-	// Nearly always a job's last run is its last outcome.
-	m.outcome = make(map[string]RunSummary, len(m.last))
+	return m.readOutcomes()
+}
+
+// readOutcomes reads the jobs' last outcomes: nearly always a job's last run is its last outcome.
+func (m *jobListing) readOutcomes() error {
+	m.outcome = maps.Clone(m.last)
 	var others []string
 	for id, r := range m.last {
-		if m.outcome[id] = r; !slices.Contains(outcomes, r.State) {
+		if !slices.Contains(outcomes, r.State) {
 			delete(m.outcome, id)
 			others = append(others, id)
 		}
@@ -106,71 +126,76 @@ func (m *jobListing) readJobs(ids []string) (err error) {
 	if len(others) == 0 {
 		return nil
 	}
-	older, err := summaries(m.tx.Last(sortedSet(others), outcomes, OutcomeWindow))
-	for id, r := range older {
-		m.outcome[id] = r
-	}
+	older, err := byJob(m.tx.Last(sortedSet(others), outcomes, OutcomeWindow))
+	maps.Copy(m.outcome, older)
 	return err
 }
 
-func summaries(asked Later[[]RunSummary]) (map[string]RunSummary, error) {
+func byJob(asked Later[[]Row]) (map[string]*Row, error) {
 	list, err := asked.Get()
-	byJob := make(map[string]RunSummary, len(list))
-	for _, r := range list {
-		byJob[jobOf(r.RunID)] = r
+	rows := make(map[string]*Row, len(list))
+	for i := range list {
+		rows[list[i].JobID] = &list[i]
 	}
-	return byJob, err
+	return rows, err
 }
 
 // addRuns adds to the jobs their last runs, the runs that have their slots, and since when
 // they have been failing.
 func (m *jobListing) addRuns(list []JobStatus) error {
-	slots, err := m.slots.Get()
+	holders, err := m.holders()
 	if err != nil {
 		return err
 	}
-	holders := make(map[string]string, len(slots))
-	var runIDs, failing []string
-	for _, s := range slots {
-		holders[s.JobID] = s.Holder.ID
-		runIDs = append(runIDs, s.Holder.ID)
-	}
-	for id, r := range m.last {
-		outcome := m.outcome[id]
-		runIDs = append(runIDs, r.RunID, outcome.RunID)
-		if outcome.State == Dead {
+	var failing []string
+	for id, r := range m.outcome {
+		if r.State == Dead {
 			failing = append(failing, id)
 		}
 	}
-	if len(runIDs) == 0 { // without IDs, all would be read
-		return nil
-	}
-	asked := m.tx.Runs(Filter{IDs: sortedSet(runIDs)})
-	askedStreaks := m.tx.Streaks(sortedSet(failing), Dead, Succeeded, OutcomeWindow)
-	rows, err := asked.Get()
-	if err != nil {
-		return err
-	}
-	byID := make(map[string]*Row, len(rows))
-	for i := range rows {
-		byID[rows[i].ID] = &rows[i]
-	}
-	run := func(id string) *Run {
-		r := byID[id]
-		if r == nil {
-			return nil
+	var streaks map[string]Streak
+	if len(failing) > 0 {
+		if streaks, err = m.tx.Streaks(sortedSet(failing), Dead, Succeeded, OutcomeWindow).Get(); err != nil {
+			return err
 		}
-		run := r.listed()
-		return &run
 	}
-	streaks, err := askedStreaks.Get()
 	for i := range list {
 		j := &list[i]
-		j.LastRun, j.LastOutcome, j.SlotRun = run(m.last[j.JobID].RunID), run(m.outcome[j.JobID].RunID), run(holders[j.JobID])
+		j.LastRun, j.LastOutcome, j.SlotRun = listedOrNil(m.last[j.JobID]), listedOrNil(m.outcome[j.JobID]), listedOrNil(holders[j.JobID])
 		s := streaks[j.JobID]
 		j.FailingSince, j.FailingEarlier = s.Since, !s.Ended && s.Rows == OutcomeWindow
 	}
-	return err
+	return nil
+}
+
+// holders returns the runs that have the slots of the jobs, by job.
+func (m *jobListing) holders() (map[string]*Row, error) {
+	slots, err := m.slots.Get()
+	if err != nil {
+		return nil, err
+	}
+	holders, others := map[string]*Row{}, []string(nil)
+	for _, s := range slots {
+		if last := m.last[s.JobID]; last != nil && last.ID == s.Holder.ID {
+			holders[s.JobID] = last
+		} else if s.Holder.ID != "" {
+			others = append(others, s.Holder.ID)
+		}
+	}
+	if len(others) == 0 { // without IDs, all would be read
+		return holders, nil
+	}
+	older, err := byJob(m.tx.Runs(Filter{IDs: sortedSet(others)}))
+	maps.Copy(holders, older)
+	return holders, err
+}
+
+func listedOrNil(r *Row) *Run {
+	if r == nil {
+		return nil
+	}
+	run := r.listed()
+	return &run
 }
 
 // Streak is how long a job's runs have ended in one state.

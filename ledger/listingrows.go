@@ -41,9 +41,12 @@ type Listings interface {
 	// Recent returns the newest n rows of each of the jobs that are no ~ runs, of the job's
 	// newest rows, of which it looks at window: those of one job newest first.
 	Recent(jobIDs []string, n, window int) Later[[]RunSummary]
+	// JobsAndNewest returns all jobs by ID, each with the state of its newest row that is no range.
+	JobsAndNewest() Later[[]JobAndNewest]
 	// Last returns the newest run of each of the jobs in one of the states, nil being any, of
-	// the job's newest rows that are no ranges, of which it looks at window.
-	Last(jobIDs []string, states []State, window int) Later[[]RunSummary]
+	// the job's newest rows that are no ranges, of which it looks at window. It leaves out the
+	// bodies of calls.
+	Last(jobIDs []string, states []State, window int) Later[[]Row]
 	// Streaks returns, by job, since when the runs in state bad are newer than each run in
 	// state good. It looks at the same rows as Last.
 	Streaks(jobIDs []string, bad, good State, window int) Later[map[string]Streak]

@@ -64,8 +64,6 @@ type Cursor struct {
 type JobStatus struct {
 	Position
 	Ended bool
-	// Body is the current revision's definition; nil when the job has ended.
-	Body []byte
 	// PausedAt, who and why of the pause that holds; zero: not paused.
 	PausedAt  time.Time
 	PausedBy  string

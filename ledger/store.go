@@ -60,6 +60,7 @@ type Store interface {
 	Changes(ctx context.Context, after string) (Changes, error)
 	Waiting(ctx context.Context, runIDs []string) (map[string]WaitReason, error)
 	Jobs(ctx context.Context, jobIDs ...string) ([]JobStatus, error)
+	JobBodies(ctx context.Context, jobIDs ...string) (map[string][]byte, error)
 	JobStates(context.Context) ([]JobState, error)
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)
 	Answered(context.Context, Request) (answer []byte, found bool, err error)

@@ -151,7 +151,11 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 			v.Proof = &proof
 		}
 	case v.Status != nil:
-		v.Row = endedRow(id, v.Status)
+		bodies, err := d.Ledger.JobBodies(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		v.Row = endedRow(v.Status, bodies[id])
 	default:
 		return missing("There is no job \""+id+"\" in the registry or in the ledger.", "The page Jobs lists all jobs.")
 	}

@@ -148,9 +148,17 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 	if err != nil {
 		return nil, err
 	}
-	byID := map[string]*ledger.JobStatus{}
+	byID, others := map[string]*ledger.JobStatus{}, []string(nil)
 	for i := range statuses {
-		byID[statuses[i].JobID] = &statuses[i]
+		id := statuses[i].JobID
+		byID[id] = &statuses[i]
+		if _, registered := d.registry().Job(id); !registered {
+			others = append(others, id)
+		}
+	}
+	bodies, err := d.Ledger.JobBodies(ctx, others...)
+	if err != nil {
+		return nil, err
 	}
 	cells, err := d.Ledger.Recent(ctx, ids, stripCells)
 	if err != nil {
@@ -165,7 +173,7 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 		case registered:
 			row = newJobRow(j, s, now)
 		case s != nil:
-			row = endedRow(id, s)
+			row = endedRow(s, bodies[id])
 		default:
 			continue // it is gone meanwhile
 		}
@@ -205,9 +213,9 @@ func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus) {
 }
 
 // endedRow is a job that the ledger knows and the registry does not have.
-func endedRow(id string, s *ledger.JobStatus) jobRow {
-	row := jobRow{ID: id, Words: "not in this process's registry"}
-	if j, err := jobs.ParseDefinition(s.Body); err == nil && len(s.Body) > 0 {
+func endedRow(s *ledger.JobStatus, body []byte) jobRow {
+	row := jobRow{ID: s.JobID, Words: "not in this process's registry"}
+	if j, err := jobs.ParseDefinition(body); err == nil && len(body) > 0 {
 		row.Words, row.Expr = j.ParsedSchedule().Describe(), j.Schedule
 	}
 	row.know(nil, s)

@@ -19,6 +19,7 @@ type Ledger interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
+	JobBodies(ctx context.Context, ids ...string) (map[string][]byte, error)
 	JobStates(ctx context.Context) ([]ledger.JobState, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Definitions(ctx context.Context, jobID string, limit int) ([]ledger.DeclaredDefinition, error)

@@ -146,22 +146,18 @@ func (s *Service) CheckBackfill(b Backfill) (jobs.Job, error) {
 // sameSchedule refuses a registry whose schedule of the job is not the one that
 // the ledger plans by: its times need not be the job's scheduled times.
 func (s *Service) sameSchedule(ctx context.Context, j jobs.Job) error {
-	statuses, err := s.ledger.Jobs(ctx, j.ID)
-	if err != nil {
+	bodies, err := s.ledger.JobBodies(ctx, j.ID)
+	body := bodies[j.ID]
+	if err != nil || body == nil {
 		return err
 	}
-	for _, st := range statuses {
-		if st.JobID != j.ID || st.Body == nil {
-			continue
-		}
-		current, err := jobs.ParseDefinition(st.Body)
-		if err != nil {
-			return fmt.Errorf("the ledger's definition of %s cannot be read by this version: %w", j.ID, err)
-		}
-		if current.Schedule != j.Schedule || current.Timezone != j.Timezone || current.DST != j.DST {
-			return refuse(Invalid, "the ledger plans %s by %q (%s), this registry says %q (%s): backfill with the registry that is served, or when this one is (\"cronce diff\" compares them)",
-				j.ID, current.Schedule, current.Timezone, j.Schedule, j.Timezone)
-		}
+	current, err := jobs.ParseDefinition(body)
+	if err != nil {
+		return fmt.Errorf("the ledger's definition of %s cannot be read by this version: %w", j.ID, err)
+	}
+	if current.Schedule != j.Schedule || current.Timezone != j.Timezone || current.DST != j.DST {
+		return refuse(Invalid, "the ledger plans %s by %q (%s), this registry says %q (%s): backfill with the registry that is served, or when this one is (\"cronce diff\" compares them)",
+			j.ID, current.Schedule, current.Timezone, j.Schedule, j.Timezone)
 	}
 	return nil
 }

@@ -91,9 +91,12 @@ var listingRowCases = []rowsCase{
 		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Succeeded, minute("j", 1)), in(ledger.Dead, minute("j", 2)), in(ledger.Dead, minute("j", 3)),
 			in(ledger.Skipped, minute("j", 4)), span, in(ledger.Dead, minute("k", 5)), minute("l", 0))
 		last := func(states []ledger.State, window int) []string {
-			ids := summaryIDs(ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.RunSummary] {
+			var ids []string
+			for _, r := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] {
 				return tx.Last([]string{"j", "k", "m"}, states, window)
-			}))
+			}) {
+				ids = append(ids, r.ID)
+			}
 			slices.Sort(ids)
 			return ids
 		}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"math"
 	"slices"
 
 	"github.com/cronce/cronce/ledger"
@@ -14,13 +15,28 @@ func (l *Ledger) newestOf(jobID string, window int) []*record {
 }
 
 // Last returns the newest run of each of the jobs in one of the states.
-func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.RunSummary] {
-	var list []ledger.RunSummary
+func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.Row] {
+	var list []ledger.Row
 	for _, id := range jobIDs {
 		newest := t.l.newestOf(id, window)
 		i := slices.IndexFunc(newest, func(r *record) bool { return states == nil || slices.Contains(states, r.State) })
 		if i >= 0 {
-			list = append(list, cell(newest[i]))
+			row := newest[i].Row
+			row.Call.Body = nil
+			list = append(list, row)
+		}
+	}
+	return ledger.Known(list, nil)
+}
+
+// JobsAndNewest returns all jobs, each with the state of its newest row.
+func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
+	jobs, _ := t.JobsAfter("", math.MaxInt).Get()
+	list := make([]ledger.JobAndNewest, len(jobs))
+	for i, j := range jobs {
+		list[i] = ledger.JobAndNewest{JobID: j.JobID, Watermark: j.Watermark, EndedAt: j.EndedAt, PausedAt: j.PausedAt}
+		for _, r := range t.l.newestOf(j.JobID, 1) {
+			list[i].Newest = r.State
 		}
 	}
 	return ledger.Known(list, nil)

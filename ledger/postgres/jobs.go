@@ -6,8 +6,19 @@ import "github.com/cronce/cronce/ledger"
 const newestOfJob = `
 	SELECT` + summaryColumns + `FROM runs r WHERE run_id > j.id || '@' AND run_id < j.id || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT $2`
 
+// JobsAndNewest returns all jobs, each with the state of its newest row.
+func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
+	q := query{sql: `
+		SELECT j.job_id, j.watermark, j.ended_at, j.paused_at, (
+			SELECT state FROM runs WHERE run_id > j.job_id || '@' AND run_id < j.job_id || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 1)
+		FROM jobs j ORDER BY j.job_id`}
+	return ask(t, q, func(v *values) (ledger.JobAndNewest, error) {
+		return ledger.JobAndNewest{JobID: v.text(), Watermark: v.time(), EndedAt: v.time(), PausedAt: v.time(), Newest: ledger.State(v.text())}, nil
+	})
+}
+
 // Last returns the newest run of each of the jobs in one of the states.
-func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.Row] {
 	var q query
 	q.args.texts(jobIDs)
 	q.args.int8(int64(window))
@@ -17,9 +28,11 @@ func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Lat
 		q.args.texts(texts(states))
 	}
 	q.sql = `
-		SELECT` + summaryColumns + `FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
-			SELECT * FROM (` + newestOfJob + `) newest` + where + ` ORDER BY run_id DESC LIMIT 1) r`
-	return ask(t, q, readSummary)
+		SELECT ` + rowColumnsNil + `FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
+			SELECT * FROM (
+				SELECT * FROM runs WHERE run_id > j.id || '@' AND run_id < j.id || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT $2
+			) newest` + where + ` ORDER BY run_id DESC LIMIT 1) r`
+	return ask(t, q, new(rowReader).row)
 }
 
 // Streaks returns since when the runs of jobs have ended in one state.

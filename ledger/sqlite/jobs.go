@@ -6,9 +6,15 @@ const (
 	// newestOfJob are the newest ?2 rows of job ?1, from the end of its IDs.
 	newestOfJob = `
 		SELECT ` + cellColumns + ` FROM runs WHERE run_id > ?1 || '@' AND run_id < ?1 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 0 + ?2`
-	lastRun   = `SELECT ` + cellColumns + ` FROM (` + newestOfJob + `) LIMIT 1`
+	lastRun = `
+		SELECT ` + listColumns + ` FROM runs WHERE run_id > ?1 || '@' AND run_id < ?1 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 1`
 	lastRunIn = `
-		SELECT ` + cellColumns + ` FROM (` + newestOfJob + `) WHERE state IN (SELECT value FROM json_each(?3)) ORDER BY run_id DESC LIMIT 1`
+		SELECT ` + listColumns + ` FROM runs WHERE run_id = (
+			SELECT run_id FROM (` + newestOfJob + `) WHERE state IN (SELECT value FROM json_each(?3)) ORDER BY run_id DESC LIMIT 1)`
+	jobsAndNewest = `
+		SELECT job_id, watermark, ended_at, paused_at, (
+			SELECT state FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 1)
+		FROM jobs ORDER BY job_id`
 	streak = `
 		WITH newest AS MATERIALIZED (` + newestOfJob + `), good (id) AS (SELECT max(run_id) FROM newest WHERE state = ?4)
 		SELECT (SELECT min(scheduled_at) FROM newest WHERE state = ?3 AND run_id > coalesce(good.id, '')), good.id IS NOT NULL,
@@ -18,17 +24,28 @@ const (
 		SELECT job_id, count(*) FROM runs WHERE ` + unseenRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
 )
 
+// JobsAndNewest returns all jobs, each with the state of its newest row.
+func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
+	return ledger.Known(all(t, func(row scanner) (j ledger.JobAndNewest, err error) {
+		var watermark, ended, paused nullTime
+		var newest *string
+		err = row.Scan(&j.JobID, &watermark, &ended, &paused, &newest)
+		j.Watermark, j.EndedAt, j.PausedAt, j.Newest = watermark.time(), ended.time(), paused.time(), ledger.State(textOf(newest))
+		return j, err
+	}, jobsAndNewest))
+}
+
 // Last returns the newest run of each of the jobs in one of the states.
-func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Later[[]ledger.RunSummary] {
-	var list []ledger.RunSummary
+func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Later[[]ledger.Row] {
+	var list []ledger.Row
 	for _, id := range jobIDs {
-		query, args := lastRun, []any{id, window}
+		query, args := lastRun, []any{id}
 		if in != nil {
-			query, args = lastRunIn, append(args, states(in))
+			query, args = lastRunIn, append(args, window, states(in))
 		}
-		last, err := all(t, scanCell, query, args...)
+		last, err := t.rows(query, args...)
 		if err != nil {
-			return ledger.Known[[]ledger.RunSummary](nil, err)
+			return ledger.Known[[]ledger.Row](nil, err)
 		}
 		list = append(list, last...)
 	}

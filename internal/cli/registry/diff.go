@@ -98,12 +98,20 @@ func (a *app) ledgerSide(ctx context.Context) (jobdiff.Side, error) {
 	if err != nil {
 		return d, err
 	}
+	ids := make([]string, len(list))
+	for i, j := range list {
+		ids[i] = j.JobID
+	}
+	bodies, err := l.JobBodies(ctx, ids...)
+	if err != nil {
+		return d, err
+	}
 	for _, j := range list {
 		d.Paused[j.JobID] = !j.PausedAt.IsZero()
 		if j.Ended {
 			continue
 		}
-		if err := d.Add(j.Body); err != nil {
+		if err := d.Add(bodies[j.JobID]); err != nil {
 			return d, err
 		}
 	}
