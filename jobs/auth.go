@@ -65,7 +65,7 @@ type authField struct {
 }
 
 // fields are all the secrets that a target's auth can have, set or not.
-func (a Auth) fields() []authField {
+func (a Auth) secrets() []authField {
 	list := []authField{
 		{"token", "the token", a.Token, AuthBearer, formToken, false},
 		{"clientId", "the client's id", a.ClientID, AuthOAuth2, formToken, false},
@@ -99,7 +99,7 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 	if a.Type == "" {
 		a.Type = AuthNone
 	}
-	if !oneOf(d, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4) {
+	if !oneOf(d.report, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4) {
 		return a
 	}
 	if a.Type == AuthOAuth2 {
@@ -107,7 +107,7 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 	} else if a.TokenURLEnv != "" {
 		d.needless(path+".tokenUrlEnv", "tokenUrlEnv", AuthOAuth2, a.Type)
 	}
-	for _, f := range a.fields() {
+	for _, f := range a.secrets() {
 		at := f.at(path)
 		switch {
 		case a.Type != f.of && f.secret != (Secret{}):

@@ -19,25 +19,25 @@ const (
 )
 
 // between complains about a duration below least or above most.
-func (d *draft) between(path string, got, least, most time.Duration) {
+func (r *report) between(path string, got, least, most time.Duration) {
 	switch {
 	case got < 0:
-		d.add(path, codeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
+		r.add(path, codeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
 	case got < least:
-		d.add(path, codeBadDuration, "%s %s is too short; the minimum is %s", field(path), got, least)
+		r.add(path, codeBadDuration, "%s %s is too short; the minimum is %s", field(path), got, least)
 	case got > most:
-		d.add(path, codeBadDuration, "%s %s is too long; the maximum is %s", field(path), got, most)
+		r.add(path, codeBadDuration, "%s %s is too long; the maximum is %s", field(path), got, most)
 	}
 }
 
-func (d *draft) atLeast(path string, got, least int) {
+func (r *report) atLeast(path string, got, least int) {
 	if got < least {
-		d.add(path, codeOutOfRange, "%s %d is too small; the minimum is %d", field(path), got, least)
+		r.add(path, codeOutOfRange, "%s %d is too small; the minimum is %d", field(path), got, least)
 	}
 }
 
 // oneOf complains about a value that is not in the list.
-func oneOf[S ~string](d *draft, path, what string, got S, allowed ...S) bool {
+func oneOf[S ~string](r *report, path, what string, got S, allowed ...S) bool {
 	names := make([]string, len(allowed))
 	for i, a := range allowed {
 		if got == a {
@@ -45,7 +45,7 @@ func oneOf[S ~string](d *draft, path, what string, got S, allowed ...S) bool {
 		}
 		names[i] = string(a)
 	}
-	d.add(path, CodeBadValue, "unknown %s %s; valid values: %s%s",
+	r.add(path, CodeBadValue, "unknown %s %s; valid values: %s%s",
 		what, quoted(string(got)), strings.Join(names, ", "), didYouMean(string(got), names))
 	return false
 }

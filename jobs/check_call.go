@@ -55,9 +55,6 @@ func bodyless(method string) bool {
 }
 
 func (d *draft) checkCall(path string, j Job, template bool) {
-	if !slices.Contains(methods, j.Method) {
-		d.add(path+".method", codeBadMethod, "unknown method %s; valid values: %s (in capitals)", quoted(j.Method), strings.Join(methods, ", "))
-	}
 	whole := j.Path
 	if template {
 		if !d.checkTemplatePath(path+".path", j.Path) {
@@ -82,7 +79,6 @@ func (d *draft) checkCall(path string, j Job, template bool) {
 			d.add(at, codeDuplicateScope, "duplicate scope %q; remove one", s)
 		}
 	}
-	d.atLeast(path+".maxInFlight", j.MaxInFlight, 0)
 }
 
 // badPath says what is wrong with a path, or "". It is sent as written, so

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,18 +11,19 @@ import (
 // jobs would need as much memory again.
 func (d *draft) checkJobs(p Platform, defaults Defaults) {
 	firsts := make(map[string]int, len(d.jobs))
-	byDefault := only(d, "alarm", d.alarms)
-	d.checkAlarm("alarm", byDefault)
+	var j Job
+	fields, inherited := fieldsOf(&j), fieldsOf((*Job)(&defaults))
 	for i := range d.jobs {
-		j := d.jobs[i].Job
+		j = d.jobs[i].Job
 		path, keyed := jobPath(i), d.jobs[i].keyed
 		d.checkID(path+".id", j.ID, i, firsts)
-		if j.Alarm != (Alarm{}) {
-			d.checkAlarm(path+".alarm", j.Alarm.inherit(Alarm{}))
+		fields.check(d.report, path)
+		d.checkAlarm(path+".alarm", j.Alarm)
+		ownLimit := j.MaxInFlight
+		fields.inherit(inherited)
+		if keyed != nil {
+			j.MaxInFlight = ownLimit // a template cannot have one
 		}
-		j.Alarm = j.Alarm.inherit(byDefault)
-		d.checkMetadata(path, j.Metadata)
-		j.Metadata = j.Metadata.inherit(defaults)
 		d.checkContinuation(path+".retry", j.Retry)
 		j = j.withDefaults(p)
 		j.Target = d.checkTarget(path, j)
@@ -39,7 +39,7 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 			j.schedule = d.parseSchedule(path, j)
 		}
 		d.checkCall(path, j, keyed != nil)
-		d.checkTimes(path, j)
+		d.checkAsync(path, j)
 		d.checkSpread(path+".spread", j)
 		d.checkJobHeartbeat(path, j)
 		ttl, _ := d.made.TTL(j.KeyScope)
@@ -69,8 +69,6 @@ func (d *draft) checkID(path, id string, at int, firsts map[string]int) {
 
 // checkContinuation refuses a continuation that adds nothing, or too much.
 func (d *draft) checkContinuation(path string, r Retry) {
-	d.between(path+".for", r.For, 0, maxWait)
-	d.between(path+".maxBackoff", r.MaxBackoff, 0, maxWait)
 	if r.For == 0 && r.MaxBackoff != 0 {
 		d.add(path+".maxBackoff", codeNeedlessField, "maxBackoff belongs to for; add for, e.g. `for: 30m`, or remove it")
 	}
@@ -135,25 +133,6 @@ func (d *draft) impliedTarget(path string, j Job) string {
 	return ""
 }
 
-func (d *draft) checkTimes(path string, j Job) {
-	d.between(path+".timeout", j.Timeout, 0, maxWait)
-	d.between(path+".catchUpWindow", j.CatchUpWindow, 0, maxAge)
-	d.between(path+".retry.maxRetryAfter", j.Retry.MaxRetryAfter, 0, maxWait)
-	d.between(path+".retry.horizon", j.Retry.Horizon, 0, maxAge)
-	for i, wait := range j.Retry.Backoff {
-		d.between(fmt.Sprintf("%s.retry.backoff[%d]", path, i), wait, 0, maxWait)
-	}
-	if n := len(j.Retry.Backoff); n > maxBackoff {
-		d.add(path+".retry.backoff", codeOutOfRange, "backoff has %d waits, the maximum is %d", n, maxBackoff)
-	}
-	if j.Retry.Jitter > 1 || j.Retry.Jitter != j.Retry.Jitter {
-		d.add(path+".retry.jitter", codeOutOfRange, "jitter %v is out of range; it is a fraction of the wait, from 0 to 1", j.Retry.Jitter)
-	}
-	d.checkAsync(path, j)
-	oneOf(d, path+".overlap", "overlap", j.Overlap, OverlapSkip, OverlapQueue, OverlapAllow)
-	oneOf(d, path+".catchUp", "catchUp", j.CatchUp, CatchUpNone, CatchUpLatest, CatchUpAll)
-}
-
 // checkAsync refuses work that could not be asked for to its end.
 func (d *draft) checkAsync(path string, j Job) {
 	a := j.Async
@@ -163,12 +142,7 @@ func (d *draft) checkAsync(path string, j Job) {
 	if a.Within == 0 {
 		d.add(path+".async.within", codeMissingField, "within is missing; set it to how long the target may work after its first 202, e.g. 6h")
 	}
-	d.between(path+".async.within", a.Within, 0, maxAge)
-	d.between(path+".async.poll", a.Poll, 0, maxWait)
-	switch {
-	case a.Poll > 0 && a.Poll < time.Second:
-		d.add(path+".async.poll", codeBadDuration, "poll %s is too short; the minimum is 1s", a.Poll)
-	case j.Retry.Horizon < a.Within:
+	if j.Retry.Horizon < a.Within {
 		d.add(path+".retry.horizon", codeBadDuration, "horizon %s is shorter than async.within %s, so the run's key could expire during the work; set at least %s, or remove horizon", j.Retry.Horizon, a.Within, a.Within)
 	}
 }

@@ -8,14 +8,14 @@ import (
 
 // Key says how a target takes the idempotency keys of runs.
 type Key struct {
-	Header string  // the field that carries the key; default HeaderIdempotencyKey
-	Form   KeyForm // default KeyRunID
+	Header string  `json:"keyHeader,omitempty"` // the field that carries the key; default HeaderIdempotencyKey
+	Form   KeyForm `json:"keyForm,omitempty"`   // default KeyRunID
 	// Max is the target's own limit for the length of a key, in characters; 0: none. A
 	// registry with a job whose keys could be longer is refused.
-	Max int
+	Max int `json:"-"`
 	// Lifetime is the path at which the target says how long it keeps keys; default
 	// ttl.LifetimesPath.
-	Lifetime string
+	Lifetime string `json:"-"`
 }
 
 // String returns the form and the header, such as "runId in Idempotency-Key".
@@ -60,7 +60,7 @@ func (d *draft) checkKey(path string, t Target) {
 		d.add(path+".header", codeBadName, "the header %s has another meaning in the call; name the field in which the target takes keys, such as %s", k.Header, HeaderIdempotencyKey)
 	}
 	if k.Form != "" {
-		oneOf(d, path+".form", "form", k.Form, keyForms...)
+		oneOf(d.report, path+".form", "form", k.Form, keyForms...)
 	}
 	d.atLeast(path+".max", k.Max, 0)
 	if k.Lifetime != "" {

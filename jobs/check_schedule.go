@@ -33,7 +33,7 @@ func (d *draft) parseSchedule(path string, j Job) *schedule.Schedule {
 		d.add(path+".schedule", codeMissingSchedule, "the job has no schedule; add one, e.g. `schedule: \"0 3 * * *\"`")
 		return nil
 	}
-	if !oneOf(d, path+".dst", "dst", j.DST, schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall) {
+	if !oneOf(d.report, path+".dst", "dst", j.DST, schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall) {
 		return nil
 	}
 	parsed, err := d.schedule(j)

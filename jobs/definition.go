@@ -17,46 +17,21 @@ import (
 const definitionVersion = 1
 
 // definition is a job as the ledger keeps it: all that planning and calling
-// depend on, with every default written out. Durations are nanoseconds.
+// depend on, with every default written out. Durations are nanoseconds. A field of a
+// job is in it under the name in its json tag.
 type definition struct {
-	Version       int             `json:"v"`
-	Zones         string          `json:"zones"`
-	Shifts        []int64         `json:"shifts,omitempty"` // of the time zone in that release
-	ID            string          `json:"id"`
-	Schedule      string          `json:"schedule"`
-	Timezone      string          `json:"timezone"`
-	DST           schedule.DST    `json:"dst"`
-	Target        string          `json:"target"`
-	Method        string          `json:"method"`
-	Path          string          `json:"path"`
-	Scopes        []string        `json:"scopes,omitempty"`
-	Body          json.RawMessage `json:"body,omitempty"`
-	Registry      string          `json:"registry,omitempty"` // where the rest depends on it
-	Timeout       time.Duration   `json:"timeout"`
-	Backoff       []time.Duration `json:"backoff"`
-	Jitter        float64         `json:"jitter"`
-	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
-	Horizon       time.Duration   `json:"horizon"`
-	Overlap       Overlap         `json:"overlap"`
-	CatchUp       CatchUp         `json:"catchUp"`
-	CatchUpWindow time.Duration   `json:"catchUpWindow"`
-	KeyScope      string          `json:"keyScope"`
-	MaxInFlight   int             `json:"maxInFlight,omitempty"`
-	Within        time.Duration   `json:"within,omitempty"`
-	Poll          time.Duration   `json:"poll,omitempty"`
-	StartWithin   time.Duration   `json:"startWithin,omitempty"`
-	FinishWithin  time.Duration   `json:"finishWithin,omitempty"`
-
-	Spread      time.Duration     `json:"spread,omitempty"`
-	Headers     map[string]string `json:"headers,omitempty"`
-	Description string            `json:"description,omitempty"`
-	Owner       string            `json:"owner,omitempty"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	Heartbeat   string            `json:"heartbeat,omitempty"`
-	KeyHeader   string            `json:"keyHeader,omitempty"`
-	KeyForm     KeyForm           `json:"keyForm,omitempty"`
-	KeySafeFor  time.Duration     `json:"keySafeFor,omitempty"`
-	Keyed       bool              `json:"keyed,omitempty"` // a Template
+	Version int     `json:"v"`
+	Zones   string  `json:"zones"`
+	Shifts  []int64 `json:"shifts,omitempty"` // of the time zone in that release
+	Job
+	Retry
+	Async
+	Alarm
+	Key
+	Body       json.RawMessage `json:"body,omitempty"`
+	Registry   string          `json:"registry,omitempty"` // where the rest depends on it
+	KeySafeFor time.Duration   `json:"keySafeFor,omitempty"`
+	Keyed      bool            `json:"keyed,omitempty"` // a Template
 }
 
 // ParsedSchedule returns the job's schedule. It is nil unless the job comes from a
@@ -83,16 +58,8 @@ func (j Job) define(keyed bool) ([]byte, error) {
 	}
 	body, err := encodeJSON(definition{
 		Version: definitionVersion, Zones: schedule.ZoneVersion(), Shifts: j.shifts(),
-		ID: j.ID, Schedule: j.Schedule, Timezone: j.Timezone, DST: j.DST,
-		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: j.Scopes, Body: sent,
-		Timeout: j.Timeout, Backoff: j.Retry.Backoff, Jitter: j.Retry.Jitter,
-		MaxRetryAfter: j.Retry.MaxRetryAfter, Horizon: j.Retry.Horizon,
-		Overlap: j.Overlap, CatchUp: j.CatchUp, CatchUpWindow: j.CatchUpWindow,
-		KeyScope: j.KeyScope, MaxInFlight: j.MaxInFlight,
-		Within: j.Async.Within, Poll: j.Async.Poll, StartWithin: j.Alarm.StartWithin, FinishWithin: j.Alarm.FinishWithin,
-		Spread: j.Spread, Headers: j.Headers, Description: j.Description, Owner: j.Owner, Labels: j.Labels,
-		Heartbeat: j.HeartbeatURLEnv, KeyHeader: j.Key.Header, KeyForm: j.Key.Form, KeySafeFor: j.keySafeFor,
-		Registry: j.registryIfNamed(sent), Keyed: keyed,
+		Job: j, Retry: j.Retry, Async: j.Async, Alarm: j.Alarm, Key: j.Key,
+		Body: sent, Registry: j.registryIfNamed(sent), KeySafeFor: j.keySafeFor, Keyed: keyed,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("definition of job %q: %w", j.ID, err)
@@ -135,29 +102,9 @@ func (d definition) foreignVersion() error {
 }
 
 func (d definition) job(parsed *schedule.Schedule) Job {
-	j := Job{
-		ID: d.ID, Schedule: d.Schedule, Timezone: d.Timezone, DST: d.DST,
-		Target: d.Target, Method: d.Method, Path: d.Path, Scopes: d.Scopes,
-		Timeout: d.Timeout,
-		Retry: Retry{
-			Backoff: d.Backoff, Jitter: d.Jitter,
-			MaxRetryAfter: d.MaxRetryAfter, Horizon: d.Horizon,
-		},
-		Overlap: d.Overlap, CatchUp: d.CatchUp, CatchUpWindow: d.CatchUpWindow,
-		KeyScope: d.KeyScope, MaxInFlight: d.MaxInFlight,
-		Async:    Async{Within: d.Within, Poll: d.Poll},
-		Alarm:    Alarm{StartWithin: d.StartWithin, FinishWithin: d.FinishWithin},
-		Headers:  d.Headers,
-		Spread:   d.Spread,
-		Metadata: Metadata{Description: d.Description, Owner: d.Owner, Labels: d.Labels},
-		schedule: parsed,
-		registry: d.Registry,
-
-		keySafeFor: d.KeySafeFor,
-
-		HeartbeatURLEnv: d.Heartbeat,
-		Key:             Key{Header: d.KeyHeader, Form: d.KeyForm},
-	}
+	j := d.Job
+	j.Retry, j.Async, j.Alarm, j.Key = d.Retry, d.Async, d.Alarm, d.Key
+	j.schedule, j.registry, j.keySafeFor = parsed, d.Registry, d.KeySafeFor
 	if d.Body != nil {
 		j.Body = d.Body
 	}

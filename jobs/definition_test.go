@@ -22,8 +22,9 @@ func TestEveryDefaultOfAJob(t *testing.T) {
 	}
 	want := `{"v":1,"zones":"` + schedule.ZoneVersion() + `","id":"release","schedule":"@daily","timezone":"UTC","dst":"once",` +
 		`"target":"env:ACME_URL","method":"POST","path":"/v1/release","timeout":30000000000,` +
+		`"overlap":"skip","catchUp":"latest","catchUpWindow":86400000000000,"keyScope":"route:POST_/v1/release",` +
 		`"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000,` +
-		`"overlap":"skip","catchUp":"latest","catchUpWindow":86400000000000,"keyScope":"route:POST_/v1/release","keySafeFor":72000000000000}`
+		`"keySafeFor":72000000000000}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

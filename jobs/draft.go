@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -112,12 +113,11 @@ func (d *draft) checkTargets() {
 			d.add(path, codeDuplicateName, "duplicate target %s; rename one", quoted(t.Name))
 		}
 		d.checkEntryName(path, "target", t.Name)
+		fieldsOf(&t).check(d.report, path)
 		d.checkVariable(path+".urlEnv", "urlEnv", t.URLEnv, "the variable that holds the base URL")
 		t.Auth = d.checkAuth(path+".auth", t.Auth)
 		d.checkTLS(path+".tls", t.TLS)
-		d.atLeast(path+".maxInFlight", t.MaxInFlight, 0)
 		d.checkKey(path+".key", t)
-		d.between(path+".keepAnswers", t.KeepAnswers, 0, maxKept)
 		d.declared[t.Name] = t
 	}
 }
@@ -136,12 +136,12 @@ func (d *draft) checkEntryName(path, what, name string) {
 
 // checkVariable never repeats the value: who mistakes the field writes the
 // secret itself into it.
-func (d *draft) checkVariable(path, field, name, holds string) {
+func (r *report) checkVariable(path, field, name, holds string) {
 	switch {
 	case name == "":
-		d.add(path, codeMissingField, "%s is missing; set it to the name of %s", field, holds)
+		r.add(path, codeMissingField, "%s is missing; set it to the name of %s", field, holds)
 	case !validVariable(name):
-		d.add(path, codeBadVariable, "%s must be the name of %s, e.g. ACME_URL, not its value (not shown: it may be a secret)", field, holds)
+		r.add(path, codeBadVariable, "%s must be the name of %s, e.g. ACME_URL, not its value (not shown: it may be a secret)", field, holds)
 	}
 }
 
@@ -161,6 +161,7 @@ func (d *draft) checkTTLs() {
 	for i, k := range d.ttls {
 		path := fmt.Sprintf("keyTTLs[%d]", i)
 		first, twice := seen[k.Scope]
+		fieldsOf(&k).check(d.report, path)
 		switch {
 		case k.Scope == "":
 			d.add(path+".scope", codeMissingField, "scope is missing; set it to a key scope, or to a prefix followed by *")
@@ -173,7 +174,6 @@ func (d *draft) checkTTLs() {
 		if k.TTL == 0 {
 			d.add(path+".ttl", codeMissingField, "ttl is missing; set it to how long the target keeps keys of this scope, e.g. 168h")
 		}
-		d.between(path+".ttl", k.TTL, 0, maxAge)
 	}
 }
 
@@ -195,46 +195,52 @@ func (d *draft) checkStores() {
 
 func (d *draft) checkPlatform() Platform {
 	p := only(d, "platform", d.platforms)
-	return Platform{
-		EventAge:       d.age("platform.eventAge", p.EventAge, time.Hour),
-		LambdaEventAge: d.age("platform.lambdaEventAge", p.LambdaEventAge, time.Hour),
-		QueueAge:       d.age("platform.queueAge", p.QueueAge, 0),
-	}
-}
-
-// age applies Platform's rule: zero means the default, and a negative age means 0.
-func (d *draft) age(path string, age, byDefault time.Duration) time.Duration {
-	if age == 0 {
-		return byDefault
-	}
-	d.between(path, max(age, 0), 0, maxWait)
-	return max(age, 0)
+	fieldsOf(&p).check(d.report, "platform")
+	setDefault(&p.EventAge, time.Hour)
+	setDefault(&p.LambdaEventAge, time.Hour)
+	return Platform{max(p.EventAge, 0), max(p.LambdaEventAge, 0), max(p.QueueAge, 0)}
 }
 
 func (d *draft) checkCleanup() Cleanup {
 	c := only(d, "cleanup", d.cleanups)
+	fieldsOf(&fileCleanup{Cleanup: c}).check(d.report, "cleanup")
 	setDefault(&c.Schedule, "30 3 * * *")
 	setDefault(&c.Timeout, time.Hour)
 	setDefault(&c.LedgerRetention, 30*24*time.Hour)
 	setDefault(&c.DeadRetention, 90*24*time.Hour)
 	setDefault(&c.AuditRetention, 365*24*time.Hour)
-	d.between("cleanup.timeout", c.Timeout, 0, maxWait)
-	d.between("cleanup.ledgerRetention", c.LedgerRetention, 0, maxAge)
-	// What a person must see is not gone before the next day.
-	d.between("cleanup.deadRetention", c.DeadRetention, 24*time.Hour, maxAge)
-	d.between("cleanup.auditRetention", c.AuditRetention, 24*time.Hour, maxAge)
 	return c
 }
 
+// checkDefaults reports what is wrong with them once, instead of in each job.
 func (d *draft) checkDefaults() Defaults {
 	defaults := only(d, "defaults", d.defaults)
-	d.checkMetadata("defaults", Metadata{Owner: defaults.Owner, Labels: defaults.Labels})
+	byAlarm := only(d, "alarm", d.alarms)
+	fieldsOf(&byAlarm).check(d.report, "alarm")
+	d.checkAlarm("alarm", byAlarm)
+	fieldsOf(&defaults.Alarm).inherit(fieldsOf(&byAlarm))
+	before := len(d.problems)
+	j := Job(defaults)
+	fieldsOf(&defaults).check(d.report, "defaults")
+	d.checkAlarm("defaults.alarm", j.Alarm)
+	d.checkContinuation("defaults.retry", j.Retry)
+	if j.Target != "" || j.TargetURLEnv != "" {
+		d.checkTarget("defaults", j)
+	}
+	d.checkJobHeaders("defaults.headers", j, nil)
+	if _, err := schedule.Parse("@daily", cmp.Or(j.Timezone, "UTC"), schedule.DSTOnce); err != nil {
+		d.add("defaults.timezone", codeBadTimezone, "%v", err)
+	}
+	if len(d.problems) > before {
+		d.unread["jobs"] = true
+	}
 	return defaults
 }
 
 func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 	j := purgeJob(c).withDefaults(p)
-	j.Metadata = j.Metadata.inherit(defaults)
+	setDefault(&j.Owner, defaults.Owner)
+	labels{textMap{&j.Labels}}.inherit(labels{textMap{&defaults.Labels}})
 	j.schedule = d.parseSchedule("cleanup", j)
 	return registered{Job: j, at: builtinAt}
 }

@@ -66,12 +66,12 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 	if t.Auth.Type == AuthOAuth2 {
 		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, tokenURL)
 	}
-	for _, f := range t.Auth.fields() {
+	for _, f := range t.Auth.secrets() {
 		if f.of == t.Auth.Type && f.secret != (Secret{}) {
 			e.secret(f.at(path+".auth"), f)
 		}
 	}
-	for _, f := range t.TLS.fields() {
+	for _, f := range t.TLS.secrets() {
 		if f.secret != (Secret{}) {
 			e.secret(f.at(path+".tls"), f)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sort"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -77,14 +78,14 @@ func parse(file string, data []byte) (*draft, error) {
 	if root == nil {
 		return nil, r.err()
 	}
-	var doc document
-	newDecoder(r).decode(root, &doc)
+	doc := &document{draft: &draft{report: r}}
+	newDecoder(r).value("", root, fieldsOf(doc))
 	if r.seen[""] {
 		return nil, r.err() // no mapping, so everything else would be missing
 	}
-	d := &draft{report: r}
-	doc.enter(d)
-	return d, nil
+	Name(doc.name).enter(doc.draft)
+	sort.Slice(doc.targets, func(i, k int) bool { return doc.targets[i].Name < doc.targets[k].Name })
+	return doc.draft, nil
 }
 
 // syntax is the file's one document, or nil after a complaint.

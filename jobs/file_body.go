@@ -3,20 +3,25 @@ package jobs
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 
 	"github.com/goccy/go-yaml/ast"
 )
 
-// body turns YAML into JSON. A text is taken for JSON as it is written, since
+// body is any value, which becomes JSON. A text is taken for JSON as it is written, since
 // that is how other schedulers take a body.
-func (d *decoder) body(path string, n ast.Node, to reflect.Value) {
+type body struct{ set func(json.RawMessage) }
+
+func (body) schema() schema        { return schema{} }
+func (body) check(*report, string) {}
+func (body) inherit(kind)          {}
+
+func (b body) decode(d *decoder, path string, n ast.Node) {
 	if text, ok := textOf(n); ok && !d.ambiguous(path, n) {
 		if !json.Valid([]byte(text)) {
 			d.add(path, codeBadBody, `the body is a string that is not JSON; write a YAML mapping, or a JSON string as '"text"'`)
 			return
 		}
-		to.SetBytes([]byte(text))
+		b.set(json.RawMessage(text))
 		return
 	}
 	before := len(d.problems)
@@ -29,7 +34,7 @@ func (d *decoder) body(path string, n ast.Node, to reflect.Value) {
 		d.add(path, codeBadBody, "the body cannot be written as JSON: %v", err)
 		return
 	}
-	to.SetBytes(data)
+	b.set(data)
 }
 
 // json is a node as a value for encoding/json.

@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,26 +13,21 @@ import (
 // more values of its own.
 const maxValues = MaxFileSize / 2
 
-// decoder fills the file's types from a syntax tree. It goes on after every
+// decoder reads values from a syntax tree, each as its kind says. It goes on after every
 // complaint, and notes where each value stands.
 type decoder struct {
 	*report
 	anchors map[string]ast.Node
 	open    map[string]bool // anchors being expanded
-	fields  map[reflect.Type][]fileField
 	values  int
 }
 
 func newDecoder(r *report) *decoder {
-	return &decoder{report: r, anchors: map[string]ast.Node{}, open: map[string]bool{}, fields: map[reflect.Type][]fileField{}}
-}
-
-func (d *decoder) decode(root ast.Node, doc *document) {
-	d.value("", root, reflect.ValueOf(doc).Elem())
+	return &decoder{report: r, anchors: map[string]ast.Node{}, open: map[string]bool{}}
 }
 
 // value decodes one node, anchors and aliases resolved.
-func (d *decoder) value(path string, n ast.Node, to reflect.Value) {
+func (d *decoder) value(path string, n ast.Node, to kind) {
 	if d.values++; d.values > maxValues {
 		d.add("", codeTooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
 		return
@@ -53,7 +46,7 @@ func (d *decoder) value(path string, n ast.Node, to reflect.Value) {
 	case *ast.NullNode:
 		// As if it was not written.
 	default:
-		d.plain(path, n, to)
+		to.decode(d, path, n)
 	}
 }
 
@@ -82,100 +75,28 @@ func (d *decoder) inside(path, anchor string, decode func()) {
 	delete(d.open, anchor)
 }
 
-var (
-	delayType  = reflect.TypeFor[delay]()
-	periodType = reflect.TypeFor[period]()
-	spanType   = reflect.TypeFor[span]()
-	bodyType   = reflect.TypeFor[yamlBody]()
-)
-
-func (d *decoder) plain(path string, n ast.Node, to reflect.Value) {
-	switch to.Type() {
-	case delayType, periodType, spanType:
-		d.duration(path, n, to)
-		return
-	case bodyType:
-		d.body(path, n, to)
-		return
-	}
-	switch to.Kind() {
-	case reflect.Pointer:
-		to.Set(reflect.New(to.Type().Elem()))
-		d.plain(path, n, to.Elem())
-	case reflect.Struct:
-		d.structure(path, n, to)
-	case reflect.Map:
-		d.mapping(path, n, to)
-	case reflect.Slice:
-		d.list(path, n, to)
-	default:
-		d.scalar(path, n, to)
-	}
-}
-
-func (d *decoder) structure(path string, n ast.Node, to reflect.Value) {
-	fields := d.fieldsOf(to.Type())
+func (d *decoder) mapping(path string, n ast.Node, decode func(name, path string, value ast.Node)) {
 	for _, e := range d.entries(path, n) {
-		i := slices.IndexFunc(fields, func(f fileField) bool { return f.name == e.name })
-		if i < 0 {
-			d.addAt(join(path, e.name), e.at, codeUnknownField, "unknown field %s%s%s",
-				quoted(e.name), within(path), didYouMean(e.name, fieldNames(fields)))
-			continue
-		}
-		d.value(join(path, e.name), e.value, to.Field(i))
+		at := join(path, e.name)
+		d.spots[at] = e.at
+		decode(e.name, at, e.value)
 	}
 }
 
-func (d *decoder) mapping(path string, n ast.Node, to reflect.Value) {
-	to.Set(reflect.MakeMap(to.Type()))
-	for _, e := range d.entries(path, n) {
-		d.spots[join(path, e.name)] = e.at
-		value := reflect.New(to.Type().Elem()).Elem()
-		d.value(join(path, e.name), e.value, value)
-		to.SetMapIndex(reflect.ValueOf(e.name), value)
-	}
-}
-
-func (d *decoder) list(path string, n ast.Node, to reflect.Value) {
+func (d *decoder) list(path string, n ast.Node, decode func(path string, item ast.Node)) {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
 		d.wrongType(path, n, "a list")
 		return
 	}
-	to.Set(reflect.MakeSlice(to.Type(), len(list.Values), len(list.Values)))
 	for i, item := range list.Values {
-		d.value(fmt.Sprintf("%s[%d]", path, i), item, to.Index(i))
+		decode(fmt.Sprintf("%s[%d]", path, i), item)
 	}
 }
 
-// fileField is a field of one of the file's types.
-type fileField struct {
-	name string
-	reflect.StructField
-}
-
-// fieldsOf is fieldsOf, once for each type: a job's has twenty.
-func (d *decoder) fieldsOf(t reflect.Type) []fileField {
-	fields, known := d.fields[t]
-	if !known {
-		fields = fieldsOf(t)
-		d.fields[t] = fields
-	}
-	return fields
-}
-
-func fieldsOf(t reflect.Type) []fileField {
-	fields := make([]fileField, t.NumField())
-	for i := range fields {
-		f := t.Field(i)
-		fields[i] = fileField{name: f.Tag.Get("yaml"), StructField: f}
-	}
-	return fields
-}
-
-func fieldNames(fields []fileField) []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
+func fieldNames(rows []fileField) []string {
+	names := make([]string, len(rows))
+	for i, f := range rows {
 		names[i] = f.name
 	}
 	return names

@@ -3,36 +3,75 @@ package jobs
 import (
 	"fmt"
 	"time"
+
+	"github.com/goccy/go-yaml/ast"
 )
 
-// The durations of the registry file. A delay may be zero. A period must be positive
-// and has a default. A span must be positive and has no default.
-type (
-	delay  time.Duration
-	period time.Duration
-	span   time.Duration
-)
-
-func (s *span) duration() time.Duration { return (*period)(s).duration() }
-
-func (p *period) duration() time.Duration {
-	if p == nil {
-		return 0
-	}
-	return time.Duration(*p)
+// duration is a time with a unit.
+type duration struct {
+	to          *time.Duration
+	zero        zeroes
+	least, most time.Duration // of one that is set
 }
 
-// orNone returns the duration as Platform and Alarm hold it: 0 if it is not set,
-// and -1 if it is set to zero.
-func (s *delay) orNone() time.Duration {
+// zeroes says what 0s in the file means.
+type zeroes int
+
+const (
+	zeroIsZero zeroes = iota
+	zeroIsNone        // -1 in the Go API, whose 0 means the default
+	noZero            // refused; there is a default
+	noZeroEver        // refused; there is none
+)
+
+func delay(to *time.Duration, most time.Duration) kind  { return duration{to, zeroIsNone, 0, most} }
+func period(to *time.Duration, most time.Duration) kind { return duration{to, noZero, 0, most} }
+func span(to *time.Duration, most time.Duration) kind   { return duration{to, noZeroEver, 0, most} }
+
+func (k duration) decode(d *decoder, path string, n ast.Node) {
+	text, ok := textOf(n)
+	if i, isInt := integer(n); isInt {
+		if i != 0 {
+			d.add(path, codeBadDuration, "invalid duration \"%d\" for %s; use a unit, e.g. %ds", i, field(path), i)
+			return
+		}
+		text, ok = "0s", true
+	}
+	if !ok {
+		d.wrongType(path, n, "a duration such as 30s")
+		return
+	}
+	got, err := parseDuration(text)
 	switch {
-	case s == nil:
-		return 0
-	case *s == 0:
-		return -1
+	case err != nil:
+		d.add(path, codeBadDuration, "%v", err)
+	case got < 0:
+		d.add(path, codeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
+	case got == 0 && k.zero == noZero:
+		d.add(path, codeZeroDuration, "%s must be greater than zero; remove it for the default", field(path))
+	case got == 0 && k.zero == noZeroEver:
+		d.add(path, codeZeroDuration, "%s must be greater than zero, e.g. 6h", field(path))
+	case got == 0 && k.zero == zeroIsNone:
+		*k.to = -1
+	default:
+		*k.to = got
 	}
-	return time.Duration(*s)
 }
+
+// durationPattern is what time.ParseDuration takes, without a sign.
+const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
+
+func (duration) schema() schema { return schema{"type": "string", "pattern": durationPattern} }
+
+func (k duration) check(r *report, path string) {
+	switch {
+	case *k.to == 0, *k.to < 0 && k.zero == zeroIsNone:
+	default:
+		r.between(path, *k.to, k.least, k.most)
+	}
+}
+
+func (k duration) inherit(from kind) { setDefault(k.to, *from.(duration).to) }
 
 // parseDuration reads Go's durations. The error says what to write.
 func parseDuration(text string) (time.Duration, error) {

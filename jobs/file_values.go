@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"reflect"
-
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -90,49 +88,6 @@ func (d *decoder) merged(path string, n ast.Node) []entry {
 	return all
 }
 
-func (d *decoder) scalar(path string, n ast.Node, to reflect.Value) {
-	switch to.Kind() {
-	case reflect.String:
-		text, ok := textOf(n)
-		if !ok {
-			d.wrongType(path, n, "a string")
-			return
-		}
-		to.SetString(text)
-	case reflect.Bool:
-		b, ok := n.(*ast.BoolNode)
-		if !ok {
-			d.wrongType(path, n, "true or false")
-			return
-		}
-		to.SetBool(b.Value)
-	case reflect.Int:
-		if d.ambiguous(path, n) {
-			return
-		}
-		i, ok := integer(n)
-		if !ok {
-			d.wrongType(path, n, "a whole number")
-			return
-		}
-		to.SetInt(i)
-	case reflect.Float64:
-		if d.ambiguous(path, n) {
-			return
-		}
-		f, ok := number(n)
-		if !ok {
-			d.wrongType(path, n, "a number")
-			return
-		}
-		if f < 0 || f > 1 {
-			d.add(path, codeOutOfRange, "%s %v is out of range; valid values are 0 to 1", field(path), f)
-			return
-		}
-		to.SetFloat(f)
-	}
-}
-
 func textOf(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -163,36 +118,6 @@ func number(n ast.Node) (float64, bool) {
 	}
 	i, ok := integer(n)
 	return float64(i), ok
-}
-
-// duration refuses what the draft could not tell from an absent field: an
-// explicit zero, where the field is a period.
-func (d *decoder) duration(path string, n ast.Node, to reflect.Value) {
-	text, ok := textOf(n)
-	if i, isInt := integer(n); isInt {
-		if i != 0 {
-			d.add(path, codeBadDuration, "invalid duration \"%d\" for %s; use a unit, e.g. %ds", i, field(path), i)
-			return
-		}
-		text, ok = "0s", true
-	}
-	if !ok {
-		d.wrongType(path, n, "a duration such as 30s")
-		return
-	}
-	got, err := parseDuration(text)
-	switch {
-	case err != nil:
-		d.add(path, codeBadDuration, "%v", err)
-	case got < 0:
-		d.add(path, codeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
-	case got == 0 && to.Type() == periodType:
-		d.add(path, codeZeroDuration, "%s must be greater than zero; remove it for the default", field(path))
-	case got == 0 && to.Type() == spanType:
-		d.add(path, codeZeroDuration, "%s must be greater than zero, e.g. 6h", field(path))
-	default:
-		to.SetInt(int64(got))
-	}
 }
 
 func (d *decoder) wrongType(path string, n ast.Node, want string) {

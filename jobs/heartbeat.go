@@ -29,10 +29,7 @@ func (d *draft) checkHeartbeat() Heartbeat {
 	}
 	setDefault(&h.Every, defaultEvery)
 	d.checkVariable("heartbeat.urlEnv", "urlEnv", h.URLEnv, "the variable that holds the address")
-	d.between("heartbeat.every", h.Every, 0, maxWait)
-	if h.Every > 0 && h.Every < time.Second {
-		d.add("heartbeat.every", codeBadDuration, "every %s is too short; the minimum is 1s", h.Every)
-	}
+	fieldsOf(&h).check(d.report, "heartbeat")
 	d.declared[HeartbeatTarget] = Target{Name: HeartbeatTarget, URLEnv: h.URLEnv, Auth: Auth{Type: AuthNone}}
 	return h
 }

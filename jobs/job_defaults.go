@@ -12,6 +12,7 @@ import (
 // withDefaults fills the zero fields and copies what the caller could still
 // change.
 func (j Job) withDefaults(p Platform) Job {
+	j.Alarm.StartWithin, j.Alarm.FinishWithin, j.Spread = max(j.Alarm.StartWithin, 0), max(j.Alarm.FinishWithin, 0), max(j.Spread, 0)
 	setDefault(&j.Timezone, "UTC")
 	setDefault(&j.DST, schedule.DSTOnce)
 	setDefault(&j.Method, methods[0])

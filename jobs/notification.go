@@ -13,8 +13,8 @@ import (
 // Entry it is the default for every job. The zero Alarm means never. In Go, a negative
 // field of a job's Alarm means never, whatever the default is.
 type Alarm struct {
-	StartWithin  time.Duration // from Job.DueAt of the scheduled time to the first lease
-	FinishWithin time.Duration // from Job.DueAt of the scheduled time to the end of the run
+	StartWithin  time.Duration `json:"startWithin,omitempty"`  // from Job.DueAt of the scheduled time to the first lease
+	FinishWithin time.Duration `json:"finishWithin,omitempty"` // from Job.DueAt of the scheduled time to the end of the run
 }
 
 // String returns the alarm in words: "none", or "startWithin 5m0s, finishWithin 1h0m0s".
@@ -34,18 +34,9 @@ func (a Alarm) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// inherit fills the bounds that a job leaves open, and ends what it has none of.
-func (a Alarm) inherit(from Alarm) Alarm {
-	setDefault(&a.StartWithin, from.StartWithin)
-	setDefault(&a.FinishWithin, from.FinishWithin)
-	return Alarm{max(a.StartWithin, 0), max(a.FinishWithin, 0)}
-}
-
-func (d *draft) checkAlarm(path string, a Alarm) {
-	d.between(path+".startWithin", a.StartWithin, 0, maxWait)
-	d.between(path+".finishWithin", a.FinishWithin, 0, maxWait)
+func (r *report) checkAlarm(path string, a Alarm) {
 	if a.StartWithin > 0 && a.FinishWithin > 0 && a.FinishWithin < a.StartWithin {
-		d.add(path+".finishWithin", codeBadDuration, "finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
+		r.add(path+".finishWithin", codeBadDuration, "finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
 	}
 }
 
@@ -147,6 +138,7 @@ func (d *draft) checkChannels() []Channel {
 	for i := range d.channels {
 		c := &d.channels[i]
 		at := fmt.Sprintf("notifications[%d]", i)
+		fieldsOf(c).check(d.report, at)
 		d.checkEntryName(at+".name", "channel", c.Name)
 		if len(c.Name) > 48 {
 			d.add(at+".name", codeBadName, "the channel name %s is too long; the maximum is 48 characters", quoted(c.Name))
@@ -158,16 +150,9 @@ func (d *draft) checkChannels() []Channel {
 		if slices.ContainsFunc(d.jobs, func(j registered) bool { return j.ID == c.JobID() }) {
 			d.add(at+".name", codeDuplicateID, "the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
 		}
-		if oneOf(d, at+".type", "type", c.Type, ChannelWebhook, ChannelSlack, ChannelPagerDuty, ChannelAlertmanager, ChannelEmail) {
-			d.checkChannelFields(at, *c)
-		}
+		d.checkChannelFields(at, *c)
 		d.checkSelection(at, *c)
 		setDefault(&c.After, 1)
-		d.atLeast(at+".after", c.After, 1)
-		d.between(at+".remind", c.Remind, 0, maxWait)
-		if c.Remind > 0 && c.Remind < time.Minute {
-			d.add(at+".remind", codeBadDuration, "remind %s is too short; the minimum is 1m", c.Remind)
-		}
 		if c.Type != ChannelEmail {
 			d.declared[c.Target()] = c.asTarget()
 		}
@@ -237,7 +222,7 @@ func (d *draft) checkSelection(at string, c Channel) {
 		d.checkLine(fmt.Sprintf("%s.owners[%d]", at, i), owner, maxOwner)
 	}
 	for i, cause := range c.On {
-		oneOf(d, fmt.Sprintf("%s.on[%d]", at, i), "cause", cause, causes...)
+		oneOf(d.report, fmt.Sprintf("%s.on[%d]", at, i), "cause", cause, causes...)
 	}
 }
 

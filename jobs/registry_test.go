@@ -59,7 +59,7 @@ func TestGoAndFileGiveTheSameRegistry(t *testing.T) {
 			Async: jobs.Async{Within: 6 * hour}, Retry: jobs.Retry{For: hour / 2}, Alarm: jobs.Alarm{StartWithin: 5 * time.Minute},
 			Metadata: jobs.Metadata{Description: "Releases commission locks whose hold has expired.", Owner: "Membership team", Labels: map[string]string{"tier": "critical"}},
 		},
-		jobs.Defaults{Owner: "Platform team", Labels: map[string]string{"env": "prod"}},
+		jobs.Defaults{Metadata: jobs.Metadata{Owner: "Platform team", Labels: map[string]string{"env": "prod"}}},
 		jobs.Alarm{StartWithin: time.Minute, FinishWithin: hour},
 		jobs.Channel{Name: "oncall", Type: jobs.ChannelPagerDuty, Key: jobs.Secret{Env: "PD_KEY"}, On: []string{"dead", "late", "missed"}, Remind: 6 * hour},
 		jobs.Channel{Name: "ops", Type: jobs.ChannelSlack, URLEnv: "SLACK_URL", Jobs: []string{"release-*"}, After: 2},

@@ -131,7 +131,7 @@ func (f form) bad(value string) string {
 // Reference returns the secret in a field, which is named as in the registry file, such
 // as "token" or "headers.X-Api-Key". It returns the zero Secret for other names.
 func (a Auth) Reference(name string) Secret {
-	for _, f := range a.fields() {
+	for _, f := range a.secrets() {
 		if f.name == name {
 			return f.secret
 		}
@@ -142,7 +142,7 @@ func (a Auth) Reference(name string) Secret {
 // Read returns the value of the secret in a field, named as for Reference, and checks
 // its form. Errors are of type Problem and never contain a value.
 func (a Auth) Read(name string, lookup func(string) (string, bool)) (string, error) {
-	for _, f := range a.fields() {
+	for _, f := range a.secrets() {
 		if f.name == name {
 			return f.read(lookup)
 		}

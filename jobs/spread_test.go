@@ -127,7 +127,7 @@ func TestASpreadIsShorterThanEachInterval(t *testing.T) {
 		{"0 0 * * *", "Europe/London", 24 * time.Hour, "is longer than 23h0m0s"},
 		{"at(2027-01-01T00:00:00)", "UTC", 24 * time.Hour, ""},
 		{"0 0 * * *", "UTC", 1500 * time.Millisecond, "spread 1.5s is not a number of whole seconds"},
-		{"0 0 * * *", "UTC", -time.Second, "spread -1s is negative"},
+		{"0 0 * * *", "UTC", -time.Second, ""}, // none, whatever the default is
 		{"0 0 1 1 *", "UTC", 31 * 24 * time.Hour, "is too long; the maximum is 720h0m0s"},
 	} {
 		_, err := jobs.NewRegistry(jobs.Name("acme"), release(func(j *jobs.Job) { j.Schedule, j.Timezone, j.Spread = tc.schedule, tc.timezone, tc.spread }))

@@ -10,7 +10,7 @@ type TLS struct {
 	Cert, Key Secret // certificate and private key of the client, in PEM; both or none
 }
 
-func (t TLS) fields() []authField {
+func (t TLS) secrets() []authField {
 	return []authField{
 		{name: "ca", holds: "the certificates that verify the target's", secret: t.CA, form: formCertificate},
 		{name: "cert", holds: "the client's certificate", secret: t.Cert, form: formCertificate},
@@ -21,7 +21,7 @@ func (t TLS) fields() []authField {
 // Read returns the secret of a field ("ca", "cert" or "key") and checks its form. Errors
 // are of type Problem and never contain a value.
 func (t TLS) Read(name string, lookup func(string) (string, bool)) (string, error) {
-	for _, f := range t.fields() {
+	for _, f := range t.secrets() {
 		if f.name == name {
 			return f.read(lookup)
 		}
@@ -31,7 +31,7 @@ func (t TLS) Read(name string, lookup func(string) (string, bool)) (string, erro
 
 // Secrets returns the secrets that the target refers to, in a fixed order.
 func (t Target) Secrets() (list []Secret) {
-	for _, f := range append(t.Auth.fields(), t.TLS.fields()...) {
+	for _, f := range append(t.Auth.secrets(), t.TLS.secrets()...) {
 		if f.secret != (Secret{}) {
 			list = append(list, f.secret)
 		}
@@ -40,7 +40,7 @@ func (t Target) Secrets() (list []Secret) {
 }
 
 func (d *draft) checkTLS(path string, t TLS) {
-	for _, f := range t.fields() {
+	for _, f := range t.secrets() {
 		if f.secret != (Secret{}) {
 			d.checkSecret(f.at(path), f)
 		}
