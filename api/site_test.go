@@ -76,7 +76,7 @@ func onFile(t testing.TB, control access.Control) *site {
 func newSite(t testing.TB, url string, control access.Control) *site {
 	t.Helper()
 	s := &site{TB: t, log: &bytes.Buffer{}}
-	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, jobs.Defaults{Owner: "ops"},
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, jobs.Defaults{Metadata: jobs.Metadata{Owner: "ops"}},
 		jobs.Job{ID: "tick", Schedule: "* * * * *", Target: "svc", Path: "/tick", Body: json.RawMessage(`{"secret":"of the call"}`)},
 		jobs.Job{ID: "tock", Schedule: "0 * * * *", Spread: time.Hour, Target: "svc", Path: "/tock", Metadata: jobs.Metadata{Owner: "Clock team", Labels: map[string]string{"tier": "high"}}})
 	s.must(err)

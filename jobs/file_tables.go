@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"slices"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -115,7 +114,13 @@ func (c *Channel) fields() []fileField {
 
 // fields are those of a Job that it can share with others.
 func (d *Defaults) fields() []fileField {
-	return slices.DeleteFunc((*Job)(d).fields(), func(f fileField) bool { return ofOneJob(f.kind) })
+	var shared []fileField
+	for _, f := range (*Job)(d).fields() {
+		if !ofOneJob(f.kind) {
+			shared = append(shared, f)
+		}
+	}
+	return shared
 }
 
 func (h *Heartbeat) fields() []fileField {

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/cronce/cronce/schedule"
@@ -105,8 +104,7 @@ type fileJob struct {
 }
 
 func (j *fileJob) fields() []fileField {
-	rows := j.Job.fields()
-	return slices.Insert(rows, len(rows)-1, fileField{"keyed", own{fieldsOf((*fileKeyed)(j))},
+	return append(j.Job.fields(), fileField{"keyed", own{fieldsOf((*fileKeyed)(j))},
 		"Makes the job a template: it has no schedule of its own, and one for each key that is made at run time; see " +
 			"schedules.md."})
 }
