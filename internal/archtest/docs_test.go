@@ -85,6 +85,28 @@ func TestLinksOfPagesLeadSomewhere(t *testing.T) {
 	}
 }
 
+// Each alert names the part of a page that says what to do.
+func TestEachAlertHasARunbook(t *testing.T) {
+	all := pages(t)
+	rules, err := os.ReadFile(filepath.Join(root, "deploy/prometheus/cronce.rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := strings.Split(string(rules), "- alert: ")[1:]
+	if len(alerts) < 8 {
+		t.Fatalf("found %d alerts", len(alerts))
+	}
+	for _, alert := range alerts {
+		name, rest, _ := strings.Cut(alert, "\n")
+		_, url, _ := strings.Cut(rest, "runbook_url: https://github.com/cronce/cronce/blob/main/")
+		url, _, _ = strings.Cut(url, "\n")
+		page, anchor, _ := strings.Cut(url, "#")
+		if !slices.Contains(slugs(all[page]), anchor) {
+			t.Errorf("the runbook_url of %s leads to %q; no such heading", name, url)
+		}
+	}
+}
+
 // An error, a help text or a comment sends its reader to a page that exists.
 func TestCodeNamesPagesThatExist(t *testing.T) {
 	all := pages(t)

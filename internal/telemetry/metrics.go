@@ -27,6 +27,7 @@ type Metrics struct {
 	late      *perJob
 	lateness  prometheus.Histogram
 	took      *prometheus.HistogramVec
+	jobTook   *jobSeconds
 	inFlight  prometheus.Gauge
 	waiting   prometheus.Gauge
 	ledger    *prometheus.HistogramVec
@@ -53,12 +54,13 @@ func NewMetrics() *Metrics {
 			Name: "cronce_lateness_seconds", Help: "From the scheduled time plus the spread delay to the first attempt of scheduled runs.", Buckets: latencies,
 		}),
 		took:      histogram("cronce_attempt_seconds", "Duration of calls.", "target"),
+		jobTook:   newJobSeconds(),
 		inFlight:  gauge("cronce_calls_in_flight", "Calls under way."),
 		waiting:   gauge("cronce_runs_waiting", "Runs leased by this process that wait for a place."),
 		ledger:    histogram("cronce_ledger_seconds", "Duration of the ledger's answers.", "operation"),
 		ledgerErr: counter("cronce_ledger_errors_total", "Failed questions to the ledger.", "operation"),
 	}
-	m.registry.MustRegister(m.instants, m.runs, m.succeeded, m.attempts, m.late, m.lateness, m.took, m.inFlight, m.waiting,
+	m.registry.MustRegister(m.instants, m.runs, m.succeeded, m.attempts, m.late, m.lateness, m.took, m.jobTook, jobInfo{m.serving}, m.inFlight, m.waiting,
 		m.ledger, m.ledgerErr, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -103,6 +105,7 @@ func (m *Metrics) Answered(w ledger.Work, a executor.Answer, took time.Duration)
 	}
 	m.attempts.WithLabelValues(w.Call.Target, string(a.Kind), statusText(a.Status)).Inc()
 	m.took.WithLabelValues(w.Call.Target).Observe(took.Seconds())
+	m.jobTook.observe(w.JobID, took)
 }
 
 func (m *Metrics) Recorded(o ledger.Outcome, jobID string, result ledger.RecordResult) {

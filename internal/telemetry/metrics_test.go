@@ -83,14 +83,14 @@ func TestTheSeriesOfARemovedJobEnd(t *testing.T) {
 	for _, step := range []struct {
 		serves []string
 		pay    int
-	}{{[]string{"pay", "rent"}, 4}, {[]string{"rent"}, 0}, {[]string{"rent", "pay"}, 4}} {
+	}{{[]string{"pay", "rent"}, 5}, {[]string{"rent"}, 0}, {[]string{"rent", "pay"}, 5}} {
 		synctest.Test(t, func(t *testing.T) {
 			m.Serve(registry(step.serves...))
 			text := work()
 			if n := strings.Count(text, `job="pay"`); n != step.pay {
 				t.Errorf("serving %v: %d series of pay, want %d", step.serves, n, step.pay)
 			}
-			if strings.Count(text, `job="rent"`) != 4 || strings.Count(text, `job="notify-ops"`) != 4 {
+			if strings.Count(text, `job="rent"`) != 5 || strings.Count(text, `job="notify-ops"`) != 4 {
 				t.Errorf("serving %v: series of others are gone:\n%s", step.serves, text)
 			}
 		})

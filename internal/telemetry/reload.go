@@ -32,6 +32,14 @@ func (m *Metrics) Serve(reg *jobs.Registry) {
 	for _, p := range []*perJob{m.instants, m.runs, m.succeeded, m.late} {
 		p.remove(removed)
 	}
+	m.jobTook.remove(removed)
+}
+
+// serving returns the registry that the process serves; nil: none yet.
+func (m *Metrics) serving() *jobs.Registry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.serves
 }
 
 // jobIDs yields the IDs of the jobs, and of those whose runs are pings and notifications.
