@@ -172,7 +172,7 @@ func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 		eventually(t, "the job's next run", func() bool {
 			return strings.Contains(do(0, "runs", "list", "--job", runs[0].JobID, "--state", "accepted"), runs[0].JobID+"@")
 		})
-		if code := p.terminate(); code != 0 {
+		if code := p.Interrupt(); code != 0 {
 			t.Errorf("serve: exit %d", code)
 		}
 	})

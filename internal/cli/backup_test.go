@@ -46,7 +46,7 @@ func TestABackupUnderLoadIsRestored(t *testing.T) {
 	<-writes
 	later := svc.distinct()
 	eventually(t, "runs after the backup", func() bool { return svc.distinct() > later+4 })
-	p.kill()
+	p.Kill()
 
 	restored := "sqlite:" + copied
 	had := map[string]bool{}
@@ -69,7 +69,7 @@ func TestABackupUnderLoadIsRestored(t *testing.T) {
 		}
 		return true
 	})
-	q.terminate()
+	q.Interrupt()
 	times := map[string]bool{}
 	var first, last time.Time
 	for _, r := range listRuns(t, restored, "--job", "tick", "--state", "succeeded") {

@@ -19,7 +19,7 @@ func TestTheDashboardIsForThisMachineOnly(t *testing.T) {
 	}
 	local, public := serve("127.0.0.1:0"), serve("0.0.0.0:0")
 	at := local.address()
-	if text := body(at, "/jobs/tick"); !strings.Contains(text, "every second") || !strings.Contains(local.log.String(), "url=http://"+at+"/") {
+	if text := body(at, "/jobs/tick"); !strings.Contains(text, "every second") || !strings.Contains(local.Log.String(), "url=http://"+at+"/") {
 		t.Errorf("the dashboard on %s is %s", at, text)
 	}
 	foreign, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/", nil)
@@ -34,14 +34,14 @@ func TestTheDashboardIsForThisMachineOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := get("127.0.0.1:"+port, "/"); code != http.StatusForbidden || !strings.Contains(public.log.String(), "dashboard not served") {
-		t.Errorf("on every address: %d\n%s", code, public.log.String())
+	if code := get("127.0.0.1:"+port, "/"); code != http.StatusForbidden || !strings.Contains(public.Log.String(), "dashboard not served") {
+		t.Errorf("on every address: %d\n%s", code, public.Log.String())
 	}
 	if get("127.0.0.1:"+port, "/healthz") != http.StatusOK {
 		t.Error("/healthz is not answered on every address")
 	}
-	local.terminate()
-	public.terminate()
+	local.Interrupt()
+	public.Interrupt()
 }
 
 // With an access file those whom it grants a role see the dashboard, on any
@@ -66,7 +66,7 @@ func TestTheDashboardAsksTheAccessFile(t *testing.T) {
 			t.Errorf("user %q: %v, %v, want %d", user, got, err, want)
 		}
 	}
-	p.terminate()
+	p.Interrupt()
 }
 
 // The commands of docs/deploy.md for a browser: a token that is printed once, in the file
@@ -125,8 +125,8 @@ func TestABrowserAsksForAToken(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, got, err)
 		}
 	}
-	if out := p.log.String(); strings.Contains(out, strings.TrimSpace(token)) {
+	if out := p.Log.String(); strings.Contains(out, strings.TrimSpace(token)) {
 		t.Error("the log shows the token")
 	}
-	p.terminate()
+	p.Interrupt()
 }

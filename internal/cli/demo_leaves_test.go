@@ -29,7 +29,7 @@ func TestDemoThatIsKilledLeavesNoProcess(t *testing.T) {
 	dir := t.TempDir()
 	p := spawn(t, []string{"TMPDIR=" + dir}, "demo", "--duration", "50s")
 	eventually(t, "a scheduler", func() bool { return named(t, dir) > 0 })
-	p.kill()
+	p.Kill()
 	eventually(t, "the scheduler's end", func() bool { return named(t, dir) == 0 })
 }
 

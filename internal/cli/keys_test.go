@@ -164,7 +164,7 @@ func TestServePublishesItsKeys(t *testing.T) {
 	address := func(what string) string {
 		var at string
 		eventually(t, what, func() bool {
-			_, line, found := strings.Cut(p.log.String(), what)
+			_, line, found := strings.Cut(p.Log.String(), what)
 			_, at, _ = strings.Cut(line, "address")
 			at, _, _ = strings.Cut(strings.TrimLeft(at, `=":`), "\n")
 			at = strings.Trim(strings.Fields(at + " .")[0], `"}`)

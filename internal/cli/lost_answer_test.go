@@ -35,7 +35,7 @@ func TestAnActWhoseProcessIsKilledIsDoneOnce(t *testing.T) {
 			go func() { _, _, _ = l.post(first, a.path, a.body, key) }() // it is killed meanwhile
 		}
 		eventually(t, "the acts reach the database", l.blocked)
-		first.kill()
+		first.Kill()
 		if n := l.effects(); len(n) != 0 {
 			t.Errorf("a process that was killed before its commit has done %v", n)
 		}
@@ -54,7 +54,7 @@ func TestAnActWhoseProcessIsKilledIsDoneOnce(t *testing.T) {
 		answers := l.both(second, third, acts)
 		l.invoke("trigger", "fails", "--why", "one more dead run")
 		l.invoke("jobs", "resume", "tick", "--why", "another")
-		second.kill() // the answers are lost
+		second.Kill() // the answers are lost
 		if l.file {
 			third = l.serve()
 		}
@@ -74,7 +74,7 @@ func TestAnActWhoseProcessIsKilledIsDoneOnce(t *testing.T) {
 		if job := l.invoke("jobs", "show", "tick", "--json"); !strings.Contains(job, `"state": "active"`) {
 			t.Errorf("the job that another resumed is paused again:\n%s", job)
 		}
-		third.terminate()
+		third.Interrupt()
 	})
 }
 
@@ -140,7 +140,7 @@ func TestAnActOnASessionThatBecomesReadOnlyIsDoneOnce(t *testing.T) {
 			t.Errorf("%s has %d entries", key, n)
 		}
 	}
-	p.terminate()
+	p.Interrupt()
 }
 
 const lostAnswers = `version: 1

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/cronce/cronce/internal/cli"
 	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/testproc"
 )
 
 // TestMain lets the tests run this binary as cronce, in a process of its own.
@@ -26,9 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience is how long anything is waited for that is sure to come, on a machine
-// however busy.
-const patience = 2 * time.Minute
+// patience is how long anything is waited for that is sure to come.
+const patience = testproc.Patience
 
 const (
 	exitDone    = command.ExitDone
@@ -60,70 +59,18 @@ func invoke(t *testing.T, env map[string]string, args ...string) (code int, out,
 
 // process is cronce in a process of its own.
 type process struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	log *lockedBuffer
+	*testproc.Process
+	t *testing.T
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
+// spawn runs cronce in a process of its own.
 func spawn(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command(binary, args...), log: &lockedBuffer{}}
-	p.cmd.Env = append(append(os.Environ(), "CRONCE_TEST_AS_BINARY=1"), env...)
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.kill()
-		if t.Failed() {
-			t.Logf("log of %v:\n%s", args, p.log)
-		}
-	})
-	return p
-}
-
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
-}
-
-// terminate asks the process to stop and returns its exit code.
-func (p *process) terminate() int {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		p.t.Fatal(err)
-	}
-	return p.wait()
-}
-
-// wait waits for the process's end and returns its exit code.
-func (p *process) wait() int {
-	p.t.Helper()
-	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
-	defer timer.Stop()
-	_ = p.cmd.Wait()
-	return p.cmd.ProcessState.ExitCode()
+	return &process{testproc.Start(t, exec.Command(binary, args...), append(env, "CRONCE_TEST_AS_BINARY=1")...), t}
 }
 
 // eventually asks until ok.

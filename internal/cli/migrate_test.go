@@ -29,7 +29,7 @@ func TestServeNeedsNoRightToCreateAfterMigrateUp(t *testing.T) {
 				if code, out, errs := invoke(t, env, "jobs", "pause", "tick", "--why", "a test"); code != 0 {
 					t.Errorf("an action: exit %d, %s%s", code, out, errs)
 				}
-				p.terminate()
+				p.Interrupt()
 			})
 		})
 	}

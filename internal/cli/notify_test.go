@@ -87,7 +87,7 @@ func TestServeNotifiesSystemd(t *testing.T) {
 	eventually(t, "the reload that fails", func() bool { return m.told("RELOADING=1") == 2 && m.told("READY=1") == 3 })
 	fed := m.told("WATCHDOG=1")
 	eventually(t, "the watchdog to be fed after it", func() bool { return m.told("WATCHDOG=1") > fed+1 })
-	p.terminate()
+	p.Interrupt()
 	if got, want := m.sequence(), "READY RELOADING READY RELOADING READY STOPPING"; got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
@@ -104,10 +104,10 @@ func TestTheWatchdogFollowsThePlanner(t *testing.T) {
 	if err := server.Stop(testdb.Immediate); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the ledger's failure to be seen", func() bool { return strings.Contains(p.log.String(), "ledger unavailable") })
+	eventually(t, "the ledger's failure to be seen", func() bool { return strings.Contains(p.Log.String(), "ledger unavailable") })
 	fed := m.told("WATCHDOG=1")
 	eventually(t, "the watchdog to be fed without a ledger", func() bool { return m.told("WATCHDOG=1") > fed+1 })
-	if code := p.terminate(); code != exitDone {
+	if code := p.Interrupt(); code != exitDone {
 		t.Errorf("exit %d", code)
 	}
 }

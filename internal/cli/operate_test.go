@@ -122,7 +122,7 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 		if err := json.Unmarshal([]byte(s.do(0, append(span, "--why", "again")...)), &counted); err != nil || counted.Planned != 0 || counted.Left != len(skipped) {
 			t.Errorf("a second backfill %+v, %v: want nothing to do", counted, err)
 		}
-		s.serve.terminate()
+		s.serve.Interrupt()
 		calls, effects := svc.count()
 		if succeeded := s.runs("--job", "tick", "--state", "succeeded"); len(succeeded) != effects || calls != effects {
 			t.Errorf("%d succeeded, %d calls, %d effects", len(succeeded), calls, effects)
@@ -230,7 +230,7 @@ func TestCancelAndTrigger(t *testing.T) {
 		}
 		svc.set(nil)
 		close(hang)
-		if code := trigger.wait(); code != exitFailed {
+		if code := trigger.Wait(); code != exitFailed {
 			t.Errorf("the canceled trigger ends with %d", code)
 		}
 		if r := s.show(id); r.State != "canceled" || r.Reason != "operator" || r.By != "ann" || len(r.History) != 1 {
@@ -260,7 +260,7 @@ func TestDiffBeforeAndAfterAnEdit(t *testing.T) {
 		if out := s.do(exitChanges, "diff"); !strings.Contains(out, "slow: changed") || !strings.Contains(out, "@hourly") {
 			t.Errorf("diff of an edit:\n%s", out)
 		}
-		s.serve.terminate()
+		s.serve.Interrupt()
 		s.start()
 		eventually(t, "the edit to be served", func() bool {
 			code, _, _ := invoke(t, nil, "diff", "--config", s.config, "--db", db)

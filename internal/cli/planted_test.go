@@ -134,8 +134,8 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	dead := listRuns(t, vars["CRONCE_DATABASE_URL"])
 	shown.WriteString(everyEndpoint(t, p.address(), dead[len(dead)-1].RunID))
 	shown.WriteString(everyPage(t, p.address(), dead[len(dead)-1].RunID))
-	p.terminate()
-	shown.WriteString(p.log.String())
+	p.Interrupt()
+	shown.WriteString(p.Log.String())
 	shown.WriteString(everyCommand(t, vars, dead))
 	files, _ := filepath.Glob(filepath.Join(dir, "l.db*"))
 	for _, name := range files {
@@ -169,7 +169,7 @@ func scrape(t *testing.T, p *process) (text string) {
 	t.Helper()
 	var address string
 	eventually(t, "the listener's address", func() bool {
-		for line := range strings.Lines(p.log.String()) {
+		for line := range strings.Lines(p.Log.String()) {
 			var entry struct{ Msg, Address string }
 			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving health and metrics" {
 				address = entry.Address

@@ -143,8 +143,8 @@ func TestInterruptedTriggerGoesOn(t *testing.T) {
 		args := []string{"--config", config, "--db", db}
 		p := spawn(t, []string{"SVC_URL=" + svc.URL, "USER=ann"}, append([]string{"trigger", "slow"}, args...)...)
 		eventually(t, "a call in flight", func() bool { n, _ := svc.count(); return n > 0 })
-		if code := p.terminate(); code != exitFailed || !strings.Contains(p.log.String(), "a running scheduler goes on with it") {
-			t.Errorf("exit %d: %s", code, p.log)
+		if code := p.Interrupt(); code != exitFailed || !strings.Contains(p.Log.String(), "a running scheduler goes on with it") {
+			t.Errorf("exit %d: %s", code, p.Log)
 		}
 		close(hang)
 		svc.set(nil)
@@ -153,7 +153,7 @@ func TestInterruptedTriggerGoesOn(t *testing.T) {
 			r := listRuns(t, db)
 			return len(r) == 1 && r[0].State == "succeeded" && r[0].Replayed
 		})
-		serve.terminate()
+		serve.Interrupt()
 		if _, effects := svc.count(); effects != 1 {
 			t.Errorf("%d effects", effects)
 		}
@@ -172,12 +172,12 @@ func TestInterruptedBackfill(t *testing.T) {
 		span = []string{"backfill", "tick", "--config", config, "--db", "sqlite:" + path, "--from", command.RFC3339(first), "--to", command.RFC3339(first.Add(time.Duration(many-1) * time.Second))}
 		p = spawn(t, []string{"USER=ann"}, append(span, "--why", "outage")...)
 		eventually(t, "the first to be planned", func() bool { return len(listRuns(t, "sqlite:"+path, "--state", "planned", "--limit", "1")) > 0 })
-		if code = p.terminate(); code > exitFailed || many > 500_000 {
-			t.Fatalf("of %d scheduled times: exit %d: %s", many, code, p.log)
+		if code = p.Interrupt(); code > exitFailed || many > 500_000 {
+			t.Fatalf("of %d scheduled times: exit %d: %s", many, code, p.Log)
 		}
 	}
-	if !strings.Contains(p.log.String(), "run it again for the rest") {
-		t.Fatal(p.log)
+	if !strings.Contains(p.Log.String(), "run it again for the rest") {
+		t.Fatal(p.Log)
 	}
 	code, out, errs := invoke(t, nil, append(span[:len(span):len(span)], "--dry-run", "--json")...)
 	if code != 0 || strings.Contains(out, `"planned": 0`) || strings.Contains(out, `"left": 0`) || !strings.Contains(out, `"refused": 0`) {

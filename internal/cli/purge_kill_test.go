@@ -50,7 +50,7 @@ SELECT 'orders', 'p', i::text, 'h', 'done', 'o', now(), now() + CASE WHEN i <= 1
 FROM generate_series(1, 121000) i`)
 		p := spawn(t, []string{"KEYS_URL=" + url}, args...)
 		eventually(t, "the first batch", func() bool { return left(`expires_at <= now()`) < expired })
-		p.kill()
+		p.Kill()
 	}
 
 	if n := left(`expires_at > now()`); n != alive {

@@ -27,9 +27,9 @@ func TestRunsFollowPrintsChanges(t *testing.T) {
 		var run operations.Run
 		printed := func(n int, p *process) bool {
 			if n == 2 {
-				return strings.Contains(p.log.String(), "  succeeded  ")
+				return strings.Contains(p.Log.String(), "  succeeded  ")
 			}
-			for line := range strings.Lines(p.log.String()) {
+			for line := range strings.Lines(p.Log.String()) {
 				var got operations.Run
 				if json.Unmarshal([]byte(line), &got) == nil && got.State == "succeeded" && got.RunID != "" {
 					return true
@@ -46,7 +46,7 @@ func TestRunsFollowPrintsChanges(t *testing.T) {
 			return printed(0, followers[0]) && printed(1, followers[1]) && printed(2, followers[2])
 		})
 		for i, p := range followers {
-			if code := p.terminate(); code != 0 {
+			if code := p.Interrupt(); code != 0 {
 				t.Errorf("follower %d: exit %d", i, code)
 			}
 		}

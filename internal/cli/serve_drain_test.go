@@ -40,7 +40,7 @@ func TestTheAPIAnswersUntilTheDrainEnds(t *testing.T) {
 	trigger := spawn(t, []string{"CRONCE_SERVER=http://" + p.address(), "USER=ann"}, "trigger", "tick")
 	eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
 	p.signal(syscall.SIGTERM)
-	eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.log.String(), "signal=terminated") })
+	eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.Log.String(), "signal=terminated") })
 	for path, want := range map[string]struct {
 		status int
 		text   string
@@ -53,12 +53,12 @@ func TestTheAPIAnswersUntilTheDrainEnds(t *testing.T) {
 		}
 	}
 	close(hang)
-	if code := trigger.wait(); code != exitDone || !strings.Contains(trigger.log.String(), "succeeded") {
-		t.Errorf("trigger, exit %d: %s", code, trigger.log)
+	if code := trigger.Wait(); code != exitDone || !strings.Contains(trigger.Log.String(), "succeeded") {
+		t.Errorf("trigger, exit %d: %s", code, trigger.Log)
 	}
 	stopping := time.Now()
-	if code := p.wait(); code != exitDone || strings.Contains(p.log.String(), "level=ERROR") || !strings.Contains(p.log.String(), "msg=stopped") {
-		t.Errorf("serve, exit %d: %s", code, p.log)
+	if code := p.Wait(); code != exitDone || strings.Contains(p.Log.String(), "level=ERROR") || !strings.Contains(p.Log.String(), "msg=stopped") {
+		t.Errorf("serve, exit %d: %s", code, p.Log)
 	}
 	if took := time.Since(stopping); took > 10*time.Second {
 		t.Errorf("the stop took %s after its last run", took)
@@ -76,8 +76,8 @@ func TestATriggerWhoseServerGoesNamesItsRun(t *testing.T) {
 	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", "127.0.0.1:0")
 	trigger := spawn(t, []string{"CRONCE_SERVER=http://" + p.address(), "USER=ann"}, "trigger", "tick")
 	eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
-	p.kill()
-	if code, text := trigger.wait(), trigger.log.String(); code != exitFailed || !strings.Contains(text, "cronce runs show "+svc.first()) {
+	p.Kill()
+	if code, text := trigger.Wait(), trigger.Log.String(); code != exitFailed || !strings.Contains(text, "cronce runs show "+svc.first()) {
 		t.Errorf("exit %d: %s", code, text)
 	}
 }

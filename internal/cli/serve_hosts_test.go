@@ -55,7 +55,7 @@ func TestForeignHostsGetNothing(t *testing.T) {
 				}
 			}
 		}
-		p.terminate()
+		p.Interrupt()
 	}
 }
 
@@ -90,9 +90,9 @@ func TestAProxyWithoutATokenIsWarnedOf(t *testing.T) {
 		}
 		p := spawn(t, []string{"SVC_URL=http://127.0.0.1:1"}, "serve", "--config", config, "--access", file, "--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", "127.0.0.1:0")
 		p.address()
-		p.terminate()
-		if logged := strings.Contains(p.log.String(), "access file is weak"); logged != (c.want != "") {
-			t.Errorf("%s: logged: %t\n%s", name, logged, p.log)
+		p.Interrupt()
+		if logged := strings.Contains(p.Log.String(), "access file is weak"); logged != (c.want != "") {
+			t.Errorf("%s: logged: %t\n%s", name, logged, p.Log)
 		}
 	}
 }

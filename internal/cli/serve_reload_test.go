@@ -53,7 +53,7 @@ func TestHangupReloadsTheRegistry(t *testing.T) {
 		svc.set(nil)
 		rewrite(t, config, everySecond+secondJob)
 		p.signal(syscall.SIGHUP)
-		eventually(t, "the reload", func() bool { return strings.Contains(p.log.String(), `msg="registry reloaded`) })
+		eventually(t, "the reload", func() bool { return strings.Contains(p.Log.String(), `msg="registry reloaded`) })
 		eventually(t, "calls of the new job", func() bool { return svc.paths()["second"] > 2 })
 		before := svc.paths()["tick"]
 		eventually(t, "calls of the job that stays", func() bool { return svc.paths()["tick"] > before+2 })
@@ -64,7 +64,7 @@ func TestHangupReloadsTheRegistry(t *testing.T) {
 			return strings.Contains(text, `cronce_registry_reloads_total{result="ok"} 1`) && strings.Contains(text, "cronce_registry_reload_ok 1") &&
 				strings.Contains(text, "cronce_calls_in_flight 0")
 		})
-		if code := p.terminate(); code != exitDone {
+		if code := p.Interrupt(); code != exitDone {
 			t.Errorf("exit %d", code)
 		}
 		runs := listRuns(t, db, "--job", "tick")
@@ -96,7 +96,7 @@ func TestHangupKeepsTheRegistryThatIsSound(t *testing.T) {
 		rewrite(t, config, text)
 		p.signal(syscall.SIGHUP)
 		eventually(t, "the refusal of "+why, func() bool {
-			_, after, _ := strings.Cut(p.log.String(), "registry not reloaded; the one in use stays")
+			_, after, _ := strings.Cut(p.Log.String(), "registry not reloaded; the one in use stays")
 			return strings.Contains(after, why)
 		})
 		eventually(t, "/readyz to say "+why, func() bool {
@@ -111,7 +111,7 @@ func TestHangupKeepsTheRegistryThatIsSound(t *testing.T) {
 	rewrite(t, config, everySecond)
 	p.signal(syscall.SIGHUP)
 	eventually(t, "the warning to go", func() bool { return body(address, "/readyz") == "ready\n" })
-	if code := p.terminate(); code != exitDone {
+	if code := p.Interrupt(); code != exitDone {
 		t.Errorf("exit %d", code)
 	}
 }
@@ -127,19 +127,19 @@ func TestReloadOfAFormerRegistry(t *testing.T) {
 	changed := strings.Replace(everySecond, "overlap: allow", "overlap: allow, timeout: 10m", 1)
 	rewrite(t, config, changed)
 	p.signal(syscall.SIGHUP)
-	eventually(t, "the reload", func() bool { return strings.Count(p.log.String(), `msg="registry reloaded`) == 1 })
+	eventually(t, "the reload", func() bool { return strings.Count(p.Log.String(), `msg="registry reloaded`) == 1 })
 	hang := make(chan struct{})
 	svc.set(hang)
 	before, _ := svc.count()
 	eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > before })
 	rewrite(t, config, everySecond)
 	p.signal(syscall.SIGHUP)
-	eventually(t, "the reload", func() bool { return strings.Count(p.log.String(), `msg="registry reloaded`) == 2 })
+	eventually(t, "the reload", func() bool { return strings.Count(p.Log.String(), `msg="registry reloaded`) == 2 })
 	svc.set(nil)
 	before, _ = svc.count()
 	eventually(t, "calls by the former registry", func() bool { n, _ := svc.count(); return n > before+2 })
 	close(hang)
-	if code := p.terminate(); code != exitDone {
+	if code := p.Interrupt(); code != exitDone {
 		t.Errorf("exit %d", code)
 	}
 }
@@ -175,7 +175,7 @@ func TestWatchReloadsTheRegistry(t *testing.T) {
 	eventually(t, "a first effect", func() bool { _, n := svc.count(); return n > 0 })
 	layer("..2", everySecond+secondJob)
 	eventually(t, "calls of the new job", func() bool { return svc.paths()["second"] > 1 })
-	if code := p.terminate(); code != exitDone {
+	if code := p.Interrupt(); code != exitDone {
 		t.Errorf("exit %d", code)
 	}
 }
@@ -186,14 +186,14 @@ func TestHangupsAtTheWrongTime(t *testing.T) {
 	t.Parallel()
 	svc, config := newService(t), writeFile(t, everySecond)
 	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", "sqlite:"+filepath.Join(t.TempDir(), "l.db"), "--listen", "")
-	eventually(t, "the start", func() bool { return strings.Contains(p.log.String(), "msg=serving") })
+	eventually(t, "the start", func() bool { return strings.Contains(p.Log.String(), "msg=serving") })
 	for range 20 {
 		p.signal(syscall.SIGHUP)
 	}
-	eventually(t, "a reload", func() bool { return strings.Contains(p.log.String(), `msg="registry reloaded`) })
+	eventually(t, "a reload", func() bool { return strings.Contains(p.Log.String(), `msg="registry reloaded`) })
 	eventually(t, "three effects", func() bool { _, n := svc.count(); return n >= 3 })
 	p.signal(syscall.SIGHUP)
-	if code := p.terminate(); code != exitDone || !strings.Contains(p.log.String(), "msg=stopped") {
+	if code := p.Interrupt(); code != exitDone || !strings.Contains(p.Log.String(), "msg=stopped") {
 		t.Errorf("exit %d", code)
 	}
 }
@@ -220,11 +220,11 @@ func TestAReloadDoesNotRemoveEveryJob(t *testing.T) {
 	eventually(t, "calls of the job that stays", func() bool { _, n := svc.count(); return n > before+1 })
 	rewrite(t, config, strings.ReplaceAll(text.String(), "@yearly", "@monthly"))
 	p.signal(syscall.SIGHUP)
-	eventually(t, "the switch of all jobs", func() bool { return strings.Contains(p.log.String(), "count="+strconv.Itoa(many)) })
-	if code := p.terminate(); code != exitDone {
+	eventually(t, "the switch of all jobs", func() bool { return strings.Contains(p.Log.String(), "count="+strconv.Itoa(many)) })
+	if code := p.Interrupt(); code != exitDone {
 		t.Errorf("exit %d", code)
 	}
-	if n := strings.Count(p.log.String(), "jobs switched to their current definitions"); n < 1 || n > 3 {
+	if n := strings.Count(p.Log.String(), "jobs switched to their current definitions"); n < 1 || n > 3 {
 		t.Errorf("%d lines of jobs that were switched", n)
 	}
 }

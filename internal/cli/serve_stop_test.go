@@ -21,9 +21,9 @@ func TestSIGTERMStopsGracefully(t *testing.T) {
 		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond), "--db", db, "--listen", "")
 		eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
 		p.signal(syscall.SIGTERM)
-		eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.log.String(), "signal=terminated") })
+		eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.Log.String(), "signal=terminated") })
 		close(hang)
-		if code := p.wait(); code != exitDone || !strings.Contains(p.log.String(), "msg=stopped") {
+		if code := p.Wait(); code != exitDone || !strings.Contains(p.Log.String(), "msg=stopped") {
 			t.Errorf("exit %d", code)
 		}
 		if run := one(t, db, svc.first()); run.State != "succeeded" {
@@ -66,20 +66,20 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 		p := spawn(t, []string{"SVC_URL=" + svc.URL}, append([]string{"serve", "--grace", "1h"}, args...)...)
 		eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
 		p.signal(syscall.SIGINT)
-		eventually(t, "the graceful stop to begin", func() bool { return strings.Contains(p.log.String(), "signal=interrupt") })
+		eventually(t, "the graceful stop to begin", func() bool { return strings.Contains(p.Log.String(), "signal=interrupt") })
 		eventually(t, "a second signal, later than the first stop's, to be logged", func() bool {
-			_ = p.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
-			return strings.Contains(p.log.String(), "stopped immediately")
+			_ = p.Cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
+			return strings.Contains(p.Log.String(), "stopped immediately")
 		})
-		code, run := p.wait(), svc.first()
-		if code != exitFailed || !strings.Contains(p.log.String(), "stopped immediately") || !strings.Contains(p.log.String(), run) {
+		code, run := p.Wait(), svc.first()
+		if code != exitFailed || !strings.Contains(p.Log.String(), "stopped immediately") || !strings.Contains(p.Log.String(), run) {
 			t.Errorf("exit %d, run %s", code, run)
 		}
 		close(hang)
 		svc.set(nil)
 		q := spawn(t, []string{"SVC_URL=" + svc.URL}, append([]string{"serve"}, args...)...)
 		eventually(t, "the run to be finished", func() bool { return one(t, db, run).State == "succeeded" })
-		q.terminate()
+		q.Interrupt()
 	})
 }
 
@@ -97,9 +97,9 @@ func TestSignalsThatComeTogetherStopGracefully(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.signal(syscall.SIGINT)
 	p.signal(syscall.SIGCONT)
-	eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.log.String(), "stopping gracefully") })
+	eventually(t, "the stop to be logged", func() bool { return strings.Contains(p.Log.String(), "stopping gracefully") })
 	close(hang)
-	if code := p.wait(); code != exitDone || !strings.Contains(p.log.String(), "msg=stopped") {
+	if code := p.Wait(); code != exitDone || !strings.Contains(p.Log.String(), "msg=stopped") {
 		t.Errorf("exit %d", code)
 	}
 	if run := one(t, db, svc.first()); run.State != "succeeded" {
@@ -132,7 +132,7 @@ func TestSecondServeOnOneFileIsRefused(t *testing.T) {
 	}
 	for _, path := range []string{real, link, relative, filepath.Join(dir, ".", "..", filepath.Base(dir), "link.db")} {
 		second := serve(path)
-		if code, text := second.wait(), second.log.String(); code != exitFailed || !strings.Contains(text, fmt.Sprintf("pid %d;", first.cmd.Process.Pid)) {
+		if code, text := second.Wait(), second.Log.String(); code != exitFailed || !strings.Contains(text, fmt.Sprintf("pid %d;", first.Cmd.Process.Pid)) {
 			t.Errorf("%s: exit %d: %s", path, code, text)
 		}
 	}
@@ -141,10 +141,10 @@ func TestSecondServeOnOneFileIsRefused(t *testing.T) {
 			t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
 		}
 	}
-	first.kill()
+	first.Kill()
 	successor := serve(real)
-	eventually(t, "the successor to serve", func() bool { return strings.Contains(successor.log.String(), "msg=serving") })
-	if code := successor.terminate(); code != exitDone {
+	eventually(t, "the successor to serve", func() bool { return strings.Contains(successor.Log.String(), "msg=serving") })
+	if code := successor.Interrupt(); code != exitDone {
 		t.Errorf("the successor: exit %d", code)
 	}
 }

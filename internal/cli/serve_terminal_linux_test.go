@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/cronce/cronce/internal/testproc"
 )
 
 // openTerminal opens a new one: the end of its emulator and the one of its programs.
@@ -40,18 +42,14 @@ func TestAClosedTerminalStopsServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command(binary, "serve", "--config", writeFile(t, everySecond), "--db", db, "--listen", ""), log: &lockedBuffer{}}
-	p.cmd.Env = append(os.Environ(), "CRONCE_TEST_AS_BINARY=1", "SVC_URL="+svc.URL)
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = programs, programs, programs
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.kill)
+	cmd := exec.Command(binary, "serve", "--config", writeFile(t, everySecond), "--db", db, "--listen", "")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = programs, programs, programs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	p := testproc.Start(t, cmd, "CRONCE_TEST_AS_BINARY=1", "SVC_URL="+svc.URL)
 	programs.Close()
 	eventually(t, "a first effect", func() bool { _, n := svc.count(); return n > 0 })
 	emulator.Close()
-	if code := p.wait(); code != exitDone {
+	if code := p.Wait(); code != exitDone {
 		t.Errorf("exit %d", code)
 	}
 	if left := listRuns(t, db, "--state", "running"); len(left) > 0 {

@@ -125,7 +125,7 @@ func TestServeRunsTheRegistry(t *testing.T) {
 		svc := newService(t)
 		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond), "--db", db, "--listen", "")
 		eventually(t, "three effects", func() bool { _, n := svc.count(); return n >= 3 })
-		if code := p.terminate(); code != 0 {
+		if code := p.Interrupt(); code != 0 {
 			t.Errorf("exit %d after an interrupt", code)
 		}
 		_, effects := svc.count()
@@ -148,8 +148,8 @@ func TestTwoServesMakeOneRunPerScheduledTime(t *testing.T) {
 	a := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", db, "--listen", "")
 	b := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", db, "--listen", "")
 	eventually(t, "six effects", func() bool { _, n := svc.count(); return n >= 6 })
-	a.terminate()
-	b.terminate()
+	a.Interrupt()
+	b.Interrupt()
 	calls, effects := svc.count()
 	if runs := svc.begun(listRuns(t, db)); calls != effects || len(runs) != effects {
 		t.Errorf("%d runs, %d calls, %d effects", len(runs), calls, effects)
@@ -169,7 +169,7 @@ func TestKilledInMidCallFinishesUnderTheSameRunID(t *testing.T) {
 		args := []string{"serve", "--config", config, "--db", db, "--listen", "", "--lease", "2s"}
 		p := spawn(t, []string{"SVC_URL=" + svc.URL}, args...)
 		eventually(t, "a call under way", func() bool { n, _ := svc.count(); return n > 0 })
-		p.kill()
+		p.Kill()
 		svc.set(nil)
 		close(hang)
 		run := svc.first()
@@ -182,7 +182,7 @@ func TestKilledInMidCallFinishesUnderTheSameRunID(t *testing.T) {
 			}
 			return false
 		})
-		q.terminate()
+		q.Interrupt()
 		code, out, _ := invoke(t, nil, "runs", "show", run, "--db", db, "--json")
 		if code != 0 || !strings.Contains(out, `"answer": "lost"`) || !strings.Contains(out, `"answer": "replayed"`) {
 			t.Errorf("runs show: exit %d\n%s", code, out)
@@ -226,7 +226,7 @@ func TestLedgerDownWhileRunning(t *testing.T) {
 	eventually(t, "readiness again", func() bool { return get(address, "/readyz") == 200 })
 	_, before := svc.count()
 	eventually(t, "more effects", func() bool { _, n := svc.count(); return n >= before+2 })
-	p.terminate()
+	p.Interrupt()
 	runs := listRuns(t, server.URL)
 	_, effects := svc.count()
 	first, last := runs[len(runs)-1].ScheduledAt, runs[0].ScheduledAt
@@ -275,7 +275,7 @@ var listens = regexp.MustCompile(`health and metrics"[^\n]*address"?[=:]"?([0-9.
 func (p *process) address() (address string) {
 	p.t.Helper()
 	eventually(p.t, "health and metrics", func() bool {
-		found := listens.FindStringSubmatch(p.log.String())
+		found := listens.FindStringSubmatch(p.Log.String())
 		if found != nil {
 			address = found[1]
 		}

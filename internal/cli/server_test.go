@@ -73,7 +73,7 @@ func TestCommandsWorkThroughAServer(t *testing.T) {
 				t.Errorf("completion of %q: exit %d, %s", begun, code, out)
 			}
 		}
-		if code := p.terminate(); code != 0 {
+		if code := p.Interrupt(); code != 0 {
 			t.Errorf("serve: exit %d", code)
 		}
 		if code, out := direct("status"); code != exitFailed || !strings.Contains(out, "not serving") {
@@ -89,8 +89,8 @@ func TestWithoutAnAccessFileOnlyThisMachineIsServed(t *testing.T) {
 	p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", db, "--listen", ":0")
 	address := p.address()
 	port := address[strings.LastIndex(address, ":"):]
-	if !strings.Contains(p.log.String(), "API not served") {
-		t.Errorf("the log does not say it:\n%s", p.log)
+	if !strings.Contains(p.Log.String(), "API not served") {
+		t.Errorf("the log does not say it:\n%s", p.Log)
 	}
 	for path, want := range map[string]int{"/healthz": 200, "/v1/status": 403} {
 		res, err := http.Get("http://127.0.0.1" + port + path)
@@ -142,7 +142,7 @@ func TestAHangupReadsTheAccessFileAgain(t *testing.T) {
 	write("version: 1\ntokens: [")
 	p.signal(syscall.SIGHUP)
 	eventually(t, "the log to say why the file is not in force", func() bool {
-		return strings.Contains(p.log.String(), "registry not reloaded; the one in use stays") && strings.Contains(p.log.String(), file)
+		return strings.Contains(p.Log.String(), "registry not reloaded; the one in use stays") && strings.Contains(p.Log.String(), file)
 	})
 	if code, errs := pause(); code != 0 {
 		t.Errorf("after a file with a mistake: exit %d, %s", code, errs)

@@ -41,13 +41,13 @@ func TestSuspendedBeyondItsLeaseIsRefused(t *testing.T) {
 		before := one(t, db, run)
 		close(hang)
 		p.signal(syscall.SIGCONT)
-		eventually(t, "the late record to be refused", func() bool { return strings.Contains(p.log.String(), "lease lost; result discarded") })
-		p.terminate()
-		q.terminate()
+		eventually(t, "the late record to be refused", func() bool { return strings.Contains(p.Log.String(), "lease lost; result discarded") })
+		p.Interrupt()
+		q.Interrupt()
 		if after := one(t, db, run); after != before || after.Attempts < 2 || !after.Replayed {
 			t.Errorf("the late finisher changed the run:\n%+v\n%+v", before, after)
 		}
-		if !strings.Contains(p.log.String(), run) || strings.Contains(q.log.String(), "lease lost; result discarded") {
+		if !strings.Contains(p.Log.String(), run) || strings.Contains(q.Log.String(), "lease lost; result discarded") {
 			t.Error("the refusal is not the suspended process's, or does not name its run")
 		}
 	})
@@ -83,7 +83,7 @@ func TestSuspendedPastSendBeforeSendsNothing(t *testing.T) {
 		eventually(t, "its send-before time to pass", func() bool { return time.Now().After(until) })
 		p.signal(syscall.SIGCONT)
 		eventually(t, "the run to be dead", func() bool { return one(t, db, run.RunID).State == "dead" })
-		p.terminate()
+		p.Interrupt()
 		if r, calls := one(t, db, run.RunID), svc.of(run.RunID); r.Reason != "key_expired" || calls != r.Attempts || calls > 1 {
 			t.Errorf("%+v; %d calls, of which one before the suspension", r, calls)
 		}
@@ -150,7 +150,7 @@ func one(t *testing.T, db, run string) operations.Run {
 
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
+	if err := p.Cmd.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
 	}
 }

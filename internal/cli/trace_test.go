@@ -33,7 +33,7 @@ func TestTracesWhenTheStandardVariablesAreSet(t *testing.T) {
 		text, _ := traceparent.Load().(string)
 		return len(text) == len("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01")
 	})
-	p.terminate() // flushes
+	p.Interrupt() // flushes
 	if !exported.Load() {
 		t.Error("no trace arrived at the collector")
 	}

@@ -54,10 +54,10 @@ jobs:
 			return code == 0
 		})
 		trigger := spawn(t, env, append([]string{"trigger", "slow"}, args...)...)
-		if code := trigger.wait(); code != 0 || calls.Load() != 4 {
-			t.Errorf("exit %d after %d calls: %s", code, calls.Load(), trigger.log)
+		if code := trigger.Wait(); code != 0 || calls.Load() != 4 {
+			t.Errorf("exit %d after %d calls: %s", code, calls.Load(), trigger.Log)
 		}
-		serve.terminate()
+		serve.Interrupt()
 	})
 }
 

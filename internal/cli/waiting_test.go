@@ -48,7 +48,7 @@ jobs:
 			line := lineOf(show("jobs", "list"), "tock")
 			return strings.Contains(line, "Z skipped") && strings.Contains(line, "(no_token)")
 		})
-		serve.terminate()
+		serve.Interrupt()
 		first := ""
 		for _, r := range listRuns(t, db, "--job", "tick") {
 			first = r.RunID // the oldest is the last

@@ -112,7 +112,7 @@ func TestNewZonesKeepTodaysRun(t *testing.T) {
 			_, out, _ := invoke(t, map[string]string{"SVC_URL": svc.URL}, "jobs", "show", "pay", "--json", "--config", config, "--db", db)
 			return strings.Contains(out, `"watermark": "2`)
 		})
-		if code := p.terminate(); code != exitDone {
+		if code := p.Interrupt(); code != exitDone {
 			t.Fatalf("exit %d", code)
 		}
 		p = serve(zoneFile(t, "2098b 2026-02-01", 3600))
@@ -124,11 +124,11 @@ func TestNewZonesKeepTodaysRun(t *testing.T) {
 		if late := time.Since(due); late > 5*time.Second {
 			t.Errorf("called %v late", late)
 		}
-		eventually(t, "the switch", func() bool { return strings.Contains(p.log.String(), "jobs switched to their current definitions") })
-		if !strings.Contains(p.log.String(), "new time zones used later") {
+		eventually(t, "the switch", func() bool { return strings.Contains(p.Log.String(), "jobs switched to their current definitions") })
+		if !strings.Contains(p.Log.String(), "new time zones used later") {
 			t.Error("the log does not say that the job waits")
 		}
-		p.terminate()
+		p.Interrupt()
 		if calls, _ := svc.count(); calls != 1 {
 			t.Errorf("%d calls", calls)
 		}

@@ -9,7 +9,6 @@
 package fakelambda
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cronce/cronce/internal/testproc"
 )
 
 // Event is one delivery.
@@ -53,7 +54,7 @@ type Environment struct {
 
 	mu      sync.Mutex
 	process *process
-	log     lockedBuffer
+	log     testproc.Log
 }
 
 // New prepares an environment for a binary, with variables beside those of the
@@ -121,24 +122,6 @@ func (e *Environment) running() (p *process, cold bool) {
 	}
 	e.process = p
 	return p, true
-}
-
-// lockedBuffer takes a log while it is read.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func parseError(body []byte) *FunctionError {

@@ -1,7 +1,6 @@
 package browsertest_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -11,12 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/cronce/cronce/internal/testproc"
 )
 
 // binary is cronce, built once for all tests.
@@ -52,25 +52,7 @@ type server struct {
 	t          *testing.T
 	config, db string
 	url        string
-	log        *lockedBuffer
-	cmd        *exec.Cmd
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	process    *testproc.Process
 }
 
 var dashboardURL = regexp.MustCompile(`serving the dashboard" url=(\S+)`)
@@ -78,14 +60,12 @@ var dashboardURL = regexp.MustCompile(`serving the dashboard" url=(\S+)`)
 // serve starts cronce and waits for its dashboard.
 func serve(t *testing.T, config, db string, env ...string) *server {
 	t.Helper()
-	s := &server{t: t, config: config, db: db, log: &lockedBuffer{}}
-	s.cmd = exec.Command(binary, "serve", "--config", config, "--db", db, "--listen", "127.0.0.1:0")
-	s.cmd.Env = append(append(os.Environ(), "BILLING_TOKEN=token-of-the-test"), env...)
-	s.cmd.Stderr = s.log
-	must(t, s.cmd.Start())
+	s := &server{t: t, config: config, db: db}
+	s.process = testproc.Start(t, exec.Command(binary, "serve", "--config", config, "--db", db, "--listen", "127.0.0.1:0"),
+		append([]string{"BILLING_TOKEN=token-of-the-test"}, env...)...)
 	t.Cleanup(s.stop)
 	eventually(t, "the dashboard", func() bool {
-		m := dashboardURL.FindStringSubmatch(s.log.String())
+		m := dashboardURL.FindStringSubmatch(s.process.Log.String())
 		if m != nil {
 			s.url = m[1][:len(m[1])-1]
 		}
@@ -95,8 +75,8 @@ func serve(t *testing.T, config, db string, env ...string) *server {
 }
 
 func (s *server) stop() {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-	_ = s.cmd.Wait()
+	_ = s.process.Cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	s.process.Wait()
 }
 
 // run runs a command on the server's ledger.
