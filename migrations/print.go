@@ -43,6 +43,7 @@ func (t Target) printFile(b *strings.Builder, name string) error {
 		return err
 	}
 	up, _, _ := strings.Cut(string(text), "-- +goose Down")
+	up = strings.ReplaceAll(up, " CONCURRENTLY", "") // a tool may run the SQL in a transaction, and the tables are new
 	fmt.Fprintf(b, "-- %s\n", name)
 	for line := range strings.Lines(t.names().Replace(up)) {
 		if !strings.HasPrefix(line, "-- +goose") {

@@ -105,7 +105,8 @@ func counts(t *tx, q query) ledger.Later[map[string]int] {
 // CountDefinitions counts the definitions of each version that a process declares.
 func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
 	return counts(t, query{sql: `
-		SELECT version, count(*) FROM version_jobs WHERE version = ANY (ARRAY(SELECT version FROM processes)) GROUP BY version`})
+		SELECT p.version, n FROM (SELECT DISTINCT version FROM processes) p
+		CROSS JOIN LATERAL (SELECT count(*) AS n FROM version_jobs WHERE version = p.version) v WHERE n > 0`})
 }
 
 // CountRunning counts the running runs of each process.

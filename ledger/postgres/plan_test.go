@@ -66,10 +66,39 @@ func TestAPurgeReadsTheRunsOfOneTimeOnce(t *testing.T) {
 	}
 	looked := 0
 	for _, text := range seen.texts {
-		looked += strings.Count(text, "using runs_newest")
+		looked += strings.Count(text, "using runs_listed")
 	}
 	if gone != 2000 || batches < 20 || looked == 0 || looked > 2 {
 		t.Errorf("%d runs gone in %d batches, which looked %d times: want 2000 in 20 or more, and 2 looks at the most", gone, batches, looked)
+	}
+}
+
+// A page of 50 runs reads as many, although 20,000 have one scheduled time.
+func TestAPageDoesNotSortTheRunsOfOneTime(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	execute(t, f.url, `
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, finished_at, revision, state, trigger)
+		SELECT 'job-00000@1970-01-01T00:00:00Z~' || i, 'job-00000', 'epoch', now(), now(), 0, 'succeeded', 'event'
+		FROM generate_series(1, 20000) i;
+		ANALYZE cronce.runs`)
+	f.Close()
+	var seen plans
+	f.open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	page, err := f.List(t.Context(), ledger.Filter{Limit: 50})
+	must(t, err)
+	_, err = f.List(t.Context(), ledger.Filter{Limit: 50, Before: &ledger.Cursor{ScheduledAt: page[49].ScheduledAt, ID: page[49].ID}})
+	must(t, err)
+	pages := 0
+	for _, text := range seen.texts {
+		if strings.Contains(text, "runs_listed") {
+			pages++
+		}
+		if strings.Contains(text, "Sort") {
+			t.Errorf("a page is sorted:\n%s", text)
+		}
+	}
+	if pages != 2 {
+		t.Errorf("%d of 2 pages are read by their index", pages)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // end is fine, and so is one in the order of a listing that has a limit.
 var fullScan = regexp.MustCompile(`^SCAN (runs|attempts|events|definitions)( USING (COVERING )?INDEX (\w+))?$`)
 
-var boundedIndex = map[string]bool{"runs_due": true, "runs_waiting": true, "runs_dead": true, "runs_newest": true}
+var boundedIndex = map[string]bool{"runs_due": true, "runs_waiting": true, "runs_dead": true, "runs_listed": true}
 
 func TestEveryQueryUsesAnIndex(t *testing.T) {
 	path := newFile(t)
@@ -180,9 +180,30 @@ func TestTheUnfinishedAreReadFromTheirIndexes(t *testing.T) {
 		for _, direction := range []string{"ASC", "DESC"} {
 			q, _ := sqlite.SelectRuns(f, direction)
 			steps := strings.Join(explain(t, db, q), "\n\t")
-			if strings.Contains(steps, "runs_newest") || !strings.Contains(steps, "runs_due") || !strings.Contains(steps, "runs_waiting") {
+			if strings.Contains(steps, "runs_listed") || !strings.Contains(steps, "runs_due") || !strings.Contains(steps, "runs_waiting") {
 				t.Errorf("%s\n\t%s", q, steps)
 			}
+		}
+	}
+}
+
+// A page of all runs is read in its order: many runs may have one scheduled time.
+func TestAListingOfAllRunsIsNotSorted(t *testing.T) {
+	path := newFile(t)
+	open(t, path, &clock{})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, f := range []ledger.Filter{
+		{Limit: 100},
+		{Since: time.Now(), Limit: 100},
+		{Before: &ledger.Cursor{ScheduledAt: time.Now(), ID: "a@b"}, Limit: 100},
+	} {
+		q, _ := sqlite.SelectRuns(f, "DESC")
+		if steps := explain(t, db, q); len(steps) != 1 || !strings.Contains(steps[0], "USING INDEX runs_listed") {
+			t.Errorf("%+v:\n\t%s\n\t%s", f, q, strings.Join(steps, "\n\t"))
 		}
 	}
 }
