@@ -12,6 +12,10 @@ import (
 // has not come to the scheduled time yet.
 const clockPause = 5 * time.Millisecond
 
+// heldAgain is how long to wait before planning a job again that a pause keeps back: an
+// operator may have ended the pause.
+const heldAgain = 10 * time.Second
+
 // admitter takes what is due from the planner to the ledger, and what the ledger
 // leased with it to the workset. It belongs to the loop's goroutine.
 type admitter struct {
@@ -59,18 +63,27 @@ func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 	for _, s := range got.Stale {
 		stale[s.JobID] = s
 	}
+	held := map[string]ledger.HeldPlan{}
+	for _, h := range got.Held {
+		held[h.JobID] = h
+	}
 	for i, p := range b.plans {
 		at, isStale := stale[p.JobID]
 		if !isStale {
 			admitted++
-			a.report(p)
 			at = ledger.Position{JobID: p.JobID, Revision: p.Revision, Watermark: p.Through}
+			if h, isHeld := held[p.JobID]; isHeld {
+				at = h.Position
+			}
+			a.report(p, at.Watermark)
 			if p.Next != nil {
 				continue // a switch: the assignments are taken up again
 			}
 		}
 		if place := b.places[i]; place >= 0 && !a.plan.reach(place, at) {
 			a.reassign()
+		} else if h, isHeld := held[p.JobID]; isHeld && place >= 0 {
+			a.plan.hold(place, earliest(h.Until, got.Now.Add(heldAgain)))
 		}
 		if isStale && at.Watermark.After(p.After) {
 			admitted++ // by another process: the job has moved on
@@ -82,9 +95,12 @@ func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 	return admitted
 }
 
-// report tells the log and the metrics what was admitted.
-func (a *admitter) report(p ledger.Plan) {
+// report tells the log and the metrics what was admitted, up to a time.
+func (a *admitter) report(p ledger.Plan, through time.Time) {
 	for _, in := range p.Runs {
+		if in.ScheduledAt.After(through) {
+			break
+		}
 		a.observer.Admitted(p.JobID, in.State, in.Count)
 		if in.State == ledger.Planned {
 			continue

@@ -154,7 +154,7 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 			kept := planJob(old, s.Position, now, old.DueBy(now), m.onTime)
 			return kept, len(kept.Runs) > 0
 		}
-		plan.Runs, plan.Events = whole.Runs, whole.Events
+		plan.Traits, plan.Runs, plan.Events = whole.Traits, whole.Runs, whole.Events
 	}
 	next := ledger.Definition{JobID: s.JobID}
 	if s.Desired != "" {

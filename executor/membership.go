@@ -75,6 +75,7 @@ func (m *membership) heartbeat(ctx context.Context) {
 	}
 	defer func() { m.ahead.note(m.plan.latest(), reply.Now) }()
 	m.work.setAlone(m.stays && reply.Processes == 1)
+	m.work.giveBackHeld(reply.Held)
 	if m.living != nil && slices.Equal(m.living, reply.LiveVersions) {
 		return
 	}

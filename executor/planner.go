@@ -80,6 +80,14 @@ func (p *planner) reach(place int, at ledger.Position) bool {
 	return true
 }
 
+// hold leaves a job out until a time.
+func (p *planner) hold(place int, until time.Time) {
+	if j := &p.jobs[place]; j.index >= 0 {
+		j.next = until
+		heap.Fix(&p.heap, j.index)
+	}
+}
+
 // nextDue is when the first scheduled time of all jobs is due; zero when there is none.
 func (p *planner) nextDue() time.Time {
 	if len(p.heap) == 0 {
@@ -123,7 +131,7 @@ func (p *planner) restore(b batch) {
 func planJob(j jobs.Job, at ledger.Position, now, due time.Time, onTime time.Duration) ledger.Plan {
 	rows, through := verdicts(j, at.Watermark, now, due, onTime)
 	plan := ledger.Plan{
-		JobID: j.ID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
+		JobID: j.ID, Traits: TraitsOf(j), Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
 	}
 	for g := range j.ParsedSchedule().Gaps(at.Watermark, through) {
 		plan.Events = append(plan.Events, ledger.Event{

@@ -105,6 +105,18 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// TraitsOf returns what pauses select a job by.
+func TraitsOf(j jobs.Job) ledger.Traits {
+	return ledger.Traits{Target: j.Target, Owner: j.Owner, Labels: j.Labels}
+}
+
 // FrozenCall returns what a run of the job sends and the rules of its retries, to be
 // stored in the run's row. at is the run's scheduled time.
 func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {

@@ -145,6 +145,16 @@ func (s *workset) giveBackSpare(ledgerNow time.Time) {
 	s.giveBack(s.lanes.excess(), 0, ledger.WaitReason{})
 }
 
+// giveBackHeld gives back what is queued for targets that nothing is sent to: the ledger
+// leases none of their runs until their holds end.
+func (s *workset) giveBackHeld(targets []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range targets {
+		s.giveBack(s.lanes.empty(s.lanes.of(t)), 0, ledger.WaitReason{})
+	}
+}
+
 // setAlone notes whether this is the only process that works on the ledger.
 func (s *workset) setAlone(alone bool) {
 	s.mu.Lock()

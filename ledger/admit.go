@@ -31,13 +31,15 @@ func (l *Ledger) Admit(ctx context.Context, a Admission) (Admitted, error) {
 type admissionTx struct {
 	Admission
 	tx       Tx
+	pauses   pauses
 	slots    slots
 	existing map[string]bool       // of the runs of jobs with several that take the slot
 	own      map[string]Later[int] // of each range row: its scheduled times that have rows of their own
 	got      Admitted
 
 	rows     []Row
-	missed   bool // some of them are
+	missed   bool            // some of them are
+	paused   map[string]bool // the missed ones that a pause covers
 	inserted Later[[]bool]
 	moves    []JobChange
 	events   []Event
@@ -69,9 +71,10 @@ func (m *admissionTx) admitKeyed(current []currentPlan) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
+	paused := m.tx.Pauses(m.first())
 	slots, existing := m.askSlots()
 	m.askOwn()
-	if err := m.give(slots, existing); err != nil {
+	if err := m.give(slots, existing, paused); err != nil {
 		return err
 	}
 	if err := m.write(current); err != nil {
@@ -82,7 +85,7 @@ func (m *admissionTx) admitKeyed(current []currentPlan) error {
 
 // write writes the rows and the events of plans.
 func (m *admissionTx) write(current []currentPlan) error {
-	m.rows = make([]Row, 0, len(current))
+	m.rows, m.paused = make([]Row, 0, len(current)), map[string]bool{}
 	for _, c := range current {
 		if err := m.plan(c.plan, c.job); err != nil {
 			return err
@@ -110,7 +113,7 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	for i := range m.Plans {
 		ids[i] = m.Plans[i].JobID
 	}
-	asked := m.tx.Jobs(sortedSet(ids))
+	asked, paused := m.tx.Jobs(sortedSet(ids)), m.tx.Pauses(m.first())
 	slots, existing := m.askSlots()
 	m.askOwn()
 	if m.got.Now, err = m.tx.Now(); err != nil {
@@ -120,20 +123,23 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.give(slots, existing); err != nil {
+	if err := m.give(slots, existing, paused); err != nil {
 		return nil, err
 	}
 	return m.current(jobs), nil
 }
 
-// give gives the free slots, and notes which runs exist.
-func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error {
+// give gives the free slots, and notes the pauses and which runs exist.
+func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string], paused Later[[]Pause]) (err error) {
 	list, err := slots.Get()
 	if err != nil {
 		return err
 	}
 	there, err := existing.Get()
 	if err != nil {
+		return err
+	}
+	if m.pauses, err = paused.Get(); err != nil {
 		return err
 	}
 	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(there))
@@ -200,6 +206,7 @@ func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
 			m.got.Stale = append(m.got.Stale, j.Position)
 			continue
 		}
+		p = m.keepBack(p)
 		current = append(current, currentPlan{p, j})
 		j.Watermark = p.Through.UTC() // of another plan of the job, if there is one
 		byID[p.JobID] = j
@@ -225,10 +232,12 @@ func (m *admissionTx) plan(p *Plan, was JobRow) error {
 		if in.Count -= own; !in.Until.IsZero() && in.Count <= 0 || m.existing[in.RunID] {
 			continue
 		}
-		r := newRow(in, was, m.got.Now)
-		m.missed = m.missed || r.State == Missed
+		r := newRow(in, was, m.pauses.over(p.JobID, p.Traits, in.ScheduledAt), m.got.Now)
+		if r.State == Missed {
+			m.missed, m.paused[r.ID] = true, m.covered(p, &in)
+		}
 		m.slots.place(&r, in.Overlap, m.got.Now)
-		if in.Lease && r.startable(m.got.Now) {
+		if in.Lease && r.startable(m.got.Now) && m.pauses.hold(in.Call.Target, m.got.Now) == nil {
 			r.lease(m.Owner, m.Token, m.got.Now, m.LeaseFor)
 		}
 		m.rows = append(m.rows, r)
@@ -242,19 +251,10 @@ func (m *admissionTx) plan(p *Plan, was JobRow) error {
 	if p.Next != nil {
 		m.events = append(m.events, j.switchRevision(*p.Next, m.got.Now)...)
 	}
-	m.moves = append(m.moves, ChangedJob(was, j))
-	return nil
-}
-
-// switchRevision ends the job's revision at its watermark, and begins the next if there
-// is one.
-func (j *JobRow) switchRevision(next Definition, now time.Time) []Event {
-	events := []Event{{JobID: j.JobID, At: j.Watermark, Kind: EventRevisionEnded}}
-	if next.Hash == "" {
-		j.EndedAt, j.Body = now, nil
-		return events
+	if move := ChangedJob(was, j); move.Set != 0 {
+		m.moves = append(m.moves, move)
 	}
-	return append(events, j.beginRevision(next))
+	return nil
 }
 
 // openMissed opens the incidents of missed rows that were written.
@@ -268,7 +268,7 @@ func (m *admissionTx) openMissed() error {
 	}
 	var missed []problem
 	for i := range m.rows {
-		if r := &m.rows[i]; r.State == Missed && inserted[i] {
+		if r := &m.rows[i]; r.State == Missed && inserted[i] && !m.paused[r.ID] {
 			missed = append(missed, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 		}
 	}

@@ -231,3 +231,14 @@ func (j *JobRow) beginRevision(d Definition) Event {
 	j.Hash, j.Body, j.EndedAt = d.Hash, d.Body, time.Time{}
 	return Event{JobID: j.JobID, At: j.Watermark, Kind: EventRevisionBegun}
 }
+
+// switchRevision ends the job's revision at its watermark, and begins the next if there
+// is one.
+func (j *JobRow) switchRevision(next Definition, now time.Time) []Event {
+	events := []Event{{JobID: j.JobID, At: j.Watermark, Kind: EventRevisionEnded}}
+	if next.Hash == "" {
+		j.EndedAt, j.Body = now, nil
+		return events
+	}
+	return append(events, j.beginRevision(next))
+}

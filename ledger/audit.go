@@ -65,12 +65,16 @@ const (
 
 	ActionAckIncident   ActionKind = "ack_incident"
 	ActionCloseIncident ActionKind = "close_incident"
+
+	ActionAddPause    ActionKind = "add_pause"
+	ActionChangePause ActionKind = "change_pause"
+	ActionEndPause    ActionKind = "end_pause" // by an operator, or, By SystemActor, by its time
 )
 
 // Audit is one action on a run, on a job (RunID ""), or on several runs of a job (RunID
 // "", and another entry for each run). A store writes it in the transaction of the action,
 // and never changes it afterwards. It outlives its run: only PurgeHistory deletes it, after
-// HistoryPurge.AuditRetention. Actions of the system have no Audit.
+// HistoryPurge.AuditRetention. Actions of the system have no Audit, but for the end of a Pause.
 type Audit struct {
 	ID      int64     // unique in the ledger; a later action has a greater one
 	At      time.Time // on the store's clock
@@ -78,6 +82,7 @@ type Audit struct {
 	JobID   string
 	RunID   string
 	RerunID string // rerun only: the new run that repeats RunID
+	About   string // what else it is on: a pause, in words
 	// Count is how many runs, or jobs, the action changed. It is 0 in the entry of one of
 	// several runs, and in that of an action that changed nothing. In a list, it is the
 	// sum of the entries of a series.

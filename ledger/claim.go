@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -36,6 +37,8 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 type claimStep struct {
 	Claimed
 	free []string
+	// holdEnds is when the first of the holds that kept back due runs ends.
+	holdEnds time.Time
 }
 
 func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
@@ -44,7 +47,7 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 		free = tx.FreeJobs()
 	}
 	q := DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only}
-	asked, next := tx.Due(q), tx.NextDue()
+	asked, next, paused := tx.Due(q), tx.NextDue(), tx.Pauses(time.Time{})
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
 	}
@@ -64,8 +67,14 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 			return got, err
 		}
 	}
+	if due, err = withoutHeld(tx, q, &got, due, paused); err != nil {
+		return got, err
+	}
 	if got.NextAt, err = next.Get(); err != nil || len(got.free) > 0 && len(due) >= limit {
 		return got, err
+	}
+	if end := got.holdEnds; !end.IsZero() && (got.NextAt.IsZero() || end.Before(got.NextAt)) {
+		got.NextAt = end
 	}
 	changes := make([]Change, len(due))
 	var dead []problem
@@ -112,4 +121,27 @@ func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]Work, error) {
 		}
 		return work, err
 	})
+}
+
+// withoutHeld returns the due runs without those of held targets, in whose places it asks for
+// others. Usually no target is held, and this costs no round trip.
+func withoutHeld(tx Tx, q DueQuery, got *claimStep, due []Row, asked Later[[]Pause]) ([]Row, error) {
+	list, err := asked.Get()
+	if err != nil || len(due) == 0 {
+		return due, err
+	}
+	var held []string
+	for i := range due {
+		if p := pauses(list).hold(due[i].Call.Target, got.Now); p != nil {
+			held = append(held, p.Target)
+			if got.holdEnds.IsZero() || p.Until.Before(got.holdEnds) {
+				got.holdEnds = p.Until
+			}
+		}
+	}
+	if len(held) == 0 {
+		return due, nil
+	}
+	q.BusyTargets = slices.Concat(q.BusyTargets, pauses(list).held(got.Now))
+	return tx.Due(q).Get()
 }

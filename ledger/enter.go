@@ -32,6 +32,7 @@ type entryTx struct {
 	now      time.Time
 	job      JobRow // of a scheduled time
 	found    []Row  // the row that accounts for the entry, or none
+	pauses   pauses
 	slots    slots
 	repeated []Row // the run that a rerun repeats
 	inserted Later[[]bool]
@@ -51,7 +52,7 @@ func (m *entryTx) run() error {
 		if !m.ScheduledAt.After(m.job.PurgedThrough) {
 			return ErrPurged
 		}
-		if m.yields() && m.job.PausedAt.IsZero() {
+		if m.yields() && m.job.PausedAt.IsZero() && m.pause() == nil {
 			if m.got.Due = m.dueHolder(); m.got.Due != "" {
 				return nil
 			}
@@ -90,7 +91,7 @@ func (m *entryTx) read() (known bool, err error) {
 	if m.RerunOf != "" {
 		repeated = m.tx.LockRuns([]string{m.RerunOf})
 	}
-	own := m.tx.Find([]string{m.RunID})
+	own, paused := m.tx.Find([]string{m.RunID}), m.tx.Pauses(m.ScheduledAt)
 	if scheduled {
 		ranges = m.tx.Ranges(m.JobID, m.ScheduledAt, m.ScheduledAt)
 	}
@@ -117,6 +118,9 @@ func (m *entryTx) read() (known bool, err error) {
 	}
 	slots, err := free.Get()
 	if err != nil {
+		return false, err
+	}
+	if m.pauses, err = paused.Get(); err != nil {
 		return false, err
 	}
 	m.slots = grant(m.tx, slots)
@@ -147,12 +151,15 @@ func (m *entryTx) answer(r Row) {
 	}
 }
 
+// pause returns the pause that the scheduled time is in, or nil.
+func (m *entryTx) pause() *Pause { return m.pauses.over(m.JobID, m.Traits, m.ScheduledAt) }
+
 // insert writes the entry's row, and who made it.
 func (m *entryTx) insert() error {
-	r := newRow(m.RunSpec, m.job, m.now)
+	r := newRow(m.RunSpec, m.job, m.pause(), m.now)
 	r.JobID, r.By, r.Why = m.JobID, m.By, m.Why
 	m.slots.place(&r, m.Overlap, m.now)
-	if m.Lease && r.startable(m.now) {
+	if m.Lease && r.startable(m.now) && m.pauses.hold(r.Call.Target, m.now) == nil {
 		r.lease(m.Owner, m.Token, m.now, m.LeaseFor)
 	}
 	m.inserted = m.tx.Insert([]Row{r})

@@ -111,7 +111,7 @@ func (l *Ledger) Notify(ctx context.Context, n Notification) (bool, error) {
 		}
 		rows := make([]Row, len(n.Runs))
 		for k, e := range n.Runs {
-			rows[k] = newRow(e.RunSpec, JobRow{Position: Position{JobID: e.JobID}}, now)
+			rows[k] = newRow(e.RunSpec, JobRow{Position: Position{JobID: e.JobID}}, nil, now)
 		}
 		if len(rows) > 0 {
 			tx.Insert(rows) // one that exists was sent before

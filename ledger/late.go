@@ -17,7 +17,7 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 		return 0, err
 	}
 	return write(ctx, l, "look for late runs", func(tx Tx) (int, error) {
-		asked := tx.Late(limit)
+		asked, askedPauses := tx.Late(limit), tx.Pauses(time.Time{})
 		now, err := tx.Now()
 		if err != nil {
 			return 0, err
@@ -26,7 +26,11 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		changes, late := markLate(rows, now)
+		paused, err := askedPauses.Get()
+		if err != nil {
+			return 0, err
+		}
+		changes, late := markLate(rows, paused, now)
 		if err := update(tx, changes); err != nil {
 			return 0, err
 		}
@@ -35,12 +39,16 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 }
 
 // markLate returns the changes of runs whose LateAt has come, and the problems of those
-// that are late.
-func markLate(rows []Row, now time.Time) (changes []Change, late []problem) {
+// that are late. Those of a held target are checked again when as much time has passed since
+// the hold's end as they may take.
+func markLate(rows []Row, paused pauses, now time.Time) (changes []Change, late []problem) {
 	for i := range rows {
 		r := &rows[i]
 		was := *r
 		why, next := isLate(r.Run, now)
+		if hold := paused.hold(r.Call.Target, now); hold != nil {
+			why, next = "", hold.Until.Add(r.patience())
+		}
 		if why != "" {
 			late = append(late, problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
 		}
@@ -84,4 +92,12 @@ func isLate(r Run, now time.Time) (why Reason, next time.Time) {
 		why = ReasonNotStarted
 	}
 	return why, next
+}
+
+// patience returns how long a run may take to its next bound.
+func (r *Run) patience() time.Duration {
+	if r.Call.StartWithin > 0 && r.StartedAt.IsZero() {
+		return r.Call.StartWithin
+	}
+	return r.Call.FinishWithin
 }

@@ -3,8 +3,9 @@ package ledger
 import "time"
 
 // newRow returns the row of a run that is not written yet, before it takes its job's slot.
-// j is the job; of a ~ run it is not needed.
-func newRow(in RunSpec, j JobRow, now time.Time) Row {
+// j is the job, and pause the one that its scheduled time is in, or nil; of a ~ run they are not
+// needed. What waited for the end of a pause is never late.
+func newRow(in RunSpec, j JobRow, pause *Pause, now time.Time) Row {
 	r := Row{Run: Run{
 		ID: in.RunID, JobID: j.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: max(in.Count, 1), Trigger: in.Trigger,
 		State: in.State, Reason: in.Reason, Call: in.Call, PlannedAt: now,
@@ -21,8 +22,11 @@ func newRow(in RunSpec, j JobRow, now time.Time) Row {
 		r.FinishedAt = now
 	case adHoc:
 		r.SetDueAt(now)
-	case !j.PausedAt.IsZero():
+	case !j.PausedAt.IsZero(), pause != nil && pause.Kind == PauseSkip:
 		r.skip(ReasonPaused, now)
+	case pause != nil:
+		r.SetDueAt(pause.Until)
+		r.TakesSlot = in.takesSlot()
 	default:
 		r.SetDueAt(r.ScheduledAt)
 		r.LateAt = lateAt(in)

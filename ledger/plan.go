@@ -55,7 +55,8 @@ func IsAdHoc(runID string) bool {
 
 // Plan has the rows of all scheduled times of one job in (After, Through].
 type Plan struct {
-	JobID    string
+	JobID string
+	Traits
 	Revision int64
 	After    time.Time // the watermark that the plan was made from
 	Through  time.Time // the watermark after it
@@ -85,7 +86,10 @@ type Plan struct {
 //   - A planned run is due at its scheduled time: NextAt is ScheduledAt. Missed,
 //     superseded and skipped rows are finished: FinishedAt is now.
 //   - The watermark moves in the same transaction.
-//   - The planned runs of a paused job become skipped (paused).
+//   - The planned runs of a paused job become skipped (paused), as do those whose
+//     scheduled time is in a Pause. One that catches up keeps them back until its end:
+//     see Admitted.Held.
+//   - The runs of a held target are not leased.
 //   - The slot decides overlap: see Overlap.
 //   - Runs marked Lease that can start are leased under Token.
 type Admission struct {
@@ -101,8 +105,17 @@ type Admitted struct {
 	Leased []Work    // the runs that are leased to the caller
 	// Stale has a position for each plan that was not admitted: plan again from it.
 	Stale []Position
+	// Held has an entry for each plan that a pause that catches up keeps back: of its scheduled
+	// times, those in the pause. The others are admitted.
+	Held []HeldPlan
 	// Skipped counts the scheduled times that became skipped, by reason.
 	Skipped map[Reason]int
+}
+
+// HeldPlan is where a job stands whose next scheduled times are kept back.
+type HeldPlan struct {
+	Position
+	Until time.Time // the end of the pause, unless an operator changes it
 }
 
 // Position is a job's revision and watermark.
@@ -117,7 +130,8 @@ type Position struct {
 //
 // A run with ~ in its ID is new work and due at once, also if its job is paused, ended
 // or unknown. The entry of a scheduled time is treated as an admission treats it: it is
-// skipped (paused) if the job is paused, and the slot decides overlap.
+// skipped (paused) if the job is paused, and the slot decides overlap. In a pause that
+// catches up it is planned, and due at its end. A run of a held target is not leased.
 //
 //   - A scheduled time after the store's clock is planned, not leased, and due at its
 //     time.
@@ -125,7 +139,8 @@ type Position struct {
 //   - One of a job that the ledger does not know makes a row for the job: revision 0,
 //     ended.
 type Entry struct {
-	JobID string
+	JobID  string
+	Traits // of the job, if it is the entry of a scheduled time
 	RunSpec
 	// Actor made the trigger or the rerun. The audit keeps it. It is empty for a
 	// platform event.

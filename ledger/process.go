@@ -31,6 +31,8 @@ type HeartbeatReply struct {
 	// Processes counts the live processes, this one included. If it is 1, the process may
 	// lease further ahead, since no other process waits for the runs.
 	Processes int
+	// Held are the targets that nothing is sent to now: see PauseHold.
+	Held []string
 }
 
 // ProcessTTL is how long after its last heartbeat a process is considered alive. A later
@@ -59,7 +61,7 @@ func living(list []ProcessRow, now time.Time) (versions []string, processes int)
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply, error) {
 	var reply HeartbeatReply
 	err := l.inStep(ctx, "heartbeat of process "+process, func(tx Tx) (stepped bool, err error) {
-		asked := tx.Processes()
+		asked, paused := tx.Processes(), tx.Pauses(time.Time{})
 		if reply.Now, err = tx.Now(); err != nil {
 			return false, err
 		}
@@ -73,6 +75,11 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply,
 		}
 		list[own].HeartbeatAt = reply.Now
 		reply.LiveVersions, reply.Processes = living(list, reply.Now)
+		all, err := paused.Get()
+		if err != nil {
+			return false, err
+		}
+		reply.Held = pauses(all).held(reply.Now)
 		return false, tx.SetHeartbeats([]string{process}, reply.Now)
 	})
 	return reply, err

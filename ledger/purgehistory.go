@@ -8,7 +8,7 @@ import (
 // HistoryPurge asks for one bounded batch of old rows that are not runs to be deleted.
 // Kept are:
 //
-//   - an action of an operator, for AuditRetention;
+//   - an action of an operator, for AuditRetention, and a pause, as long after its end;
 //   - an event, for Retention after its time;
 //   - an incident, while it is open, and for Retention after its closing;
 //   - an excerpt of an answer, until its KeepUntil;
@@ -42,6 +42,7 @@ const ProcessRetention = 24 * time.Hour
 // PurgedHistory counts what a HistoryPurge deleted.
 type PurgedHistory struct {
 	Audit     int
+	Pauses    int
 	Events    int
 	Incidents int
 	Excerpts  int
@@ -56,12 +57,12 @@ type PurgedHistory struct {
 
 // Total returns the number of deleted rows of all kinds.
 func (p PurgedHistory) Total() int {
-	return p.Audit + p.Events + p.Incidents + p.Excerpts + p.Processes + p.VersionEntries + p.Definitions + p.Schedules
+	return p.Audit + p.Pauses + p.Events + p.Incidents + p.Excerpts + p.Processes + p.VersionEntries + p.Definitions + p.Schedules
 }
 
 // fullest returns the number of deleted rows of the kind of which most were deleted.
 func (p PurgedHistory) fullest() int {
-	return max(p.Audit, p.Events, p.Incidents, p.Excerpts, p.Processes, p.VersionEntries, p.Definitions, p.Schedules)
+	return max(p.Audit, p.Pauses, p.Events, p.Incidents, p.Excerpts, p.Processes, p.VersionEntries, p.Definitions, p.Schedules)
 }
 
 // PurgeHistory deletes a batch of old rows that are not runs. See HistoryPurge.
@@ -96,6 +97,7 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 		n    *int
 	}{
 		{OldRows{AuditRows, now.Add(-p.AuditRetention)}, &got.Audit},
+		{OldRows{PauseRows, now.Add(-p.AuditRetention)}, &got.Pauses},
 		{OldRows{EventRows, now.Add(-p.Retention)}, &got.Events},
 		{OldRows{IncidentRows, now.Add(-p.Retention)}, &got.Incidents},
 		{OldRows{ExcerptRows, now}, &got.Excerpts},
@@ -184,6 +186,7 @@ type HistoryKind int
 const (
 	AuditRows    HistoryKind = iota // At
 	EventRows                       // At
+	PauseRows                       // Until
 	IncidentRows                    // ClosedAt
 	ProcessRows                     // HeartbeatAt
 	ExcerptRows                     // KeepUntil

@@ -78,6 +78,15 @@ type Tx interface {
 	Slots(jobIDs []string) Later[[]Slot]
 	// FreeJobs returns the jobs, by ID, whose slot is free while runs wait for it.
 	FreeJobs() Later[[]string]
+	// Pauses returns the pauses that have no EndedAt, and, if a time is not zero, those whose
+	// Until is after it; by ID, and without a lock.
+	Pauses(after time.Time) Later[[]Pause]
+	// LockPause locks and returns a pause, or none.
+	LockPause(id int64) Later[[]Pause]
+	// PutPause writes a pause that the transaction has locked, or a new one, whose ID is 0,
+	// and returns its ID.
+	PutPause(Pause) Later[int64]
+
 	// Unfinished lists the unfinished runs of jobs, those with ~ too, in no order: their
 	// IDs by job.
 	Unfinished(jobIDs []string) Later[map[string][]string]

@@ -40,7 +40,7 @@ func (s *Single) Enter(_ context.Context, e Entry) (Entered, error) {
 	defer s.mu.Unlock()
 	got := Entered{Now: s.now(), Inserted: s.row.ID == ""}
 	if got.Inserted {
-		s.row = newRow(e.RunSpec, JobRow{Position: Position{JobID: e.JobID}}, got.Now)
+		s.row = newRow(e.RunSpec, JobRow{Position: Position{JobID: e.JobID}}, nil, got.Now)
 		s.row.By, s.row.Why = e.By, e.Why
 		if s.FirstSent != nil {
 			s.row.start(got.Now, s.FirstSent(e, got.Now))

@@ -42,6 +42,9 @@ type Store interface {
 	// Operators' actions.
 	Pause(ctx context.Context, jobID string, who Actor) error  // or ErrNotFound
 	Resume(ctx context.Context, jobID string, who Actor) error // or ErrNotFound
+	Pauses(ctx context.Context, ended bool) ([]Pause, error)   // by ID
+	ChangePause(context.Context, PauseChange) (Pause, error)   // or ErrNotFound, ErrPauseEnded, ErrInvalidPause
+	ClosePauses(context.Context) (int, error)                  // notes the ends of those that are over
 	Cancel(context.Context, Action) (ActionResult, error)
 	Redrive(context.Context, Action) (ActionResult, error)
 	Ack(context.Context, Action) (ActionResult, error)

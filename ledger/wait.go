@@ -32,6 +32,7 @@ const (
 	WaitLimitReached WaitCode = "limit_reached" // as many runs of the job are running as may
 	WaitNoProcess    WaitCode = "no_process"    // no live process works on the ledger
 	WaitNotDue       WaitCode = "not_due"       // its time, or its retry's, has not come
+	WaitTargetHeld   WaitCode = "target_held"   // nothing is sent to its target until a time: see PauseHold
 	WaitQueued       WaitCode = "queued"        // due and not leased: no process has room for it
 )
 

@@ -35,6 +35,7 @@ type surroundings struct {
 	holders map[string]string // the run that has the slot, by job
 	running map[string]int    // by job, of jobs with a limit
 	held    map[string]GivenBack
+	pauses  pauses
 }
 
 func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
@@ -46,8 +47,12 @@ func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
 		}
 	}
 	askedProcesses, askedSlots := tx.Processes(), tx.Slots(distinctJobs(rows))
+	askedPauses := tx.Pauses(time.Time{})
 	askedRunning, askedHeld := tx.CountByJob(Running, sortedSet(limited)), tx.Held(sortedSet(targets))
 	if s.now, err = tx.Now(); err != nil {
+		return s, err
+	}
+	if s.pauses, err = askedPauses.Get(); err != nil {
 		return s, err
 	}
 	processes, err := askedProcesses.Get()
@@ -103,11 +108,14 @@ func (g GivenBack) waitReason() WaitReason {
 // waitReason returns the first reason why the run is not being sent.
 func (s *surroundings) waitReason(r *Row) WaitReason {
 	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[r.JobID]
+	hold := s.pauses.hold(r.Call.Target, s.now)
 	switch {
 	case s.living == 0:
 		return WaitReason{Code: WaitNoProcess, Text: "no process works on this ledger"}
 	case r.Waiting && holder != "":
 		return WaitReason{Code: WaitSlotTaken, Text: "run " + holder + " has the job's slot"}
+	case hold != nil:
+		return WaitReason{Code: WaitTargetHeld, Text: fmt.Sprintf("%s holds target %s until %s: %s", hold.By, hold.Target, hold.Until.UTC().Format(time.RFC3339), hold.Why)}
 	case r.WaitReason.Code != "":
 		return r.WaitReason
 	case !r.Waiting && r.DueAt().After(s.now):

@@ -24,7 +24,7 @@ type Work struct {
 
 // Claim asks for runs that are due. Due are planned, retrying and accepted runs whose
 // NextAt has come and that do not wait for the slot, and running runs whose lease has
-// expired. The oldest NextAt, or end of the lease, comes first. A lease is valid before
+// expired, but not the runs of a held target (PauseHold). The oldest NextAt, or end of the lease, comes first. A lease is valid before
 // LeasedUntil and expired from then on.
 //
 // A run's first lease, here or on admission, sets StartedAt to now, SendBefore to
@@ -53,8 +53,8 @@ type Claimed struct {
 	// busy targets and jobs may be left for another claim.
 	PastSendBefore []Run
 	// NextAt is when the next run will be due: the time of a retry or the end of a
-	// lease, this claim's leases included. It is zero if there is none. Runs that wait
-	// for the slot are not counted.
+	// lease, this claim's leases included, or the end of a hold of a due run's target. It is
+	// zero if there is none. Runs that wait for the slot are not counted.
 	NextAt time.Time
 }
 

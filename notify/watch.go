@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -16,6 +17,8 @@ type Ledger interface {
 	Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error)
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
 	MarkLate(ctx context.Context, limit int) (int, error)
+	Pauses(ctx context.Context, ended bool) ([]ledger.Pause, error)
+	ClosePauses(context.Context) (int, error)
 	ReconcileIncidents(context.Context, ledger.IncidentCause, []ledger.JobProblem) error
 	Notify(context.Context, ledger.Notification) (bool, error)
 	Counts(context.Context) (ledger.Counts, error)
@@ -130,6 +133,7 @@ func (w *Watch) check(ctx context.Context) error {
 	var errs []error
 	for _, step := range []func(context.Context) error{
 		w.markLate,
+		w.closePauses,
 		func(ctx context.Context) error { return w.observe(ctx, w.Now()) },
 		w.writeDue,
 		func(ctx context.Context) error { return w.pings.check(ctx, w.Now()) },
@@ -154,6 +158,14 @@ func (w *Watch) markLate(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+func (w *Watch) closePauses(ctx context.Context) error {
+	n, err := w.Ledger.ClosePauses(ctx)
+	if n > 0 {
+		w.Logger.Info("pauses have ended", "count", n)
+	}
+	return err
 }
 
 // hasAlarms reports whether an enabled job has an alarm.
@@ -184,6 +196,10 @@ func (w *Watch) observePlans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	pauses, err := w.Ledger.Pauses(ctx, true)
+	if err != nil {
+		return err
+	}
 	var unplanned []ledger.JobProblem
 	for after := ""; ; {
 		page, err := w.Ledger.Assignments(ctx, "", after)
@@ -193,7 +209,7 @@ func (w *Watch) observePlans(ctx context.Context) error {
 		if len(page) == 0 {
 			return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentUnplanned, unplanned)
 		}
-		unplanned = append(unplanned, w.unplanned(page, counts.Now)...)
+		unplanned = append(unplanned, w.unplanned(page, pauses, counts.Now)...)
 		after = page[len(page)-1].JobID
 	}
 }
@@ -219,7 +235,7 @@ func (w *Watch) observePurge(ctx context.Context) error {
 
 // unplanned are the jobs whose plan has not passed a scheduled time for a while, and
 // those that do not run at a scheduled time because the clock was set back.
-func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (list []ledger.JobProblem) {
+func (w *Watch) unplanned(assignments []ledger.JobAssignment, pauses []ledger.Pause, now time.Time) (list []ledger.JobProblem) {
 	for _, s := range assignments {
 		if s.Hash == "" {
 			continue
@@ -239,11 +255,23 @@ func (w *Watch) unplanned(assignments []ledger.JobAssignment, now time.Time) (li
 		if text := ledger.AheadText(s.Watermark, now); text != "" && !j.ParsedSchedule().Next(now).After(s.Watermark) {
 			list = append(list, ledger.JobProblem{JobID: s.JobID, Error: text})
 		}
-		if next := j.ParsedSchedule().Next(s.Watermark); !next.IsZero() && now.Sub(j.DueAt(next)) > unplannedAfter {
+		if next := j.ParsedSchedule().Next(s.Watermark); !next.IsZero() && now.Sub(plannable(j, next, pauses)) > unplannedAfter {
 			list = append(list, ledger.JobProblem{JobID: s.JobID, Error: "not planned since the scheduled time " + next.UTC().Format(time.RFC3339)})
 		}
 	}
 	return list
+}
+
+// plannable returns when a scheduled time of a job may first be planned: after the pauses that
+// keep it back.
+func plannable(j jobs.Job, at time.Time, pauses []ledger.Pause) time.Time {
+	due := j.DueAt(at)
+	for _, p := range pauses {
+		if p.Kind == ledger.PauseCatchUp && p.Until.After(due) && p.Covers(j.ID, executor.TraitsOf(j), at) {
+			due = p.Until
+		}
+	}
+	return due
 }
 
 // NewTestMessage returns a message that says that a channel works. registry is the

@@ -99,7 +99,7 @@ func (h *handler) ages() time.Duration {
 
 func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 	entry := ledger.Entry{
-		JobID: j.ID,
+		JobID: j.ID, Traits: executor.TraitsOf(j),
 		RunSpec: ledger.RunSpec{
 			RunID: id.runID, ScheduledAt: id.at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
 			Overlap: ledger.Overlap(j.Overlap), Call: executor.FrozenCall(j, id.runID, id.at), Lease: true,

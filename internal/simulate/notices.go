@@ -66,6 +66,14 @@ func (p *process) Incidents(ctx context.Context, f ledger.IncidentFilter) ([]led
 	return through(ctx, p, "incidents", func() ([]ledger.Incident, error) { return p.w.ledger.Incidents(ctx, f) })
 }
 
+func (p *process) Pauses(ctx context.Context, ended bool) ([]ledger.Pause, error) {
+	return through(ctx, p, "pauses", func() ([]ledger.Pause, error) { return p.w.ledger.Pauses(ctx, ended) })
+}
+
+func (p *process) ClosePauses(ctx context.Context) (int, error) {
+	return through(ctx, p, "close pauses", func() (int, error) { return p.w.ledger.ClosePauses(ctx) })
+}
+
 func (p *process) MarkLate(ctx context.Context, limit int) (int, error) {
 	return through(ctx, p, "mark late", func() (int, error) { return p.w.ledger.MarkLate(ctx, limit) })
 }

@@ -80,7 +80,7 @@ func (w *world) invoke(j jobs.Job, eventTime time.Time, r *rand.Rand) bool {
 	}
 	id := jobs.RunID(j.ID, at)
 	run, err := w.drive(w.Current(), "lambda", between(r, 10*time.Second, time.Minute), ledger.Entry{
-		JobID: j.ID, RunSpec: ledger.RunSpec{
+		JobID: j.ID, Traits: executor.TraitsOf(j), RunSpec: ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
 			Overlap: ledger.Overlap(j.Overlap), Call: executor.FrozenCall(j, id, at), Lease: true,
 		},

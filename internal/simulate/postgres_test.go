@@ -140,6 +140,10 @@ func (c *clocked) ReconcileIncidents(ctx context.Context, cause ledger.IncidentC
 	return errors.Join(c.tell(), c.Store.ReconcileIncidents(ctx, cause, p))
 }
 
+func (c *clocked) ClosePauses(ctx context.Context) (int, error) {
+	return at(c, func() (int, error) { return c.Store.ClosePauses(ctx) })
+}
+
 func (c *clocked) MarkLate(ctx context.Context, limit int) (int, error) {
 	return at(c, func() (int, error) { return c.Store.MarkLate(ctx, limit) })
 }

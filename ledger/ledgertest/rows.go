@@ -40,6 +40,7 @@ var rowsGroups = []struct {
 	{"incident", incidentRowCases},
 	{"hour", hourRowCases},
 	{"schedule", scheduleRowCases},
+	{"pause", pauseRowCases},
 	{"transaction", transactionCases},
 }
 

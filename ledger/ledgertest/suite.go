@@ -85,6 +85,7 @@ var groups = []struct {
 	{"revision", rules, revisionCases},
 	{"operate", statements, slices.Concat(operateCases, redriveCases, actLimitCases)},
 	{"settled", rules, settledCases},
+	{"pauses", statements, pausesCases},
 	{"audit", statements, auditCases},
 	{"backfill", rules, backfillCases},
 	{"purge", statements, slices.Concat(purgeCases, purgeBatchCases)},

@@ -60,6 +60,8 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 		for _, id := range slices.Sorted(maps.Keys(t.l.jobs)) {
 			sweepList(s, &t.l.jobs[id].events, func(e ledger.Event) bool { return old(e.At) })
 		}
+	case ledger.PauseRows:
+		sweepList(s, &t.l.pauses, func(p ledger.Pause) bool { return old(p.Until) })
 	case ledger.IncidentRows:
 		sweepList(s, &t.l.incidents, func(i *ledger.Incident) bool { return !i.Open() && old(i.ClosedAt) })
 	case ledger.ExcerptRows:

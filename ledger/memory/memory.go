@@ -41,6 +41,9 @@ type Ledger struct {
 	incidents    []*ledger.Incident // by ID
 	lastIncident int64              // the ID of the last incident
 
+	pauses    []ledger.Pause // by ID
+	lastPause int64
+
 	hours map[ledger.HourKey]ledger.HourRow
 	span  ledger.HourSpan
 

@@ -15,6 +15,7 @@ func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
 	return ask(t, q, func(v *values) (a ledger.Audit, err error) {
 		a.ID, a.At, a.Action, a.JobID, a.RunID = v.int(), v.time(), ledger.ActionKind(v.text()), v.text(), v.text()
 		a.RerunID, a.By, a.Why, a.Via, a.Count, a.Series = v.text(), v.text(), v.text(), ledger.Via(v.text()), int(v.int()), v.text()
+		a.About = v.text()
 		return a, nil
 	})
 }
@@ -60,6 +61,6 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 		add("id < ?", f.Before)
 	}
 	args = append(args, int64(f.PageSize()))
-	return fmt.Sprintf(`SELECT id, at, act, job_id, run_id, rerun_id, by, why, via, `+auditCount+`, series FROM audit a
+	return fmt.Sprintf(`SELECT id, at, act, job_id, run_id, rerun_id, by, why, via, `+auditCount+`, series, about FROM audit a
 		WHERE %s ORDER BY id DESC LIMIT $%d`, strings.Join(where, " AND "), len(args)), args
 }

@@ -23,6 +23,7 @@ var kinds = map[ledger.HistoryKind][2]string{
 	ledger.AuditRows: {"audit", "at"}, ledger.EventRows: {"events", "at"},
 	ledger.IncidentRows: {"incidents", "closed_at"}, ledger.ProcessRows: {"processes", "heartbeat_at"},
 	ledger.ExcerptRows: {"excerpts", "keep_until"},
+	ledger.PauseRows:   {"pauses", "until_at"},
 }
 
 // OldRows counts or deletes old rows of a kind.

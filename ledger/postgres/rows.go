@@ -226,10 +226,10 @@ func (t *tx) AddEvents(list []ledger.Event) error {
 // AddAudit adds actions to the audit.
 func (t *tx) AddAudit(list []ledger.Audit) error {
 	q := query{sql: `
-		INSERT INTO audit (at, count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series)
-		SELECT now(), u.count, coalesce(u.principal, ''), u.request_key, coalesce(u.fingerprint, ''), u.answer, u.act, u.job_id, u.run_id, u.rerun_id, u.by, u.why, u.via, u.series
-		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-			AS u (count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series)`}
+		INSERT INTO audit (at, count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series, about)
+		SELECT now(), u.count, coalesce(u.principal, ''), u.request_key, coalesce(u.fingerprint, ''), u.answer, u.act, u.job_id, u.run_id, u.rerun_id, u.by, u.why, u.via, u.series, u.about
+		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+			AS u (count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series, about)`}
 	array(&q.args, int8Kind, list, func(b []byte, a *ledger.Audit) []byte { return appendInt8(b, int64(a.Count)) })
 	for _, field := range []func(ledger.KeptRequest) string{
 		func(k ledger.KeptRequest) string { return k.Principal },
@@ -258,6 +258,7 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 		func(a *ledger.Audit) string { return a.Why },
 		func(a *ledger.Audit) string { return string(a.Via) },
 		func(a *ledger.Audit) string { return a.Series },
+		func(a *ledger.Audit) string { return a.About },
 	} {
 		array(&q.args, textKind, list, func(b []byte, a *ledger.Audit) []byte { return appendText(b, field(a)) })
 	}

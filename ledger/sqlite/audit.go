@@ -51,13 +51,13 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 	if f.Before != 0 {
 		add(`id < ?`, f.Before)
 	}
-	return `SELECT id, at, act, job_id, run_id, rerun_id, by, why, via, ` + auditCount + `, series FROM audit a WHERE ` + strings.Join(where, ` AND `) +
+	return `SELECT id, at, act, job_id, run_id, rerun_id, by, why, via, ` + auditCount + `, series, about FROM audit a WHERE ` + strings.Join(where, ` AND `) +
 		` ORDER BY id DESC LIMIT ?`, append(args, f.PageSize())
 }
 
 func scanAudit(row scanner) (a ledger.Audit, err error) {
 	var when int64
-	err = row.Scan(&a.ID, &when, &a.Action, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Count, &a.Series)
+	err = row.Scan(&a.ID, &when, &a.Action, &a.JobID, &a.RunID, &a.RerunID, &a.By, &a.Why, &a.Via, &a.Count, &a.Series, &a.About)
 	a.At = at(when)
 	return a, err
 }

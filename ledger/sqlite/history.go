@@ -14,6 +14,7 @@ var kinds = map[ledger.HistoryKind][3]string{
 	ledger.AuditRows: {"audit", "id", "at"}, ledger.EventRows: {"events", "id", "at"},
 	ledger.IncidentRows: {"incidents", "id", "closed_at"}, ledger.ProcessRows: {"processes", "process", "beat_at"},
 	ledger.ExcerptRows: {"excerpts", "run_id, n", "keep_until"},
+	ledger.PauseRows:   {"pauses", "id", "until_at"},
 }
 
 // OldRows counts or deletes old rows of a kind.

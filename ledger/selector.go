@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"path"
+	"strings"
+)
+
+// Traits are what a job's definition says of it to people, and its target.
+type Traits struct {
+	Target string
+	Owner  string
+	Labels map[string]string
+}
+
+// Selector selects jobs by their IDs and Traits. Empty fields select all.
+type Selector struct {
+	Job    string   `json:"job,omitempty"` // an ID, perhaps of a template, or a pattern in which * stands for any text
+	Owner  string   `json:"owner,omitempty"`
+	Labels []string `json:"label,omitempty"` // each name=value, or a name; a job must have all
+	Target string   `json:"target,omitempty"`
+}
+
+// Takes reports whether the selector selects a job.
+func (s Selector) Takes(jobID string, t Traits) bool {
+	for _, l := range s.Labels {
+		name, want, exact := strings.Cut(l, "=")
+		if value, has := t.Labels[name]; !has || exact && value != want {
+			return false
+		}
+	}
+	matches := s.Job == "" || s.Job == jobID || strings.HasPrefix(jobID, s.Job+":") // a schedule of the template
+	if !matches {
+		matches, _ = path.Match(s.Job, jobID) // IDs have no slash, and a bad pattern matches none
+	}
+	return matches && (s.Owner == "" || s.Owner == t.Owner) && (s.Target == "" || s.Target == t.Target)
+}
+
+// String returns the selector in words: "job a-*, owner Billing, label env=prod".
+func (s Selector) String() string {
+	var parts []string
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+" "+value)
+		}
+	}
+	add("job", s.Job)
+	add("owner", s.Owner)
+	add("target", s.Target)
+	for _, l := range s.Labels {
+		add("label", l)
+	}
+	if len(parts) == 0 {
+		return "all jobs"
+	}
+	return strings.Join(parts, ", ")
+}
