@@ -142,14 +142,10 @@ func (s *server) listChanges(ctx context.Context, _ *http.Request, q *params) (a
 }
 
 func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, error) {
-	job, at := q.text("job"), q.time("at")
-	if q.err == nil && at.IsZero() {
-		q.err = invalid("the question needs a time: at=2026-11-21T03:00:00Z")
+	if q.text("at") == "" {
+		return nil, invalid("the question needs a time: at=2026-11-21T03:00:00Z")
 	}
-	if q.err != nil {
-		return nil, q.err
-	}
-	return s.ops.Why(ctx, job, at)
+	return s.ops.Why(ctx, q.text("job"), q.text("at"))
 }
 
 func (s *server) listAudit(ctx context.Context, _ *http.Request, q *params) (any, error) {

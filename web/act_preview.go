@@ -111,11 +111,11 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
 	}
 	b := operations.Backfill{JobID: v.Subject, To: v.Now.Truncate(time.Second), Actor: nobody, DryRun: true}
 	var err error
-	if b.From, err = parseTime(v.Ask.From); err != nil {
+	if b.From, err = parseTime(v.Ask.From, v.Now); err != nil {
 		return err
 	}
 	if v.Ask.To != "" {
-		if b.To, err = parseTime(v.Ask.To); err != nil {
+		if b.To, err = parseTime(v.Ask.To, v.Now); err != nil {
 			return err
 		}
 	}
@@ -167,6 +167,14 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	return nil
 }
 
+// fixed writes a time so that the form means the same whenever it is sent.
+func fixed(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}
+
 // runLines says what an action does to runs.
 var runLines = map[string]string{
 	"redrive": "Each is sent again under its own key, with all its retries: a target that has done the work answers from its store, and nothing is done twice.",
@@ -180,10 +188,11 @@ const firstShown = 10
 func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	q := r.URL.Query()
 	var written runFilter
-	f, err := written.parse(q)
+	f, err := written.parse(q, v.Now)
 	if err != nil {
 		return err
 	}
+	written.Since, written.Until = fixed(f.Since), fixed(f.Until)
 	v.Lines = []string{runLines[v.Name]}
 	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "", IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
 	a.Unacknowledged, a.Limit = false, operations.MaxPage

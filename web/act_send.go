@@ -59,7 +59,7 @@ func (d *Dashboard) sent(w http.ResponseWriter, r *http.Request) (done actDone, 
 	if err != nil {
 		return done, invalid("The form cannot be read.", "Go back and send it again.")
 	}
-	ask, err := askOf(a.Name, r.PostForm)
+	ask, err := askOf(a.Name, r.PostForm, d.now())
 	if err != nil {
 		return done, err
 	}
@@ -101,14 +101,14 @@ func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.
 }
 
 // askOf is what a form asks.
-func askOf(name string, form url.Values) (ask operations.Ask, err error) {
+func askOf(name string, form url.Values, now time.Time) (ask operations.Ask, err error) {
 	ask = operations.Ask{
 		By: form.Get("by"), Why: form.Get("why"), Force: form.Get("force") != "", MayDouble: form.Get("mayDouble") != "",
 		IncludeAcknowledged: form.Get("includeAcknowledged") != "", NewKey: name == "rerun", RunIDs: form["run"],
 	}
 	for field, at := range map[string]**time.Time{"from": &ask.From, "to": &ask.To, "since": &ask.Since, "until": &ask.Until} {
 		if text := form.Get(field); text != "" {
-			t, err := parseTime(text)
+			t, err := parseTime(text, now)
 			if err != nil {
 				return ask, err
 			}
@@ -294,7 +294,7 @@ func undoOf(name string, changed []operations.Run) (label, path string) {
 }
 
 func secondAfter(text string) string {
-	t, err := parseTime(text)
+	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return ""
 	}

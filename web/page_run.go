@@ -54,7 +54,7 @@ type step struct {
 
 func (d *Dashboard) run(r *http.Request) (view, error) {
 	ctx := r.Context()
-	id, err := operations.FindRun(ctx, d.Ledger, r.PathValue("id"))
+	id, err := d.Operations.FindRun(ctx, r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}

@@ -61,7 +61,7 @@ type runRow struct {
 func (d *Dashboard) runs(r *http.Request) (view, error) {
 	q, ctx := r.URL.Query(), r.Context()
 	v := runsView{States: ledger.States, Reasons: ledger.Reasons, Now: d.now(), Grouped: q.Get("group") != ""}
-	f, err := v.Filter.parse(q)
+	f, err := v.Filter.parse(q, v.Now)
 	if err != nil {
 		return view{}, err
 	}
@@ -163,7 +163,7 @@ func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error
 }
 
 // parse reads the filters of an address and checks them.
-func (f *runFilter) parse(q url.Values) (ledger.Filter, error) {
+func (f *runFilter) parse(q url.Values, now time.Time) (ledger.Filter, error) {
 	f.Selection = selectionOf(q)
 	f.Reason, f.Since, f.Until = q.Get("reason"), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
 	f.Unacked = q.Get("unacked") != ""
@@ -187,12 +187,12 @@ func (f *runFilter) parse(q url.Values) (ledger.Filter, error) {
 	}
 	var err error
 	if f.Since != "" {
-		if out.Since, err = parseTime(f.Since); err != nil {
+		if out.Since, err = parseTime(f.Since, now); err != nil {
 			return out, err
 		}
 	}
 	if f.Until != "" {
-		if out.Until, err = parseTime(f.Until); err != nil {
+		if out.Until, err = parseTime(f.Until, now); err != nil {
 			return out, err
 		}
 	}

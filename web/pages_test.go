@@ -53,7 +53,7 @@ func TestWhatIsWrongIsSaidWithARemedy(t *testing.T) {
 		"/runs?until=x":        {400, "2006-01-02 15:04"},
 		"/runs?before=x":       {400, "is not a run ID"},
 		"/jobs?state=bad":      {400, "Valid states: failing"},
-		"/jobs/hourly?at=bad":  {400, "is not a time"},
+		"/jobs/hourly?at=bad":  {400, "such as 2026-11-21T03:00:00Z"},
 		"/audit?before=-1":     {400, "is not the number of an action"},
 	} {
 		got := s.get(path)

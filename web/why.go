@@ -21,18 +21,12 @@ type neighbor struct {
 	Gone bool   // it has passed
 }
 
-// timeLayouts are how a person may write a time, UTC.
-var timeLayouts = []string{
-	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
-}
-
-func parseTime(text string) (time.Time, error) {
-	for _, layout := range timeLayouts {
-		if t, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
-			return t.UTC(), nil
-		}
+// parseTime reads a time that a person wrote; without an offset it is UTC.
+func parseTime(text string, now time.Time) (time.Time, error) {
+	if t, ok := operations.ParseTime(text, now, time.UTC); ok {
+		return t.UTC(), nil
 	}
-	return time.Time{}, invalid("\""+text+"\" is not a time.", "Write one as 2006-01-02T15:04:05Z, or 2006-01-02 15:04 for UTC.")
+	return time.Time{}, invalid("\""+text+"\" is not a time.", "Write one as 2006-01-02T15:04:05Z, 2006-01-02 15:04, 15:04, or as an age: 24h, 7d.")
 }
 
 func (d *Dashboard) scheduleOf(v jobView) *schedule.Schedule {
@@ -44,12 +38,12 @@ func (d *Dashboard) scheduleOf(v jobView) *schedule.Schedule {
 
 // why answers for any time: the row that accounts for it, or why there is none.
 func (d *Dashboard) why(ctx context.Context, v jobView) (*whyAnswer, error) {
-	at, err := parseTime(v.At)
-	if err != nil {
-		return nil, err
+	a, err := &whyAnswer{}, error(nil)
+	a.Explanation, err = d.Operations.Why(ctx, v.Row.ID, v.At)
+	if refused, is := operationsError(err); is {
+		return nil, invalid(sentenceOf(refused.Message), "Ask again with another time.")
 	}
-	a := &whyAnswer{}
-	if a.Explanation, err = d.Operations.Why(ctx, v.Row.ID, at); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if a.Before, err = d.neighbor(ctx, v.Row.ID, a.Previous); err != nil {
@@ -64,11 +58,7 @@ func (d *Dashboard) neighbor(ctx context.Context, jobID, scheduledTime string) (
 	if n.At == "" {
 		return n, nil
 	}
-	at, err := time.Parse(time.RFC3339, n.At)
-	if err != nil {
-		return n, err
-	}
-	e, err := d.Operations.Why(ctx, jobID, at)
+	e, err := d.Operations.Why(ctx, jobID, n.At)
 	if e.Run != nil {
 		n.Run = e.Run.RunID
 	}

@@ -112,7 +112,7 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["job"] = s.Job(ctx, "tick")
 	_, errs["runs"] = s.Runs(ctx, sel, ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}, Since: at, Until: at.Add(time.Hour), Unacknowledged: true, Limit: 10})
 	_, errs["run"] = s.Run(ctx, run)
-	_, errs["why"] = s.Why(ctx, "tick", at)
+	_, errs["why"] = s.Why(ctx, "tick", "2026-11-21T03:00")
 	_, errs["pause"] = s.Pause(ctx, "tick", who)
 	_, errs["resume"] = s.Resume(ctx, "tick", who)
 	_, errs["trigger"] = s.Trigger(ctx, "tick", who)

@@ -89,8 +89,8 @@ func (s *Client) Changes(ctx context.Context, sel operations.Selection, after st
 }
 
 // Why explains why a job ran, or did not, at a time.
-func (s *Client) Why(ctx context.Context, jobID string, at time.Time) (v operations.Explanation, err error) {
-	return v, s.get(ctx, "/v1/why", url.Values{"job": {jobID}, "at": {timeText(at)}}, &v)
+func (s *Client) Why(ctx context.Context, jobID, at string) (v operations.Explanation, err error) {
+	return v, s.get(ctx, "/v1/why", url.Values{"job": {jobID}, "at": {at}}, &v)
 }
 
 // do makes a request of an action.

@@ -22,25 +22,27 @@ func KeyOf(r ledger.Run) RunKey {
 	return k
 }
 
-// lister is what FindRun asks of a ledger.
-type lister interface {
-	List(context.Context, ledger.Filter) ([]ledger.Run, error)
-}
-
 // FindRun returns the run ID that a text names: a run ID, with or without quotes, whose time
-// may have any offset; or the idempotency key of a run in whatever form its target takes
-// it. A text that is neither, or the key of no run in the ledger, is returned as it is.
+// may have any offset, or none and is then in the job's zone; or the idempotency key of a
+// run in whatever form its target takes it. A text that is neither, or the key of no run in
+// the ledger, is returned as it is.
 //
 // A key contains its run's scheduled time, so only the runs of that second are read.
-func FindRun(ctx context.Context, l lister, text string) (string, error) {
-	text = strings.Trim(strings.TrimSpace(text), `"`)
-	at, ok := jobs.TimeOfKey(text)
-	if !ok || strings.Contains(text, "@") {
+func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
+	text = strings.Trim(strings.TrimSpace(text), `"'`)
+	if jobID, when, isID := strings.Cut(text, "@"); isID {
+		if at, ok := s.timeOf(jobID, when); ok && !strings.ContainsAny(when, "~/") {
+			return jobs.RunID(jobID, at), nil
+		}
 		return jobs.CanonicalRunID(text), nil
+	}
+	at, ok := jobs.TimeOfKey(text)
+	if !ok {
+		return text, nil
 	}
 	f := ledger.Filter{Since: at, Until: at.Add(time.Second), Limit: 1000}
 	for {
-		runs, err := l.List(ctx, f)
+		runs, err := s.ledger.List(ctx, f)
 		if err != nil {
 			return "", err
 		}

@@ -12,10 +12,13 @@ import (
 )
 
 // crowd is a ledger with very many runs of one second, listed in pages.
-type crowd []ledger.Run
+type crowd struct {
+	ledger.Store
+	runs []ledger.Run
+}
 
 func (c crowd) List(_ context.Context, f ledger.Filter) (page []ledger.Run, err error) {
-	for _, r := range c {
+	for _, r := range c.runs {
 		later := f.Before != nil && r.ID >= f.Before.ID
 		if !later && !r.ScheduledAt.Before(f.Since) && r.ScheduledAt.Before(f.Until) && len(page) < f.Limit {
 			page = append(page, r)
@@ -26,24 +29,37 @@ func (c crowd) List(_ context.Context, f ledger.Filter) (page []ledger.Run, err 
 
 func TestARunIsFoundByItsKeyInEveryForm(t *testing.T) {
 	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-	var runs crowd
+	var runs []ledger.Run
 	for n := range 2500 { // in the order of a listing: IDs descending
 		runs = append(runs, ledger.Run{ID: jobs.RunID(fmt.Sprintf("job%04d", 9999-n), at), ScheduledAt: at})
 	}
 	wanted := runs[2400].ID
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
+		jobs.Job{ID: "berlin", Schedule: "30 2 * * *", Timezone: "Europe/Berlin", Target: "svc", Path: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := operations.New(operations.Config{Ledger: crowd{runs: runs}, Registry: func() (*jobs.Registry, error) { return reg, nil }})
 	for _, form := range []jobs.KeyForm{jobs.KeyRunID, jobs.KeyUUID4, jobs.KeyUUID7, jobs.KeyHex32, jobs.KeyToken22, jobs.KeyToken64} {
 		key := form.Of(wanted)
 		for _, text := range []string{key, `"` + key + `"`, " " + key + "\n"} {
-			if got, err := operations.FindRun(t.Context(), runs, text); err != nil || got != wanted {
+			if got, err := s.FindRun(t.Context(), text); err != nil || got != wanted {
 				t.Errorf("%q: %s, %v; want %s", text, got, err, wanted)
 			}
 		}
 		stranger := form.Of(jobs.RunID("stranger", at))
-		if got, err := operations.FindRun(t.Context(), runs, stranger); err != nil || got != stranger {
+		if got, err := s.FindRun(t.Context(), stranger); err != nil || got != stranger {
 			t.Errorf("the key of no run: %s, %v; want it back", got, err)
 		}
 	}
-	if got, err := operations.FindRun(t.Context(), runs, "job1@2026-11-21T04:00:00+01:00"); err != nil || got != "job1@2026-11-21T03:00:00Z" {
-		t.Errorf("another offset: %s, %v", got, err)
+	for text, want := range map[string]string{
+		"job1@2026-11-21T04:00:00+01:00": "job1@2026-11-21T03:00:00Z", "job1@2026-11-21 03:00": "job1@2026-11-21T03:00:00Z",
+		"berlin@2026-11-21T02:30": "berlin@2026-11-21T01:30:00Z", "'berlin@2026-07-21 02:30'": "berlin@2026-07-21T00:30:00Z",
+		"berlin@2026-10-25 02:30":            "berlin@2026-10-25T00:30:00Z", // comes twice
+		"berlin@2026-11-21T02:30:00+01:00~x": "berlin@2026-11-21T01:30:00Z~x", "berlin@yesterday": "berlin@yesterday",
+	} {
+		if got, err := s.FindRun(t.Context(), text); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
+		}
 	}
 }

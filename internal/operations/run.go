@@ -183,7 +183,7 @@ func (s *Service) Runs(ctx context.Context, sel Selection, f ledger.Filter) (Run
 
 // Run shows one run, by its ID or its key; see FindRun.
 func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
-	id, err := FindRun(ctx, s.ledger, idOrKey)
+	id, err := s.FindRun(ctx, idOrKey)
 	if err != nil {
 		return RunDetail{}, err
 	}

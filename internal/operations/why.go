@@ -29,6 +29,7 @@ const (
 type Explanation struct {
 	JobID   string  `json:"jobId"`
 	At      string  `json:"at"`
+	Local   string  `json:"local,omitempty"` // At in the job's zone, if that is not UTC
 	Verdict Verdict `json:"verdict"`
 	Text    string  `json:"text"` // a sentence
 	// Run is the row that accounts for the time, perhaps a range row.
@@ -38,12 +39,21 @@ type Explanation struct {
 	Next     string `json:"next,omitempty"`
 }
 
-// Why explains what became of a job at any time.
-func (s *Service) Why(ctx context.Context, jobID string, at time.Time) (Explanation, error) {
-	at = at.UTC().Truncate(time.Second)
-	v := Explanation{JobID: jobID, At: scheduledTime(at)}
+// Why explains what became of a job at any time, which a text has as ParseTime reads it;
+// without an offset it is in the job's zone.
+func (s *Service) Why(ctx context.Context, jobID, text string) (Explanation, error) {
+	v := Explanation{JobID: jobID}
 	if err := s.KnownJob(ctx, jobID); err != nil || jobID == "" {
 		return v, errors.Join(err, emptyJob(jobID))
+	}
+	at, ok := s.timeOf(jobID, text)
+	if year := at.UTC().Year(); !ok || year < 0 || year > 9999 {
+		return v, refuse(Invalid, "invalid time %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21T03:00 or 03:00 (in the job's time zone), or an age such as 24h", text)
+	}
+	at = at.UTC().Truncate(time.Second)
+	v.At = scheduledTime(at)
+	if zone, _, _ := s.zoneOf(jobID); zone != time.UTC {
+		v.Local = at.In(zone).Format("2006-01-02T15:04:05 MST")
 	}
 	reg, err := s.registry()
 	var j jobs.Job

@@ -19,7 +19,7 @@ type Operator interface {
 	Runs(context.Context, operations.Selection, ledger.Filter) (operations.RunPage, error)
 	Run(ctx context.Context, id string) (operations.RunDetail, error)
 	Changes(ctx context.Context, sel operations.Selection, after string) (operations.Changes, error)
-	Why(ctx context.Context, jobID string, at time.Time) (operations.Explanation, error)
+	Why(ctx context.Context, jobID, at string) (operations.Explanation, error)
 	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
 	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
 	Act(context.Context, operations.RunAction, operations.Selection, ledger.Action) (operations.RunActionResult, error)

@@ -3,7 +3,6 @@ package operate
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/terminal"
 )
@@ -14,21 +13,18 @@ func (a *app) whyCommand() *cobra.Command {
 		Short: "Explain why a job ran, or did not, at a time",
 		Long: `why explains whether a job ran at a time. If the job has a run of that time, why
 shows the run and the reason for its state. Otherwise it shows why no run exists.
-TIME is in RFC 3339, a date, a time of day, or an age such as 24h.`,
+TIME is in RFC 3339, a date, a time of day, or an age such as 24h. Without an offset
+it is in the job's time zone.`,
 		Example: `  cronce why close-books 2026-11-21T00:00:00Z
   cronce why close-books 04:40`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			at, err := command.TimeOrAge("TIME", args[1], a.Now())
-			if err != nil {
-				return err
-			}
 			o, done, err := a.Operator(c.Context(), a.LedgerToRead, args[0])
 			if err != nil {
 				return err
 			}
 			defer done()
-			v, err := o.Why(c.Context(), args[0], at)
+			v, err := o.Why(c.Context(), args[0], args[1])
 			if err != nil {
 				return err
 			}
@@ -41,7 +37,11 @@ func (a *app) printWhy(v operations.Explanation) error {
 	if a.Encoded() {
 		return a.Encode(v)
 	}
-	terminal.Fprintf(a.Out, "%s at %s: %s\n%s\n", v.JobID, v.At, string(v.Verdict), v.Text)
+	local := ""
+	if v.Local != "" {
+		local = " (" + v.Local + ")"
+	}
+	terminal.Fprintf(a.Out, "%s at %s%s: %s\n%s\n", v.JobID, v.At, local, string(v.Verdict), v.Text)
 	if v.Run != nil {
 		terminal.Fprintf(a.Out, "see \"cronce runs show %s\"\n", v.Run.RunID)
 	}

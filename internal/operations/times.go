@@ -1,0 +1,119 @@
+package operations
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+)
+
+// absoluteLayouts are the ways to write a time with its date. A date is its first second.
+var absoluteLayouts = []string{
+	time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04",
+	"2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
+}
+
+// ParseTime reads a time as people write it: an absolute one, an age before now, or a time
+// of day, which is the last such time. Without an offset it is in a zone; of a local time
+// that comes twice, the first.
+func ParseTime(text string, now time.Time, zone *time.Location) (time.Time, bool) {
+	if age, ok := parseAge(text); ok {
+		return now.Add(-age), true
+	}
+	for _, layout := range absoluteLayouts {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			if t.Location() == zone {
+				t = instants(t)[0]
+			}
+			return t, true
+		}
+	}
+	for _, layout := range []string{"15:04", time.TimeOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return lastTimeOfDay(t, now.In(zone)), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// instants are the times that have the local time of t in its zone: two where the clock is
+// set back over it, else t.
+func instants(t time.Time) []time.Time {
+	list := []time.Time{t}
+	_, own := t.Zone()
+	for _, near := range []time.Time{t.AddDate(0, 0, -1), t.AddDate(0, 0, 1)} {
+		_, offset := near.Zone()
+		other := t.Add(time.Duration(own-offset) * time.Second)
+		if _, has := other.Zone(); has == offset && offset != own {
+			list = append(list, other)
+		}
+	}
+	slices.SortFunc(list, time.Time.Compare)
+	return list
+}
+
+func lastTimeOfDay(of, now time.Time) time.Time {
+	t := time.Date(now.Year(), now.Month(), now.Day(), of.Hour(), of.Minute(), of.Second(), 0, now.Location())
+	if t.After(now) {
+		return t.AddDate(0, 0, -1)
+	}
+	return t
+}
+
+// parseAge reads a duration that may begin with whole weeks and days, of 7 days
+// and 24 hours: 2w, 1d12h, 90m.
+func parseAge(text string) (time.Duration, bool) {
+	var age time.Duration
+	rest := text
+	for _, unit := range []struct {
+		letter string
+		length time.Duration
+	}{{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}} {
+		number, after, found := strings.Cut(rest, unit.letter)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseUint(number, 10, 31)
+		if err != nil || time.Duration(n) > (math.MaxInt64-age)/unit.length {
+			return 0, false
+		}
+		age, rest = age+time.Duration(n)*unit.length, after
+	}
+	if rest == "" {
+		return age, text != ""
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil || d < 0 || d > math.MaxInt64-age {
+		return 0, false
+	}
+	return age + d, true
+}
+
+// zoneOf is the zone of a job's schedule; UTC for a job that the registry does not have.
+func (s *Service) zoneOf(jobID string) (zone *time.Location, j jobs.Job, registered bool) {
+	if reg, err := s.registry(); err == nil {
+		if j, registered = reg.Job(jobID); registered {
+			return j.ParsedSchedule().Location(), j, true
+		}
+	}
+	return time.UTC, jobs.Job{}, false
+}
+
+// timeOf reads a time that concerns a job, as ParseTime does, without an offset in the job's
+// zone. Of a local time that comes twice it is one at which the job is scheduled.
+func (s *Service) timeOf(jobID, text string) (time.Time, bool) {
+	zone, j, registered := s.zoneOf(jobID)
+	t, ok := ParseTime(text, s.now(), zone)
+	if !ok || !registered || t.Location() != zone {
+		return t, ok
+	}
+	for _, at := range instants(t) {
+		if j.ParsedSchedule().Last(at).Equal(at) {
+			return at, true
+		}
+	}
+	return t, true
+}
