@@ -13,7 +13,7 @@ import (
 // that is drawn in a test may leave out the part that names a wrong one.
 func TestTemplatesNameOnlyFieldsThatExist(t *testing.T) {
 	data := map[string]any{
-		"act": &actView{}, "audit": auditView{}, "failure": failureView{}, "job": jobView{}, "jobs": jobsView{}, "keys": keysView{},
+		"act": &actView{}, "audit": auditView{}, "failure": failureView{}, "find": findView{}, "job": jobView{}, "jobs": jobsView{}, "keys": keysView{},
 		"overview": overviewView{}, "processes": processesView{}, "run": runView{}, "runs": runsView{}, "target": targetView{}, "targets": targetsView{},
 	}
 	for name, set := range pages {

@@ -152,15 +152,17 @@
   }, 1000);
   setInterval(follow, 2000);
 
-  // Keys: g and a letter goes to a page, / to the first filter, ? shows them.
+  // Keys: g and a letter goes to a page, / to the search box, ? shows them.
   const pages = { o: "/", j: "/jobs", r: "/runs", t: "/targets", k: "/keys", p: "/processes", a: "/audit" };
   let leader = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
     if (event.key === "?") return document.getElementById("keys").showModal();
     if (event.key === "/") {
-      const field = document.querySelector("main form input:not([type=hidden])");
-      if (field) { event.preventDefault(); field.focus(); field.select(); }
+      const field = document.getElementById("find");
+      event.preventDefault();
+      field.focus();
+      field.select();
       return;
     }
     if (event.key === "g") { leader = Date.now(); return; }

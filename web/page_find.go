@@ -1,0 +1,63 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/cronce/cronce/internal/operations"
+)
+
+// foundOnPage is how many things a search shows.
+const foundOnPage = 100
+
+type findView struct {
+	Query string
+	Found []foundThing
+	More  int
+	Near  string // a sentence
+}
+
+type foundThing struct {
+	operations.Found
+	Link string
+}
+
+// find leads to what a text names, or shows what it may name.
+func (d *Dashboard) find(w http.ResponseWriter, r *http.Request) {
+	query := strings.TrimSpace(r.URL.Query().Get("q"))
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	list, near, err := d.Operations.Find(ctx, query)
+	if err == nil && len(list) == 1 {
+		http.Redirect(w, r, foundPath(list[0]), http.StatusSeeOther)
+		return
+	}
+	d.serve(w, r, func(*http.Request) (view, error) {
+		v := findView{Query: query, Near: strings.Replace(strings.TrimPrefix(near, "; "), "did", "Did", 1), More: max(len(list)-foundOnPage, 0)}
+		for _, f := range list[:min(len(list), foundOnPage)] {
+			v.Found = append(v.Found, foundThing{f, foundPath(f)})
+		}
+		out := view{Template: "find", Title: "Find " + query, Data: v, Still: true}
+		if len(list) == 0 && query != "" {
+			out.Status = http.StatusNotFound
+		}
+		return out, err
+	})
+}
+
+// foundPath is the page of a thing that is found.
+func foundPath(f operations.Found) string {
+	switch f.Kind {
+	case operations.FoundRun:
+		return runPath(f.Name)
+	case operations.FoundTime:
+		return jobPath(f.Name) + "?at=" + url.QueryEscape(f.At)
+	case operations.FoundOwner, operations.FoundLabel:
+		return "/jobs?" + url.Values{string(f.Kind): {f.Name}}.Encode()
+	case operations.FoundTarget:
+		return targetPath(f.Name)
+	}
+	return jobPath(f.Name)
+}
