@@ -51,7 +51,7 @@ func (a *admitter) admit(ctx context.Context, b batch) bool {
 		return false
 	}
 	a.work.add(got.Leased, until)
-	if b.startable() > len(got.Leased) {
+	if startable(b.plans) > len(got.Leased) {
 		a.claims.want(time.Now())
 	}
 	return a.advance(b, got) > 0

@@ -99,9 +99,13 @@ func (m *membership) heartbeatExpired(assignments []ledger.JobAssignment) bool {
 }
 
 // declares finds the place of a job that this process declares, and the hash of
-// its definition; -1 where it does not.
+// its definition; -1 where it does not, and for a template.
 func (m *membership) declares(jobID string) (place int, hash string, held bool) {
 	place, known := m.registry.Index(jobID)
+	if t, isTemplate := m.registry.Template(jobID); isTemplate && !t.Disabled {
+		_, hash, err := t.Definition()
+		return -1, hash, err == nil
+	}
 	if !known || m.registry.At(place).Disabled {
 		return -1, "", false
 	}
@@ -114,6 +118,8 @@ func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch)
 	for _, s := range assignments {
 		place, mine, held := m.declares(s.JobID)
 		switch {
+		case held && place < 0:
+			m.schedules.take(s.JobID, s.Revision, mine, s.Hash == mine)
 		case held && s.Hash == mine:
 			m.plan.put(place, s.Position)
 		case held:
@@ -140,7 +146,7 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 	if now.Before(s.Watermark) {
 		plan.Through = s.Watermark
 	}
-	if s.Hash != "" {
+	if _, err := jobs.ParseTemplate(s.Body); s.Hash != "" && err != nil { // a template has no scheduled times
 		old, err := jobs.ParseDefinition(s.Body)
 		if err != nil {
 			m.logger.Error("definition in the ledger cannot be read; left to a process that can read it", "job", s.JobID, "error", err)
@@ -158,8 +164,7 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 	}
 	next := ledger.Definition{JobID: s.JobID}
 	if s.Desired != "" {
-		j, _ := m.registry.Job(s.JobID)
-		next = definitionOf(j)
+		next = m.definition(s.JobID)
 	}
 	plan.Next = &next
 	return plan, true
@@ -171,7 +176,7 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 // and when the time of the switch has come.
 func (m *membership) keeps(old jobs.Job, now time.Time) bool {
 	place, _, held := m.declares(old.ID)
-	if !held {
+	if !held || place < 0 {
 		return false
 	}
 	at := old.ParsedSchedule().Handover(m.registry.At(place).ParsedSchedule(), now)

@@ -26,6 +26,7 @@ type Executor struct {
 	work    *workset
 	members *membership
 	admit   *admitter
+	keyed   *schedulePlanner
 	claim   *claimer
 	calls   *dispatcher
 	rec     *recorder
@@ -53,11 +54,15 @@ func New(cfg Config) (*Executor, error) {
 		ledger: e.ledger, plan: e.plan, work: e.work, claims: e.claim.timer,
 		observer: cfg.Observer, logger: cfg.Logger,
 	}
+	e.keyed = &schedulePlanner{
+		ledger: e.ledger, rules: ScheduleRules(cfg.Registry, cfg.OnTime), work: e.work, claims: e.claim.timer,
+		observer: cfg.Observer, logger: cfg.Logger,
+	}
 	e.members = &membership{
-		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, work: e.work, onTime: cfg.OnTime, host: cfg.Host, program: cfg.Program,
+		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, schedules: e.keyed, work: e.work, onTime: cfg.OnTime, host: cfg.Host, program: cfg.Program,
 		admit: e.admit.admit, pulse: e.pulse, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
 	}
-	e.admit.reassign = e.members.reassign
+	e.admit.reassign, e.keyed.reassign = e.members.reassign, e.members.reassign
 	e.calls = &dispatcher{
 		work: e.work, wake: e.wake, observer: cfg.Observer,
 		attempts: &attempter{
@@ -137,6 +142,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		e.ledger.recall(ctx, e.work.add)
 		if !e.work.behind() {
 			e.admit.planDue(ctx)
+			e.keyed.planDue(ctx)
 			e.claim.claimDue(ctx)
 			e.claim.claimBeside(ctx)
 		}
@@ -173,7 +179,7 @@ func (e *Executor) untilNext() time.Duration {
 			wait = min(wait, next.Sub(e.ledger.clock.now()))
 		}
 	}
-	return max(0, e.work.untilPaced(min(wait, e.claim.wait())))
+	return max(0, e.work.untilPaced(min(wait, e.claim.wait(), e.keyed.wait())))
 }
 
 // stop gives back what was leased and not sent, also by an admission or a claim
@@ -229,7 +235,11 @@ func (e *Executor) mayWait(r *run) bool {
 	if r.Trigger == ledger.ByBackfill {
 		return true
 	}
-	j, _ := e.cfg.Registry.Job(r.JobID)
+	j, known := e.cfg.Registry.Job(r.JobID)
+	if !known {
+		t, _ := e.cfg.Registry.Template(ledger.TemplateOf(r.JobID))
+		j = t.Job
+	}
 	return j.Overlap == jobs.OverlapQueue || j.CatchUp == jobs.CatchUpAll
 }
 

@@ -107,22 +107,22 @@ func (q *lanes) of(target string) *lane {
 // assign finds what a run counts against. Its limit is that of its own definition.
 func (q *lanes) assign(r *run) {
 	r.lane = q.of(r.Call.Target)
-	r.fresh = !r.lane.has(r.JobID)
-	if r.ofJob = r.lane.jobs[r.JobID]; r.ofJob == nil {
+	r.fresh = !r.lane.has(r.owner())
+	if r.ofJob = r.lane.jobs[r.owner()]; r.ofJob == nil {
 		r.ofJob = &tally{}
-		r.lane.jobs[r.JobID] = r.ofJob
+		r.lane.jobs[r.owner()] = r.ofJob
 	}
 	if r.lane.aside {
 		r.job = &q.aside
 		return
 	}
-	t, limit := q.jobs[r.JobID], r.Call.MaxInFlight
+	t, limit := q.jobs[r.owner()], r.Call.MaxInFlight
 	switch {
 	case t == nil && limit == 0:
 		t = &q.others
 	case t == nil:
 		t = &tally{limit: limit}
-		q.jobs[r.JobID] = t
+		q.jobs[r.owner()] = t
 	default:
 		t.limit = limit
 	}
@@ -190,10 +190,10 @@ func (q *lanes) stop(r *run) {
 // forget drops the count of a job of which nothing is here any more.
 func (q *lanes) forget(r *run) {
 	if r.ofJob.count() == 0 {
-		delete(r.lane.jobs, r.JobID)
+		delete(r.lane.jobs, r.owner())
 	}
 	if r.job != &q.others && r.job != &q.aside && r.job.inFlight+r.job.waiting == 0 {
-		delete(q.jobs, r.JobID)
+		delete(q.jobs, r.owner())
 	}
 }
 

@@ -77,6 +77,25 @@ func (c *ledgerClient) admit(ctx context.Context, plans []ledger.Plan) (_ ledger
 	return got, start.Add(c.lease), true
 }
 
+// planSchedules plans a batch of the schedules that are due.
+func (c *ledgerClient) planSchedules(ctx context.Context, p ledger.SchedulePlanning) (_ ledger.PlannedSchedules, until time.Time, ok bool) {
+	p.Owner, p.Token, p.LeaseFor = c.process, c.random.token(), c.lease
+	start := c.now()
+	got, err := c.ledger.PlanSchedules(ctx, p)
+	if c.failed(c.asked("plan", start, err)) {
+		c.lost = append(c.lost, lostGrant{p.Token, start})
+		return got, until, false
+	}
+	c.clock.set(got.Now, start)
+	return got, start.Add(c.lease), true
+}
+
+func (c *ledgerClient) sweepSchedules(ctx context.Context, s ledger.ScheduleSweep) (next int64, ok bool) {
+	start := c.now()
+	next, err := c.ledger.SweepSchedules(ctx, s)
+	return next, !c.failed(c.asked("sweep", start, err))
+}
+
 // claim leases due runs, but none of the targets and jobs that are busy.
 func (c *ledgerClient) claim(ctx context.Context, limit int, busyTargets, busyJobs []string) (_ ledger.Claimed, until time.Time, ok bool) {
 	claim := c.newClaim(limit)

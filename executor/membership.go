@@ -18,8 +18,10 @@ type membership struct {
 	ledger   *ledgerClient
 	registry *jobs.Registry
 	plan     *planner
-	work     *workset
-	onTime   time.Duration
+	// schedules plans those of the templates.
+	schedules *schedulePlanner
+	work      *workset
+	onTime    time.Duration
 	// host and program are shown to a person.
 	host, program string
 	// admit writes the plans that switch jobs to other definitions.
@@ -45,10 +47,22 @@ func (m *membership) declare(ctx context.Context) {
 	m.heartbeat(ctx)
 }
 
-// definitions yields what this process declares.
+// definitions yields what this process declares: its jobs and templates, by ID.
 func (m *membership) definitions(yield func(ledger.Definition) bool) {
+	templates := m.registry.Templates()
 	for _, j := range m.registry.All() {
+		for len(templates) > 0 && templates[0].ID < j.ID {
+			if !templates[0].Disabled && !yield(templateDefinition(templates[0])) {
+				return
+			}
+			templates = templates[1:]
+		}
 		if !j.Disabled && !yield(definitionOf(j)) {
+			return
+		}
+	}
+	for _, t := range templates {
+		if !t.Disabled && !yield(templateDefinition(t)) {
 			return
 		}
 	}
@@ -58,6 +72,20 @@ func (m *membership) definitions(yield func(ledger.Definition) bool) {
 func definitionOf(j jobs.Job) ledger.Definition {
 	body, hash, _ := j.Definition() // a job from a registry has one
 	return ledger.Definition{JobID: j.ID, Hash: hash, Body: body}
+}
+
+func templateDefinition(t jobs.Template) ledger.Definition {
+	body, hash, _ := t.Definition()
+	return ledger.Definition{JobID: t.ID, Hash: hash, Body: body}
+}
+
+// definition is a job, or a template, of the registry as it is declared.
+func (m *membership) definition(id string) ledger.Definition {
+	if t, isTemplate := m.registry.Template(id); isTemplate {
+		return templateDefinition(t)
+	}
+	j, _ := m.registry.Job(id)
+	return definitionOf(j)
 }
 
 // heartbeat says that this process lives, and takes up the assignments again

@@ -163,18 +163,6 @@ func (b *batch) add(place int, plan ledger.Plan) {
 // full reports whether the batch has reached its bounds.
 func (b *batch) full() bool { return b.rows >= admitLimit || b.bytes >= admitBytes }
 
-// startable counts the scheduled times that are to run.
-func (b *batch) startable() (n int) {
-	for _, p := range b.plans {
-		for _, in := range p.Runs {
-			if in.State == ledger.Planned {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // dueHeap orders jobs by their next scheduled times; see container/heap.
 type dueHeap []*plannedJob
 

@@ -17,6 +17,8 @@ type Ledger interface {
 	Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error)
 
 	Admit(context.Context, ledger.Admission) (ledger.Admitted, error)
+	PlanSchedules(context.Context, ledger.SchedulePlanning) (ledger.PlannedSchedules, error)
+	SweepSchedules(context.Context, ledger.ScheduleSweep) (next int64, err error)
 	Enter(context.Context, ledger.Entry) (ledger.Entered, error)
 	Claim(context.Context, ledger.Claim) (ledger.Claimed, error)
 	LeasedWork(ctx context.Context, token string) ([]ledger.Work, error)

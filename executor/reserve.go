@@ -15,12 +15,13 @@ func (s *workset) markLeases(plans []ledger.Plan) {
 		lanes: &s.lanes, left: s.lanes.room(), fresh: s.lanes.max - s.lanes.fresh.waiting, now: time.Now(),
 		targets: map[string]*lane{}, jobs: map[string]*tally{},
 	}
+	begun := map[string]bool{}
 	for _, p := range plans {
-		first := true
+		owner := ledger.OwnerOf(p.JobID)
 		for i := range p.Runs {
 			in := &p.Runs[i]
-			in.Lease = in.State == ledger.Planned && r.take(p.JobID, in.Call, first)
-			first = first && !in.Lease
+			in.Lease = in.State == ledger.Planned && r.take(owner, in.Call, !begun[owner])
+			begun[owner] = begun[owner] || in.Lease
 		}
 	}
 }

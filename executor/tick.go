@@ -60,5 +60,5 @@ func (e *Executor) quiet(enough time.Time) bool {
 		patience = 0
 	}
 	return e.work.idle() && len(e.ledger.lost) == 0 && e.ledger.backoff.left() == 0 &&
-		e.claim.timer.wait() > patience && (next.IsZero() || next.After(e.ledger.clock.now()))
+		e.claim.timer.wait() > patience && e.keyed.wait() > 0 && (next.IsZero() || next.After(e.ledger.clock.now()))
 }

@@ -21,6 +21,9 @@ type run struct {
 
 func (r *run) lease() ledger.Lease { return ledger.Lease{RunID: r.RunID, Token: r.Token} }
 
+// owner returns what the run shares places and turns with.
+func (r *run) owner() string { return ledger.OwnerOf(r.JobID) }
+
 // workset alone knows what this process has leased, from the lease to the moment
 // the ledger has the outcome. A run in it is
 //

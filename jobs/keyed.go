@@ -167,6 +167,9 @@ func (t Template) JobOf(s KeyedSchedule, cache *ScheduleCache) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
+	if !s.Until.IsZero() {
+		parsed = parsed.EndingAt(s.Until)
+	}
 	j := t.Job
 	j.ID = ScheduleID(t.ID, s.Key)
 	j.Schedule, j.Timezone, j.DST, j.schedule = when.expr, when.timezone, when.dst, parsed

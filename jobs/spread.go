@@ -48,13 +48,15 @@ func (j Job) DueBy(t time.Time) time.Time {
 // zero time if there is none.
 func (j Job) NextRun(t time.Time) time.Time { return j.schedule.Next(j.DueBy(t)) }
 
+// NextDue is Job.NextDue of the job at index i.
+func (r *Registry) NextDue(i int, after time.Time) time.Time { return r.jobs[i].Job.NextDue(after) }
+
 // NextDue returns the time at which the run of the first scheduled time after a time is
-// due to start, of the job at index i: DueAt of that scheduled time. If a local time that
+// due to start: DueAt of that scheduled time. If a local time that
 // a clock change skips comes first (see schedule.Gaps), it returns the end of the gap, so
 // that the gap is reported when it happens. It returns the zero time if there is neither,
 // within ten years for a gap.
-func (r *Registry) NextDue(i int, after time.Time) time.Time {
-	j := &r.jobs[i].Job
+func (j *Job) NextDue(after time.Time) time.Time {
 	next := j.schedule.Next(after)
 	end := next
 	if next.IsZero() {

@@ -181,6 +181,6 @@ type Tx interface {
 type DueQuery struct {
 	Limit       int // below 1: none
 	BusyTargets []string
-	BusyJobs    []string
+	BusyJobs    []string // with all schedules of those that are templates
 	Only        []string // not empty: only these
 }

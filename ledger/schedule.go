@@ -67,6 +67,12 @@ func TemplateOf(jobID string) string {
 	return template
 }
 
+// OwnerOf returns the template of a schedule's job ID, and another job's ID as it is.
+func OwnerOf(jobID string) string {
+	owner, _, _ := strings.Cut(jobID, ":")
+	return owner
+}
+
 // ScheduleRules know what the ledger does not: when a schedule is due, and what its runs
 // call. The methods are pure, and called inside of transactions, which may run more than
 // once.

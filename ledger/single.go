@@ -171,3 +171,11 @@ func (s *Single) Assignments(context.Context, string, string) ([]JobAssignment, 
 
 // Admit returns an error.
 func (s *Single) Admit(context.Context, Admission) (Admitted, error) { return Admitted{}, errSingle }
+
+// PlanSchedules returns an error: there are no schedules.
+func (s *Single) PlanSchedules(context.Context, SchedulePlanning) (PlannedSchedules, error) {
+	return PlannedSchedules{}, errSingle
+}
+
+// SweepSchedules returns an error: there are no schedules.
+func (s *Single) SweepSchedules(context.Context, ScheduleSweep) (int64, error) { return 0, errSingle }

@@ -19,11 +19,15 @@ type Gap struct {
 // more than three hours, with DSTSkip all times in any gap, and with DSTWall none.
 func (s *Schedule) Gaps(after, through time.Time) iter.Seq[Gap] {
 	return func(yield func(Gap) bool) {
-		w, ok := s.calendar.(*wallClock)
+		from, end := max(after.Unix()+1, earliest), min(through.Unix(), latest)
+		of := s.calendar
+		if e, ends := of.(ending); ends {
+			of, end = e.calendar, min(end, e.end)
+		}
+		w, ok := of.(*wallClock)
 		if !ok || after.Unix() >= latest {
 			return
 		}
-		from, end := max(after.Unix()+1, earliest), min(through.Unix(), latest)
 		for e := w.zone.at(from); e.start <= end; e = w.zone.at(e.end) {
 			if e.start >= from && !s.yieldGap(w, e, yield) {
 				return

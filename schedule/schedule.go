@@ -91,6 +91,35 @@ func (s *Schedule) Count(after, through time.Time) int {
 	return int(s.calendar.count(from, upTo))
 }
 
+// EndingAt returns the schedule without its scheduled times after a time.
+func (s *Schedule) EndingAt(end time.Time) *Schedule {
+	bounded := *s
+	bounded.calendar = ending{s.calendar, end.Unix()}
+	return &bounded
+}
+
+// ending is a calendar without its scheduled times after a time.
+type ending struct {
+	calendar
+	end int64
+}
+
+func (e ending) next(from int64) int64 {
+	if at := e.calendar.next(from); at <= e.end {
+		return at
+	}
+	return noTime
+}
+
+func (e ending) last(upTo int64) int64 { return e.calendar.last(min(upTo, e.end)) }
+
+func (e ending) count(from, upTo int64) int64 {
+	if upTo = min(upTo, e.end); from > upTo {
+		return 0
+	}
+	return e.calendar.count(from, upTo)
+}
+
 func scheduledTime(unix int64) time.Time {
 	if unix < earliest || unix > latest {
 		return time.Time{}

@@ -75,6 +75,12 @@ func (l *taker) Enter(context.Context, ledger.Entry) (ledger.Entered, error) {
 	return ledger.Entered{}, nil
 }
 
+func (l *taker) PlanSchedules(context.Context, ledger.SchedulePlanning) (ledger.PlannedSchedules, error) {
+	return ledger.PlannedSchedules{}, nil
+}
+
+func (l *taker) SweepSchedules(context.Context, ledger.ScheduleSweep) (int64, error) { return 0, nil }
+
 func (l *taker) LeasedWork(context.Context, string) ([]ledger.Work, error) { return nil, nil }
 
 func (l *taker) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error) {

@@ -160,7 +160,7 @@ func through[T any](ctx context.Context, p *process, op string, do func() (T, er
 }
 
 // tells are the operations whose answers say the ledger's time.
-var tells = map[string]bool{"beat": true, "admit": true, "enter": true, "claim": true}
+var tells = map[string]bool{"beat": true, "admit": true, "enter": true, "claim": true, "plan": true}
 
 func (p *process) hear(jumped time.Duration) {
 	p.mu.Lock()
@@ -210,6 +210,16 @@ func (p *process) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 	got, err := through(ctx, p, "admit", func() (ledger.Admitted, error) { return p.ledger.Admit(ctx, a) })
 	got.Now = p.told(got.Now)
 	return got, err
+}
+
+func (p *process) PlanSchedules(ctx context.Context, s ledger.SchedulePlanning) (ledger.PlannedSchedules, error) {
+	got, err := through(ctx, p, "plan", func() (ledger.PlannedSchedules, error) { return p.ledger.PlanSchedules(ctx, s) })
+	got.Now = p.told(got.Now)
+	return got, err
+}
+
+func (p *process) SweepSchedules(ctx context.Context, s ledger.ScheduleSweep) (int64, error) {
+	return through(ctx, p, "sweep", func() (int64, error) { return p.ledger.SweepSchedules(ctx, s) })
 }
 
 func (p *process) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {

@@ -24,6 +24,13 @@ var dueCases = []rowsCase{
 		next := ask(t, func(tx ledger.Tx) ledger.Later[time.Time] { return tx.NextDue() })
 		same(t, "the next", next, ahead.DueAt())
 	}},
+	{"due runs of a busy job's schedules are left out", func(t *table) {
+		job, schedule, other := minute("j", 0), minute("j:a", 1), minute("jj", 2)
+		t.insert(job, schedule, other)
+		t.sameIDs("due", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] {
+			return tx.Due(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}})
+		}), other)
+	}},
 	{"there is no next due run if all are due or wait", func(t *table) {
 		late := waiting(minute("j", 0))
 		late.SetDueAt(pastHour.Add(24 * time.Hour))

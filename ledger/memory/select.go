@@ -70,7 +70,7 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 		if len(due) >= q.Limit {
 			break
 		}
-		if (len(q.Only) == 0 || slices.Contains(q.Only, r.ID)) && !slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, r.JobID) {
+		if (len(q.Only) == 0 || slices.Contains(q.Only, r.ID)) && !slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, ledger.OwnerOf(r.JobID)) {
 			due = append(due, r.Row)
 		}
 	}

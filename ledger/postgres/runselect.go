@@ -69,7 +69,7 @@ func (t *tx) forUpdate() string {
 const dueSQL = `
 	SELECT ` + rowColumns + ` FROM runs r
 	WHERE r.due_at <= now() AND r.due_at IS NOT NULL AND NOT r.waiting
-		AND r.target <> ALL ($2) AND r.job_id <> ALL ($3) AND ($4::text[] IS NULL OR r.run_id = ANY ($4))
+		AND r.target <> ALL ($2) AND split_part(r.job_id, ':', 1) <> ALL ($3) AND ($4::text[] IS NULL OR r.run_id = ANY ($4))
 	ORDER BY r.due_at
 	LIMIT $1
 	FOR UPDATE OF r SKIP LOCKED`

@@ -6,6 +6,9 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// ownerOf is a run's job, or the template of its schedule.
+const ownerOf = `substr(job_id, 1, instr(job_id || ':', ':') - 1)`
+
 const (
 	templateColumns = `SELECT id, name, live, purged_through, swept FROM schedule_templates`
 

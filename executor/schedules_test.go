@@ -1,0 +1,150 @@
+package executor_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
+)
+
+var report = jobs.Template{Max: 1000, Job: jobs.Job{ID: "report", Target: "svc", Path: "/reports/{{key}}", Body: map[string]string{"n": "{{data.n}}"}}}
+
+// put makes a schedule of the template in the registry.
+func put(t *testing.T, l ledger.Store, reg *jobs.Registry, key, expr string) ledger.ScheduleResult {
+	t.Helper()
+	template, _ := reg.Template("report")
+	s, err := template.Check(jobs.KeyedSchedule{Key: key, Schedule: expr, Data: []byte(`{"n":"1"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.ChangeSchedules(t.Context(), ledger.ChangeSchedules{
+		Template: "report", Max: template.Max, Rules: executor.ScheduleRules(reg, 0), Actor: ledger.Actor{By: "ann", Why: "asked"},
+		Items: []ledger.ScheduleChange{{
+			JobID:           jobs.ScheduleID("report", key),
+			ScheduleContent: ledger.ScheduleContent{Expr: s.Schedule, Timezone: s.Timezone, DST: string(s.DST), Data: s.Data, Until: s.Until},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got[0]
+}
+
+// made makes a schedule, which must succeed.
+func made(t *testing.T, l ledger.Store, reg *jobs.Registry, key, expr string) {
+	t.Helper()
+	if got := put(t, l, reg, key, expr); got.Err != nil {
+		t.Fatal(got.Err)
+	}
+}
+
+func TestASchedulesRunsAreCalledWithItsKeyAndData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc, reg := memory.New(), applying(), registry(t, report, minutely("other"))
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		time.Sleep(10 * time.Second)
+		first := time.Now().Truncate(time.Minute).Add(time.Minute).UTC()
+		made(t, l, reg, "acme", "* * * * *")
+		made(t, l, reg, "once", "at("+first.Add(30*time.Second).Format("2006-01-02T15:04:05")+")")
+		made(t, l, reg, "soon", "at("+time.Now().UTC().Add(time.Second).Format("2006-01-02T15:04:05")+")")
+		time.Sleep(3 * time.Minute)
+		stop()
+		want := []string{jobs.RunID("report:once", first.Add(30*time.Second)), jobs.RunID("report:soon", first.Add(-49*time.Second))}
+		for i := range 3 {
+			want = append(want, jobs.RunID("report:acme", first.Add(time.Duration(i)*time.Minute)), jobs.RunID("other", first.Add(time.Duration(i)*time.Minute)))
+		}
+		slices.Sort(want)
+		if got := svc.runIDs(); !slices.Equal(got, want) {
+			t.Errorf("called %v\n  want %v", got, want)
+		}
+		for i, c := range svc.calls {
+			template, key, keyed := jobs.SplitJobID(c.JobID)
+			if keyed && (c.Work.Call.Path != "/reports/"+key || string(c.Work.Call.Body) != `{"n":"1"}` || template != "report") {
+				t.Errorf("%+v", c.Work)
+			}
+			if late := svc.times[i].Sub(c.ScheduledAt); late > 300*time.Millisecond {
+				t.Errorf("%s is %s late", c.RunID, late)
+			}
+		}
+	})
+}
+
+func TestASingleTimeThatHasJustPassedRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc, reg := memory.New(), applying(), registry(t, report)
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		time.Sleep(time.Minute)
+		made(t, l, reg, "late", "at("+time.Now().UTC().Add(-5*time.Second).Format("2006-01-02T15:04:05")+")")
+		if got := put(t, l, reg, "old", "at("+time.Now().UTC().Add(-25*time.Hour).Format("2006-01-02T15:04:05")+")"); got.Err == nil {
+			t.Error("a time a day ago was taken")
+		}
+		time.Sleep(time.Second)
+		stop()
+		if got := svc.runIDs(); len(got) != 1 {
+			t.Errorf("called %v", got)
+		}
+	})
+}
+
+// An outage makes the schedules late, not their calls too many: the rules are those of jobs.
+func TestSchedulesAreCaughtUpAsJobsAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc, reg := memory.New(), applying(), registry(t, report)
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		time.Sleep(time.Second)
+		made(t, l, reg, "acme", "*/10 * * * *")
+		stop()
+		time.Sleep(time.Hour + 5*time.Minute)
+		_, stop = start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		time.Sleep(time.Second)
+		stop()
+		runs := mustList(t, l, ledger.Filter{JobID: "report:acme"})
+		if len(svc.runIDs()) != 1 || len(runs) != 6 || runs[0].State != ledger.Succeeded || runs[1].State != ledger.Superseded {
+			t.Errorf("called %v; %d runs: %+v", svc.runIDs(), len(runs), runs)
+		}
+	})
+}
+
+// In a deployment, the process with the newer template plans; the ledger loses no schedule
+// while no process knows its template.
+func TestTheNewestTemplatePlansItsSchedules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc, reg := memory.New(), applying(), registry(t, report)
+		_, stopOld := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, Process: "old"})
+		time.Sleep(time.Second)
+		made(t, l, reg, "acme", "* * * * *")
+		time.Sleep(time.Minute)
+		edited := report
+		edited.Path = "/v2/{{key}}"
+		_, stopNew := start(t, executor.Config{Registry: registry(t, edited), Ledger: l, Caller: svc, Process: "new"})
+		time.Sleep(2 * time.Minute)
+		stopNew()
+		without := registry(t, minutely("other"))
+		time.Sleep(time.Minute)
+		stopOld()
+		_, stop := start(t, executor.Config{Registry: without, Ledger: l, Caller: svc, Process: "without"})
+		time.Sleep(2 * time.Minute)
+		stop()
+		_, stop = start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, Process: "old again"})
+		time.Sleep(time.Minute)
+		stop()
+		var paths []string
+		for _, r := range mustList(t, l, ledger.Filter{JobID: "report:acme"}) {
+			paths = append(paths, string(r.State)+" "+r.Call.Path)
+		}
+		slices.Reverse(paths)
+		want := []string{
+			"succeeded /reports/acme", "succeeded /v2/acme", "succeeded /v2/acme", "succeeded /reports/acme", // the newer process has gone
+			"superseded ", "succeeded /reports/acme", // nobody planned two
+			"succeeded /reports/acme",
+		}
+		if !slices.Equal(paths, want) {
+			t.Errorf("got  %q\nwant %q", paths, want)
+		}
+	})
+}
