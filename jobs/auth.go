@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Auth defines how calls to a target are authorized. It holds references to secrets,
@@ -90,7 +92,7 @@ func (a Auth) secrets() []authField {
 // at is the field's path in the file.
 func (f authField) at(path string) string {
 	if name, is := strings.CutPrefix(f.name, "headers."); is {
-		return join(path+".headers", name)
+		return field.Join(path+".headers", name)
 	}
 	return path + "." + f.name
 }
@@ -99,7 +101,7 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 	if a.Type == "" {
 		a.Type = AuthNone
 	}
-	if !oneOf(d.report, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4) {
+	if !field.OneOf(d.Report, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4) {
 		return a
 	}
 	if a.Type == AuthOAuth2 {
@@ -121,8 +123,8 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 	switch {
 	case a.Type == AuthHeaders:
 		d.checkHeaders(path, a.Headers)
-	case a.Type == AuthJWT && a.Audience != "" && (!visibleASCII(a.Audience) || len(a.Audience) > 256):
-		d.add(path+".audience", CodeBadValue, "invalid audience; it has 1 to 256 visible ASCII characters")
+	case a.Type == AuthJWT && a.Audience != "" && (!field.VisibleASCII(a.Audience) || len(a.Audience) > 256):
+		d.Add(path+".audience", CodeBadValue, "invalid audience; it has 1 to 256 visible ASCII characters")
 	case a.Type != AuthJWT && a.Audience != "":
 		d.needless(path+".audience", "audience", AuthJWT, a.Type)
 	}
@@ -137,34 +139,34 @@ func (d *draft) checkAWSName(path, name, example, value string, is AuthType) {
 		d.needless(path, name, AuthSigV4, is)
 	case is != AuthSigV4:
 	case value == "":
-		d.add(path, codeMissingField, "%s is missing; set it to the AWS %[1]s that the target is in, e.g. %[2]s", name, example)
+		d.Add(path, codeMissingField, "%s is missing; set it to the AWS %[1]s that the target is in, e.g. %[2]s", name, example)
 	case strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(value) > 64:
-		d.add(path, codeBadName, "invalid %s %s; an AWS %[1]s has lower-case letters, digits and dashes, e.g. %[3]s", name, quoted(value), example)
+		d.Add(path, codeBadName, "invalid %s %s; an AWS %[1]s has lower-case letters, digits and dashes, e.g. %[3]s", name, field.Quoted(value), example)
 	case name == "service" && strings.HasPrefix(value, "s3"):
-		d.add(path, CodeBadValue, "service %s is not supported; its requests are signed in another form", value)
+		d.Add(path, CodeBadValue, "service %s is not supported; its requests are signed in another form", value)
 	}
 }
 
 func (d *draft) needless(path, name string, of, is AuthType) {
-	d.add(path, codeNeedlessField, "%s belongs to type: %s, but the type is %s; remove it or change the type", name, of, is)
+	d.Add(path, codeNeedlessField, "%s belongs to type: %s, but the type is %s; remove it or change the type", name, of, is)
 }
 
 func (d *draft) checkHeaders(path string, headers map[string]Secret) {
 	if len(headers) == 0 {
-		d.add(path+".headers", codeMissingField, "headers is missing; set it to { X-Api-Key: { env: NAME } }, with a file or variable for each field")
+		d.Add(path+".headers", codeMissingField, "headers is missing; set it to { X-Api-Key: { env: NAME } }, with a file or variable for each field")
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		at, lower := join(path+".headers", name), strings.ToLower(name)
+		at, lower := field.Join(path+".headers", name), strings.ToLower(name)
 		first, twice := seen[lower]
 		seen[lower] = name
 		switch {
 		case !fieldName(name):
-			d.add(at, codeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
+			d.Add(at, codeBadName, "invalid header name %s; a name has letters, digits and dashes", field.Quoted(name))
 		case isOwnField(lower):
-			d.add(at, codeBadName, "the header %s is the call's own and cannot be set", name)
+			d.Add(at, codeBadName, "the header %s is the call's own and cannot be set", name)
 		case twice:
-			d.add(at, codeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
+			d.Add(at, codeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package jobs
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/cronce/cronce/jobs/internal/field"
+)
 
 // CheckFile combines Load and CheckEnv, so that one call reports all problems of a
 // registry file and of the environment. With a nil lookup it does not check the
@@ -33,5 +37,5 @@ func asProblems(err error) Problems {
 	case errors.As(err, &problems):
 		return problems
 	}
-	return Problems{{Code: codeBadBody, Message: err.Error()}}
+	return Problems{{Code: field.BadBody, Message: err.Error()}}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/suggest"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // checkJobs checks the jobs and applies their defaults, in place: a copy of very many
@@ -12,15 +14,15 @@ import (
 func (d *draft) checkJobs(p Platform, defaults Defaults) {
 	firsts := make(map[string]int, len(d.jobs))
 	var j Job
-	fields, inherited := fieldsOf(&j), fieldsOf((*Job)(&defaults))
+	fields, inherited := field.Object(&j), field.Object((*Job)(&defaults))
 	for i := range d.jobs {
 		j = d.jobs[i].Job
 		path, keyed := jobPath(i), d.jobs[i].keyed
 		d.checkID(path+".id", j.ID, i, firsts)
-		fields.check(d.report, path)
+		fields.Check(d.Report, path)
 		d.checkAlarm(path+".alarm", j.Alarm)
 		ownLimit := j.MaxInFlight
-		fields.inherit(inherited)
+		fields.Inherit(inherited)
 		if keyed != nil {
 			j.MaxInFlight = ownLimit // a template cannot have one
 		}
@@ -53,14 +55,14 @@ func (d *draft) checkID(path, id string, at int, firsts map[string]int) {
 	first, twice := firsts[id]
 	switch {
 	case id == "":
-		d.add(path, codeMissingID, "the job has no id; add one, e.g. `id: release-commission-locks`")
+		d.Add(path, codeMissingID, "the job has no id; add one, e.g. `id: release-commission-locks`")
 		return
 	case !ValidJobID(id):
-		d.add(path, codeBadID, "invalid id %s; an id has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", quoted(id))
+		d.Add(path, codeBadID, "invalid id %s; an id has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", field.Quoted(id))
 	case id == PurgeJobID:
-		d.add(path, codeReservedID, "the id %q is reserved for the built-in purge; choose another (cleanup.schedule sets when the purge runs)", id)
+		d.Add(path, codeReservedID, "the id %q is reserved for the built-in purge; choose another (cleanup.schedule sets when the purge runs)", id)
 	case twice:
-		d.add(path, codeDuplicateID, "duplicate id %q (first defined %s); rename one of the jobs", id, d.where(jobPath(first)+".id"))
+		d.Add(path, codeDuplicateID, "duplicate id %q (first defined %s); rename one of the jobs", id, d.where(jobPath(first)+".id"))
 	}
 	if !twice {
 		firsts[id] = at
@@ -70,7 +72,7 @@ func (d *draft) checkID(path, id string, at int, firsts map[string]int) {
 // checkContinuation refuses a continuation that adds nothing, or too much.
 func (d *draft) checkContinuation(path string, r Retry) {
 	if r.For == 0 && r.MaxBackoff != 0 {
-		d.add(path+".maxBackoff", codeNeedlessField, "maxBackoff belongs to for; add for, e.g. `for: 30m`, or remove it")
+		d.Add(path+".maxBackoff", codeNeedlessField, "maxBackoff belongs to for; add for, e.g. `for: 30m`, or remove it")
 	}
 	if r.For <= 0 || r.MaxBackoff < 0 {
 		return
@@ -83,11 +85,11 @@ func (d *draft) checkContinuation(path string, r Retry) {
 	setDefault(&r.MaxBackoff, defaultMaxBackoff)
 	switch whole := r.withDefaults().Backoff; {
 	case r.For < sum:
-		d.add(path+".for", codeBadDuration, "for %s is shorter than the waits of backoff together, %s; set at least that, or remove for", r.For, sum)
+		d.Add(path+".for", field.BadDuration, "for %s is shorter than the waits of backoff together, %s; set at least that, or remove for", r.For, sum)
 	case r.MaxBackoff < last:
-		d.add(path+".maxBackoff", codeBadDuration, "maxBackoff %s is shorter than the last wait of backoff, %s; set at least that", r.MaxBackoff, last)
+		d.Add(path+".maxBackoff", field.BadDuration, "maxBackoff %s is shorter than the last wait of backoff, %s; set at least that", r.MaxBackoff, last)
 	case len(whole) > maxBackoff && len(listed) <= maxBackoff:
-		d.add(path+".for", codeOutOfRange, "for %s takes more than %d retries with waits of at most %s; raise maxBackoff", r.For, maxBackoff, r.MaxBackoff)
+		d.Add(path+".for", field.OutOfRange, "for %s takes more than %d retries with waits of at most %s; raise maxBackoff", r.For, maxBackoff, r.MaxBackoff)
 	}
 }
 
@@ -97,14 +99,14 @@ func (d *draft) checkContinuation(path string, r Retry) {
 func (d *draft) checkTarget(path string, j Job) string {
 	switch {
 	case j.Target != "" && j.TargetURLEnv != "":
-		d.add(path+".targetUrlEnv", codeTwoTargets, "the job has both target and targetUrlEnv; keep one")
+		d.Add(path+".targetUrlEnv", codeTwoTargets, "the job has both target and targetUrlEnv; keep one")
 	case j.Target == "" && j.TargetURLEnv == "":
-		d.add(path+".target", codeMissingTarget, "the job has no target; add `target: NAME` with a name from targets, or `targetUrlEnv: VARIABLE` with the variable that holds the base URL")
+		d.Add(path+".target", codeMissingTarget, "the job has no target; add `target: NAME` with a name from targets, or `targetUrlEnv: VARIABLE` with the variable that holds the base URL")
 	case j.TargetURLEnv != "":
 		return d.impliedTarget(path+".targetUrlEnv", j)
 	default:
 		if _, known := d.declared[j.Target]; !known {
-			d.add(path+".target", codeUnknownTarget, "unknown target %s; declare it in targets%s", quoted(j.Target), suggest.DidYouMean(j.Target, d.targetNames()))
+			d.Add(path+".target", codeUnknownTarget, "unknown target %s; declare it in targets%s", field.Quoted(j.Target), suggest.DidYouMean(j.Target, d.targetNames()))
 		}
 	}
 	return j.Target
@@ -129,7 +131,7 @@ func (d *draft) impliedTarget(path string, j Job) string {
 	case 1:
 		return same[0]
 	}
-	d.add(path, codeAmbiguousTarget, "several targets have this variable: %s; name one with `target: %s`", strings.Join(same, ", "), same[0])
+	d.Add(path, codeAmbiguousTarget, "several targets have this variable: %s; name one with `target: %s`", strings.Join(same, ", "), same[0])
 	return ""
 }
 
@@ -140,9 +142,9 @@ func (d *draft) checkAsync(path string, j Job) {
 		return
 	}
 	if a.Within == 0 {
-		d.add(path+".async.within", codeMissingField, "within is missing; set it to how long the target may work after its first 202, e.g. 6h")
+		d.Add(path+".async.within", codeMissingField, "within is missing; set it to how long the target may work after its first 202, e.g. 6h")
 	}
 	if j.Retry.Horizon < a.Within {
-		d.add(path+".retry.horizon", codeBadDuration, "horizon %s is shorter than async.within %s, so the run's key could expire during the work; set at least %s, or remove horizon", j.Retry.Horizon, a.Within, a.Within)
+		d.Add(path+".retry.horizon", field.BadDuration, "horizon %s is shorter than async.within %s, so the run's key could expire during the work; set at least %s, or remove horizon", j.Retry.Horizon, a.Within, a.Within)
 	}
 }

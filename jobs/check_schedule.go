@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/cronce/cronce/schedule"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // timing is what a schedule is parsed from.
@@ -30,17 +32,17 @@ func (d *draft) schedule(j Job) (*schedule.Schedule, error) {
 // where the text stands literally in the file, else at the value.
 func (d *draft) parseSchedule(path string, j Job) *schedule.Schedule {
 	if j.Schedule == "" {
-		d.add(path+".schedule", codeMissingSchedule, "the job has no schedule; add one, e.g. `schedule: \"0 3 * * *\"`")
+		d.Add(path+".schedule", codeMissingSchedule, "the job has no schedule; add one, e.g. `schedule: \"0 3 * * *\"`")
 		return nil
 	}
-	if !oneOf(d.report, path+".dst", "dst", j.DST, schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall) {
+	if !field.OneOf(d.Report, path+".dst", "dst", j.DST, schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall) {
 		return nil
 	}
 	parsed, err := d.schedule(j)
 	if err == nil {
 		return parsed
 	}
-	field, code, column := "schedule", codeBadSchedule, 0
+	name, code, column := "schedule", codeBadSchedule, 0
 	var bad *schedule.Error
 	if errors.As(err, &bad) {
 		column = bad.Column
@@ -48,13 +50,13 @@ func (d *draft) parseSchedule(path string, j Job) *schedule.Schedule {
 			code = codeBadTimezone
 		}
 		if bad.Field == "timezone" && column == 0 {
-			field = "timezone"
+			name = "timezone"
 		}
 	}
-	at := d.at(path + "." + field)
-	if at.text > 0 && column > 0 {
-		at.column = at.text + column - 1
+	at := d.At(path + "." + name)
+	if at.Text > 0 && column > 0 {
+		at.Column = at.Text + column - 1
 	}
-	d.addAt(path+"."+field, at, code, "%v", err)
+	d.AddAt(path+"."+name, at, code, "%v", err)
 	return nil
 }

@@ -114,7 +114,7 @@ jobs:
 		"timezone: Europe/Berln":      `4:13: invalid timezone "Europe/Berln": not in the time zone database`,
 		"target: lsm":                 `4:11: unknown target "lsm"; declare it in targets; did you mean "lms"? [unknown_target]`,
 		"overlap: forbid":             `4:12: unknown overlap "forbid"; valid values: skip, queue, allow; did you mean "skip"? [bad_value]`,
-		"method: get":                 `4:11: unknown method "get"; valid values: POST, PUT, PATCH, DELETE, GET, HEAD (in capitals) [bad_method]`,
+		"method: get":                 `4:11: unknown method "get"; valid values: POST, PUT, PATCH, DELETE, GET, HEAD; did you mean "GET"? [bad_value]`,
 		"timeout: 800h":               `4:12: timeout 800h0m0s is too long; the maximum is 720h0m0s [bad_duration]`,
 		"retry: { maxBackoff: 1m }":   `4:24: maxBackoff belongs to for; add for, e.g. ` + "`for: 30m`" + `, or remove it [needless_field]`,
 		"retry: { bakoff: [1m] }":     `4:12: unknown field "bakoff" in defaults.retry; did you mean "backoff"? [unknown_field]`,

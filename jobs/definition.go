@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/schedule"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // definitionVersion changes when a field's meaning does, so that a process
@@ -56,7 +58,7 @@ func (j Job) define(keyed bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := encodeJSON(definition{
+	body, err := field.JSONText(definition{
 		Version: definitionVersion, Zones: schedule.ZoneVersion(), Shifts: j.shifts(),
 		Job: j, Retry: j.Retry, Async: j.Async, Alarm: j.Alarm, Key: j.Key,
 		Body: sent, Registry: j.registryIfNamed(sent), KeySafeFor: j.keySafeFor, Keyed: keyed,
@@ -145,7 +147,7 @@ func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 		return json.RawMessage(j.expandBody(string(body), j.placeholders(runID, scheduledAt)))
 	}
 	if !plainJSON(j.ID) || !plainJSON(runID) || j.keyed.key != "" {
-		body, _ := encodeJSON(defaultBody{j.ID, runID, scheduledAt.UTC().Format(timeLayout), j.keyed.key, j.keyed.data})
+		body, _ := field.JSONText(defaultBody{j.ID, runID, scheduledAt.UTC().Format(timeLayout), j.keyed.key, j.keyed.data})
 		return body
 	}
 	// By hand, as the minute's top may want a hundred thousand of them at once.
@@ -205,7 +207,7 @@ func inJSON(text string) string {
 	if plainJSON(text) {
 		return text
 	}
-	quoted, _ := encodeJSON(text)
+	quoted, _ := field.JSONText(text)
 	return string(quoted[1 : len(quoted)-1])
 }
 
@@ -216,7 +218,7 @@ func (j Job) ownBody() (json.RawMessage, error) {
 	if raw, ok := j.Body.(json.RawMessage); ok {
 		return raw, nil
 	}
-	body, err := encodeJSON(j.Body)
+	body, err := field.JSONText(j.Body)
 	if err != nil {
 		return nil, fmt.Errorf("body of job %q: %w", j.ID, err)
 	}

@@ -3,12 +3,15 @@ package jobs
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"github.com/cronce/cronce/schedule"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // draft is a registry in the making: its entries as given, and the problems
@@ -38,7 +41,7 @@ type draft struct {
 // build checks everything, applies the defaults and makes the registry.
 func (d *draft) build() (*Registry, error) {
 	d.implied, d.parsed, d.gaps = map[string]string{}, map[timing]*schedule.Schedule{}, map[timing]gap{}
-	r := &Registry{source: d.source, implied: d.implied, ttls: d.ttls, stores: d.stores}
+	r := &Registry{file: d.file, places: d.Places, implied: d.implied, ttls: d.ttls, stores: d.stores}
 	d.made = r
 	r.name = d.checkName()
 	d.checkTargets()
@@ -80,7 +83,7 @@ func sortByID(list []registered) {
 
 // nameJobs says, if there are problems, whose they are.
 func (d *draft) nameJobs() {
-	if len(d.problems) == 0 {
+	if len(d.Problems) == 0 {
 		return
 	}
 	for i, j := range d.jobs {
@@ -92,15 +95,15 @@ func jobPath(at int) string { return fmt.Sprintf("jobs[%d]", at) }
 
 func (d *draft) checkName() string {
 	if len(d.names) > 1 {
-		d.add("name", codeDuplicateName, "the registry has two names, %q and %q; keep one", d.names[0], d.names[1])
+		d.Add("name", codeDuplicateName, "the registry has two names, %q and %q; keep one", d.names[0], d.names[1])
 	}
 	if len(d.names) == 0 || d.names[0] == "" {
-		d.add("name", codeMissingName, "the registry has no name; add one, e.g. `name: acme-platform`, and never change it: targets know the caller by it")
+		d.Add("name", codeMissingName, "the registry has no name; add one, e.g. `name: acme-platform`, and never change it: targets know the caller by it")
 		return ""
 	}
 	name := string(d.names[0])
 	if len(name) > 64 || !validToken(name) || punctuation(name[0]) {
-		d.add("name", codeBadName, "invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit", quoted(name))
+		d.Add("name", codeBadName, "invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit", field.Quoted(name))
 	}
 	return name
 }
@@ -110,10 +113,10 @@ func (d *draft) checkTargets() {
 	for _, t := range d.targets {
 		path := targetPath(t.Name)
 		if _, twice := d.declared[t.Name]; twice {
-			d.add(path, codeDuplicateName, "duplicate target %s; rename one", quoted(t.Name))
+			d.Add(path, codeDuplicateName, "duplicate target %s; rename one", field.Quoted(t.Name))
 		}
 		d.checkEntryName(path, "target", t.Name)
-		fieldsOf(&t).check(d.report, path)
+		field.Object(&t).Check(d.Report, path)
 		d.checkVariable(path+".urlEnv", "urlEnv", t.URLEnv, "the variable that holds the base URL")
 		t.Auth = d.checkAuth(path+".auth", t.Auth)
 		d.checkTLS(path+".tls", t.TLS)
@@ -122,15 +125,15 @@ func (d *draft) checkTargets() {
 	}
 }
 
-func targetPath(name string) string { return join("targets", name) }
+func targetPath(name string) string { return field.Join("targets", name) }
 
 // checkEntryName: targets and key stores have names like job ids.
 func (d *draft) checkEntryName(path, what, name string) {
 	switch {
 	case !ValidJobID(name):
-		d.add(path, codeBadName, "invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what, quoted(name))
+		d.Add(path, codeBadName, "invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what, field.Quoted(name))
 	case name == BuiltinTarget && what == "target":
-		d.add(path, codeBadName, "the target name %q is reserved for built-in jobs; choose another", name)
+		d.Add(path, codeBadName, "the target name %q is reserved for built-in jobs; choose another", name)
 	}
 }
 
@@ -139,9 +142,9 @@ func (d *draft) checkEntryName(path, what, name string) {
 func (r *report) checkVariable(path, field, name, holds string) {
 	switch {
 	case name == "":
-		r.add(path, codeMissingField, "%s is missing; set it to the name of %s", field, holds)
+		r.Add(path, codeMissingField, "%s is missing; set it to the name of %s", field, holds)
 	case !validVariable(name):
-		r.add(path, codeBadVariable, "%s must be the name of %s, e.g. ACME_URL, not its value (not shown: it may be a secret)", field, holds)
+		r.Add(path, codeBadVariable, "%s must be the name of %s, e.g. ACME_URL, not its value (not shown: it may be a secret)", field, holds)
 	}
 }
 
@@ -161,18 +164,18 @@ func (d *draft) checkTTLs() {
 	for i, k := range d.ttls {
 		path := fmt.Sprintf("keyTTLs[%d]", i)
 		first, twice := seen[k.Scope]
-		fieldsOf(&k).check(d.report, path)
+		field.Object(&k).Check(d.Report, path)
 		switch {
 		case k.Scope == "":
-			d.add(path+".scope", codeMissingField, "scope is missing; set it to a key scope, or to a prefix followed by *")
+			d.Add(path+".scope", codeMissingField, "scope is missing; set it to a key scope, or to a prefix followed by *")
 		case !validKeyScope(strings.TrimSuffix(k.Scope, "*")) && k.Scope != "*":
-			d.add(path+".scope", codeBadScope, "invalid scope %s; a scope is visible ASCII, at most %d characters, with * only at its end", quoted(k.Scope), maxKeyScope)
+			d.Add(path+".scope", codeBadScope, "invalid scope %s; a scope is visible ASCII, at most %d characters, with * only at its end", field.Quoted(k.Scope), maxKeyScope)
 		case twice:
-			d.add(path+".scope", codeDuplicateScope, "duplicate scope %q (first defined %s); keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
+			d.Add(path+".scope", codeDuplicateScope, "duplicate scope %q (first defined %s); keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
 		}
 		seen[k.Scope] = i
 		if k.TTL == 0 {
-			d.add(path+".ttl", codeMissingField, "ttl is missing; set it to how long the target keeps keys of this scope, e.g. 168h")
+			d.Add(path+".ttl", codeMissingField, "ttl is missing; set it to how long the target keeps keys of this scope, e.g. 168h")
 		}
 	}
 }
@@ -183,19 +186,19 @@ func (d *draft) checkStores() {
 		path := fmt.Sprintf("keyStores[%d]", i)
 		d.checkEntryName(path+".name", "key store", s.Name)
 		if seen[s.Name] {
-			d.add(path+".name", codeDuplicateName, "duplicate key store %q; rename one", s.Name)
+			d.Add(path+".name", codeDuplicateName, "duplicate key store %q; rename one", s.Name)
 		}
 		seen[s.Name] = true
 		d.checkVariable(path+".urlEnv", "urlEnv", s.URLEnv, "the variable that holds the database's URL")
 		if s.Schema != "" && !validVariable(s.Schema) {
-			d.add(path+".schema", codeBadName, "invalid schema %s; a schema has letters, digits and underscores, and does not start with a digit", quoted(s.Schema))
+			d.Add(path+".schema", codeBadName, "invalid schema %s; a schema has letters, digits and underscores, and does not start with a digit", field.Quoted(s.Schema))
 		}
 	}
 }
 
 func (d *draft) checkPlatform() Platform {
 	p := only(d, "platform", d.platforms)
-	fieldsOf(&p).check(d.report, "platform")
+	field.Object(&p).Check(d.Report, "platform")
 	setDefault(&p.EventAge, time.Hour)
 	setDefault(&p.LambdaEventAge, time.Hour)
 	return Platform{max(p.EventAge, 0), max(p.LambdaEventAge, 0), max(p.QueueAge, 0)}
@@ -203,7 +206,7 @@ func (d *draft) checkPlatform() Platform {
 
 func (d *draft) checkCleanup() Cleanup {
 	c := only(d, "cleanup", d.cleanups)
-	fieldsOf(&fileCleanup{Cleanup: c}).check(d.report, "cleanup")
+	field.Object(&fileCleanup{Cleanup: c}).Check(d.Report, "cleanup")
 	setDefault(&c.Schedule, "30 3 * * *")
 	setDefault(&c.Timeout, time.Hour)
 	setDefault(&c.LedgerRetention, 30*24*time.Hour)
@@ -216,12 +219,12 @@ func (d *draft) checkCleanup() Cleanup {
 func (d *draft) checkDefaults() Defaults {
 	defaults := only(d, "defaults", d.defaults)
 	byAlarm := only(d, "alarm", d.alarms)
-	fieldsOf(&byAlarm).check(d.report, "alarm")
+	field.Object(&byAlarm).Check(d.Report, "alarm")
 	d.checkAlarm("alarm", byAlarm)
-	fieldsOf(&defaults.Alarm).inherit(fieldsOf(&byAlarm))
-	before := len(d.problems)
+	field.Object(&defaults.Alarm).Inherit(field.Object(&byAlarm))
+	before := len(d.Problems)
 	j := Job(defaults)
-	fieldsOf(&defaults).check(d.report, "defaults")
+	field.Object(&defaults).Check(d.Report, "defaults")
 	d.checkAlarm("defaults.alarm", j.Alarm)
 	d.checkContinuation("defaults.retry", j.Retry)
 	if j.Target != "" || j.TargetURLEnv != "" {
@@ -229,10 +232,10 @@ func (d *draft) checkDefaults() Defaults {
 	}
 	d.checkJobHeaders("defaults.headers", j, nil)
 	if _, err := schedule.Parse("@daily", cmp.Or(j.Timezone, "UTC"), schedule.DSTOnce); err != nil {
-		d.add("defaults.timezone", codeBadTimezone, "%v", err)
+		d.Add("defaults.timezone", codeBadTimezone, "%v", err)
 	}
-	if len(d.problems) > before {
-		d.unread["jobs"] = true
+	if len(d.Problems) > before {
+		d.Ignore("jobs")
 	}
 	return defaults
 }
@@ -240,7 +243,7 @@ func (d *draft) checkDefaults() Defaults {
 func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 	j := purgeJob(c).withDefaults(p)
 	setDefault(&j.Owner, defaults.Owner)
-	labels{textMap{&j.Labels}}.inherit(labels{textMap{&defaults.Labels}})
+	j.Labels = maps.Clone(defaults.Labels)
 	j.schedule = d.parseSchedule("cleanup", j)
 	return registered{Job: j, at: builtinAt}
 }
@@ -248,7 +251,7 @@ func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 // only takes the one entry of its kind, or the zero entry.
 func only[E any](d *draft, path string, entries []E) (entry E) {
 	if len(entries) > 1 {
-		d.add(path, codeDuplicateField, "%s is given twice; keep one", path)
+		d.Add(path, field.DuplicateField, "%s is given twice; keep one", path)
 	}
 	if len(entries) > 0 {
 		entry = entries[0]
@@ -258,7 +261,7 @@ func only[E any](d *draft, path string, entries []E) (entry E) {
 
 // where is "on line N" in a file, else the path.
 func (d *draft) where(path string) string {
-	if line := d.at(path).line; line > 0 {
+	if line := d.At(path).Line; line > 0 {
 		return fmt.Sprintf("on line %d", line)
 	}
 	return "at " + path

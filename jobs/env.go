@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/internal/hosts"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // CheckEnv returns the problems of the environment in which calls are made: missing or
@@ -15,7 +17,7 @@ import (
 // a registry can be checked where its secrets are not available. No message contains
 // the value of a variable.
 func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
-	env := &environment{report: newReport(r.source), lookup: lookup}
+	env := &environment{report: newReport(r.file, r.places), lookup: lookup}
 	for _, t := range r.Targets() {
 		if !OwnAddress(t.Name) {
 			env.checkTarget(r, t)
@@ -104,9 +106,9 @@ func (e *environment) value(path, name string) (string, bool) {
 	case !validVariable(name): // of a registry that is not sound; said already
 		return "", false
 	case !set:
-		e.add(path, CodeUnsetVariable, "the environment variable %s is not set", name)
+		e.Add(path, CodeUnsetVariable, "the environment variable %s is not set", name)
 	case value == "":
-		e.add(path, CodeUnsetVariable, "the environment variable %s is empty", name)
+		e.Add(path, CodeUnsetVariable, "the environment variable %s is empty", name)
 	}
 	return value, value != ""
 }
@@ -133,7 +135,7 @@ func (e *environment) url(path, name string, kind urlKind) {
 	}
 	code, why := badURL(value, kind)
 	if code != "" {
-		e.add(path, code, "the environment variable %s %s (its value is not shown)", name, why)
+		e.Add(path, code, "the environment variable %s %s (its value is not shown)", name, why)
 	}
 }
 
@@ -141,7 +143,7 @@ func (e *environment) url(path, name string, kind urlKind) {
 func badURL(value string, kind urlKind) (code, why string) {
 	u, err := url.Parse(value)
 	switch {
-	case err != nil || !visibleASCII(value) || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+	case err != nil || !field.VisibleASCII(value) || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return CodeBadURL, "must hold a URL such as https://membership.example.com"
 	case !hosts.Valid(u.Hostname()) || !hosts.ValidPort(u.Port()):
 		return CodeBadURL, "holds a URL whose host or port cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535"
@@ -172,6 +174,6 @@ func (e *environment) secret(path string, f authField) {
 	}
 	var p Problem
 	if _, err := f.read(e.lookup); errors.As(err, &p) {
-		e.add(at, p.Code, "%s", p.Message)
+		e.Add(at, p.Code, "%s", p.Message)
 	}
 }

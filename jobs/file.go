@@ -8,11 +8,11 @@ import (
 	"os"
 	"sort"
 
-	"github.com/goccy/go-yaml/ast"
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // MaxFileSize is the maximum size of a registry file, in bytes.
-const MaxFileSize = 1 << 20
+const MaxFileSize = field.MaxFileSize
 
 // Load reads a registry file in YAML or JSON. The error is a Problems with everything
 // that is wrong with the file, by line and column. Load does not read the environment;
@@ -58,8 +58,7 @@ func unreadable(err error) *Problem {
 }
 
 func tooBig(what string) *Problem {
-	return &Problem{Code: codeFileTooBig, Message: fmt.Sprintf(
-		"%s; the maximum is %d; if it is a registry, split it, each part with its own name", what, MaxFileSize)}
+	return &Problem{Code: field.FileTooBig, Message: field.TooBig(what)}
 }
 
 // Parse is like Load for the content of a file; file is its name in Problems.
@@ -73,31 +72,11 @@ func Parse(file string, data []byte) (*Registry, error) {
 
 // parse reads the file's entries; its error is that of a file that has none.
 func parse(file string, data []byte) (*draft, error) {
-	r := newReport(source{file: file, spots: map[string]spot{"": {line: 1, column: 1}}})
-	root := r.syntax(data)
-	if root == nil {
-		return nil, r.err()
-	}
-	doc := &document{draft: &draft{report: r}}
-	newDecoder(r).value("", root, fieldsOf(doc))
-	if r.seen[""] {
-		return nil, r.err() // no mapping, so everything else would be missing
+	doc := &document{draft: &draft{report: newReport(file, field.Places{})}}
+	if !field.Decode(doc.Report, data, doc) {
+		return nil, doc.err()
 	}
 	Name(doc.name).enter(doc.draft)
 	sort.Slice(doc.targets, func(i, k int) bool { return doc.targets[i].Name < doc.targets[k].Name })
 	return doc.draft, nil
-}
-
-// syntax is the file's one document, or nil after a complaint.
-func (r *report) syntax(data []byte) ast.Node {
-	if len(data) > MaxFileSize {
-		problem := tooBig(fmt.Sprintf("the file has more than %d bytes", MaxFileSize))
-		r.addAt("", spot{}, problem.Code, "%s", problem.Message)
-		return nil
-	}
-	text := r.text(data)
-	if text == "" {
-		return nil
-	}
-	return r.parseYAML(text)
 }

@@ -117,7 +117,7 @@ func TestJobFieldsAreChecked(t *testing.T) {
 		{"dst is one of three", withJob("dst: twice"), []string{"7:10 bad_value"}, "once, skip, wall"},
 		{"overlap is one of three", withJob("overlap: skpi"), []string{"7:14 bad_value"}, `did you mean "skip"?`},
 		{"catchUp is one of three", withJob("catchUp: last"), []string{"7:14 bad_value"}, ""},
-		{"methods are in capitals", withJob("method: post"), []string{"7:13 bad_method"}, "POST"},
+		{"methods are in capitals", withJob("method: post"), []string{"7:13 bad_value"}, "POST"},
 		{"either target or targetUrlEnv", withJob("target: x"), []string{"5:19 two_targets"}, "keep one"},
 		{"targetUrlEnv is a name, not a URL", job("id: a, schedule: '@daily', targetUrlEnv: 'https://u:hush@h', path: /a"), []string{"3:48 bad_variable_name"}, "not shown"},
 		{"timeout has a unit", withJob("timeout: 30"), []string{"7:14 bad_duration"}, "30s"},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Bounds of a job's headers.
@@ -37,7 +39,7 @@ func isOwnField(lower string) bool {
 // the values stand in the registry and in the ledger.
 func (d *draft) checkJobHeaders(path string, j Job, keyed *keyedTerms) {
 	if len(j.Headers) > maxHeaders {
-		d.add(path, codeOutOfRange, "headers has %d fields, the maximum is %d", len(j.Headers), maxHeaders)
+		d.Add(path, field.OutOfRange, "headers has %d fields, the maximum is %d", len(j.Headers), maxHeaders)
 		return
 	}
 	auth := map[string]bool{}
@@ -46,22 +48,22 @@ func (d *draft) checkJobHeaders(path string, j Job, keyed *keyedTerms) {
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(j.Headers)) {
-		at, lower := join(path, name), strings.ToLower(name)
+		at, lower := field.Join(path, name), strings.ToLower(name)
 		first, twice := seen[lower]
 		seen[lower] = name
 		switch {
 		case !fieldName(name):
-			d.add(at, codeBadName, "invalid header name %s; a name has letters, digits and dashes", quoted(name))
+			d.Add(at, codeBadName, "invalid header name %s; a name has letters, digits and dashes", field.Quoted(name))
 		case slices.Contains(authFields, lower):
-			d.add(at, codeBadName, "the header %s belongs to the target's auth, whose values come from variables or files; the registry holds no secrets", name)
+			d.Add(at, codeBadName, "the header %s belongs to the target's auth, whose values come from variables or files; the registry holds no secrets", name)
 		case isOwnField(lower) || slices.Contains(tracingFields, lower):
-			d.add(at, codeBadName, "the header %s is the call's own and cannot be set", name)
+			d.Add(at, codeBadName, "the header %s is the call's own and cannot be set", name)
 		case strings.EqualFold(name, j.Key.Header):
-			d.add(at, codeDuplicateName, "the header %s carries the key of target %s; remove it here", name, j.Target)
+			d.Add(at, codeDuplicateName, "the header %s carries the key of target %s; remove it here", name, j.Target)
 		case auth[lower]:
-			d.add(at, codeDuplicateName, "the header %s is set by the auth of target %s; remove one", name, j.Target)
+			d.Add(at, codeDuplicateName, "the header %s is set by the auth of target %s; remove one", name, j.Target)
 		case twice:
-			d.add(at, codeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
+			d.Add(at, codeDuplicateName, "the headers %s and %s are one field; keep one", first, name)
 		default:
 			d.checkHeaderValue(at, name, j.Headers[name], keyed.headerNames())
 		}
@@ -72,10 +74,10 @@ func (d *draft) checkHeaderValue(path, name, value string, names placeholderSet)
 	n, ok := d.checkPlaceholders(path, value, names)
 	switch {
 	case !ok:
-	case value == "" || !visibleASCII(strings.ReplaceAll(value, " ", "x")) || strings.TrimSpace(value) != value:
-		d.add(path, CodeBadValue, "invalid value of header %s; a value has visible ASCII characters, and spaces only between them", name)
+	case value == "" || !field.VisibleASCII(strings.ReplaceAll(value, " ", "x")) || strings.TrimSpace(value) != value:
+		d.Add(path, CodeBadValue, "invalid value of header %s; a value has visible ASCII characters, and spaces only between them", name)
 	case n > maxHeaderValue:
-		d.add(path, codeOutOfRange, "the value of header %s can have %d bytes, the maximum is %d", name, n, maxHeaderValue)
+		d.Add(path, field.OutOfRange, "the value of header %s can have %d bytes, the maximum is %d", name, n, maxHeaderValue)
 	default:
 		d.checkVendorHeader(path, name, value)
 	}

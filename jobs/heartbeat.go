@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Heartbeat is an address that is requested regularly while jobs are planned on time.
@@ -29,7 +31,7 @@ func (d *draft) checkHeartbeat() Heartbeat {
 	}
 	setDefault(&h.Every, defaultEvery)
 	d.checkVariable("heartbeat.urlEnv", "urlEnv", h.URLEnv, "the variable that holds the address")
-	fieldsOf(&h).check(d.report, "heartbeat")
+	field.Object(&h).Check(d.Report, "heartbeat")
 	d.declared[HeartbeatTarget] = Target{Name: HeartbeatTarget, URLEnv: h.URLEnv, Auth: Auth{Type: AuthNone}}
 	return h
 }
@@ -55,10 +57,10 @@ func (d *draft) checkJobHeartbeat(path string, j Job) {
 	path += ".heartbeat.urlEnv"
 	d.checkVariable(path, "urlEnv", j.HeartbeatURLEnv, "the variable that holds the address")
 	if len(j.ID) > maxBeating {
-		d.add(path, codeBadID, "the id of a job with a heartbeat has at most %d characters, since its pings are runs of the job heartbeat-ID; shorten the id, or remove heartbeat", maxBeating)
+		d.Add(path, codeBadID, "the id of a job with a heartbeat has at most %d characters, since its pings are runs of the job heartbeat-ID; shorten the id, or remove heartbeat", maxBeating)
 	}
 	if slices.ContainsFunc(d.jobs, func(other registered) bool { return other.ID == j.HeartbeatJobID() }) {
-		d.add(path, codeDuplicateID, "the pings are runs of the job %q, which the registry has too; rename one of the jobs", j.HeartbeatJobID())
+		d.Add(path, codeDuplicateID, "the pings are runs of the job %q, which the registry has too; rename one of the jobs", j.HeartbeatJobID())
 	}
 	if !j.Disabled {
 		d.declared[j.HeartbeatTarget()] = Target{Name: j.HeartbeatTarget(), URLEnv: j.HeartbeatURLEnv, Auth: Auth{Type: AuthNone}}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cronce/cronce/internal/suggest"
 	"github.com/cronce/cronce/schedule"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // KeyedSchedule is a schedule that is made at run time: when a template's call is made for
@@ -60,7 +62,7 @@ func validOwner(id string) bool {
 // Problem. It accepts what JobOf can make calls of. It does not check data against Schema.
 func (t Template) Check(s KeyedSchedule) (KeyedSchedule, error) {
 	if !ValidKey(s.Key) {
-		return s, keyedProblem(codeBadName, "invalid key %s; a key has 1 to %d letters, digits, dots, dashes and underscores, and starts with a letter or digit", quoted(s.Key), MaxKey)
+		return s, keyedProblem(codeBadName, "invalid key %s; a key has 1 to %d letters, digits, dots, dashes and underscores, and starts with a letter or digit", field.Quoted(s.Key), MaxKey)
 	}
 	if s.Schedule == "" {
 		return s, keyedProblem(codeMissingSchedule, `the schedule is missing; set it to when the call is due, e.g. "0 7 * * 1-5" or "at(2026-12-24T18:00:00)"`)
@@ -98,7 +100,7 @@ func compactData(data json.RawMessage) (json.RawMessage, error) {
 	if name := secretField(fields); name != "" {
 		return nil, keyedProblem(CodeBadSecret, "data.%s looks like a secret (its value is not shown), and data is stored and shown as it is; let the target look it up", name)
 	}
-	compact, err := encodeJSON(fields)
+	compact, err := field.JSONText(fields)
 	switch {
 	case err != nil:
 		return nil, keyedProblem(CodeBadData, "data cannot be written as JSON: %v", err)
@@ -271,7 +273,7 @@ func (v keyedValues) json(name string) []byte {
 	case name == placeholderAll && v.fields == nil:
 		return []byte("{}")
 	}
-	written, _ := encodeJSON(value) // it was JSON
+	written, _ := field.JSONText(value) // it was JSON
 	return written
 }
 
@@ -290,7 +292,7 @@ func (j Job) checkKeyed() error {
 	}
 	at := time.Unix(0, 0)
 	if n := len(j.RequestBody(RunID(j.ID, at), at)); n > maxBody {
-		return keyedProblem(codeBadBody, "with this data the body has %d bytes, the maximum is %d; let the target look up the data", n, maxBody)
+		return keyedProblem(field.BadBody, "with this data the body has %d bytes, the maximum is %d; let the target look up the data", n, maxBody)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cronce/cronce/internal/plaintext"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Bounds of Metadata, in characters.
@@ -42,18 +44,18 @@ func (m Metadata) LabelText() string {
 	return strings.Join(words, ", ")
 }
 
-func (r *report) checkLabels(path string, labels map[string]string) {
+func checkLabels(r *field.Report, path string, labels map[string]string) {
 	if len(labels) > maxLabels {
-		r.add(path, codeOutOfRange, "labels has %d labels, the maximum is %d", len(labels), maxLabels)
+		r.Add(path, field.OutOfRange, "labels has %d labels, the maximum is %d", len(labels), maxLabels)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		at := join(path, name)
+		at := field.Join(path, name)
 		if !labelName(name) {
-			r.add(at, codeBadName, "invalid label name %s; a name has 1 to %d letters, digits, dots, dashes, underscores and slashes, and starts with a letter or digit", quoted(name), maxLabel)
+			r.Add(at, codeBadName, "invalid label name %s; a name has 1 to %d letters, digits, dots, dashes, underscores and slashes, and starts with a letter or digit", field.Quoted(name), maxLabel)
 			continue
 		}
-		r.checkLine(at, labels[name], maxLabel)
+		checkLine(r, at, labels[name], maxLabel)
 	}
 }
 
@@ -64,12 +66,21 @@ func labelName(name string) bool {
 
 // checkLine takes a text that can be shown anywhere: on one line, without characters
 // that move or hide others.
-func (r *report) checkLine(path, text string, most int) {
+func checkLine(r *field.Report, path, text string, most int) {
 	if n := utf8.RuneCountInString(text); n > most {
-		r.add(path, codeOutOfRange, "%s has %d characters, the maximum is %d", field(path), n, most)
+		r.Add(path, field.OutOfRange, "%s has %d characters, the maximum is %d", field.Last(path), n, most)
 		return
 	}
 	if found := plaintext.Check(text); found != "" {
-		r.add(path, CodeBadValue, "%s has %s, which cannot be shown; it is one line of text", field(path), found)
+		r.Add(path, CodeBadValue, "%s has %s, which cannot be shown; it is one line of text", field.Last(path), found)
 	}
+}
+
+// line is a text that checkLine takes.
+func line(to *string, most int) field.Kind {
+	return field.Checked(field.Text(to), func(r *field.Report, path string) { checkLine(r, path, *to, most) })
+}
+
+func labels(to *map[string]string) field.Kind {
+	return field.Checked(field.TextMap(to), func(r *field.Report, path string) { checkLabels(r, path, *to) })
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Alarm defines when a run is late: if it has not started or finished in time. As an
@@ -36,7 +38,7 @@ func (a Alarm) String() string {
 
 func (r *report) checkAlarm(path string, a Alarm) {
 	if a.StartWithin > 0 && a.FinishWithin > 0 && a.FinishWithin < a.StartWithin {
-		r.add(path+".finishWithin", codeBadDuration, "finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
+		r.Add(path+".finishWithin", field.BadDuration, "finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
 	}
 }
 
@@ -138,17 +140,17 @@ func (d *draft) checkChannels() []Channel {
 	for i := range d.channels {
 		c := &d.channels[i]
 		at := fmt.Sprintf("notifications[%d]", i)
-		fieldsOf(c).check(d.report, at)
+		field.Object(c).Check(d.Report, at)
 		d.checkEntryName(at+".name", "channel", c.Name)
 		if len(c.Name) > 48 {
-			d.add(at+".name", codeBadName, "the channel name %s is too long; the maximum is 48 characters", quoted(c.Name))
+			d.Add(at+".name", codeBadName, "the channel name %s is too long; the maximum is 48 characters", field.Quoted(c.Name))
 		}
 		if seen[c.Name] {
-			d.add(at+".name", codeDuplicateName, "duplicate channel %q; rename one", c.Name)
+			d.Add(at+".name", codeDuplicateName, "duplicate channel %q; rename one", c.Name)
 		}
 		seen[c.Name] = true
 		if slices.ContainsFunc(d.jobs, func(j registered) bool { return j.ID == c.JobID() }) {
-			d.add(at+".name", codeDuplicateID, "the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
+			d.Add(at+".name", codeDuplicateID, "the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
 		}
 		d.checkChannelFields(at, *c)
 		d.checkSelection(at, *c)
@@ -165,9 +167,9 @@ func (d *draft) checkChannelFields(at string, c Channel) {
 	needs := func(field string, set, may, must bool, what string) {
 		switch {
 		case set && !may:
-			d.add(at+"."+field, codeNeedlessField, "%s has no meaning for type: %s; remove it or change the type", field, c.Type)
+			d.Add(at+"."+field, codeNeedlessField, "%s has no meaning for type: %s; remove it or change the type", field, c.Type)
 		case !set && must:
-			d.add(at+"."+field, codeMissingField, "%s is missing; set it to %s", field, what)
+			d.Add(at+"."+field, codeMissingField, "%s is missing; set it to %s", field, what)
 		}
 	}
 	email := c.Type == ChannelEmail
@@ -189,11 +191,11 @@ func (d *draft) checkChannelFields(at string, c Channel) {
 	}
 	for i, address := range c.To {
 		if !plainAddress(address) {
-			d.add(fmt.Sprintf("%s.to[%d]", at, i), CodeBadValue, "invalid address %s; use a plain one such as ops@example.com", quoted(address))
+			d.Add(fmt.Sprintf("%s.to[%d]", at, i), CodeBadValue, "invalid address %s; use a plain one such as ops@example.com", field.Quoted(address))
 		}
 	}
 	if c.From != "" && !plainAddress(c.From) {
-		d.add(at+".from", CodeBadValue, "invalid address %s; use a plain one such as cronce@example.com", quoted(c.From))
+		d.Add(at+".from", CodeBadValue, "invalid address %s; use a plain one such as cronce@example.com", field.Quoted(c.From))
 	}
 }
 
@@ -208,21 +210,21 @@ func (c Channel) secrets() []authField {
 // plainAddress is a mail address without a name: visible ASCII around one @.
 func plainAddress(s string) bool {
 	local, domain, found := strings.Cut(s, "@")
-	return found && local != "" && domain != "" && len(s) <= 254 && visibleASCII(s) && !strings.ContainsAny(s, `<>(),;:"\[]`) && !strings.Contains(domain, "@")
+	return found && local != "" && domain != "" && len(s) <= 254 && field.VisibleASCII(s) && !strings.ContainsAny(s, `<>(),;:"\[]`) && !strings.Contains(domain, "@")
 }
 
 func (d *draft) checkSelection(at string, c Channel) {
 	for i, pattern := range c.Jobs {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || !visibleASCII(pattern) {
-			d.add(fmt.Sprintf("%s.jobs[%d]", at, i), CodeBadValue, "invalid pattern %s; use a job's ID, in which * stands for any characters and ? for one", quoted(pattern))
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || !field.VisibleASCII(pattern) {
+			d.Add(fmt.Sprintf("%s.jobs[%d]", at, i), CodeBadValue, "invalid pattern %s; use a job's ID, in which * stands for any characters and ? for one", field.Quoted(pattern))
 		}
 	}
-	d.checkLabels(at+".labels", c.Labels)
+	checkLabels(d.Report, at+".labels", c.Labels)
 	for i, owner := range c.Owners {
-		d.checkLine(fmt.Sprintf("%s.owners[%d]", at, i), owner, maxOwner)
+		checkLine(d.Report, fmt.Sprintf("%s.owners[%d]", at, i), owner, maxOwner)
 	}
 	for i, cause := range c.On {
-		oneOf(d.report, fmt.Sprintf("%s.on[%d]", at, i), "cause", cause, causes...)
+		field.OneOf(d.Report, fmt.Sprintf("%s.on[%d]", at, i), "cause", cause, causes...)
 	}
 }
 
@@ -242,12 +244,12 @@ func (r *Registry) Channel(name string) (Channel, bool) {
 // ChannelProblem returns a Problem about a field of the channel at index i of Channels.
 // It has the code of err if that is a Problem, or else CodeBadSecret.
 func (r *Registry) ChannelProblem(i int, field string, err error) Problem {
-	found := newReport(r.source)
+	found := newReport(r.file, r.places)
 	code := CodeBadSecret
 	var p Problem
 	if errors.As(err, &p) {
 		code, err = p.Code, errors.New(p.Message)
 	}
-	found.add(fmt.Sprintf("notifications[%d].%s", i, field), code, "%s", err)
-	return found.problems[0]
+	found.Add(fmt.Sprintf("notifications[%d].%s", i, field), code, "%s", err)
+	return found.found()[0]
 }

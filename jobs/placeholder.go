@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // placeholderNames are what {{...}} may name in a body and in the values of headers.
@@ -137,11 +139,11 @@ func (d *draft) checkPlaceholders(path, text string, names placeholderSet) (most
 		switch {
 		case !p.named:
 		case p.open || !letters(p.name) && !dataField(p.name):
-			d.add(path, codeBadPlaceholder, `{{ must be followed by a name and }}; valid names: %s; write {{{{ for a literal {{`, names.list())
+			d.Add(path, codeBadPlaceholder, `{{ must be followed by a name and }}; valid names: %s; write {{{{ for a literal {{`, names.list())
 			return 0, false
 		case !names.has(p.name):
-			d.add(path, codeBadPlaceholder, `unknown placeholder %s; valid names: %s%s; write {{{{ for a literal {{`,
-				quoted(p.name), names.list(), didYouMean(p.name, names.names))
+			d.Add(path, codeBadPlaceholder, `unknown placeholder %s; valid names: %s%s; write {{{{ for a literal {{`,
+				field.Quoted(p.name), names.list(), field.DidYouMean(p.name, names.names))
 			return 0, false
 		default:
 			most += MaxRunIDLength

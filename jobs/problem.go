@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Problem is an error that describes one mistake in a registry or its environment.
@@ -75,7 +77,7 @@ func compareBool(a, b bool) int {
 // Codes of a Problem that other packages find too. The meaning of a code never changes,
 // so tools can rely on it. Messages may change in any release.
 const (
-	CodeBadValue      = "bad_value"      // not one of the values that the field allows
+	CodeBadValue      = field.BadValue   // not one of the values that the field allows
 	CodeUnsetVariable = "unset_variable" // an environment variable that is unset or empty
 	CodeBadURL        = "bad_url"        // a variable that holds no usable URL
 	CodeInsecureURL   = "insecure_url"   // http to another machine
@@ -83,56 +85,39 @@ const (
 	CodeRetention     = "retention"      // a key that may be forgotten while its run may still be sent
 )
 
-// Codes of a Problem that only this package finds.
+// Codes of a Problem that only this package finds. Those that the reading of a file finds
+// are in package field.
 const (
-	codeFile             = "bad_file"            // cannot be read: missing, a directory, no permission
-	codeFileTooBig       = "file_too_big"        // larger than MaxFileSize
-	codeFileEmpty        = "empty_file"          // no content but comments
-	codeEncoding         = "bad_encoding"        // not UTF-8, or characters that YAML forbids
-	codeSyntax           = "bad_yaml"            // not YAML
-	codeSeveralDocuments = "several_documents"   // more than one YAML document
-	codeTooMuch          = "too_much"            // nested, repeated or aliased beyond reason
-	codeBadAlias         = "bad_alias"           // an alias without its anchor, or within itself
-	codeUnknownField     = "unknown_field"       // a field that the registry does not have
-	codeDuplicateField   = "duplicate_field"     // one field twice in one mapping
-	codeType             = "wrong_type"          // a list where a text is wanted, and the like
-	codeAmbiguous        = "ambiguous_value"     // without quotes, programs read it differently
-	codeFormatVersion    = "unsupported_version" // `version` is not 1
-	codeMissingName      = "missing_name"        // the registry has no name
-	codeBadName          = "bad_name"            // of the registry, a target or a key store
-	codeDuplicateName    = "duplicate_name"      // two targets or key stores of one name
-	codeMissingID        = "missing_id"          // a job without an id
-	codeBadID            = "bad_id"              // a job id of other characters, or too long
-	codeDuplicateID      = "duplicate_id"        // two jobs of one id
-	codeReservedID       = "reserved_id"         // a job that has the built-in job's id
-	codeMissingSchedule  = "missing_schedule"    // a job without a schedule
-	codeNeedsLedger      = "needs_ledger"        // nothing without a ledger can do that
-	codeNoJobs           = "no_jobs"             // a warning: there is only the built-in one
-	codeNeverAgain       = "never_again"         // a warning: every scheduled time has passed
-	codeOldZones         = "old_zones"           // a warning: the time zone database is more than a year old
-	codeQuartz           = "quartz_weekdays"     // a warning: in Quartz these are other weekdays
-	codeBadSchedule      = "bad_schedule"        // a schedule that cannot be read, or never fires
-	codeBadTimezone      = "bad_timezone"        // no IANA time zone
-	codeBadDuration      = "bad_duration"        // not a duration, or too long
-	codeNegativeDuration = "negative_duration"   // below zero
-	codeZeroDuration     = "zero_duration"       // zero where nothing could happen in no time
-	codeOutOfRange       = "out_of_range"        // a number outside of its range
-	codeSecretFile       = "secret_file"         // the file of a secret is missing, empty or unreadable
-	codeMissingTarget    = "missing_target"      // neither target nor targetUrlEnv
-	codeTwoTargets       = "two_targets"         // both target and targetUrlEnv
-	codeUnknownTarget    = "unknown_target"      // a target that is not declared
-	codeAmbiguousTarget  = "ambiguous_target"    // targetUrlEnv that several targets share
-	codeMissingPath      = "missing_path"        // a job without a path
-	codeBadPath          = "bad_path"            // not an absolute URL path
-	codeBadMethod        = "bad_method"          // not a method that a call may have
-	codeBadScope         = "bad_scope"           // authorization scope, key scope or key scope pattern
-	codeDuplicateScope   = "duplicate_scope"     // one scope twice
-	codeBadBody          = "bad_body"            // a body that is not JSON, or of a method that sends none
-	codeBadPlaceholder   = "bad_placeholder"     // {{...}} with an unknown name
-	codeMissingField     = "missing_field"       // a field that its neighbours require
-	codeNeedlessField    = "needless_field"      // a field that its neighbours make meaningless
-	codeBadVariable      = "bad_variable_name"   // not the name of an environment variable
-	CodeBadSchema        = "bad_schema"          // not a JSON Schema
-	CodeBadData          = "bad_data"            // not an object, too large, or without a field that the template needs
-	codeMissingReason    = "missing_reason"      // the nightly purge switched off without saying why
+	codeFile            = "bad_file"          // cannot be read: missing, a directory, no permission
+	codeMissingName     = "missing_name"      // the registry has no name
+	codeBadName         = "bad_name"          // of the registry, a target or a key store
+	codeDuplicateName   = "duplicate_name"    // two targets or key stores of one name
+	codeMissingID       = "missing_id"        // a job without an id
+	codeBadID           = "bad_id"            // a job id of other characters, or too long
+	codeDuplicateID     = "duplicate_id"      // two jobs of one id
+	codeReservedID      = "reserved_id"       // a job that has the built-in job's id
+	codeMissingSchedule = "missing_schedule"  // a job without a schedule
+	codeNeedsLedger     = "needs_ledger"      // nothing without a ledger can do that
+	codeNoJobs          = "no_jobs"           // a warning: there is only the built-in one
+	codeNeverAgain      = "never_again"       // a warning: every scheduled time has passed
+	codeOldZones        = "old_zones"         // a warning: the time zone database is more than a year old
+	codeQuartz          = "quartz_weekdays"   // a warning: in Quartz these are other weekdays
+	codeBadSchedule     = "bad_schedule"      // a schedule that cannot be read, or never fires
+	codeBadTimezone     = "bad_timezone"      // no IANA time zone
+	codeSecretFile      = "secret_file"       // the file of a secret is missing, empty or unreadable
+	codeMissingTarget   = "missing_target"    // neither target nor targetUrlEnv
+	codeTwoTargets      = "two_targets"       // both target and targetUrlEnv
+	codeUnknownTarget   = "unknown_target"    // a target that is not declared
+	codeAmbiguousTarget = "ambiguous_target"  // targetUrlEnv that several targets share
+	codeMissingPath     = "missing_path"      // a job without a path
+	codeBadPath         = "bad_path"          // not an absolute URL path
+	codeBadScope        = "bad_scope"         // authorization scope, key scope or key scope pattern
+	codeDuplicateScope  = "duplicate_scope"   // one scope twice
+	codeBadPlaceholder  = "bad_placeholder"   // {{...}} with an unknown name
+	codeMissingField    = "missing_field"     // a field that its neighbours require
+	codeNeedlessField   = "needless_field"    // a field that its neighbours make meaningless
+	codeBadVariable     = "bad_variable_name" // not the name of an environment variable
+	CodeBadSchema       = "bad_schema"        // not a JSON Schema
+	CodeBadData         = "bad_data"          // not an object, too large, or without a field that the template needs
+	codeMissingReason   = "missing_reason"    // the nightly purge switched off without saying why
 )

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // The generated part of docs/registry.md is between these lines.
@@ -29,9 +31,9 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString(before + referenceBegin)
-	writeReference(&b, "", fieldsOf(new(document)), map[reflect.Type]bool{})
+	writeReference(&b, "", field.Object(new(document)), map[reflect.Type]bool{reflect.TypeFor[*Secret](): true})
 	b.WriteString("\n## Secrets\n\nWhere a secret is; the file never holds the secret itself. Set one of the two fields.\n\n")
-	writeFields(&b, fieldsOf(new(Secret)))
+	writeFields(&b, field.Object(new(Secret)))
 	b.WriteString(referenceEnd + after)
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
@@ -44,53 +46,63 @@ func TestReferenceIsCurrent(t *testing.T) {
 
 // writeReference writes a section for an object, then those of the objects in it.
 // A type that several fields have gets one section.
-func writeReference(b *strings.Builder, path string, o object, written map[reflect.Type]bool) {
+func writeReference(b *strings.Builder, path string, o field.Table, written map[reflect.Type]bool) {
 	title, prefix := "The file", ""
 	if path != "" {
 		title, prefix = "`"+path+"`", path+"."
 	}
 	fmt.Fprintf(b, "\n## %s\n\n", title)
-	if _, is := o.of.(*Defaults); is {
+	if _, is := o.Of.(*Defaults); is {
+		var names []string
+		for _, f := range o.Rows {
+			names = append(names, f.Name)
+		}
 		fmt.Fprintf(b, "A job takes each of these fields that it does not set, also each field in `retry` and `alarm`. "+
-			"Headers and labels are added to its own: `%s`.\n", strings.Join(fieldNames(o.rows), "`, `"))
+			"Headers and labels are added to its own: `%s`.\n", strings.Join(names, "`, `"))
 		return
 	}
 	writeFields(b, o)
-	for _, f := range o.rows {
-		inner, has := objectIn(f.kind)
-		if !has || written[reflect.TypeOf(inner.of)] {
+	for _, f := range o.Rows {
+		inner, has := f.Held()
+		if !has || written[reflect.TypeOf(inner.Of)] {
 			continue
 		}
-		written[reflect.TypeOf(inner.of)] = true
-		writeReference(b, prefix+f.name, inner, written)
+		written[reflect.TypeOf(inner.Of)] = true
+		writeReference(b, prefix+f.Name, inner, written)
 	}
 }
 
-func writeFields(b *strings.Builder, o object) {
+func writeFields(b *strings.Builder, o field.Table) {
 	b.WriteString("| field | type | |\n|---|---|---|\n")
-	for _, f := range o.rows {
+	for _, f := range o.Rows {
 		must := ""
-		if isRequired(f.kind) {
+		if f.IsRequired() {
 			must = "**Required.** "
 		}
-		doc := strings.NewReplacer("|", `\|`, "*", `\*`).Replace(f.doc)
-		fmt.Fprintf(b, "| `%s` | %s | %s%s |\n", f.name, typeName(f.kind), must, doc)
+		doc := strings.NewReplacer("|", `\|`, "*", `\*`).Replace(f.Doc)
+		fmt.Fprintf(b, "| `%s` | %s | %s%s |\n", f.Name, typeName(f), must, doc)
 	}
 }
 
-func typeName(k kind) string {
-	switch bare(k).(type) {
-	case secret:
-		return "[secret](#secrets)"
-	case secrets:
+func typeName(f field.Row) string {
+	s := f.Kind.Schema()
+	if inner, has := f.Held(); has && isSecret(inner) {
+		if s["properties"] != nil {
+			return "[secret](#secrets)"
+		}
 		return "map of [secrets](#secrets)"
 	}
-	return named(k.schema())
+	return named(s)
 }
 
-func named(s schema) string {
-	items, _ := s["items"].(schema)
-	values, _ := s["additionalProperties"].(schema)
+func isSecret(o field.Table) bool {
+	_, is := o.Of.(*Secret)
+	return is
+}
+
+func named(s field.Schema) string {
+	items, _ := s["items"].(field.Schema)
+	values, _ := s["additionalProperties"].(field.Schema)
 	switch {
 	case s["enum"] != nil:
 		text, _ := json.Marshal(s["enum"])
@@ -110,26 +122,4 @@ func named(s schema) string {
 	default:
 		return s["type"].(string)
 	}
-}
-
-// bare is a kind without its marks.
-func bare(k kind) kind {
-	switch k := k.(type) {
-	case required:
-		return bare(k.kind)
-	case own:
-		return bare(k.kind)
-	}
-	return k
-}
-
-// objectIn is the object that a field holds, or that its elements are.
-func objectIn(k kind) (object, bool) {
-	switch k := bare(k).(type) {
-	case object:
-		return k, true
-	case interface{ one() object }:
-		return k.one(), true
-	}
-	return object{}, false
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cronce/cronce/idempotency/ttl"
 	"github.com/cronce/cronce/schedule"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Registry holds what a cronce process runs: jobs, their targets, and how long keys
@@ -28,7 +30,8 @@ type Registry struct {
 	channels  []Channel
 	heartbeat Heartbeat
 	version   string
-	source    source
+	file      string
+	places    field.Places
 	implied   map[string]string // targets made from targetUrlEnv: the path that did
 }
 
@@ -46,7 +49,7 @@ const builtinAt = -1
 // file give the same registry. The error is a Problems with all mistakes, not only the
 // first.
 func NewRegistry(entries ...Entry) (*Registry, error) {
-	d := &draft{report: newReport(source{}), jobs: make([]registered, 0, len(entries)+1)} // most entries are jobs
+	d := &draft{report: newReport("", nil), jobs: make([]registered, 0, len(entries)+1)} // most entries are jobs
 	for _, e := range entries {
 		e.enter(d)
 	}
@@ -180,9 +183,9 @@ func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 			path = jobPath(t.at)
 		}
 	}
-	at := r.source.at(path + "." + field)
+	at := r.places.At(path + "." + field)
 	return Problem{
-		File: r.source.file, Line: at.line, Column: at.column,
+		File: r.file, Line: at.Line, Column: at.Column,
 		Job: jobID, Code: code, Message: message,
 	}
 }
@@ -190,9 +193,9 @@ func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 // KeyStoreProblem returns a Problem about the address of the key store at index i of
 // KeyStores. It has the line of the field that names its variable.
 func (r *Registry) KeyStoreProblem(i int, code, message string) Problem {
-	found := newReport(r.source)
-	found.add(fmt.Sprintf("keyStores[%d].urlEnv", i), code, "%s", message)
-	return found.problems[0]
+	found := newReport(r.file, r.places)
+	found.Add(fmt.Sprintf("keyStores[%d].urlEnv", i), code, "%s", message)
+	return found.found()[0]
 }
 
 // hash hashes each job's definition, and all of those that run.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Secret is a reference to a secret. At most one field is set. The zero Secret refers
@@ -88,13 +90,13 @@ func secretProblem(code, format string, args ...any) error {
 func (d *draft) checkSecret(path string, f authField) {
 	switch s := f.secret; {
 	case s == Secret{}:
-		d.add(path, codeMissingField, "%s is missing; set it to { env: NAME } or { file: /PATH }, the variable or file that holds %s", f.name, f.holds)
+		d.Add(path, codeMissingField, "%s is missing; set it to { env: NAME } or { file: /PATH }, the variable or file that holds %s", f.name, f.holds)
 	case s.Env != "" && s.File != "":
-		d.add(path, codeNeedlessField, "%s has both env and file; keep one", f.name)
+		d.Add(path, codeNeedlessField, "%s has both env and file; keep one", f.name)
 	case s.Env != "":
 		d.checkVariable(path+".env", f.name+".env", s.Env, "the variable that holds "+f.holds)
 	case !filepath.IsAbs(s.File) && !strings.HasPrefix(s.File, "/") || strings.ContainsFunc(s.File, control) || len(s.File) > 4096:
-		d.add(path+".file", codeBadPath, "%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)", f.name, f.holds)
+		d.Add(path+".file", codeBadPath, "%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)", f.name, f.holds)
 	}
 }
 
@@ -112,7 +114,7 @@ func (f form) bad(value string) string {
 	case formPrivateKey:
 		return pemForm(value, "PRIVATE KEY")
 	case formField:
-		if !visibleASCII(strings.ReplaceAll(value, " ", "")) || strings.TrimSpace(value) != value {
+		if !field.VisibleASCII(strings.ReplaceAll(value, " ", "")) || strings.TrimSpace(value) != value {
 			return "has line breaks, blanks at its ends, control or other characters that a header field cannot have, perhaps a trailing newline"
 		}
 	case formUser:
@@ -121,7 +123,7 @@ func (f form) bad(value string) string {
 		}
 		return formToken.bad(value)
 	default:
-		if !visibleASCII(value) {
+		if !field.VisibleASCII(value) {
 			return "has white space, control or other characters that a secret cannot have, perhaps a trailing newline"
 		}
 	}

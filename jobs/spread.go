@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/schedule"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // DueAt returns the time at which the run of a scheduled time is due to start: the
@@ -119,14 +121,14 @@ func MaxSpread(s *schedule.Schedule) time.Duration {
 }
 
 func (d *draft) checkSpread(path string, j Job) {
-	d.between(path, j.Spread, 0, maxWait)
+	d.Between(path, j.Spread, 0, maxWait)
 	switch {
 	case j.Spread <= 0:
 	case j.Spread%time.Second != 0:
-		d.add(path, codeBadDuration, "spread %s is not a number of whole seconds; use e.g. 30s or 5m", j.Spread)
+		d.Add(path, field.BadDuration, "spread %s is not a number of whole seconds; use e.g. 30s or 5m", j.Spread)
 	case j.schedule != nil:
 		if g := d.shortestGap(j); g.length > 0 && j.Spread > g.length {
-			d.add(path, codeBadDuration, "spread %s is longer than %s, the shortest time between two scheduled times (%s and %s); set at most %[2]s",
+			d.Add(path, field.BadDuration, "spread %s is longer than %s, the shortest time between two scheduled times (%s and %s); set at most %[2]s",
 				j.Spread, g.length, timeText(g.from), timeText(g.from.Add(g.length)))
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // Template is a job whose schedules are made at run time, one for each key (see
@@ -99,26 +101,26 @@ func (t Template) Definition() (body []byte, hash string, err error) {
 // checkTemplate checks what only a template has, and refuses what it cannot have.
 func (d *draft) checkTemplate(path string, j Job, k *keyedTerms) {
 	if len(j.ID) > MaxTemplateID {
-		d.add(path+".id", codeBadID, "the id %s has %d characters; that of a template has at most %d, because keys follow it in run IDs", quoted(j.ID), len(j.ID), MaxTemplateID)
+		d.Add(path+".id", codeBadID, "the id %s has %d characters; that of a template has at most %d, because keys follow it in run IDs", field.Quoted(j.ID), len(j.ID), MaxTemplateID)
 	}
 	if j.Schedule != "" {
-		d.add(path+".schedule", codeNeedlessField, "a job with keyed has no schedule of its own, because its schedules are made at run time; remove schedule or keyed")
+		d.Add(path+".schedule", codeNeedlessField, "a job with keyed has no schedule of its own, because its schedules are made at run time; remove schedule or keyed")
 	}
 	if j.HeartbeatURLEnv != "" {
-		d.add(path+".heartbeat", codeNeedlessField, "a job with keyed has no heartbeat, because one address cannot tell its schedules apart; use alarm and notifications, and remove heartbeat")
+		d.Add(path+".heartbeat", codeNeedlessField, "a job with keyed has no heartbeat, because one address cannot tell its schedules apart; use alarm and notifications, and remove heartbeat")
 	}
 	if j.MaxInFlight != 0 {
-		d.add(path+".maxInFlight", codeNeedlessField, "a job with keyed has no maxInFlight, because each of its schedules is a job of its own; set maxInFlight of the target")
+		d.Add(path+".maxInFlight", codeNeedlessField, "a job with keyed has no maxInFlight, because each of its schedules is a job of its own; set maxInFlight of the target")
 	}
 	switch at := path + ".keyed.max"; {
 	case k.max == 0:
-		d.add(at, codeMissingField, "max is missing; set it to the number of schedules that the template can have at most, e.g. 10000")
+		d.Add(at, codeMissingField, "max is missing; set it to the number of schedules that the template can have at most, e.g. 10000")
 	case k.max < 0 || k.max > maxSchedules:
-		d.add(at, codeOutOfRange, "max %d is out of range; valid values are 1 to %d", k.max, maxSchedules)
+		d.Add(at, field.OutOfRange, "max %d is out of range; valid values are 1 to %d", k.max, maxSchedules)
 	}
-	d.between(path+".keyed.retention", k.retention, 0, maxAge)
+	d.Between(path+".keyed.retention", k.retention, 0, maxAge)
 	if s := bytes.TrimSpace(k.schema); len(k.schema) > maxSchema || s != nil && (!json.Valid(s) || s[0] != '{') {
-		d.add(path+".keyed.schema", CodeBadSchema, "schema must be a JSON Schema: an object of at most %d bytes, e.g. {type: object, required: [format]}", maxSchema)
+		d.Add(path+".keyed.schema", CodeBadSchema, "schema must be a JSON Schema: an object of at most %d bytes, e.g. {type: object, required: [format]}", maxSchema)
 	}
 	// As for any schedule of the template: its time zone must be known.
 	sample := j

@@ -17,7 +17,7 @@ var quartz = regexp.MustCompile(`^(?:(?:CRON_)?TZ=\S+\s+)?(?:\S+\s+){3}\?\s+\S+\
 func (r *Registry) Warnings(now time.Time) Problems {
 	found := Problems{}
 	if r.Empty() {
-		found = append(found, Problem{File: r.source.file, Code: codeNoJobs, Message: "the registry has no jobs, so only the nightly purge runs; put jobs below \"jobs:\""})
+		found = append(found, Problem{File: r.file, Code: codeNoJobs, Message: "the registry has no jobs, so only the nightly purge runs; put jobs below \"jobs:\""})
 	}
 	zoned := false
 	for i, j := range r.All() {
@@ -32,7 +32,7 @@ func (r *Registry) Warnings(now time.Time) Problems {
 		}
 	}
 	if text := ZonesWarning(now); zoned && text != "" {
-		found = append(found, Problem{File: r.source.file, Code: codeOldZones, Message: text})
+		found = append(found, Problem{File: r.file, Code: codeOldZones, Message: text})
 	}
 	found.Sort()
 	return found

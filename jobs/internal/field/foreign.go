@@ -1,4 +1,4 @@
-package jobs
+package field
 
 import (
 	"fmt"
@@ -25,9 +25,9 @@ var foreign = map[string][]string{
 	"last": {"latest"}, "one": {"latest"}, "every": {"all"}, "never": {"none"}, "false": {"none"}, "token": {"bearer"}, "iam": {"sigv4"},
 }
 
-// didYouMean suggests the word that another scheduler's name stands for, else the
+// DidYouMean suggests the word that another scheduler's name stands for, else the
 // nearest one.
-func didYouMean(word string, words []string) string {
+func DidYouMean(word string, words []string) string {
 	for _, ours := range foreign[strings.ToLower(word)] {
 		if slices.Contains(words, ours) {
 			return fmt.Sprintf("; did you mean %q?", ours)
@@ -42,12 +42,12 @@ var barePlaceholder = regexp.MustCompile(`[:\[,]\s+([^\s"'{},\[]*\s?\{\{\s*[A-Za
 
 // unquoted explains a syntax error on a line with a schedule or a placeholder that lacks
 // its quotes, or is empty. The column is the value's, from 1.
-func unquoted(line string) (message string, column int) {
+func unQuoted(line string) (message string, column int) {
 	if message, column = suggest.ScheduleQuotes(line); message != "" {
 		return message, column
 	}
 	if found := barePlaceholder.FindStringSubmatchIndex(line); found != nil {
-		return fmt.Sprintf("a value with a placeholder needs quotes, because { begins a map in YAML; write e.g. %s", quoted(line[found[2]:found[3]])), len([]rune(line[:found[2]])) + 1
+		return fmt.Sprintf("a value with a placeholder needs quotes, because { begins a map in YAML; write e.g. %s", Quoted(line[found[2]:found[3]])), len([]rune(line[:found[2]])) + 1
 	}
 	return "", 0
 }

@@ -1,4 +1,4 @@
-package jobs
+package field
 
 import (
 	"bytes"
@@ -16,17 +16,17 @@ import (
 
 // text is the file as YAML text, or "" after a complaint. Characters that YAML
 // forbids are refused here, because parsers differ in what they make of them.
-func (r *report) text(data []byte) string {
+func (r *Report) text(data []byte) string {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		r.addAt("", spot{1, 1, 0}, codeEncoding, "the file is UTF-16; save it as UTF-8")
+		r.AddAt("", Place{1, 1, 0}, Encoding, "the file is UTF-16; save it as UTF-8")
 		return ""
 	}
 	line, column := 1, 1
 	for i := 0; i < len(data); {
 		c, size := utf8.DecodeRune(data[i:])
 		if what := forbidden(c, size); what != "" {
-			r.addAt("", spot{line, column, 0}, codeEncoding, "%s is not allowed in YAML; remove it, or save the file as UTF-8", what)
+			r.AddAt("", Place{line, column, 0}, Encoding, "%s is not allowed in YAML; remove it, or save the file as UTF-8", what)
 			return ""
 		}
 		i, column = i+size, column+1
@@ -41,8 +41,8 @@ func (r *report) text(data []byte) string {
 	return strings.ReplaceAll(string(data), "\r\n", "\n")
 }
 
-func (r *report) empty() {
-	r.addAt("", spot{1, 1, 0}, codeFileEmpty, "the registry file is empty; it needs at least `name: acme-platform` and `jobs:`")
+func (r *Report) empty() {
+	r.AddAt("", Place{1, 1, 0}, FileEmpty, "the registry file is empty; it needs at least `name: acme-platform` and `jobs:`")
 }
 
 func forbidden(c rune, size int) string {
@@ -56,22 +56,22 @@ func forbidden(c rune, size int) string {
 }
 
 // parseYAML is the root of the one document, or nil after a complaint.
-func (r *report) parseYAML(text string) (root ast.Node) {
+func (r *Report) parseYAML(text string) (root ast.Node) {
 	defer func() {
 		// The parser has paths on which malformed input makes it panic; for
 		// the one who wrote the file that is a syntax error like any other.
 		if p := recover(); p != nil {
-			r.addAt("", spot{1, 1, 0}, codeSyntax, "the file is not YAML, and too broken to say where; check its quotes, brackets and indentation")
+			r.AddAt("", Place{1, 1, 0}, Syntax, "the file is not YAML, and too broken to say where; check its quotes, brackets and indentation")
 			root = nil
 		}
 	}()
 	tokens := lexer.Tokenize(text)
 	if tk, what := new(bounds).exceeded(tokens); tk != nil {
-		r.addAt("", spotOf(tk), codeTooMuch, "%s", what)
+		r.AddAt("", spotOf(tk), TooMuch, "%s", what)
 		return nil
 	}
 	if tag := find(tokens, token.TagType); tag != nil {
-		r.addAt("", spotOf(tag), codeType, "YAML tags such as %s are not used here; remove it", quoted(tag.Value))
+		r.AddAt("", spotOf(tag), WrongType, "YAML tags such as %s are not used here; remove it", Quoted(tag.Value))
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -82,8 +82,8 @@ func (r *report) parseYAML(text string) (root ast.Node) {
 	return r.oneDocument(file)
 }
 
-func (r *report) syntaxError(text string, err error) {
-	at, message := spot{1, 1, 0}, err.Error()
+func (r *Report) syntaxError(text string, err error) {
+	at, message := Place{1, 1, 0}, err.Error()
 	var bad yaml.Error
 	if errors.As(err, &bad) {
 		message = bad.GetMessage()
@@ -94,23 +94,23 @@ func (r *report) syntaxError(text string, err error) {
 	if strings.Contains(message, "'\t'") {
 		message = "a tab in the indentation; YAML indents with spaces"
 	}
-	if lines := strings.Split(text, "\n"); at.line <= len(lines) {
-		if why, column := unquoted(lines[at.line-1]); why != "" {
-			r.addAt("", spot{at.line, column, 0}, codeSyntax, "%s", why)
+	if lines := strings.Split(text, "\n"); at.Line <= len(lines) {
+		if why, column := unQuoted(lines[at.Line-1]); why != "" {
+			r.AddAt("", Place{at.Line, column, 0}, Syntax, "%s", why)
 			return
 		}
 	}
-	r.addAt("", at, codeSyntax, "the file is not YAML: %s", message)
+	r.AddAt("", at, Syntax, "the file is not YAML: %s", message)
 }
 
-func (r *report) oneDocument(file *ast.File) ast.Node {
+func (r *Report) oneDocument(file *ast.File) ast.Node {
 	var root ast.Node
 	for _, doc := range file.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.DirectiveType {
 			continue
 		}
 		if root != nil {
-			r.addAt("", spotOf(first(doc.Body)), codeSeveralDocuments, "a second YAML document begins here; one file is one registry, so remove the --- or split the file")
+			r.AddAt("", spotOf(first(doc.Body)), SeveralDocuments, "a second YAML document begins here; one file is one registry, so remove the --- or split the file")
 			return nil
 		}
 		root = doc.Body
@@ -222,9 +222,9 @@ func find(tokens token.Tokens, kind token.Type) *token.Token {
 	return nil
 }
 
-func spotOf(tk *token.Token) spot {
+func spotOf(tk *token.Token) Place {
 	if tk == nil || tk.Position == nil {
-		return spot{1, 1, 0}
+		return Place{1, 1, 0}
 	}
-	return spot{line: tk.Position.Line, column: tk.Position.Column}
+	return Place{Line: tk.Position.Line, Column: tk.Position.Column}
 }

@@ -1,4 +1,4 @@
-package jobs
+package field
 
 import (
 	"fmt"
@@ -13,27 +13,57 @@ import (
 // more values of its own.
 const maxValues = MaxFileSize / 2
 
-// decoder reads values from a syntax tree, each as its kind says. It goes on after every
+// Decode reads a file into an object, and reports what is wrong with it. It returns false if
+// nothing of the file could be read, so that everything would be missing.
+func Decode(r *Report, data []byte, into Fielded) bool {
+	r.Places[""] = Place{Line: 1, Column: 1}
+	root := r.syntax(data)
+	if root == nil {
+		return false
+	}
+	newDecoder(r).value("", root, Object(into))
+	return !r.seen[""]
+}
+
+// syntax is the file's one document, or nil after a complaint.
+func (r *Report) syntax(data []byte) ast.Node {
+	if len(data) > MaxFileSize {
+		r.AddAt("", Place{}, FileTooBig, "%s", TooBig(fmt.Sprintf("the file has more than %d bytes", MaxFileSize)))
+		return nil
+	}
+	text := r.text(data)
+	if text == "" {
+		return nil
+	}
+	return r.parseYAML(text)
+}
+
+// TooBig says what to do about a file that is too big.
+func TooBig(what string) string {
+	return fmt.Sprintf("%s; the maximum is %d; if it is a registry, split it, each part with its own name", what, MaxFileSize)
+}
+
+// decoder reads values from a syntax tree, each as its Kind says. It goes on after every
 // complaint, and notes where each value stands.
 type decoder struct {
-	*report
+	*Report
 	anchors map[string]ast.Node
 	open    map[string]bool // anchors being expanded
 	values  int
 }
 
-func newDecoder(r *report) *decoder {
-	return &decoder{report: r, anchors: map[string]ast.Node{}, open: map[string]bool{}}
+func newDecoder(r *Report) *decoder {
+	return &decoder{Report: r, anchors: map[string]ast.Node{}, open: map[string]bool{}}
 }
 
 // value decodes one node, anchors and aliases resolved.
-func (d *decoder) value(path string, n ast.Node, to kind) {
+func (d *decoder) value(path string, n ast.Node, to Kind) {
 	if d.values++; d.values > maxValues {
-		d.add("", codeTooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
+		d.Add("", TooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
 		return
 	}
-	if _, placed := d.spots[path]; !placed || path == "" {
-		d.spots[path] = place(n)
+	if _, placed := d.Places[path]; !placed || path == "" {
+		d.Places[path] = place(n)
 	}
 	switch n := n.(type) {
 	case *ast.AnchorNode:
@@ -56,10 +86,10 @@ func (d *decoder) alias(path string, n *ast.AliasNode) ast.Node {
 	target, ok := d.anchors[name]
 	switch {
 	case !ok:
-		d.add(path, codeBadAlias, "the alias *%[2]s has no anchor &%[1]s before it", name, name)
+		d.Add(path, BadAlias, "the alias *%[2]s has no anchor &%[1]s before it", name, name)
 		return nil
 	case d.open[name]:
-		d.add(path, codeBadAlias, "the alias *%s is inside its own anchor", name)
+		d.Add(path, BadAlias, "the alias *%s is inside its own anchor", name)
 		return nil
 	}
 	return target
@@ -67,7 +97,7 @@ func (d *decoder) alias(path string, n *ast.AliasNode) ast.Node {
 
 func (d *decoder) inside(path, anchor string, decode func()) {
 	if d.open[anchor] {
-		d.add(path, codeBadAlias, "the anchor &%s is inside an anchor of the same name", anchor)
+		d.Add(path, BadAlias, "the anchor &%s is inside an anchor of the same name", anchor)
 		return
 	}
 	d.open[anchor] = true
@@ -77,8 +107,8 @@ func (d *decoder) inside(path, anchor string, decode func()) {
 
 func (d *decoder) mapping(path string, n ast.Node, decode func(name, path string, value ast.Node)) {
 	for _, e := range d.entries(path, n) {
-		at := join(path, e.name)
-		d.spots[at] = e.at
+		at := Join(path, e.name)
+		d.Places[at] = e.at
 		decode(e.name, at, e.value)
 	}
 }
@@ -94,17 +124,17 @@ func (d *decoder) list(path string, n ast.Node, decode func(path string, item as
 	}
 }
 
-func fieldNames(rows []fileField) []string {
+func fieldNames(rows []Row) []string {
 	names := make([]string, len(rows))
 	for i, f := range rows {
-		names[i] = f.name
+		names[i] = f.Name
 	}
 	return names
 }
 
-// join quotes names that a terminal might take for more than text.
-func join(path, name string) string {
-	if !visibleASCII(name) {
+// Join adds a name to a path. It quotes names that a terminal might take for more than text.
+func Join(path, name string) string {
+	if !VisibleASCII(name) {
 		name = strconv.QuoteToASCII(name)
 	}
 	if path == "" {
@@ -123,7 +153,7 @@ func within(path string) string {
 
 // place is where a value begins; text is set where the value is written
 // literally, so that its columns are the file's.
-func place(n ast.Node) spot {
+func place(n ast.Node) Place {
 	tk := first(n)
 	at := spotOf(tk)
 	if tk == nil {
@@ -132,9 +162,9 @@ func place(n ast.Node) spot {
 	switch {
 	case strings.ContainsAny(tk.Origin, "\\") || strings.Contains(strings.TrimSpace(tk.Origin), "\n"):
 	case tk.Type == token.StringType:
-		at.text = at.column
+		at.Text = at.Column
 	case tk.Type == token.DoubleQuoteType, tk.Type == token.SingleQuoteType && !strings.Contains(tk.Value, "'"):
-		at.text = at.column + 1
+		at.Text = at.Column + 1
 	}
 	return at
 }

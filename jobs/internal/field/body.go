@@ -1,37 +1,40 @@
-package jobs
+package field
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/goccy/go-yaml/ast"
 )
 
-// body is any value, which becomes JSON. A text is taken for JSON as it is written, since
+// Body is any value, which becomes JSON. A text is taken for JSON as it is written, since
 // that is how other schedulers take a body.
+func Body(set func(json.RawMessage)) Kind { return body{set} }
+
 type body struct{ set func(json.RawMessage) }
 
-func (body) schema() schema        { return schema{} }
-func (body) check(*report, string) {}
-func (body) inherit(kind)          {}
+func (body) Schema() Schema        { return Schema{} }
+func (body) check(*Report, string) {}
+func (body) inherit(Kind)          {}
 
 func (b body) decode(d *decoder, path string, n ast.Node) {
 	if text, ok := textOf(n); ok && !d.ambiguous(path, n) {
 		if !json.Valid([]byte(text)) {
-			d.add(path, codeBadBody, `the body is a string that is not JSON; write a YAML mapping, or a JSON string as '"text"'`)
+			d.Add(path, BadBody, `the body is a string that is not JSON; write a YAML mapping, or a JSON string as '"text"'`)
 			return
 		}
 		b.set(json.RawMessage(text))
 		return
 	}
-	before := len(d.problems)
+	before := len(d.Problems)
 	value := d.json(path, n)
-	if len(d.problems) > before {
+	if len(d.Problems) > before {
 		return
 	}
-	data, err := encodeJSON(value)
+	data, err := JSONText(value)
 	if err != nil {
-		d.add(path, codeBadBody, "the body cannot be written as JSON: %v", err)
+		d.Add(path, BadBody, "the body cannot be written as JSON: %v", err)
 		return
 	}
 	b.set(data)
@@ -40,10 +43,10 @@ func (b body) decode(d *decoder, path string, n ast.Node) {
 // json is a node as a value for encoding/json.
 func (d *decoder) json(path string, n ast.Node) (value any) {
 	if d.values++; d.values > maxValues {
-		d.add("", codeTooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
+		d.Add("", TooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)
 		return nil
 	}
-	d.spots[path] = place(n)
+	d.Places[path] = place(n)
 	switch n := n.(type) {
 	case *ast.AnchorNode:
 		d.anchors[n.Name.String()] = n.Value
@@ -55,7 +58,7 @@ func (d *decoder) json(path string, n ast.Node) (value any) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 		object := map[string]any{}
 		for _, e := range d.entries(path, n) {
-			object[e.name] = d.json(join(path, e.name), e.value)
+			object[e.name] = d.json(Join(path, e.name), e.value)
 		}
 		return object
 	case *ast.SequenceNode:
@@ -92,6 +95,17 @@ func (d *decoder) jsonScalar(path string, n ast.Node) any {
 		}
 		return n.(*ast.IntegerNode).Value
 	}
-	d.add(path, codeBadBody, "JSON has no %s; use a string or a number", nodeKind(n))
+	d.Add(path, BadBody, "JSON has no %s; use a string or a number", nodeKind(n))
 	return nil
+}
+
+// JSONText returns compact JSON without HTML's escapes.
+func JSONText(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

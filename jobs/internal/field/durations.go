@@ -1,4 +1,4 @@
-package jobs
+package field
 
 import (
 	"fmt"
@@ -24,15 +24,23 @@ const (
 	noZeroEver        // refused; there is none
 )
 
-func delay(to *time.Duration, most time.Duration) kind  { return duration{to, zeroIsNone, 0, most} }
-func period(to *time.Duration, most time.Duration) kind { return duration{to, noZero, 0, most} }
-func span(to *time.Duration, most time.Duration) kind   { return duration{to, noZeroEver, 0, most} }
+// Delay is a duration that may be zero. 0s is kept as -1, since the zero value means that
+// it is not set.
+func Delay(to *time.Duration, most time.Duration) Kind { return duration{to, zeroIsNone, 0, most} }
+
+// Period is a positive duration that has a default.
+func Period(to *time.Duration, least, most time.Duration) Kind {
+	return duration{to, noZero, least, most}
+}
+
+// Span is a positive duration that has no default.
+func Span(to *time.Duration, most time.Duration) Kind { return duration{to, noZeroEver, 0, most} }
 
 func (k duration) decode(d *decoder, path string, n ast.Node) {
 	text, ok := textOf(n)
 	if i, isInt := integer(n); isInt {
 		if i != 0 {
-			d.add(path, codeBadDuration, "invalid duration \"%d\" for %s; use a unit, e.g. %ds", i, field(path), i)
+			d.Add(path, BadDuration, "invalid duration \"%d\" for %s; use a unit, e.g. %ds", i, Last(path), i)
 			return
 		}
 		text, ok = "0s", true
@@ -44,13 +52,13 @@ func (k duration) decode(d *decoder, path string, n ast.Node) {
 	got, err := parseDuration(text)
 	switch {
 	case err != nil:
-		d.add(path, codeBadDuration, "%v", err)
+		d.Add(path, BadDuration, "%v", err)
 	case got < 0:
-		d.add(path, codeNegativeDuration, "%s %s is negative; use a positive duration", field(path), got)
+		d.Add(path, NegativeDuration, "%s %s is negative; use a positive duration", Last(path), got)
 	case got == 0 && k.zero == noZero:
-		d.add(path, codeZeroDuration, "%s must be greater than zero; remove it for the default", field(path))
+		d.Add(path, ZeroDuration, "%s must be greater than zero; remove it for the default", Last(path))
 	case got == 0 && k.zero == noZeroEver:
-		d.add(path, codeZeroDuration, "%s must be greater than zero, e.g. 6h", field(path))
+		d.Add(path, ZeroDuration, "%s must be greater than zero, e.g. 6h", Last(path))
 	case got == 0 && k.zero == zeroIsNone:
 		*k.to = -1
 	default:
@@ -61,23 +69,23 @@ func (k duration) decode(d *decoder, path string, n ast.Node) {
 // durationPattern is what time.ParseDuration takes, without a sign.
 const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
 
-func (duration) schema() schema { return schema{"type": "string", "pattern": durationPattern} }
+func (duration) Schema() Schema { return Schema{"type": "string", "pattern": durationPattern} }
 
-func (k duration) check(r *report, path string) {
+func (k duration) check(r *Report, path string) {
 	switch {
 	case *k.to == 0, *k.to < 0 && k.zero == zeroIsNone:
 	default:
-		r.between(path, *k.to, k.least, k.most)
+		r.Between(path, *k.to, k.least, k.most)
 	}
 }
 
-func (k duration) inherit(from kind) { setDefault(k.to, *from.(duration).to) }
+func (k duration) inherit(from Kind) { setDefault(k.to, *from.(duration).to) }
 
 // parseDuration reads Go's durations. The error says what to write.
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("invalid duration %s; use numbers with units, e.g. 500ms, 30s, 1h30m (a day is 24h)", quoted(text))
+		return 0, fmt.Errorf("invalid duration %s; use numbers with units, e.g. 500ms, 30s, 1h30m (a day is 24h)", Quoted(text))
 	}
 	return d, nil
 }

@@ -1,4 +1,4 @@
-package jobs
+package field
 
 import (
 	"github.com/goccy/go-yaml/ast"
@@ -7,7 +7,7 @@ import (
 // entry is one line of a mapping.
 type entry struct {
 	name  string
-	at    spot
+	at    Place
 	value ast.Node
 }
 
@@ -34,15 +34,15 @@ func (d *decoder) entries(path string, n ast.Node) []entry {
 			continue
 		}
 		if line, twice := seen[e.name]; twice {
-			d.addAt(join(path, e.name)+" again", e.at, codeDuplicateField, "duplicate field %s (first defined on line %d); keep one", quoted(e.name), line)
+			d.AddAt(Join(path, e.name)+" again", e.at, DuplicateField, "duplicate field %s (first defined on line %d); keep one", Quoted(e.name), line)
 			continue
 		}
-		seen[e.name] = e.at.line
+		seen[e.name] = e.at.Line
 		own = append(own, e)
 	}
 	for _, e := range merged {
 		if _, has := seen[e.name]; !has {
-			seen[e.name] = e.at.line
+			seen[e.name] = e.at.Line
 			own = append(own, e)
 		}
 	}
@@ -63,7 +63,7 @@ func (d *decoder) entry(path string, pair *ast.MappingValueNode) (entry, bool) {
 	at := spotOf(first(pair.Key))
 	key, ok := pair.Key.(*ast.StringNode)
 	if !ok {
-		d.addAt(join(path, pair.Key.String()), at, codeType, "a field name must be a string; put %s in quotes", quoted(pair.Key.String()))
+		d.AddAt(Join(path, pair.Key.String()), at, WrongType, "a field name must be a string; put %s in quotes", Quoted(pair.Key.String()))
 		return entry{}, false
 	}
 	return entry{key.Value, at, pair.Value}, true
@@ -125,15 +125,15 @@ func (d *decoder) wrongType(path string, n ast.Node, want string) {
 	if _, scalar := n.(ast.ScalarNode); scalar && want == "a string" {
 		hint = "; put it in quotes"
 	}
-	d.add(path, codeType, "%s must be %s, but is %s%s", fieldOrFile(path), want, nodeKind(n), hint)
-	d.unread[path] = true
+	d.Add(path, WrongType, "%s must be %s, but is %s%s", fieldOrFile(path), want, nodeKind(n), hint)
+	d.Ignore(path)
 }
 
 func fieldOrFile(path string) string {
 	if path == "" {
 		return "the file"
 	}
-	return field(path)
+	return Last(path)
 }
 
 func nodeKind(n ast.Node) string {

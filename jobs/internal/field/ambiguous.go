@@ -1,4 +1,4 @@
-package jobs
+package field
 
 import (
 	"regexp"
@@ -28,13 +28,13 @@ func (d *decoder) ambiguous(path string, n ast.Node) bool {
 	written := tk.Value
 	switch {
 	case isText && wordOfBool.MatchString(written):
-		d.add(path, codeAmbiguous, `%s is ambiguous: some programs read it as true or false; write true or false, or "%s" with quotes for a string`, written, written)
+		d.Add(path, Ambiguous, `%s is ambiguous: some programs read it as true or false; write true or false, or "%s" with quotes for a string`, written, written)
 	case !numberLike.MatchString(written):
 		return false
 	case !clearNumber.MatchString(written):
-		d.add(path, codeAmbiguous, `the number %s is ambiguous: programs read it as different values; write "%s" with quotes for a string, or a number such as 1234 or 0.5`, written, written)
+		d.Add(path, Ambiguous, `the number %s is ambiguous: programs read it as different values; write "%s" with quotes for a string, or a number such as 1234 or 0.5`, written, written)
 	case isText:
-		d.add(path, codeAmbiguous, `the number %s has more digits than 64 bits hold; write "%s" with quotes for a string`, written, written)
+		d.Add(path, Ambiguous, `the number %s has more digits than 64 bits hold; write "%s" with quotes for a string`, written, written)
 	default:
 		return false
 	}
