@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +48,13 @@ const maxBeating = 54
 // HeartbeatJobID returns the ID of the job whose runs are the pings of this job's
 // heartbeat.
 func (j Job) HeartbeatJobID() string { return "heartbeat-" + j.ID }
+
+// PingRunID returns the ID of the run that pings this job's heartbeat of a kind, "start",
+// "success", "fail" or "log", for a run that started or ended at a time.
+func (j Job) PingRunID(runID, kind string, at time.Time) string {
+	sum := sha256.Sum256([]byte(runID))
+	return RunIDWithToken(j.HeartbeatJobID(), at.UTC().Truncate(time.Second), hex.EncodeToString(sum[:8])+"-"+kind)
+}
 
 // HeartbeatTarget returns the name of the target that this job's pings are sent to.
 func (j Job) HeartbeatTarget() string { return HeartbeatTarget + j.ID }

@@ -49,8 +49,8 @@ type Incident struct {
 	Why     string // the operator's reason, of the acknowledgement or the closing
 
 	Version int64 // changes with the incident; see Notification
-	// NotifierState is what the notifier stores about the notifications that it sent.
-	// The store does not read it.
+	// NotifierState is what the notifier stores about the notifications that it sent: see
+	// ChannelState. The store does not read it.
 	NotifierState []byte
 	// DueAt is when the notifier has to check the incident; zero: never. Each opening,
 	// acknowledgement and closing sets it to now.

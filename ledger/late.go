@@ -60,10 +60,11 @@ func markLate(rows []Row, paused pauses, now time.Time) (changes []Change, late 
 	return changes, late
 }
 
-// lateAt returns when to check whether a new run is late: zero for a run that its
-// schedule did not make, and if its Call sets no bound.
+// lateAt returns when to check whether a new run is late: zero for a run that neither its
+// schedule nor an incident made, and if its Call sets no bound.
 func lateAt(r RunSpec) time.Time {
-	if r.State != Planned || IsAdHoc(r.RunID) || r.Trigger != BySchedule && r.Trigger != ByCatchUp {
+	scheduled := !IsAdHoc(r.RunID) && (r.Trigger == BySchedule || r.Trigger == ByCatchUp)
+	if r.State != Planned || !scheduled && r.Trigger != ByIncident {
 		return time.Time{}
 	}
 	due := r.ScheduledAt.Add(r.Call.Delay)

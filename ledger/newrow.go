@@ -22,6 +22,7 @@ func newRow(in RunSpec, j JobRow, pause *Pause, now time.Time) Row {
 		r.FinishedAt = now
 	case adHoc:
 		r.SetDueAt(now)
+		r.LateAt = lateAt(in)
 	case !j.PausedAt.IsZero(), pause != nil && pause.Kind == PauseSkip:
 		r.skip(ReasonPaused, now)
 	case pause != nil:

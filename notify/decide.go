@@ -2,7 +2,6 @@ package notify
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -36,13 +35,6 @@ const (
 	endAfter = CheckEvery
 )
 
-// channelState is what was sent to a channel: the JSON of ledger.Incident.NotifierState, by channel.
-type channelState struct {
-	Open     bool      `json:"open"`     // it was notified of the problem, and not of its end
-	At       time.Time `json:"at"`       // of the last notice
-	Openings int       `json:"openings"` // how often the incident had opened then; see openings
-}
-
 // openings is how often an incident has opened, up to the opening from which on it is
 // flapping: later ones are not sent.
 func openings(i ledger.Incident) int { return min(i.Reopened, flappingFrom) + 1 }
@@ -64,11 +56,9 @@ type decision struct {
 // while nobody has acknowledged the incident, and when it opens again before its end was
 // sent.
 func decide(i ledger.Incident, j jobs.Job, channels []jobs.Channel, now time.Time) (decision, error) {
-	states := map[string]channelState{}
-	if len(i.NotifierState) > 0 {
-		if err := json.Unmarshal(i.NotifierState, &states); err != nil {
-			return decision{}, fmt.Errorf("what the channels know of incident %d is damaged: %w", i.ID, err)
-		}
+	states, err := i.ChannelStates()
+	if err != nil {
+		return decision{}, err
 	}
 	var d decision
 	for _, c := range channels {
@@ -78,20 +68,19 @@ func decide(i ledger.Incident, j jobs.Job, channels []jobs.Channel, now time.Tim
 		event, next := decideChannel(i, c, states[c.Name], now)
 		if event != "" {
 			d.Notifications = append(d.Notifications, notification{c, event})
-			states[c.Name] = channelState{Open: event != Recovered, At: now, Openings: openings(i)}
+			states[c.Name] = ledger.ChannelState{Open: event != Recovered, At: now, Openings: openings(i), Runs: states[c.Name].Runs}
 			_, next = decideChannel(i, c, states[c.Name], now)
 		}
 		if !next.IsZero() && (d.DueAt.IsZero() || next.Before(d.DueAt)) {
 			d.DueAt = next
 		}
 	}
-	var err error
 	d.State, err = json.Marshal(states)
 	return d, err
 }
 
 // decideChannel returns the event for one channel, or "" and when there may be one.
-func decideChannel(i ledger.Incident, c jobs.Channel, k channelState, now time.Time) (event Event, next time.Time) {
+func decideChannel(i ledger.Incident, c jobs.Channel, k ledger.ChannelState, now time.Time) (event Event, next time.Time) {
 	news := k.Openings < openings(i) && isNews(i, c, now)
 	switch {
 	case news && !k.Open:

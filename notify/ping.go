@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -181,7 +180,6 @@ func (p *pings) note(ping ledger.Run, now time.Time) {
 // entry is a ping as a run.
 func (p *pings) entry(r ledger.Run, kind string, at time.Time, text string) ledger.Entry {
 	j := p.jobs[r.JobID]
-	sum := sha256.Sum256([]byte(r.ID))
 	c := ledger.Call{
 		Target: j.HeartbeatTarget(), Method: "POST", Path: "/" + kind,
 		Timeout: timeout, Backoff: backoff, Jitter: 0.2, MaxRetryAfter: 15 * time.Minute, Horizon: horizon,
@@ -197,7 +195,7 @@ func (p *pings) entry(r ledger.Run, kind string, at time.Time, text string) ledg
 	c.Path += "?rid=" + p.rid(r.ID)
 	c.Body, _ = json.Marshal(body) // of plain texts
 	return ledger.Entry{JobID: j.HeartbeatJobID(), RunSpec: ledger.RunSpec{
-		RunID:       jobs.RunIDWithToken(j.HeartbeatJobID(), at, hex.EncodeToString(sum[:8])+"-"+kind),
+		RunID:       j.PingRunID(r.ID, kind, at),
 		ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: c,
 	}}
 }

@@ -155,6 +155,8 @@ var backoff = []time.Duration{
 const (
 	timeout = 30 * time.Second
 	horizon = 4 * time.Hour
+	// arriveWithin is how long a notification may take until its channel has an incident.
+	arriveWithin = 5 * time.Minute
 )
 
 // NewCall returns the call that delivers a message to a channel, to be stored in the
@@ -169,6 +171,6 @@ func NewCall(m Message, c jobs.Channel, id string) (ledger.Call, error) {
 	}
 	return ledger.Call{
 		Target: c.Target(), Method: "POST", Path: r.path, Body: bytes.TrimSpace(body.Bytes()), ContentType: r.contentType,
-		Timeout: timeout, Backoff: backoff, Jitter: 0.2, MaxRetryAfter: 15 * time.Minute, Horizon: horizon,
+		Timeout: timeout, Backoff: backoff, Jitter: 0.2, MaxRetryAfter: 15 * time.Minute, Horizon: horizon, FinishWithin: arriveWithin,
 	}, nil
 }

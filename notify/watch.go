@@ -150,7 +150,7 @@ func inTime(ctx context.Context, step func(context.Context) error) error {
 }
 
 func (w *Watch) markLate(ctx context.Context) error {
-	if !hasAlarms(w.Registry) {
+	if !hasAlarms(w.Registry) && len(w.channels) == 0 {
 		return nil
 	}
 	for {

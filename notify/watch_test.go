@@ -104,6 +104,7 @@ func TestAnyLifeIsToldInTurn(t *testing.T) {
 						}
 					}
 				}
+				s.deliver()
 				time.Sleep(time.Duration(r.IntN(1200)) * time.Second)
 			}
 			s.ends("j", ledger.Succeeded)
@@ -144,6 +145,51 @@ func TestAFailingChannelIsAnIncidentWithoutALoop(t *testing.T) {
 	}
 }
 
+// A channel that does not deliver has an incident after five minutes, of which the other
+// channels are told, long before its notification is dead. The incident knows both.
+func TestAChannelThatDoesNotDeliverIsAnIncidentWithinMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, memory.New())
+		s.ends("j", ledger.Dead)
+		look := func(after time.Duration, want int) {
+			t.Helper()
+			time.Sleep(after)
+			if err := s.watch(-1, false); err != nil {
+				t.Fatal(err)
+			}
+			list, err := s.Incidents(t.Context(), ledger.IncidentFilter{Open: true})
+			if err != nil || len(list) != want {
+				t.Errorf("incidents %+v, %v; want %d", list, err, want)
+			}
+		}
+		look(0, 1)
+		look(4*time.Minute, 1)
+		look(2*time.Minute, 3)
+		s.want("ops", "opened", "opened") // of j, and of the other channel
+		s.want("hub", "opened", "opened")
+		look(20*time.Minute, 3)
+		s.want("ops", "opened", "opened")
+		states, err := s.open().ChannelStates()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Incidents(t.Context(), ledger.IncidentFilter{JobID: "j"})
+		if err != nil || len(list) != 1 || len(states) != 1 {
+			t.Fatalf("%+v, %+v, %v", list, states, err)
+		}
+		if states, err = list[0].ChannelStates(); err != nil || len(states["ops"].Runs) != 1 || len(states["hub"].Runs) != 1 {
+			t.Fatalf("%+v, %v", states, err)
+		}
+		for channel, c := range states {
+			if r, _, err := s.Get(t.Context(), c.Runs[0]); err != nil || r.JobID != "notify-"+channel {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+		s.deliver()
+		look(time.Minute, 1) // j's
+	})
+}
+
 // The look says what no run shows, and takes it back.
 func TestJobsThatNoProcessPlansAndAnOverduePurgeAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -172,6 +218,7 @@ func TestJobsThatNoProcessPlansAndAnOverduePurgeAreFound(t *testing.T) {
 			if _, err := w.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			s.deliver()
 			list, err := s.Incidents(t.Context(), ledger.IncidentFilter{Open: true})
 			if err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package notify
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -51,7 +52,7 @@ func (w *Watch) writeOne(ctx context.Context, t *decided, now time.Time) (bool, 
 	if len(t.Notifications) == 0 && t.decision.DueAt.Equal(t.Incident.DueAt) && bytes.Equal(t.State, t.NotifierState) {
 		return false, nil // this machine's clock is behind the ledger's
 	}
-	change := ledger.Notification{ID: t.ID, Version: t.Version, NotifierState: t.State, DueAt: t.decision.DueAt}
+	change := ledger.Notification{ID: t.ID, Version: t.Version, DueAt: t.decision.DueAt}
 	var mine []*delivery
 	for _, l := range t.deliveries {
 		if l.from == t {
@@ -60,9 +61,14 @@ func (w *Watch) writeOne(ctx context.Context, t *decided, now time.Time) (bool, 
 				return false, err
 			}
 			change.Runs, mine = append(change.Runs, e), append(mine, l)
+			l.runID = e.RunID
 		} else if !l.written {
 			return false, nil // the notification that names this incident was not written
 		}
+	}
+	var err error
+	if change.NotifierState, err = t.sent(); err != nil {
+		return false, err
 	}
 	done, err := w.Ledger.Notify(ctx, change)
 	if !done {
@@ -77,11 +83,29 @@ func (w *Watch) writeOne(ctx context.Context, t *decided, now time.Time) (bool, 
 	return done, err
 }
 
+// sent returns the state with the notifications that are being sent.
+func (t *decided) sent() ([]byte, error) {
+	if len(t.deliveries) == 0 {
+		return t.State, nil
+	}
+	states, err := ledger.Incident{ID: t.ID, NotifierState: t.State}.ChannelStates()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range t.deliveries {
+		s := states[l.Channel.Name]
+		s.Sent(l.runID)
+		states[l.Channel.Name] = s
+	}
+	return json.Marshal(states)
+}
+
 // delivery is one notification, of one incident or of many of one cause.
 type delivery struct {
 	notification
 	message Message
 	from    *decided // the incident that it is written with
+	runID   string   // once it is known
 	written bool
 }
 

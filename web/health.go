@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -35,6 +36,7 @@ type attention struct {
 	Incident int64
 	Acts     []actLink
 	OfDead   bool // it is about the unacknowledged dead runs
+	Notified []operations.Delivery
 }
 
 // health asks what is wrong, cheaply at any size of the ledger.

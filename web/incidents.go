@@ -95,8 +95,13 @@ func incidentWords(i ledger.Incident) string {
 // jobIncidents are the open incidents of a job, acknowledged ones too.
 func (d *Dashboard) jobIncidents(r *http.Request, jobID string) (items []attention, err error) {
 	list, err := d.Ledger.Incidents(r.Context(), ledger.IncidentFilter{JobID: jobID, Open: true, Limit: incidentsShown})
+	if err != nil {
+		return nil, err
+	}
+	notified, err := d.Operations.Notified(r.Context(), list...)
 	for _, i := range list {
 		a := incidentItem(i)
+		a.Notified = notified[i.ID]
 		if a.Link = ""; i.RunID != "" {
 			a.Link = runPath(i.RunID)
 		}

@@ -35,6 +35,7 @@ type jobView struct {
 	Heat      heat
 	Durations durationBars
 	Trend     trend
+	Sends     bool // its runs are notifications or pings
 	Coming    []comingTime
 	Change    []comingTime // around the next clock change
 	Events    []ledger.Event
@@ -75,6 +76,11 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	mine := cells[id]
+	if v.Sends {
+		if mine, err = d.newest(ctx, id); err != nil {
+			return view{}, err
+		}
+	}
 	v.Durations = newDurationBars(mine)
 	v.Row.Strip = newStrip(mine, stripCells)
 	for _, c := range slices.Backward(mine[:min(len(mine), recentCells)]) {
@@ -156,10 +162,39 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 			return err
 		}
 		v.Row = endedRow(v.Status, bodies[id])
+	case d.sends(id) != "":
+		v.Row, v.Sends = jobRow{ID: id, Words: d.sends(id), State: "active"}, true
 	default:
 		return missing("There is no job \""+id+"\" in the registry or in the ledger.", "The page Jobs lists all jobs.")
 	}
 	return nil
+}
+
+// sends says what the runs of a job are that the registry makes for a channel or a
+// heartbeat; "": it is none.
+func (d *Dashboard) sends(id string) string {
+	for _, c := range d.registry().Channels() {
+		if c.JobID() == id {
+			return "the notifications of channel " + c.Name + " (" + string(c.Type) + ")"
+		}
+	}
+	for _, j := range d.registry().All() {
+		if j.HeartbeatURLEnv != "" && j.HeartbeatJobID() == id {
+			return "the pings of the heartbeat of " + j.ID
+		}
+	}
+	return ""
+}
+
+// newest are a job's newest runs, of any kind, as cells.
+func (d *Dashboard) newest(ctx context.Context, jobID string) (list []ledger.RunSummary, err error) {
+	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobID, Limit: durationRuns})
+	for _, r := range runs {
+		list = append(list, ledger.RunSummary{
+			RunID: r.ID, ScheduledAt: r.ScheduledAt, Count: r.Count, State: r.State, Reason: r.Reason, Replayed: r.Replayed, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+		})
+	}
+	return list, err
 }
 
 func newJobCell(c ledger.RunSummary) jobCell {

@@ -27,10 +27,12 @@ type runView struct {
 	Headers  []string
 	Body     string
 	Acts     []ledger.Audit
-	Job      string
-	Do       []actLink
-	Commands []string
-	Now      time.Time
+	// Deliveries are the pings of the run, and the notifications of its incidents.
+	Deliveries []operations.Delivery
+	Job        string
+	Do         []actLink
+	Commands   []string
+	Now        time.Time
 	// Left is the time until nothing is sent any more; 0 when that has passed or
 	// is not set.
 	Left time.Duration
@@ -82,6 +84,9 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	slices.Reverse(v.Acts)
+	if v.Deliveries, err = d.Operations.RunDeliveries(ctx, run); err != nil {
+		return view{}, err
+	}
 	v.Do, v.Commands = d.runActs(r, run), runCommands(run, v.Now)
 	v.Attempts = attemptViews(attempts)
 	for i := range v.Attempts {

@@ -30,6 +30,8 @@ jobs:
   - { id: hourly, schedule: "0 * * * *", targetUrlEnv: SVC_URL, path: /v1/admin/work }
   - { id: paris, schedule: "30 2 * * *", timezone: Europe/Paris, targetUrlEnv: SVC_URL, path: /v1/admin/paris, owner: Europe team, labels: { tier: high } }
   - { id: off, schedule: "@daily", targetUrlEnv: SVC_URL, path: /v1/admin/off, enabled: false, async: { within: 6h } }
+notifications:
+  - { name: ops, type: slack, urlEnv: OPS_URL }
 `
 
 // site is a dashboard over a ledger in memory.

@@ -25,6 +25,8 @@ type Incident struct {
 	AckedAt  string               `json:"ackedAt,omitempty"`
 	AckedBy  string               `json:"ackedBy,omitempty"`
 	Why      string               `json:"why,omitempty"`
+	// Notified are its last notifications, oldest first; of one incident that is shown.
+	Notified []Delivery `json:"notified,omitempty"`
 }
 
 // State is "open", "acknowledged" or "closed".
@@ -80,7 +82,10 @@ func (s *Service) Incident(ctx context.Context, id int64) (Incident, error) {
 	if len(list) == 0 || id == 0 {
 		return Incident{}, unknownIncident(id)
 	}
-	return incidentOf(list[0]), nil
+	i := incidentOf(list[0])
+	notified, err := s.Notified(ctx, list[0])
+	i.Notified = notified[id]
+	return i, err
 }
 
 // AckIncident acknowledges an open incident, or closes it.

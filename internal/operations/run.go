@@ -90,6 +90,8 @@ type RunDetail struct {
 	Body    json.RawMessage   `json:"body,omitempty"`
 	History []Attempt         `json:"history"`
 	Acts    []AuditEntry      `json:"acts"` // oldest first
+	// Deliveries are the pings of the run, and the notifications of its incidents.
+	Deliveries []Delivery `json:"deliveries,omitempty"`
 }
 
 // RunOf shows a run of the ledger.
@@ -198,7 +200,11 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 	if err != nil {
 		return RunDetail{}, err
 	}
-	v := RunDetail{Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
+	deliveries, err := s.RunDeliveries(ctx, r)
+	if err != nil {
+		return RunDetail{}, err
+	}
+	v := RunDetail{Deliveries: deliveries, Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
 	if k := KeyOf(r); k.Value != r.ID || k.Header != jobs.HeaderIdempotencyKey {
 		v.Key, v.KeyHeader = k.Value, k.Header
 	}

@@ -143,6 +143,30 @@ var lateCases = []testCase{
 }
 
 var tellCases = []testCase{
+	{"a notification that does not arrive in its time is late, and no other ~ run is", func(b *bed) {
+		b.record(dead(b.job("j").lease(0), ledger.ReasonExhausted))
+		i := b.due()[0]
+		t := ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}}
+		t.Runs[0].Call.FinishWithin = 5 * time.Minute
+		if done, err := b.Notify(b.ctx, t); err != nil || !done {
+			b.Fatal(done, err)
+		}
+		e := b.now("j").besideAt(9, "x")
+		e.Trigger, e.Call.FinishWithin = ledger.ByOperator, 5*time.Minute
+		b.entered(e)
+		if b.pass(4 * time.Minute); b.marks() != 0 {
+			b.Error("late before its time")
+		}
+		if b.pass(2 * time.Minute); b.marks() != 1 {
+			b.Error("want one late run")
+		}
+		if late := b.incident("notify-ops"); late.Cause != ledger.IncidentLate || late.RunID != t.Runs[0].RunID {
+			b.Errorf("incident %+v", late)
+		}
+		if list := b.incidents("j"); len(list) != 1 {
+			b.Errorf("incidents %+v", list)
+		}
+	}},
 	{"telling writes the notifications and what is known, and waits until then", func(b *bed) {
 		b.record(dead(b.job("j").lease(0), ledger.ReasonExhausted))
 		i := b.due()[0]

@@ -2,6 +2,8 @@ package operate
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -127,6 +129,19 @@ func (a *app) printIncident(i operations.Incident) error {
 		if line[1] != "" {
 			t.Row(line[0], line[1])
 		}
+	}
+	return errors.Join(t.Flush(), a.printDeliveries(i.Notified))
+}
+
+// printDeliveries shows which notifications and pings were sent, and whether they arrived.
+func (a *app) printDeliveries(list []operations.Delivery) error {
+	if len(list) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.Out)
+	t := a.Details("SENT BY", "EVENT", "WRITTEN", "RESULT", "ATTEMPTS", "ARRIVED").Optional("ATTEMPTS")
+	for _, d := range list {
+		t.Row(d.JobID, d.Event, d.At, d.Words(), strconv.Itoa(d.Calls), d.Arrived)
 	}
 	return t.Flush()
 }

@@ -181,7 +181,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 		fmt.Fprintln(a.Out)
 	}
 	if err := a.printActs(r.Acts); err != nil || len(r.History) == 0 {
-		return err
+		return errors.Join(err, a.printDeliveries(r.Deliveries))
 	}
 	fmt.Fprintln(a.Out)
 	h := a.Details("ATTEMPT", "STARTED", "TOOK", "ANSWER", "STATUS", "CODE", "ERROR").
@@ -189,7 +189,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 	for _, at := range r.History {
 		h.Row(strconv.Itoa(at.Attempt), at.StartedAt, at.Took().String(), string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
 	}
-	return errors.Join(h.Flush(), a.printExcerpts(r.History), a.printPurges(r.History))
+	return errors.Join(h.Flush(), a.printExcerpts(r.History), a.printPurges(r.History), a.printDeliveries(r.Deliveries))
 }
 
 // printExcerpts shows what the target said, of the attempts of which that is kept.

@@ -1,0 +1,114 @@
+package operations
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Delivery is a notification, or a ping of a job's heartbeat: a run that arrived, or did not.
+type Delivery struct {
+	RunID   string       `json:"runId"`
+	JobID   string       `json:"jobId"` // notify-CHANNEL or heartbeat-JOB
+	Event   string       `json:"event"` // opened, reminded, recovered; start, success, fail, log
+	State   ledger.State `json:"state"` // succeeded: it arrived
+	At      string       `json:"at"`    // when it was written
+	Arrived string       `json:"arrived,omitempty"`
+	Calls   int          `json:"attempts"`
+}
+
+// Words says whether it arrived.
+func (d Delivery) Words() string {
+	switch {
+	case d.State == ledger.Succeeded:
+		return "arrived"
+	case d.State.Finished():
+		return "not delivered (" + string(d.State) + ")"
+	case d.Calls == 0:
+		return "not sent yet"
+	}
+	return "not delivered yet"
+}
+
+// deliveriesOf lists those of the runs that the ledger still has, oldest first.
+func (s *Service) deliveriesOf(ctx context.Context, runIDs []string) ([]Delivery, error) {
+	if len(runIDs) == 0 {
+		return nil, nil
+	}
+	runs, err := s.ledger.List(ctx, ledger.Filter{IDs: runIDs, Limit: len(runIDs)})
+	var list []Delivery
+	for _, r := range slices.Backward(runs) {
+		d := Delivery{
+			RunID: r.ID, JobID: r.JobID, Event: r.ID[strings.LastIndexByte(r.ID, '-')+1:], State: r.State, At: actualTime(r.PlannedAt), Calls: r.Attempt,
+		}
+		if r.State == ledger.Succeeded {
+			d.Arrived = actualTime(r.FinishedAt)
+		}
+		list = append(list, d)
+	}
+	return list, err
+}
+
+// Notified lists the last notifications of incidents, by incident.
+func (s *Service) Notified(ctx context.Context, incidents ...ledger.Incident) (map[int64][]Delivery, error) {
+	of := map[string][]int64{}
+	for _, i := range incidents {
+		states, err := i.ChannelStates()
+		if err != nil {
+			continue // the notifier says so
+		}
+		for _, c := range states {
+			for _, id := range c.Runs {
+				of[id] = append(of[id], i.ID)
+			}
+		}
+	}
+	list, err := s.deliveriesOf(ctx, slices.Sorted(maps.Keys(of)))
+	byIncident := map[int64][]Delivery{}
+	for _, d := range list {
+		for _, i := range of[d.RunID] {
+			byIncident[i] = append(byIncident[i], d)
+		}
+	}
+	return byIncident, err
+}
+
+// RunDeliveries lists the pings of a run, and the notifications of the incidents whose last
+// problem it is.
+func (s *Service) RunDeliveries(ctx context.Context, r ledger.Run) ([]Delivery, error) {
+	var ids []string
+	if reg, err := s.registry(); err == nil {
+		if j, found := reg.Job(r.JobID); found && r.Call.Heartbeat && !r.StartedAt.IsZero() {
+			ids = append(ids, pingRuns(j, r)...)
+		}
+	}
+	list, err := s.ledger.Incidents(ctx, ledger.IncidentFilter{JobID: r.JobID, Limit: DefaultPage})
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range list {
+		states, err := i.ChannelStates()
+		if i.RunID != r.ID || err != nil {
+			continue
+		}
+		for _, c := range states {
+			ids = append(ids, c.Runs...)
+		}
+	}
+	return s.deliveriesOf(ctx, ids)
+}
+
+// pingRuns returns the runs that may ping the job's heartbeat for a run.
+func pingRuns(j jobs.Job, r ledger.Run) []string {
+	ids := []string{j.PingRunID(r.ID, "start", r.StartedAt)}
+	if !r.FinishedAt.IsZero() {
+		for _, kind := range []string{"success", "fail", "log"} {
+			ids = append(ids, j.PingRunID(r.ID, kind, r.FinishedAt))
+		}
+	}
+	return ids
+}
