@@ -49,6 +49,8 @@ type actionTx struct {
 	now   time.Time
 	got   ActionResult
 	slots slots // redrive: of the runs' jobs
+	// parents are those of the runs that are members, and members those of canceled parents.
+	parents, members []Row
 }
 
 func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
@@ -215,8 +217,12 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 		ids := distinctJobs(rows)
 		jobs, free = m.tx.Jobs(ids), m.tx.Slots(ids)
 	}
+	parents := m.lockParents(rows)
 	locked, err := m.rows(m.tx.LockRuns(runIDs(rows)))
 	if err != nil {
+		return nil, err
+	}
+	if m.parents, err = parents.Get(); err != nil {
 		return nil, err
 	}
 	if _, err := jobs.Get(); err != nil {
@@ -232,7 +238,10 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 			return !slices.Contains(m.from, r.State) || m.leavesOut.cause(!r.AckedAt.IsZero(), r.RerunID != "") != ""
 		})
 	}
-	return m.fit(locked)
+	if locked, err = m.fit(locked); err != nil {
+		return nil, err
+	}
+	return locked, m.lockOpen(locked)
 }
 
 // write applies the action to runs that are locked.
@@ -252,7 +261,7 @@ func (m *actionTx) write(rows []Row) error {
 		changes = append(changes, c)
 		changed = append(changed, *r)
 	}
-	if err := update(m.tx, changes); err != nil {
+	if err := update(m.tx, append(changes, m.changeMembers(rows)...)); err != nil {
 		return err
 	}
 	m.add(rows)

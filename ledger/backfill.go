@@ -103,7 +103,7 @@ func (m *backfillTx) decide(in RunSpec) {
 	case own && !r.State.backfillable():
 		m.got.Left++
 		return
-	case own && (r.RerunID != "" || r.State == Canceled && r.KeyUnsafe(m.now)):
+	case own && (r.RerunID != "" || r.State == Canceled && !r.Fan.Frozen() && r.KeyUnsafe(m.now)):
 		m.got.Refused++
 		return
 	}
@@ -136,6 +136,7 @@ func (m *backfillTx) refill(r *Row, in RunSpec) {
 	r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
 	m.plan(r)
 	r.sendAgain(m.now)
+	r.Fan.pass(Canceled)
 	c := Changed(&was, r)
 	if r.StartedAt.IsZero() {
 		r.Call = in.Call

@@ -60,6 +60,7 @@ const (
 	ColLate
 	ColRerun
 	ColActor // By and Why
+	ColFan
 )
 
 // columns are the groups: each says whether two rows have the same values, and copies
@@ -104,4 +105,5 @@ var columns = []struct {
 	{ColLate, func(a, b *Row) bool { return a.LateAt.Equal(b.LateAt) }, func(to, from *Row) { to.LateAt = from.LateAt }},
 	{ColRerun, func(a, b *Row) bool { return a.RerunID == b.RerunID }, func(to, from *Row) { to.RerunID = from.RerunID }},
 	{ColActor, func(a, b *Row) bool { return a.By == b.By && a.Why == b.Why }, func(to, from *Row) { to.By, to.Why = from.By, from.Why }},
+	{ColFan, func(a, b *Row) bool { return a.Fan == b.Fan }, func(to, from *Row) { to.Fan = from.Fan }},
 }

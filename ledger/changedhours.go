@@ -96,6 +96,9 @@ func hourKeys(runIDs []string, from, to time.Time) (keys []HourKey) {
 	first, end := secondText(from), secondText(to)
 	for _, id := range runIDs {
 		job, at, _ := strings.Cut(id, "@")
+		if IsMember(id) { // hours count their parents
+			continue
+		}
 		if len(at) < len(end) || at < first || at >= end {
 			continue
 		}

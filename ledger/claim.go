@@ -46,7 +46,7 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 	if look {
 		free = tx.FreeJobs()
 	}
-	q := DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only}
+	q := DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only, States: Claimable}
 	asked, next, paused := tx.Due(q), tx.NextDue(), tx.Pauses(time.Time{})
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
@@ -88,7 +88,9 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 			}
 		} else {
 			got.PastSendBefore = append(got.PastSendBefore, r.View())
-			dead = append(dead, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
+			if r.Parent == "" {
+				dead = append(dead, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
+			}
 		}
 	}
 	if err := update(tx, changes); err != nil {

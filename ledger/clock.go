@@ -150,7 +150,7 @@ func moveIncidents(tx Tx, asked Later[[]Incident], step time.Duration) error {
 const movePage = 5000
 
 func moveRuns(tx Tx, states []State, step time.Duration, now time.Time) error {
-	f := Filter{States: states, Limit: movePage}
+	f := Filter{States: states, Limit: movePage, WithMembers: true}
 	for {
 		rows, err := tx.Runs(f).Get()
 		if err != nil {

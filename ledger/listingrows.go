@@ -62,7 +62,8 @@ type Listings interface {
 	// Held returns for each of the targets the run that was given back for a cause of the
 	// target and whose wait has not passed. See GivenBack.
 	Held(targets []string) Later[[]GivenBack]
-	// CountByJob counts the runs in an unfinished state that do not wait for a slot, by job.
+	// CountByJob counts the runs in an unfinished state that do not wait for a slot, by job;
+	// members by their parent.
 	CountByJob(state State, jobIDs []string) Later[map[string]int]
 	// Counts returns what it says, but for Now. OldestDue is of the runs in the given
 	// states.

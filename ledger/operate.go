@@ -41,6 +41,10 @@ type Filter struct {
 	Unacknowledged bool
 	// NotRerun selects only runs that were not rerun (RerunID empty).
 	NotRerun bool
+	// Parent selects only the members of a parent. Without it, and without IDs, no members
+	// are selected, unless WithMembers is set.
+	Parent      string
+	WithMembers bool
 	// Limit is the size of a page; below 1, it is 100. A page has the newest
 	// ScheduledAt first, equal times by ID descending in byte order. An Action
 	// without IDs changes up to Limit runs, the oldest that it does not reject;
@@ -49,8 +53,10 @@ type Filter struct {
 	// Before continues a listing after its last row (keyset, never an
 	// offset).
 	Before *Cursor
-	// After selects only the runs that a listing shows before the cursor's row.
-	After *Cursor
+	// After selects only the runs that a listing shows before the cursor's row. AfterID does
+	// so for the members of a Parent, all of which have its scheduled time.
+	After   *Cursor
+	AfterID string
 }
 
 // Cursor is the last row of a page.
@@ -202,7 +208,7 @@ type Backfilled struct {
 // Counts is the ledger's state for metrics. Its cost does not grow with the number of
 // finished runs.
 type Counts struct {
-	Unfinished         map[State]int // planned, running, retrying, accepted
+	Unfinished         map[State]int // by state; no members
 	DeadUnacknowledged int           // dead and not acknowledged
 	Incidents          int           // open
 	// OldestDue is the NextAt of the oldest planned, retrying or accepted run that is

@@ -106,6 +106,9 @@ type incidentChanges struct {
 
 // add takes an outcome.
 func (c *incidentChanges) add(o *Outcome) {
+	if IsMember(o.RunID) {
+		return // its parent tells
+	}
 	jobID := jobOf(o.RunID)
 	if !o.KeySafeUntil.IsZero() {
 		c.expiring = append(c.expiring, problem{JobID: jobID, RunID: o.RunID, Count: 1,

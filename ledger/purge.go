@@ -20,6 +20,8 @@ import (
 //     (an event came before the plan): its row is what keeps the plan from
 //     running it again.
 //
+// The members of a run are deleted before it, however long ago they finished.
+//
 // In the same transaction the jobs' PurgedThrough rises to the newest scheduled time
 // deleted; it is never lowered, and ~ runs do not raise it. Watermarks stay.
 type Purge struct {
@@ -35,7 +37,7 @@ type Purge struct {
 
 // Purged is the result of a Purge.
 type Purged struct {
-	Runs int // deleted, a range row counted as one
+	Runs int // deleted, members too, a range row counted as one
 	// Next is where the next batch continues.
 	Next PurgeCursor
 	// More reports that a full batch was found: ask again, From Next. Runs may still
@@ -80,10 +82,14 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error)
 		return got, nil
 	}
 	found := got.Next.Found[:n]
-	got.Next.Found = got.Next.Found[n:]
-	got.Runs, err = write(ctx, l, "purge runs", func(tx Tx) (int, error) { return p.delete(tx, found) })
+	step, err := write(ctx, l, "purge runs", func(tx Tx) (Purged, error) { return p.delete(tx, found) })
 	if err != nil {
 		return Purged{}, err
+	}
+	if got.Runs = step.Runs; step.More {
+		got.More = true
+	} else {
+		got.Next.Found = got.Next.Found[n:]
 	}
 	return got, nil
 }
@@ -112,29 +118,34 @@ func (p Purge) find(tx Tx) (PurgeCursor, error) {
 }
 
 // delete deletes those of the runs that are still past their retention. Nobody revives a
-// run without a lock of its job.
-func (p Purge) delete(tx Tx, found []string) (int, error) {
+// run without a lock of its job. If they have members, it deletes a batch of those instead,
+// and there is More.
+func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 	asked := tx.Jobs(jobsOf(found))
 	now, err := tx.Now()
 	if err != nil {
-		return 0, err
+		return got, err
 	}
 	jobs, err := jobsByID(asked)
 	if err != nil {
-		return 0, err
+		return got, err
 	}
-	gone, err := tx.DeleteOldRuns(notAhead(found, jobs), p.old(now)).Get()
+	found = notAhead(found, jobs)
+	if got.Runs, err = tx.DeleteOldMembers(found, p.old(now), p.BatchSize()).Get(); err != nil || got.Runs > 0 {
+		return Purged{Runs: got.Runs, More: true}, err
+	}
+	gone, err := tx.DeleteOldRuns(found, p.old(now)).Get()
 	if err != nil || len(gone) == 0 {
-		return 0, err
+		return got, err
 	}
 	if err := raisePurgedThrough(tx, gone, jobs); err != nil {
-		return 0, err
+		return got, err
 	}
 	ids := make([]string, len(gone))
 	for i := range gone {
 		ids[i] = gone[i].RunID
 	}
-	return len(gone), tx.FlagHours(hoursOfRuns(ids), HourKept)
+	return Purged{Runs: len(gone)}, tx.FlagHours(hoursOfRuns(ids), HourKept)
 }
 
 func jobsByID(asked Later[[]JobRow]) (map[string]*JobRow, error) {
@@ -235,7 +246,7 @@ func (q OldRuns) Has(r *Row) bool {
 // jobOf returns the job of a run.
 func jobOf(runID string) string {
 	job, _, _ := strings.Cut(runID, "@")
-	return job
+	return JobOfID(job)
 }
 
 // jobsOf returns the jobs of runs, each once, in order.

@@ -133,7 +133,7 @@ func openOf(tx Tx, outcomes []Outcome) Later[[]Incident] {
 func lockContinued(tx Tx, outcomes []Outcome) Later[[]Row] {
 	var ids []string
 	for i := range outcomes {
-		if s := outcomes[i].State; s == Planned || s == Accepted || outcomes[i].unsent() || outcomes[i].expiresEarly() {
+		if s := outcomes[i].State; s == Planned || s == Accepted || s == FannedOut || outcomes[i].unsent() || outcomes[i].expiresEarly() {
 			ids = append(ids, outcomes[i].RunID)
 		}
 	}
@@ -191,12 +191,15 @@ func (o *Outcome) change(r *Row, now time.Time) (Change, error) {
 	case Accepted:
 		o.accept(r, now)
 		c.Set |= ColAttempt | ColFailures | ColAccepted | ColProgress
+	case FannedOut:
+		o.fanOut(r)
+		c.Set |= ColAttempt | ColFailures | ColFan
 	case Planned:
 		r.Attempt--
 		r.WaitReason = o.WaitReason.Storable()
 		c.Set |= ColAttempt
 	default:
-		return c, fmt.Errorf("invalid outcome %q; valid outcomes: succeeded, retrying, accepted, dead, planned", o.State)
+		return c, fmt.Errorf("invalid outcome %q; valid outcomes: succeeded, retrying, accepted, fanned_out, dead, planned", o.State)
 	}
 	return c, nil
 }
@@ -221,6 +224,16 @@ func (o *Outcome) accept(r *Row, now time.Time) {
 		r.Progress = StorableProgress(o.Progress)
 	}
 	r.Failures = o.Failures
+}
+
+// fanOut makes the list of a parent final. If it was frozen before, nothing was sent.
+func (o *Outcome) fanOut(r *Row) {
+	if r.Failures = o.Failures; o.Attempt.N == 0 {
+		r.Attempt--
+	}
+	if !r.Fan.Frozen() {
+		r.Fan = Fan{Members: o.Members}
+	}
 }
 
 // results returns the result of each outcome. It distinguishes a repeated record from a

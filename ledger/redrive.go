@@ -11,8 +11,15 @@ func (m *actionTx) judgeRedrive(rows []Row) (fit []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
+	parents, err := m.parentsOf(rows)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range rows {
-		cause, why := m.whyNotRedriven(r.Run, busy[r.JobID])
+		cause, why := m.whyNotRedriven(r.Run, busy[r.JobID] && r.Parent == "")
+		if cause == "" && r.Parent != "" {
+			cause, why = m.whyParentForbids(&r, parents, busy)
+		}
 		if cause == "" {
 			fit = append(fit, r)
 		} else {
@@ -28,7 +35,7 @@ func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 	switch {
 	case r.RerunID != "" && !m.MayDouble:
 		return RejectedRerun, "its work was done again as " + r.RerunID + ": act on that run, or redrive this one with may-double"
-	case r.KeyUnsafe(m.now):
+	case r.KeyUnsafe(m.now) && !r.Fan.Frozen():
 		return RejectedPastSendBefore, "its key may be forgotten since " + r.keySafeUntil().Format(time.RFC3339) +
 			": rerun it as new work if it must be done again"
 	case other && !m.Force:
@@ -65,13 +72,24 @@ func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {
 	return busy, nil
 }
 
-// redrive makes a dead run due again. If it takes its job's slot and the slot is taken, it
-// waits for it; if the redrive is forced, it starts without.
+// redrive makes a dead run due again, with the failed members of a parent. If it takes its
+// job's slot and the slot is taken, it waits for it; if the redrive is forced, it starts
+// without.
 func (m *actionTx) redrive(r *Row) {
-	r.moveTo(Retrying, "", m.now)
-	r.sendAgain(m.now)
+	r.redrive(m.now)
+	r.Fan.pass(Dead)
+	m.takeSlotAgain(r)
+}
+
+// redrive makes a dead run due again, under its key.
+func (r *Row) redrive(now time.Time) {
+	r.moveTo(Retrying, "", now)
+	r.sendAgain(now)
 	r.Failures = 0
 	r.FinishedAt, r.AckedAt, r.AcceptedAt = time.Time{}, time.Time{}, time.Time{}
+}
+
+func (m *actionTx) takeSlotAgain(r *Row) {
 	switch {
 	case !r.TakesSlot:
 	case !m.slots.taken(r.JobID):

@@ -51,7 +51,7 @@ func (r *Row) listed() Run {
 // work returns what the holder of the run's lease gets.
 func (r *Row) work() Work {
 	return Work{
-		RunID: r.ID, JobID: r.JobID, ScheduledAt: r.ScheduledAt, Trigger: r.Trigger, Attempt: r.Attempt,
+		RunID: r.ID, JobID: r.JobID, Parent: r.Parent, Frozen: r.Fan.Frozen(), ScheduledAt: r.ScheduledAt, Trigger: r.Trigger, Attempt: r.Attempt,
 		Failures: r.Failures, SendBefore: r.SendBefore, KeySafeUntil: r.keySafeUntil(), LeasedUntil: r.DueAt(), AcceptedAt: r.AcceptedAt, Token: r.Token, Call: r.Call,
 	}
 }

@@ -87,8 +87,8 @@ type Tx interface {
 	// and returns its ID.
 	PutPause(Pause) Later[int64]
 
-	// Unfinished lists the unfinished runs of jobs, those with ~ too, in no order: their
-	// IDs by job.
+	// Unfinished lists the unfinished runs of jobs, those with ~ too, but no members, in no
+	// order: their IDs by job.
 	Unfinished(jobIDs []string) Later[map[string][]string]
 
 	// Find returns the rows that exist, by ScheduledAt, then ID.
@@ -173,6 +173,7 @@ type Tx interface {
 
 	History
 	Listings
+	MemberRows
 	HourTable
 	ScheduleTable
 }
@@ -181,6 +182,7 @@ type Tx interface {
 type DueQuery struct {
 	Limit       int // below 1: none
 	BusyTargets []string
-	BusyJobs    []string // with all schedules of those that are templates
+	BusyJobs    []string // with all schedules of those that are templates; parents of members too
 	Only        []string // not empty: only these
+	States      []State  // not empty: only runs in these
 }

@@ -11,6 +11,7 @@ import (
 type Run struct {
 	ID          string // the run ID; a range row's is "<job>@<first>/<last>"
 	JobID       string
+	Parent      string    // of a member: the run ID of its parent; see Each
 	ScheduledAt time.Time // the scheduled time, whole seconds; a range's first
 	Until       time.Time // a range's last scheduled time; zero for a run
 	Count       int       // scheduled times it stands for; 1 for a run
@@ -41,6 +42,8 @@ type Run struct {
 	StartedAt  time.Time // actual time of the first lease
 	FinishedAt time.Time // actual time of the final outcome
 	AckedAt    time.Time // a dead run that somebody has seen
+
+	Fan Fan // of a parent: its members
 
 	RerunID string // the run that repeats this one as new work, the latest; "" when none does
 
@@ -88,6 +91,10 @@ type Call struct {
 	// a run may take to its first lease and to its end before it is late; 0: any time.
 	StartWithin  time.Duration `json:"startWithin,omitempty"`
 	FinishWithin time.Duration `json:"finishWithin,omitempty"`
+	// Each makes the run a parent: its own attempts fetch the list of its members. Key is a
+	// member's key, as the list has it.
+	Each *Each  `json:"each,omitempty"`
+	Key  string `json:"key,omitempty"`
 	// Heartbeat says that the job's heartbeat is pinged at this run's start and end.
 	Heartbeat bool `json:"heartbeat,omitempty"`
 }

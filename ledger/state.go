@@ -7,10 +7,11 @@ import "slices"
 //	planned -> running -> succeeded
 //	              |-> retrying -> running ...
 //	              |-> accepted -> running ...
+//	              |-> fanned_out -> succeeded | dead (a parent: its members finished)
 //	              |-> dead -> (redrive) retrying
 //	planned -> dead (given back unsent, and past its SendBefore since)
 //	planned -> skipped | missed | superseded -> (backfill) planned
-//	planned | running | retrying | accepted -> canceled -> (backfill) planned
+//	planned | running | retrying | accepted | fanned_out -> canceled -> (backfill) planned
 type State string
 
 const (
@@ -28,7 +29,12 @@ const (
 	// Accepted means that the target answered 202 and works on. It is asked again at
 	// NextAt. The run keeps its job's slot. A claim or a cancel takes it out.
 	Accepted State = "accepted"
-	// Succeeded means that the target answered 2xx. It is final.
+	// FannedOut means that a parent's list is frozen, and its members are made and called.
+	// The run keeps its job's slot. Release takes it out when all members are finished, or a
+	// cancel.
+	FannedOut State = "fanned_out"
+	// Succeeded means that the target answered 2xx, or that all members of a parent have
+	// succeeded. It is final.
 	Succeeded State = "succeeded"
 	// Dead means that no further attempt is made; the reason says why. Only an
 	// operator's redrive takes it out.
@@ -48,16 +54,20 @@ const (
 )
 
 // States lists every state, in the order of a run's life.
-var States = []State{Planned, Running, Retrying, Accepted, Succeeded, Dead, Skipped, Missed, Superseded, Canceled}
+var States = []State{Planned, Running, Retrying, Accepted, FannedOut, Succeeded, Dead, Skipped, Missed, Superseded, Canceled}
 
 // Unfinished lists the states that are not final.
-var Unfinished = []State{Planned, Running, Retrying, Accepted}
+var Unfinished = []State{Planned, Running, Retrying, Accepted, FannedOut}
+
+// Claimable lists the states from which a claim leases a run.
+var Claimable = []State{Planned, Running, Retrying, Accepted}
 
 var moves = map[State][]State{
 	Planned:    {Running, Dead, Skipped, Missed, Superseded, Canceled},
-	Running:    {Running, Planned, Retrying, Accepted, Succeeded, Dead, Canceled},
+	Running:    {Running, Planned, Retrying, Accepted, FannedOut, Succeeded, Dead, Canceled},
 	Retrying:   {Running, Dead, Canceled},
 	Accepted:   {Running, Dead, Canceled},
+	FannedOut:  {Succeeded, Dead, Canceled},
 	Dead:       {Retrying},
 	Skipped:    {Planned},
 	Missed:     {Planned},
@@ -106,6 +116,7 @@ const (
 	ReasonUnauthorized    Reason = "unauthorized"     // dead: 401 with a fresh token, or the token endpoint refused the client
 	ReasonPayloadMismatch Reason = "payload_mismatch" // dead: the key is taken by another payload
 	ReasonNotCompleted    Reason = "not_completed"    // dead: accepted, and not completed within Call.Within
+	ReasonMembers         Reason = "members"          // dead: a parent whose members have not all succeeded
 	ReasonKeyExpired      Reason = "key_expired"      // dead: past SendBefore, the key may be forgotten
 	ReasonOverlap         Reason = "overlap"          // skipped: an earlier run of the job is unfinished
 	ReasonPaused          Reason = "paused"           // skipped: the job was paused
@@ -118,7 +129,7 @@ const (
 // State returns the state that a run with this reason is in; "" for an unknown reason.
 func (r Reason) State() State {
 	switch r {
-	case ReasonExhausted, ReasonPermanent, ReasonUnauthorized, ReasonPayloadMismatch, ReasonNotCompleted, ReasonKeyExpired:
+	case ReasonExhausted, ReasonPermanent, ReasonUnauthorized, ReasonPayloadMismatch, ReasonNotCompleted, ReasonMembers, ReasonKeyExpired:
 		return Dead
 	case ReasonOverlap, ReasonPaused:
 		return Skipped
@@ -134,6 +145,6 @@ func (r Reason) State() State {
 
 // Reasons lists every reason of a run.
 var Reasons = []Reason{
-	ReasonExhausted, ReasonPermanent, ReasonUnauthorized, ReasonPayloadMismatch, ReasonNotCompleted, ReasonKeyExpired,
+	ReasonExhausted, ReasonPermanent, ReasonUnauthorized, ReasonPayloadMismatch, ReasonNotCompleted, ReasonMembers, ReasonKeyExpired,
 	ReasonOverlap, ReasonPaused, ReasonCatchUpNone, ReasonCatchUpWindow, ReasonNewerRun, ReasonOperator,
 }

@@ -39,6 +39,12 @@ type Store interface {
 	Schedules(context.Context, ScheduleFilter) ([]Schedule, error)
 	Templates(context.Context) ([]TemplateCount, error) // by name
 
+	// Members of a run.
+	FreezeMembers(context.Context, Freeze) (RecordResult, error) // or ErrInvalidRun
+	Release(context.Context, Release) (Released, error)
+	Members(context.Context, MemberFilter) (MemberPage, error)
+	MemberCounts(ctx context.Context, parents []string) (map[string]map[State]int, error)
+
 	// Operators' actions.
 	Pause(ctx context.Context, jobID string, who Actor) error  // or ErrNotFound
 	Resume(ctx context.Context, jobID string, who Actor) error // or ErrNotFound

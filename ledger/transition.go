@@ -78,9 +78,10 @@ func (r *Row) skip(why Reason, now time.Time) {
 	r.TakesSlot, r.HasSlot, r.Waiting = false, false, false
 }
 
-// pastSendBefore reports whether the time is at or past the run's SendBefore.
+// pastSendBefore reports whether the time is at or past the run's SendBefore. A parent whose
+// list is frozen sends nothing of its own.
 func (r *Row) pastSendBefore(now time.Time) bool {
-	return !r.SendBefore.IsZero() && !now.Before(r.SendBefore)
+	return !r.SendBefore.IsZero() && !now.Before(r.SendBefore) && !r.Fan.Frozen()
 }
 
 // lostAttempt returns the attempt of a lease that ends without a recorded outcome: it

@@ -43,7 +43,7 @@ func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
 	for i := range rows {
 		targets = append(targets, rows[i].Call.Target)
 		if rows[i].Call.MaxInFlight > 0 {
-			limited = append(limited, rows[i].JobID)
+			limited = append(limited, rows[i].group())
 		}
 	}
 	askedProcesses, askedSlots := tx.Processes(), tx.Slots(distinctJobs(rows))
@@ -107,7 +107,7 @@ func (g GivenBack) waitReason() WaitReason {
 
 // waitReason returns the first reason why the run is not being sent.
 func (s *surroundings) waitReason(r *Row) WaitReason {
-	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[r.JobID]
+	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[r.group()]
 	hold := s.pauses.hold(r.Call.Target, s.now)
 	switch {
 	case s.living == 0:

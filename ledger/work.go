@@ -9,6 +9,8 @@ import (
 type Work struct {
 	RunID       string
 	JobID       string
+	Parent      string // of a member
+	Frozen      bool   // a parent's list is frozen: nothing is fetched
 	ScheduledAt time.Time
 	Trigger     Trigger
 	Attempt     int // the number that the next call has
@@ -36,7 +38,8 @@ type Claim struct {
 	Token    string        // random, fresh for each claim
 	Limit    int           // maximum number of runs to lease; below 1: none
 	LeaseFor time.Duration // length of the leases, from the store's clock; must be positive
-	// BusyTargets and BusyJobs are at their limits: their runs are not claimed.
+	// BusyTargets and BusyJobs, which may be parents of members, are at their limits: their
+	// runs are not claimed.
 	BusyTargets []string
 	BusyJobs    []string
 	// Only, if not empty, narrows the claim to these run IDs. A process that executes
@@ -69,18 +72,21 @@ type Lease struct {
 // returns Recorded again.
 type Outcome struct {
 	Lease
-	// State is Succeeded, Retrying, Accepted or Dead; or Planned to give a lease back
+	// State is Succeeded, Retrying, Accepted, FannedOut or Dead; or Planned to give a lease back
 	// unsent. Planned uses no attempt number: the run's is what it was before the
 	// lease. Neither does Accepted without an Attempt: the target was asked again, and
 	// still works. The first Accepted since a redrive or a backfill sets
 	// Run.AcceptedAt to now.
-	State      State
-	Reason     Reason
-	Replayed   bool
-	Failures   int           // the budget used, this attempt included
-	Wait       time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
-	Progress   string        // Accepted: what the target said; empty leaves the last one
-	WaitReason WaitReason    // Planned: why the run was not sent, if that is known
+	State    State
+	Reason   Reason
+	Replayed bool
+	Failures int           // the budget used, this attempt included
+	Wait     time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
+	// Members is how many members the frozen list of a FannedOut parent has; 0: it was frozen
+	// before, and no attempt was made.
+	Members    int
+	Progress   string     // Accepted: what the target said; empty leaves the last one
+	WaitReason WaitReason // Planned: why the run was not sent, if that is known
 	// KeySafeUntil is set if the target says that it may forget the run's key from then on,
 	// which is before Work.KeySafeUntil.
 	KeySafeUntil time.Time

@@ -116,7 +116,7 @@ var fieldsOf = map[string][]ledger.State{
 }
 
 // constant are the fields of a row that never change.
-var constant = []string{"ID", "JobID", "ScheduledAt", "Until", "Revision", "PlannedAt"}
+var constant = []string{"ID", "JobID", "Parent", "ScheduledAt", "Until", "Revision", "PlannedAt"}
 
 // changingFields are all fields of a row but the constant ones, those of its call too.
 func changingFields() (list []field) {
@@ -127,7 +127,7 @@ func changingFields() (list []field) {
 			value := func(r *ledger.Row) reflect.Value { return of(r).Field(i) }
 			switch {
 			case !f.IsExported() || name == "" && slices.Contains(constant, f.Name):
-			case f.Anonymous, f.Type == reflect.TypeFor[ledger.Call](), f.Type == reflect.TypeFor[ledger.WaitReason]():
+			case f.Anonymous, f.Type == reflect.TypeFor[ledger.Call](), f.Type == reflect.TypeFor[ledger.WaitReason](), f.Type == reflect.TypeFor[ledger.Fan]():
 				walk(map[bool]string{false: f.Name + "."}[f.Anonymous], f.Type, value)
 			default:
 				list = append(list, field{name + f.Name, func(r *ledger.Row) { another(value(r)) }})
@@ -155,6 +155,8 @@ func another(v reflect.Value) {
 		v.Set(reflect.ValueOf([]string{"x"}))
 	case []time.Duration:
 		v.Set(reflect.ValueOf([]time.Duration{time.Minute}))
+	case *ledger.Each:
+		v.Set(reflect.ValueOf(&ledger.Each{Path: "/list", Max: 7}))
 	case map[string]string:
 		v.Set(reflect.ValueOf(map[string]string{"K": "v"}))
 	case bool:

@@ -107,7 +107,7 @@ func (t *tx) DeleteHours(before time.Time, limit int) error {
 func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 	var counts []ledger.RunCount
 	for _, r := range t.l.runs {
-		if r.ScheduledAt.Before(q.Since) || !r.ScheduledAt.Before(q.Until) || q.JobID != "" && r.JobID != q.JobID {
+		if r.Parent != "" || r.ScheduledAt.Before(q.Since) || !r.ScheduledAt.Before(q.Until) || q.JobID != "" && r.JobID != q.JobID {
 			continue
 		}
 		c := ledger.CountRow(&r.Row)

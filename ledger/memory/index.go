@@ -41,7 +41,10 @@ type indexes struct {
 type tally struct {
 	state        ledger.State
 	acknowledged bool
+	member       bool
 }
+
+func tallyOf(r *record) tally { return tally{r.State, !r.AckedAt.IsZero(), r.Parent != ""} }
 
 // job returns a job, which may have no row.
 func (l *Ledger) job(id string) *job {
@@ -58,6 +61,8 @@ func (l *Ledger) job(id string) *job {
 func (l *Ledger) keep(r *record) {
 	l.runs[r.ID] = r
 	switch j := r.job; {
+	case r.Parent != "":
+		l.membersOf(r.Parent).runs[r] = true
 	case !r.Until.IsZero():
 		j.ranges = insert(j.ranges, r, older)
 	case !ledger.IsAdHoc(r.ID):
@@ -71,6 +76,9 @@ func (l *Ledger) forget(r *record) {
 	delete(l.runs, r.ID)
 	r.job.scheduled = without(r.job.scheduled, r, older)
 	r.job.ranges = without(r.job.ranges, r, older)
+	if r.Parent != "" {
+		delete(l.membersOf(r.Parent).runs, r)
+	}
 	l.indexes.remove(r)
 }
 
@@ -83,11 +91,13 @@ func (l *Ledger) touch(r *record) {
 // add indexes a record. Its fields must not change until remove.
 func (x *indexes) add(r *record) {
 	j := r.job
-	x.tallies[tally{r.State, !r.AckedAt.IsZero()}]++
+	x.tallies[tallyOf(r)]++
 	if r.State.Finished() {
 		return
 	}
-	j.unfinished[r] = true
+	if r.Parent == "" {
+		j.unfinished[r] = true
+	}
 	if !r.LateAt.IsZero() {
 		x.late = insert(x.late, r, byLate)
 	}
@@ -105,7 +115,7 @@ func (x *indexes) add(r *record) {
 // remove takes a record out of the indexes.
 func (x *indexes) remove(r *record) {
 	j := r.job
-	x.tallies[tally{r.State, !r.AckedAt.IsZero()}]--
+	x.tallies[tallyOf(r)]--
 	if r.State.Finished() {
 		return
 	}

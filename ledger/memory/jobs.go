@@ -65,7 +65,7 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.runs {
-		if r.State == ledger.Dead && r.AckedAt.IsZero() && slices.Contains(jobIDs, r.JobID) {
+		if r.Parent == "" && r.State == ledger.Dead && r.AckedAt.IsZero() && slices.Contains(jobIDs, r.JobID) {
 			counts[r.JobID]++
 		}
 	}

@@ -71,7 +71,7 @@ func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
 	from, err := strconv.ParseUint(after, 10, 64)
 	c.Lost = err != nil || from > t.l.change
 	for _, r := range t.l.runs {
-		if !c.Lost && r.changed > from && len(c.Rows) < limit {
+		if !c.Lost && r.Parent == "" && r.changed > from && len(c.Rows) < limit {
 			c.Rows = append(c.Rows, r.Row)
 		}
 	}
@@ -149,8 +149,8 @@ func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.indexes.due {
-		if r.State == state && slices.Contains(jobIDs, r.JobID) {
-			counts[r.JobID]++
+		if r.State == state && slices.Contains(jobIDs, group(r)) {
+			counts[group(r)]++
 		}
 	}
 	return ledger.Known(counts, nil)
@@ -166,7 +166,7 @@ func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
 		}
 	}
 	for t, n := range x.tallies {
-		if n > 0 && !t.state.Finished() {
+		if n > 0 && !t.state.Finished() && !t.member {
 			c.Unfinished[t.state] += n
 		}
 	}

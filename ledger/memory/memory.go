@@ -32,6 +32,7 @@ type Ledger struct {
 
 	jobs      map[string]*job
 	runs      map[string]*record
+	members   map[string]*members // by parent
 	indexes   indexes
 	audit     []ledger.Audit
 	excerpts  []ledger.Excerpt
@@ -65,6 +66,7 @@ func WithClock(now func() time.Time) *Ledger {
 		bodies:    map[string][]byte{},
 		jobs:      map[string]*job{},
 		runs:      map[string]*record{},
+		members:   map[string]*members{},
 		hours:     map[ledger.HourKey]ledger.HourRow{},
 		templates: map[string]ledger.TemplateRow{},
 		schedules: map[string]ledger.ScheduleRow{},

@@ -11,7 +11,7 @@ import (
 func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
 	var old []*record
 	for _, r := range t.l.runs {
-		if q.Has(&r.Row) && (after.IsZero() || r.ScheduledAt.After(after)) {
+		if r.Parent == "" && q.Has(&r.Row) && (after.IsZero() || r.ScheduledAt.After(after)) {
 			old = append(old, r)
 		}
 	}

@@ -70,7 +70,8 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 		if len(due) >= q.Limit {
 			break
 		}
-		if (len(q.Only) == 0 || slices.Contains(q.Only, r.ID)) && !slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, ledger.OwnerOf(r.JobID)) {
+		if (len(q.Only) == 0 || slices.Contains(q.Only, r.ID)) && (len(q.States) == 0 || slices.Contains(q.States, r.State)) &&
+			!slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, group(r)) {
 			due = append(due, r.Row)
 		}
 	}
@@ -195,7 +196,9 @@ func (l *Ledger) matching(f ledger.Filter) []*record {
 
 func matches(r *ledger.Run, f ledger.Filter) bool {
 	return (len(f.IDs) == 0 || slices.Contains(f.IDs, r.ID)) &&
-		ofJobs(f.JobID, f.JobIDs, r.JobID) &&
+		ofJobs(f.JobID, f.JobIDs, ledger.IDJob(r)) &&
+		(f.Parent == r.Parent || f.Parent == "" && (len(f.IDs) > 0 || f.JobID != "" || f.WithMembers)) &&
+		r.ID > f.AfterID &&
 		(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
 		(f.Reason == "" || f.Reason == r.Reason) &&
 		(f.Since.IsZero() || !r.ScheduledAt.Before(f.Since)) &&

@@ -29,7 +29,7 @@ func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
 				(SELECT * FROM runs WHERE changed >= $1::text::xid8 ORDER BY changed LIMIT $3)
 				UNION ALL
 				(SELECT * FROM runs WHERE changed = ANY ($2::text[]::xid8[]) ORDER BY changed LIMIT $3)
-			) r`, row: func(v *values) error {
+			) r WHERE r.parent IS NULL`, row: func(v *values) error {
 			row, err := r.row(v)
 			c.Rows = append(c.Rows, row)
 			return err

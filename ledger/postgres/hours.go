@@ -135,7 +135,7 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 	default:
 		s.sql = `SELECT '',`
 	}
-	s.sql += tallied + `WHERE scheduled_at >= $1 AND scheduled_at < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7`
+	s.sql += tallied + `WHERE scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7`
 	s.args.time(q.Since)
 	s.args.time(q.Until)
 	return ask(t, s, runCount)

@@ -7,7 +7,7 @@ import "github.com/cronce/cronce/ledger"
 // as text. A parameter would not do: the server plans a statement once for all values of its
 // parameters (plan_cache_mode), so that none proves that the index has all rows.
 const (
-	unseenRun = `state = '` + string(ledger.Dead) + `' AND acked_at IS NULL`
+	unseenRun = `state = '` + string(ledger.Dead) + `' AND acked_at IS NULL AND parent IS NULL`
 	heldRun   = `due_at IS NOT NULL AND substr(waits_for, 1, 8) <> '` + string(ledger.WaitNotSent) + `'`
 )
 

@@ -145,8 +145,8 @@ func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[st
 		return ledger.Later[map[string]int]{}
 	}
 	q := query{sql: `
-		SELECT job_id, count(*) FROM runs
-		WHERE due_at IS NOT NULL AND NOT waiting AND state = $1 AND job_id = ANY ($2) GROUP BY job_id`}
+		SELECT coalesce(parent, job_id), count(*) FROM runs
+		WHERE due_at IS NOT NULL AND NOT waiting AND state = $1 AND coalesce(parent, job_id) = ANY ($2) GROUP BY 1`}
 	q.args.text(string(state))
 	q.args.texts(jobIDs)
 	return counts(t, q)
@@ -159,7 +159,7 @@ func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
 		t.p.add(query{sql: sql, row: func(v *values) error { row(v); return nil }})
 		return &t.p.queue[len(t.p.queue)-1]
 	}
-	add(`SELECT state, count(*) FROM runs WHERE `+unfinished+` GROUP BY state`, func(v *values) {
+	add(`SELECT state, count(*) FROM runs WHERE `+unfinished+` AND parent IS NULL GROUP BY state`, func(v *values) {
 		state := ledger.State(v.text())
 		c.Unfinished[state] = int(v.int())
 	})

@@ -66,7 +66,7 @@ func TestAPurgeReadsTheRunsOfOneTimeOnce(t *testing.T) {
 	}
 	looked := 0
 	for _, text := range seen.texts {
-		looked += strings.Count(text, "using runs_listed")
+		looked += strings.Count(text, "using runs_top")
 	}
 	if gone != 2000 || batches < 20 || looked == 0 || looked > 2 {
 		t.Errorf("%d runs gone in %d batches, which looked %d times: want 2000 in 20 or more, and 2 looks at the most", gone, batches, looked)
@@ -90,7 +90,7 @@ func TestAPageDoesNotSortTheRunsOfOneTime(t *testing.T) {
 	must(t, err)
 	pages := 0
 	for _, text := range seen.texts {
-		if strings.Contains(text, "runs_listed") {
+		if strings.Contains(text, "runs_top") {
 			pages++
 		}
 		if strings.Contains(text, "Sort") {

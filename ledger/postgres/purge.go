@@ -22,7 +22,7 @@ func oldRunArgs(q ledger.OldRuns) (p params) {
 
 // OldRuns returns old runs scheduled after a time, the oldest first.
 func (t *tx) OldRuns(old ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
-	q := query{sql: `SELECT` + summaryColumns + `FROM runs r WHERE ` + oldRun, args: oldRunArgs(old)}
+	q := query{sql: `SELECT` + summaryColumns + `FROM runs r WHERE r.parent IS NULL AND ` + oldRun, args: oldRunArgs(old)}
 	q.args.int8(int64(limit))
 	if !after.IsZero() {
 		q.sql += ` AND r.scheduled_at > $6`

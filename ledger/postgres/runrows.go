@@ -24,7 +24,9 @@ type stored struct {
 // columns are those that a row is written to.
 var runTable = []column{
 	{"run_id", 0, textKind, func(b []byte, r *stored) []byte { return appendText(b, r.ID) }},
-	{"job_id", 0, textKind, func(b []byte, r *stored) []byte { return appendText(b, r.JobID) }},
+	{"job_id", 0, textKind, func(b []byte, r *stored) []byte { return appendText(b, ledger.IDJob(&r.Run)) }},
+	{"parent", 0, textKind, func(b []byte, r *stored) []byte { return appendTextOrNull(b, r.Parent) }},
+	{"fan", ledger.ColFan, textKind, func(b []byte, r *stored) []byte { return appendTextOrNull(b, r.Fan.String()) }},
 	{"scheduled_at", 0, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.ScheduledAt) }},
 	{"until", 0, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.Until) }},
 	{"planned_at", 0, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.PlannedAt) }},
@@ -90,7 +92,7 @@ const (
 	rowColumns    = rowFirst + `r.body` + rowRest
 	rowColumnsNil = rowFirst + `NULL::bytea` + rowRest
 
-	rowFirst = ` r.run_id, r.job_id, r.scheduled_at, r.until, r.planned_at, r.revision, r.state, r.reason, r.call, `
+	rowFirst = ` r.run_id, r.job_id, r.parent, r.fan, r.scheduled_at, r.until, r.planned_at, r.revision, r.state, r.reason, r.call, `
 	rowRest  = `, r.trigger, r.takes_slot, r.count, r.attempt, r.failures, r.replayed, r.status,
 		r.due_at, r.waiting, r.slot IS NOT NULL, r.waits_for, r.accepted_at, r.progress, r.lease_token, r.leased_by, r.leased_at,
 		r.started_at, r.send_before, r.key_safe_until, r.finished_at, r.acked_at, r.late_at, r.rerun_id, r.by, r.why `
@@ -101,7 +103,14 @@ const (
 type rowReader struct{ calls callScanner }
 
 func (s *rowReader) row(v *values) (r ledger.Row, err error) {
-	r.ID, r.JobID, r.ScheduledAt, r.Until, r.PlannedAt = v.text(), v.text(), v.time(), v.time(), v.time()
+	r.ID, r.JobID, r.Parent = v.text(), v.text(), v.text()
+	if r.Parent != "" {
+		r.JobID = ledger.JobOfID(r.JobID)
+	}
+	if r.Fan, err = ledger.ParseFan(v.text()); err != nil {
+		return r, err
+	}
+	r.ScheduledAt, r.Until, r.PlannedAt = v.time(), v.time(), v.time()
 	r.Revision, r.State, r.Reason = v.int(), ledger.State(v.text()), ledger.Reason(v.text())
 	if call := v.next(); call != nil {
 		if err := s.calls.ScanBytes(call); err != nil {

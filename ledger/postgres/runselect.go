@@ -69,7 +69,8 @@ func (t *tx) forUpdate() string {
 const dueSQL = `
 	SELECT ` + rowColumns + ` FROM runs r
 	WHERE r.due_at <= now() AND r.due_at IS NOT NULL AND NOT r.waiting
-		AND r.target <> ALL ($2) AND split_part(r.job_id, ':', 1) <> ALL ($3) AND ($4::text[] IS NULL OR r.run_id = ANY ($4))
+		AND r.target <> ALL ($2) AND split_part(r.job_id, ':', 1) <> ALL ($3) AND (r.parent IS NULL OR r.parent <> ALL ($3))
+		AND ($4::text[] IS NULL OR r.run_id = ANY ($4)) AND ($5::text[] IS NULL OR r.state = ANY ($5))
 	ORDER BY r.due_at
 	LIMIT $1
 	FOR UPDATE OF r SKIP LOCKED`
@@ -83,10 +84,12 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	s.args.int8(int64(q.Limit))
 	s.args.texts(q.BusyTargets)
 	s.args.texts(q.BusyJobs)
-	if len(q.Only) > 0 {
-		s.args.texts(q.Only)
-	} else {
-		s.args.values, s.args.oids = append(s.args.values, nil), append(s.args.oids, textKind.array)
+	for _, only := range [][]string{q.Only, texts(q.States)} {
+		if len(only) > 0 {
+			s.args.texts(only)
+		} else {
+			s.args.values, s.args.oids = append(s.args.values, nil), append(s.args.oids, textKind.array)
+		}
 	}
 	return ask(t, s, new(rowReader).row)
 }
@@ -124,9 +127,9 @@ func (t *tx) FreeJobs() ledger.Later[[]string] {
 // an index by job would cost every run two writes.
 func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	q := query{sql: `
-		SELECT r.job_id, r.run_id FROM runs r WHERE r.waiting AND r.job_id = ANY ($1)
+		SELECT r.job_id, r.run_id FROM runs r WHERE r.waiting AND r.job_id = ANY ($1) AND r.parent IS NULL
 		UNION ALL
-		SELECT r.job_id, r.run_id FROM runs r WHERE r.due_at IS NOT NULL AND NOT r.waiting AND r.job_id = ANY ($1)`}
+		SELECT r.job_id, r.run_id FROM runs r WHERE r.due_at IS NOT NULL AND NOT r.waiting AND r.job_id = ANY ($1) AND r.parent IS NULL`}
 	q.args.texts(jobIDs)
 	byJob := map[string][]string{}
 	q.row = func(v *values) error {

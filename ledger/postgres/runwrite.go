@@ -13,7 +13,7 @@ import (
 var insertTable = slices.DeleteFunc(slices.Clone(runTable), func(c column) bool { return c.of&neverNew != 0 })
 
 const neverNew = ledger.ColFailures | ledger.ColReplayed | ledger.ColStatus | ledger.ColWait | ledger.ColAccepted | ledger.ColProgress |
-	ledger.ColAcked | ledger.ColRerun
+	ledger.ColAcked | ledger.ColRerun | ledger.ColFan
 
 // Insert writes new rows, in order, and reports which it wrote.
 func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {

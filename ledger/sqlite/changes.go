@@ -12,7 +12,7 @@ import (
 const (
 	getPosition  = `SELECT max(position, coalesce((SELECT max(changed) FROM runs), 0)) FROM purged_changes`
 	keepPosition = `UPDATE purged_changes SET position = ?`
-	getChanges   = `SELECT ` + listColumns + ` FROM runs WHERE changed > ? ORDER BY changed LIMIT 0 + ?`
+	getChanges   = `SELECT ` + listColumns + ` FROM runs WHERE changed > ? AND parent IS NULL ORDER BY changed LIMIT 0 + ?`
 )
 
 // Changed returns up to limit of the rows that changed after a position.

@@ -27,8 +27,8 @@ const (
 		CAST(floor(8 * log2(max(1.0, started_at - scheduled_at - ` + delay + `))) AS INTEGER),
 		CAST(floor(8 * log2(max(1.0, finished_at - started_at))) AS INTEGER),
 		sum(count), coalesce(sum(finished_at - started_at), 0) FROM runs `
-	tallyAll   = `SELECT '',` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 2, 3, 4, 5, 6, 7`
-	tallyByJob = `SELECT job_id,` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 GROUP BY 1, 2, 3, 4, 5, 6, 7`
+	tallyAll   = `SELECT '',` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 AND parent IS NULL GROUP BY 2, 3, 4, 5, 6, 7`
+	tallyByJob = `SELECT job_id,` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 AND parent IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7`
 	tallyJob   = `SELECT job_id,` + tallied + `WHERE run_id >= ?1 AND run_id < ?2 GROUP BY 2, 3, 4, 5, 6, 7`
 )
 

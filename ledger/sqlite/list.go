@@ -11,7 +11,7 @@ import (
 // migrations/sqlite/ledger. A statement that is to use such an index repeats its condition
 // as text: SQLite compares the texts.
 const (
-	unseenRun = `state = '` + string(ledger.Dead) + `' AND acked_at IS NULL`
+	unseenRun = `state = '` + string(ledger.Dead) + `' AND acked_at IS NULL AND parent IS NULL`
 	heldRun   = `substr(waits_for, 1, 8) <> '` + string(ledger.WaitNotSent) + `'`
 )
 
@@ -61,12 +61,12 @@ const (
 			WHERE target = t.value AND due_at > ?2 AND ` + heldRun + `
 			ORDER BY due_at DESC, run_id DESC LIMIT 1)`
 	countOfJobs = `
-		SELECT job_id, count(*) FROM runs
-		WHERE due_at IS NOT NULL AND waiting = 0 AND state = ?1 AND job_id IN (SELECT value FROM json_each(?2)) GROUP BY job_id`
+		SELECT coalesce(parent, job_id), count(*) FROM runs
+		WHERE due_at IS NOT NULL AND waiting = 0 AND state = ?1 AND coalesce(parent, job_id) IN (SELECT value FROM json_each(?2)) GROUP BY 1`
 	unfinishedCounts = `
-		SELECT state, count(*) FROM runs WHERE due_at IS NOT NULL AND waiting = 0 GROUP BY state
+		SELECT state, count(*) FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND parent IS NULL GROUP BY state
 		UNION ALL
-		SELECT state, count(*) FROM runs WHERE waiting = 1 GROUP BY state`
+		SELECT state, count(*) FROM runs WHERE waiting = 1 AND parent IS NULL GROUP BY state`
 	otherCounts = `
 		SELECT (SELECT count(*) FROM runs WHERE ` + unseenRun + `),
 			(SELECT min(due_at) FROM runs WHERE due_at <= ?1 AND waiting = 0 AND state IN (SELECT value FROM json_each(?2))),

@@ -11,9 +11,9 @@ import (
 const (
 	oldRun = `scheduled_at <= ?1 AND (
 		finished_at <= ?2 AND NOT (state = ?3 AND acked_at IS NULL) OR finished_at <= ?4 AND state = ?3 AND acked_at IS NULL)`
-	oldRunsAfter = `SELECT ` + cellColumns + ` FROM runs WHERE ` + oldRun + ` AND scheduled_at > ?5 ORDER BY scheduled_at LIMIT 0 + ?6`
+	oldRunsAfter = `SELECT ` + cellColumns + ` FROM runs WHERE parent IS NULL AND ` + oldRun + ` AND scheduled_at > ?5 ORDER BY scheduled_at LIMIT 0 + ?6`
 	// oldRunsTied are all of one time.
-	oldRunsTied   = `SELECT ` + cellColumns + ` FROM runs WHERE ` + oldRun + ` AND scheduled_at = ?5`
+	oldRunsTied   = `SELECT ` + cellColumns + ` FROM runs WHERE parent IS NULL AND ` + oldRun + ` AND scheduled_at = ?5`
 	deleteOldRuns = `DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?5)) AND ` + oldRun + ` RETURNING ` + cellColumns
 )
 

@@ -13,7 +13,7 @@ const (
 	runColumns  = runFirst + `runs.body` + runRest
 	listColumns = runFirst + `NULL` + runRest
 
-	runFirst = `runs.id, runs.run_id, runs.job_id, scheduled_at, until, count, trigger, state, reason,
+	runFirst = `runs.id, runs.run_id, runs.job_id, parent, fan, scheduled_at, until, count, trigger, state, reason,
 	runs.revision, overlap, target, call, `
 	runRest = `, attempt, failures, replayed, status,
 	due_at, slot, waiting, waits_for, send_before, key_safe_until, lease_token, leased_by, leased_at,
@@ -33,15 +33,21 @@ func scanRun(row scanner) (stored, error) {
 	var s stored
 	var call, body []byte
 	var overlap string
-	var token, waits, progress, slot *string
+	var token, waits, progress, slot, parent, fan *string
 	var scheduled, planned int64
 	var until, due, sendBefore, safeUntil, leased, started, finished, acked, accepted, late nullTime
 	r := &s.Row
-	err := row.Scan(&s.key, &r.ID, &r.JobID, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
+	err := row.Scan(&s.key, &r.ID, &r.JobID, &parent, &fan, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
 		&r.Revision, &overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
 		&due, &slot, &r.Waiting, &waits, &sendBefore, &safeUntil, &token, &r.LeasedBy, &leased,
 		&planned, &started, &finished, &acked, &late, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
 	if err != nil {
+		return s, err
+	}
+	if r.Parent = textOf(parent); r.Parent != "" {
+		r.JobID = ledger.JobOfID(r.JobID)
+	}
+	if r.Fan, err = ledger.ParseFan(textOf(fan)); err != nil {
 		return s, err
 	}
 	if waits != nil {

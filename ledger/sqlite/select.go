@@ -25,11 +25,15 @@ const (
 		SELECT ` + runColumns + ` FROM runs
 		WHERE due_at <= ?1 AND waiting = 0
 		  AND target NOT IN (SELECT value FROM json_each(?2)) AND ` + ownerOf + ` NOT IN (SELECT value FROM json_each(?3))
+		  AND (?5 OR state IN (SELECT value FROM json_each(?6)))
+		  AND (parent IS NULL OR parent NOT IN (SELECT value FROM json_each(?3)))
 		ORDER BY due_at LIMIT 0 + ?4`
 	dueOnly = `
 		SELECT ` + runColumns + ` FROM runs
-		WHERE run_id IN (SELECT value FROM json_each(?5)) AND due_at <= ?1 AND waiting = 0
+		WHERE run_id IN (SELECT value FROM json_each(?7)) AND due_at <= ?1 AND waiting = 0
 		  AND target NOT IN (SELECT value FROM json_each(?2)) AND ` + ownerOf + ` NOT IN (SELECT value FROM json_each(?3))
+		  AND (?5 OR state IN (SELECT value FROM json_each(?6)))
+		  AND (parent IS NULL OR parent NOT IN (SELECT value FROM json_each(?3)))
 		ORDER BY due_at LIMIT 0 + ?4`
 	anyWaiting = `SELECT EXISTS (SELECT 1 FROM runs WHERE waiting = 1)`
 	// freeJobs hops from one waiting job to the next: a job with ten thousand waiting runs
@@ -48,9 +52,9 @@ const (
 		LEFT JOIN runs w ON w.id = (SELECT id FROM runs WHERE waiting = 1 AND job_id = j.value ORDER BY scheduled_at, run_id LIMIT 1)
 		WHERE h.id IS NOT NULL OR w.id IS NOT NULL ORDER BY j.value`
 	unfinishedOf = `
-		SELECT job_id, run_id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND job_id IN (SELECT value FROM json_each(?1))
+		SELECT job_id, run_id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND job_id IN (SELECT value FROM json_each(?1)) AND parent IS NULL
 		UNION ALL
-		SELECT job_id, run_id FROM runs WHERE waiting = 1 AND job_id IN (SELECT value FROM json_each(?1))`
+		SELECT job_id, run_id FROM runs WHERE waiting = 1 AND job_id IN (SELECT value FROM json_each(?1)) AND parent IS NULL`
 	ranges = `
 		SELECT ` + runColumns + ` FROM runs
 		WHERE job_id = ?1 AND until IS NOT NULL AND scheduled_at <= ?3 AND until >= ?2 ORDER BY scheduled_at`
@@ -102,7 +106,7 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	if q.Limit < 1 {
 		return ledger.Later[[]ledger.Row]{}
 	}
-	query, args := dueRuns, []any{t.now, array(q.BusyTargets), array(q.BusyJobs), q.Limit}
+	query, args := dueRuns, []any{t.now, array(q.BusyTargets), array(q.BusyJobs), q.Limit, len(q.States) == 0, states(q.States)}
 	if len(q.Only) > 0 {
 		query, args = dueOnly, append(args, array(q.Only))
 	}

@@ -63,6 +63,7 @@ var fields = []struct {
 	{ledger.ColAcked, []field{plain("acked_at", func(r *ledger.Row) any { return micros(r.AckedAt) })}},
 	{ledger.ColLate, []field{plain("late_at", func(r *ledger.Row) any { return micros(r.LateAt) })}},
 	{ledger.ColRerun, []field{plain("rerun_id", func(r *ledger.Row) any { return r.RerunID })}},
+	{ledger.ColFan, []field{plain("fan", func(r *ledger.Row) any { return orNull(r.Fan.String()) })}},
 	{ledger.ColActor, []field{
 		plain("by", func(r *ledger.Row) any { return r.By }),
 		plain("why", func(r *ledger.Row) any { return r.Why }),
@@ -192,10 +193,10 @@ func (t *tx) attempt(runID string, a *ledger.Attempt) error {
 }
 
 const insertRun = `
-	INSERT INTO runs (changed, run_id, job_id, scheduled_at, until, count, trigger, state, reason, revision, overlap,
+	INSERT INTO runs (changed, run_id, job_id, parent, scheduled_at, until, count, trigger, state, reason, revision, overlap,
 		target, call, body, planned_at, finished_at, by, why,
 		due_at, slot, waiting, attempt, send_before, key_safe_until, lease_token, leased_by, leased_at, started_at, late_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (run_id) DO NOTHING`
 
 // Insert writes new rows, and reports which it wrote.
@@ -217,7 +218,7 @@ func (t *tx) insert(r *ledger.Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := t.exec(insertRun, t.change, r.ID, r.JobID, r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
+	n, err := t.exec(insertRun, t.change, r.ID, ledger.IDJob(&r.Run), orNull(r.Parent), r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
 		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r),
 		r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
 		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), micros(r.KeySafeUntil), orNull(r.Token), r.LeasedBy, micros(r.LeasedAt),

@@ -62,7 +62,7 @@ func (s *Select) Text(columns, from, order string, limit int) string {
 
 // Order returns the order of ScheduledAt, then ID; within a job, it is that of the IDs.
 func Order(f ledger.Filter, direction string) string {
-	if f.JobID != "" {
+	if f.JobID != "" || f.Parent != "" {
 		return "run_id " + direction
 	}
 	return "scheduled_at " + direction + ", run_id " + direction
@@ -80,17 +80,18 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 		from, below := f.IDBounds()
 		s.Add("run_id >= ? AND run_id < ?", from, below)
 	}
+	d.members(s, f)
 	if len(f.JobIDs) > 0 {
 		s.Add("job_id "+d.In, d.Texts(f.JobIDs))
 	}
 	if len(f.States) > 0 {
 		s.Add(StateIn(f.States))
-		if !slices.ContainsFunc(f.States, ledger.State.Finished) {
+		if !slices.ContainsFunc(f.States, ledger.State.Finished) && f.Parent == "" {
 			s.Add(d.Unfinished)
 		}
 	}
 	unseen := d.Unacknowledged && f.Unacknowledged && f.JobID == ""
-	if state := f.ExceptionalState(); state != "" && len(f.IDs) == 0 && !unseen {
+	if state := f.ExceptionalState(); state != "" && len(f.IDs) == 0 && f.Parent == "" && !unseen {
 		s.Add(StateIn([]ledger.State{state}) + d.Exceptional)
 	}
 	if f.Reason != "" {
@@ -116,6 +117,25 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 	}
 	return s
 }
+
+// members adds which members the filter selects. The runs of a job's range of IDs are none.
+func (d Dialect) members(s *Select, f ledger.Filter) {
+	switch {
+	case f.Parent != "":
+		s.Add("parent = ? AND run_id > ?", f.Parent, f.AfterID)
+		if len(f.States) > 0 && !slices.Contains(f.States, ledger.Succeeded) {
+			s.Add(MembersLeft)
+		}
+	case len(f.IDs) > 0 || f.JobID != "" || f.WithMembers:
+	case d.Unacknowledged && f.Unacknowledged: // so that no other index is used
+		s.Add("+parent IS NULL")
+	default:
+		s.Add("parent IS NULL")
+	}
+}
+
+// MembersLeft is the condition of the index runs_members.
+const MembersLeft = "parent IS NOT NULL AND state <> '" + string(ledger.Succeeded) + "'"
 
 // StateIn returns the condition that a run is in one of the states. One that the ledger
 // does not know selects nothing.

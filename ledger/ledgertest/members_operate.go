@@ -1,0 +1,172 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// failed is a dead parent of which the member a failed, and b succeeded.
+func (b *bed) failed() (parent, member string) {
+	b.Helper()
+	parent, work := b.fannedOut("a", "b")
+	b.ends(ledger.Dead, work["a"])
+	b.ends(ledger.Succeeded, work["b"])
+	b.release(0, parent)
+	b.is(parent, ledger.Dead, ledger.ReasonMembers)
+	return parent, work["a"].RunID
+}
+
+// resumes claims a parent whose list is frozen, and records that it has fanned out.
+func (b *bed) resumes(parent string) {
+	b.Helper()
+	w := b.take("p1", parent)
+	if !w.Frozen {
+		b.Fatalf("not frozen: %+v", w)
+	}
+	b.record(ledger.Outcome{Lease: leaseOf(w), State: ledger.FannedOut})
+	b.is(parent, ledger.FannedOut, "")
+}
+
+var memberOperateCases = []testCase{
+	{"a redrive of a parent makes its failed members due again, and no other", func(b *bed) {
+		parent, member := b.failed()
+		attempt := b.get(parent).Attempt
+		b.changed(b.Redrive(b.ctx, act(parent)))(parent)
+		b.is(member, ledger.Dead, ledger.ReasonPermanent)
+		b.resumes(parent)
+		if r := b.get(parent); r.Attempt != attempt || len(b.history(parent)) != 1 {
+			b.Errorf("attempt %d, history %+v: nothing was sent", r.Attempt, b.history(parent))
+		}
+		if got := b.release(10, parent); len(got.Work) != 0 {
+			b.Errorf("released %+v", got.Work)
+		}
+		b.wantCounts(parent, map[ledger.State]int{ledger.Retrying: 1, ledger.Succeeded: 1})
+		w := b.take("p1", member)
+		b.ends(ledger.Dead, w)
+		b.release(10, parent)
+		b.is(parent, ledger.Dead, ledger.ReasonMembers)
+		b.is(member, ledger.Dead, ledger.ReasonPermanent)
+	}},
+	{"a redrive of a parent leaves acknowledged members, and those whose key is forgotten", func(b *bed) {
+		parent, member := b.failed()
+		b.changed(b.Ack(b.ctx, act(member)))(member)
+		b.changed(b.Redrive(b.ctx, act(parent)))(parent)
+		b.resumes(parent)
+		b.release(10, parent)
+		b.is(member, ledger.Dead, ledger.ReasonPermanent)
+		b.is(parent, ledger.Dead, ledger.ReasonMembers)
+		b.pass(2 * horizon)
+		b.changed(b.Redrive(b.ctx, act(parent)))(parent)
+		b.resumes(parent)
+		b.release(10, parent)
+		b.is(parent, ledger.Dead, ledger.ReasonMembers)
+	}},
+	{"a member is redriven by itself, and its parent works on", func(b *bed) {
+		parent, member := b.failed()
+		b.changed(b.Redrive(b.ctx, act(member)))(member)
+		b.is(parent, ledger.Retrying, "")
+		for _, w := range b.claim("p1", 10).Work {
+			if w.RunID == parent {
+				b.record(ledger.Outcome{Lease: leaseOf(w), State: ledger.FannedOut})
+			} else {
+				b.ends(ledger.Succeeded, w)
+			}
+		}
+		b.release(10, parent)
+		b.is(parent, ledger.Succeeded, "")
+	}},
+	{"a filter by parent selects members, and no filter does without", func(b *bed) {
+		parent, member := b.failed()
+		a := act()
+		a.States = []ledger.State{ledger.Dead}
+		a.DryRun = true
+		if got, err := b.Redrive(b.ctx, a); err != nil || len(got.Changed) != 1 || got.Changed[0].ID != parent {
+			b.Errorf("without a parent: %+v %v", got, err)
+		}
+		a.DryRun, a.Parent = false, parent
+		b.changed(b.Redrive(b.ctx, a))(member)
+	}},
+	{"a member is canceled by itself, and its parent is then dead", func(b *bed) {
+		parent, work := b.fannedOut("a", "b")
+		b.changed(b.Cancel(b.ctx, act(work["a"].RunID)))(work["a"].RunID)
+		b.ends(ledger.Succeeded, work["b"])
+		b.release(10, parent)
+		b.is(parent, ledger.Dead, ledger.ReasonMembers)
+	}},
+	{"a cancel of a parent cancels its unfinished members, and releases no more", func(b *bed) {
+		j := b.job("j")
+		l := j.parent(0, 0)
+		b.fanOut(l, "a", "b", "c")
+		work := b.release(2, l.RunID).Work
+		b.ends(ledger.Succeeded, work[0])
+		b.changed(b.Cancel(b.ctx, act(l.RunID)))(l.RunID)
+		r := b.is(work[1].RunID, ledger.Canceled, ledger.ReasonOperator)
+		if r.By != "ann" {
+			b.Errorf("by %q", r.By)
+		}
+		if results, err := b.Record(b.ctx, []ledger.Outcome{{Lease: leaseOf(work[1]), State: ledger.Succeeded}}); err != nil || results[0] != ledger.Fenced {
+			b.Errorf("%v %v", results, err)
+		}
+		if got := b.release(10, l.RunID); len(got.Work) != 0 {
+			b.Errorf("released %+v", got.Work)
+		}
+		b.wantCounts(l.RunID, map[ledger.State]int{ledger.Succeeded: 1, ledger.Canceled: 1, "": 1})
+		if got, err := b.Redrive(b.ctx, act(work[1].RunID)); err != nil || len(got.Rejected) != 1 {
+			b.Errorf("redrive of a canceled member: %+v %v", got, err)
+		}
+	}},
+	{"a backfill of a canceled parent goes on with its frozen list", func(b *bed) {
+		j := b.job("j")
+		l := j.parent(0, 0)
+		b.fanOut(l, "a", "b", "c")
+		work := b.release(2, l.RunID).Work
+		b.ends(ledger.Succeeded, work[0])
+		_, err := b.Cancel(b.ctx, act(l.RunID))
+		b.must(err)
+		in := j.planned(0, ledger.OverlapSkip)
+		got, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{in}, Actor: act().Actor})
+		b.must(err)
+		if got.Planned != 1 {
+			b.Fatalf("%+v", got)
+		}
+		b.resumes(l.RunID)
+		if got := b.release(10, l.RunID); len(got.Work) != 1 || got.Work[0].RunID != memberID(l.RunID, "c") {
+			b.Errorf("released %+v", got.Work)
+		}
+		b.wantCounts(l.RunID, map[ledger.State]int{ledger.Succeeded: 1, ledger.Planned: 1, ledger.Running: 1})
+	}},
+	{"members are purged in batches, and their parent after them", func(b *bed) {
+		parent, member := b.failed()
+		b.pass(48 * time.Hour)
+		p := ledger.Purge{Retention: time.Hour, DeadRetention: 100 * time.Hour, Batch: 1}
+		if got, err := b.PurgeRuns(b.ctx, p); err != nil || got.Runs != 0 {
+			b.Fatalf("a dead parent, and its members: %+v %v", got, err)
+		}
+		b.get(member)
+		_, err := b.Ack(b.ctx, act(parent))
+		b.must(err)
+		var runs []int
+		for more := true; more; {
+			got, err := b.PurgeRuns(b.ctx, p)
+			b.must(err)
+			p.From, more = got.Next, got.More
+			if got.Runs > 0 {
+				runs = append(runs, got.Runs)
+			}
+		}
+		if len(runs) != 3 {
+			b.Errorf("batches of %v, want 3 of 1", runs)
+		}
+		for _, id := range []string{member, parent} {
+			if _, _, err := b.Get(b.ctx, id); err == nil {
+				b.Errorf("%s is there", id)
+			}
+		}
+		page, err := b.Members(b.ctx, ledger.MemberFilter{Parent: parent})
+		b.must(err)
+		if len(page.Members) != 0 {
+			b.Errorf("the list: %+v", page)
+		}
+	}},
+}

@@ -1,0 +1,169 @@
+package ledger
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// A run whose call has Each is a parent. Its own attempts fetch a list. Each item's key makes
+// a member: a run of its own, with its own key, retries and outcome.
+//
+//   - The list is frozen in parts: see Freeze. The outcome FannedOut makes it final.
+//   - A process that has room for members makes the next ones, and leases them: see Release.
+//     So no member waits in front of other jobs' runs.
+//   - A parent is finished when its members are: succeeded if all of them succeeded, or else
+//     dead (members). Only the parent takes the job's slot, can be late, opens incidents and
+//     is counted in hours.
+//   - A redrive of a parent whose list is frozen makes the members due again that are dead and
+//     not acknowledged; a backfill of a canceled one those that are canceled. Neither fetches
+//     the list again.
+
+// memberMark is between the job and the member in a member's run ID, which is
+// "<job>::<member>@<scheduled time>", with the parent's token if it has one. No job's ID has
+// it. The IDs of a job's members are outside of the bounds of RunIDRange.
+const memberMark = "::"
+
+// IsMember reports whether a run ID is a member's.
+func IsMember(runID string) bool { return strings.Contains(runID, memberMark) }
+
+// ParentOf returns the run ID of a member's parent; "" for a run that is no member.
+func ParentOf(runID string) string {
+	job, rest, found := strings.Cut(runID, memberMark)
+	_, at, timed := strings.Cut(rest, "@")
+	if !found || !timed {
+		return ""
+	}
+	return job + "@" + at
+}
+
+// IDJob returns the part of a run's ID before its scheduled time, which the tables of an
+// engine have as its job. JobOfID returns the job that it belongs to.
+func IDJob(r *Run) string {
+	if r.Parent == "" {
+		return r.JobID
+	}
+	job, _, _ := strings.Cut(r.ID, "@")
+	return job
+}
+
+// JobOfID returns the job of an IDJob.
+func JobOfID(idJob string) string {
+	job, _, _ := strings.Cut(idJob, memberMark)
+	return job
+}
+
+// Each says how a parent fetches the list of its members, frozen in its Call. The path and the
+// body of the Call are those of a member, with placeholders that only a member fills.
+type Each struct {
+	Path     string `json:"path"`
+	Items    string `json:"items,omitempty"`    // where the keys are in the answer
+	Max      int    `json:"max"`                // a longer list is refused
+	InFlight int    `json:"inFlight,omitempty"` // members at a time; 0: no limit of its own
+}
+
+// Fan is how far a parent's members are. It is zero until the list is frozen.
+type Fan struct {
+	Members  int    `json:"members"`            // in the frozen list
+	Released int    `json:"released,omitempty"` // of which a run was made
+	Cursor   string `json:"cursor,omitempty"`   // the last member that this pass over the list has looked at
+	Done     bool   `json:"done,omitempty"`     // the pass has looked at all
+	Again    State  `json:"again,omitempty"`    // members in this state are made due again; "": none
+}
+
+// Frozen reports whether the list is frozen.
+func (f Fan) Frozen() bool { return f.Members > 0 }
+
+// pass begins a pass over the frozen list that makes members in a state due again.
+func (f *Fan) pass(again State) {
+	if f.Frozen() {
+		f.Cursor, f.Done, f.Again = "", false, again
+	}
+}
+
+// String returns the fan as stores keep it; "" for the zero value.
+func (f Fan) String() string {
+	if f == (Fan{}) {
+		return ""
+	}
+	text, _ := json.Marshal(f) // texts and numbers cannot fail
+	return string(text)
+}
+
+// ParseFan returns the fan that String wrote.
+func ParseFan(text string) (f Fan, err error) {
+	if text == "" {
+		return f, nil
+	}
+	err = json.Unmarshal([]byte(text), &f)
+	return f, err
+}
+
+// Member is an item of a parent's list.
+type Member struct {
+	RunID string
+	Key   string // as the list has it
+}
+
+// MemberState is a member of a frozen list and the state of its run; "": no run was made yet.
+type MemberState struct {
+	Member
+	State State
+}
+
+// MemberCount counts the members of a parent that have a run in a state other than Succeeded.
+type MemberCount struct {
+	Parent string
+	State  State
+	Count  int
+}
+
+// MemberQuery selects members of a frozen list, by run ID.
+type MemberQuery struct {
+	Parent string
+	After  string // run ID; "": from the first one
+	Limit  int
+	// All selects all members; else those that have no run, and those whose run is in one of
+	// the States.
+	All    bool
+	States []State
+}
+
+// MemberRows is the part of Tx that has the frozen lists. A list belongs to its parent's row,
+// which the transaction has locked if it writes.
+type MemberRows interface {
+	// PutMembers adds members to a list, and leaves those that it has.
+	PutMembers(parent string, list []Member) error
+	// DropMembers deletes a list.
+	DropMembers(parent string) error
+	// SelectMembers returns members of a list, by run ID.
+	SelectMembers(MemberQuery) Later[[]MemberState]
+	// CountMembers counts the members of parents by state, but those that succeeded.
+	CountMembers(parents []string) Later[[]MemberCount]
+	// DeleteOldMembers deletes up to limit members from the lists of those of the parents that
+	// are old, with their runs, and returns how many.
+	DeleteOldMembers(parents []string, q OldRuns, limit int) Later[int]
+}
+
+// newMember returns the row of a member that is due now.
+func newMember(parent *Row, m Member, call Call, now time.Time) Row {
+	r := Row{Run: Run{
+		ID: m.RunID, JobID: parent.JobID, Parent: parent.ID, ScheduledAt: parent.ScheduledAt, Count: 1,
+		Trigger: parent.Trigger, State: Planned, Revision: parent.Revision, Call: call, PlannedAt: now,
+	}}
+	r.Call.Each, r.Call.MaxInFlight = nil, 0
+	if each := parent.Call.Each; each != nil {
+		r.Call.MaxInFlight = each.InFlight
+	}
+	r.Call.StartWithin, r.Call.FinishWithin, r.Call.Heartbeat, r.Call.Delay = 0, 0, false, 0
+	r.SetDueAt(now)
+	return r
+}
+
+// group returns what limits and turns count a run by: the parent of a member, else the job.
+func (r *Run) group() string {
+	if r.Parent != "" {
+		return r.Parent
+	}
+	return r.JobID
+}

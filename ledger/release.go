@@ -1,0 +1,282 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Release asks for members of parents that have fanned out. It looks at parents that are due,
+// and at those that are named, and for each of them
+//
+//   - makes the next members, oldest run ID first, and leases them to the caller, as far as
+//     Limit, MaxOpenMembers and the parent's inFlight allow, and its target is not held;
+//   - makes failed members due again after a redrive, in the same way, but leases none;
+//   - ends the parent if no member is left: see Run.Fan.
+//
+// A member that was released and waits for a retry does not count for inFlight. So retries may
+// pass it; a claim leaves them out if the process has reached it (Claim.BusyJobs).
+type Release struct {
+	Owner    string
+	Token    string // random, fresh for each release
+	Limit    int    // maximum number of members to lease; below 1, parents are only ended
+	LeaseFor time.Duration
+	// Parents are looked at whether or not they are due. Of BusyTargets and BusyJobs, as in
+	// Claim, no member is released.
+	Parents     []string
+	BusyTargets []string
+	BusyJobs    []string
+	// Call returns what a member sends: the parent's call with the placeholders filled.
+	Call func(parent Call, m Member) Call
+}
+
+// Released is the result of a Release.
+type Released struct {
+	Now  time.Time // the store's clock
+	Work []Work    // the members that are leased to the caller
+	// Parents are those that were looked at, as they are now.
+	Parents []Run
+	// More lists parents that have members left to release.
+	More []string
+}
+
+const (
+	// MaxOpenMembers is how many members of a parent are unfinished at a time.
+	MaxOpenMembers = 1000
+	// parentsAtOnce bounds the parents that one Release looks at beside those that it names.
+	parentsAtOnce = 16
+	// lookAgain is how long after a look at a parent any process looks at it again.
+	lookAgain = time.Second
+)
+
+// Release makes members of parents that have fanned out, and ends parents. See Release.
+func (l *Ledger) Release(ctx context.Context, in Release) (Released, error) {
+	return write(ctx, l, "release members", func(tx Tx) (Released, error) {
+		m := releaseTx{Release: in, tx: tx}
+		err := m.run()
+		return m.got, err
+	})
+}
+
+// releaseTx is a Release in progress.
+type releaseTx struct {
+	Release
+	tx       Tx
+	now      time.Time
+	counts   map[string]map[State]int // of members, by parent
+	inserts  []Row
+	changes  []Change
+	inserted Later[[]bool]
+	ended    incidentChanges
+	got      Released
+}
+
+func (m *releaseTx) run() error {
+	parents, err := m.read()
+	if err != nil || len(parents) == 0 {
+		return err
+	}
+	for i := range parents {
+		if err := m.look(&parents[i]); err != nil {
+			return err
+		}
+	}
+	if len(m.inserts) > 0 {
+		m.inserted = m.tx.Insert(m.inserts)
+	}
+	if err := update(m.tx, m.changes); err != nil {
+		return err
+	}
+	if err := m.end(); err != nil {
+		return err
+	}
+	inserted, err := m.inserted.Get()
+	for i, ok := range inserted {
+		if ok {
+			m.got.Work = append(m.got.Work, m.inserts[i].work())
+		}
+	}
+	return err
+}
+
+// read locks the parents, and counts their members afterwards: an action on a member locks
+// its parent first.
+func (m *releaseTx) read() (parents []Row, err error) {
+	var named Later[[]Row]
+	if len(m.Parents) > 0 {
+		named = m.tx.LockRuns(m.Parents)
+	}
+	due, paused := m.tx.Due(DueQuery{Limit: parentsAtOnce, States: []State{FannedOut}}), m.tx.Pauses(time.Time{})
+	if m.now, err = m.tx.Now(); err != nil {
+		return nil, err
+	}
+	m.got.Now = m.now
+	if parents, err = named.Get(); err != nil {
+		return nil, err
+	}
+	others, err := due.Get()
+	if err != nil {
+		return nil, err
+	}
+	parents = slices.DeleteFunc(parents, func(r Row) bool { return r.State != FannedOut })
+	for _, r := range others {
+		if !slices.Contains(m.Parents, r.ID) {
+			parents = append(parents, r)
+		}
+	}
+	if len(parents) == 0 {
+		return nil, nil
+	}
+	list, err := paused.Get()
+	if err != nil {
+		return nil, err
+	}
+	m.BusyTargets = slices.Concat(m.BusyTargets, pauses(list).held(m.now))
+	counts, err := m.tx.CountMembers(runIDs(parents)).Get()
+	m.counts = map[string]map[State]int{}
+	for _, c := range counts {
+		if m.counts[c.Parent] == nil {
+			m.counts[c.Parent] = map[State]int{}
+		}
+		m.counts[c.Parent][c.State] += c.Count
+	}
+	return parents, err
+}
+
+// look releases members of a parent, or ends it.
+func (m *releaseTx) look(r *Row) error {
+	was, counts := *r, m.counts[r.ID]
+	open, active := 0, counts[Planned]+counts[Running]+counts[Accepted]
+	for _, s := range Claimable {
+		open += counts[s]
+	}
+	room := min(m.Limit-len(m.inserts), MaxOpenMembers-open)
+	if each := r.Call.Each; each != nil && each.InFlight > 0 {
+		room = min(room, each.InFlight-active)
+	}
+	if slices.Contains(m.BusyTargets, r.Call.Target) || slices.Contains(m.BusyJobs, r.ID) {
+		room = 0
+	}
+	if !r.Fan.Done && room > 0 {
+		released, err := m.release(r, room)
+		if err != nil {
+			return err
+		}
+		open += released
+	}
+	r.SetDueAt(m.now.Add(lookAgain))
+	switch {
+	case !r.Fan.Done:
+		m.got.More = append(m.got.More, r.ID)
+		if open < MaxOpenMembers && m.Limit <= len(m.inserts) { // another process may have room
+			r.SetDueAt(m.now)
+		}
+	case open == 0:
+		m.finish(r, counts)
+	}
+	c := Changed(&was, r)
+	c.Unlisted = r.State == was.State
+	m.changes = append(m.changes, c)
+	m.got.Parents = append(m.got.Parents, r.View())
+	return nil
+}
+
+// release makes members that have no run, makes those due again whose run is in the state that
+// the pass is for, and returns how many.
+func (m *releaseTx) release(r *Row, room int) (released int, err error) {
+	q := MemberQuery{Parent: r.ID, After: r.Fan.Cursor, Limit: room}
+	if r.Fan.Again != "" {
+		q.States = []State{r.Fan.Again}
+	}
+	list, err := m.tx.SelectMembers(q).Get()
+	if err != nil {
+		return 0, err
+	}
+	var again []string
+	for _, member := range list {
+		r.Fan.Cursor = member.RunID
+		if member.State != "" {
+			again = append(again, member.RunID)
+			continue
+		}
+		row := newMember(r, member.Member, m.Call(r.Call, member.Member), m.now)
+		row.lease(m.Owner, m.Token, m.now, m.LeaseFor)
+		m.inserts = append(m.inserts, row)
+		r.Fan.Released++
+		released++
+	}
+	r.Fan.Done = len(list) < room || r.Fan.Again == "" && r.Fan.Released >= r.Fan.Members
+	if len(again) == 0 {
+		return released, nil
+	}
+	rows, err := m.tx.LockRuns(again).Get()
+	for i := range rows {
+		was := rows[i]
+		if rows[i].again(m.now) {
+			m.changes = append(m.changes, Changed(&was, &rows[i]))
+			m.counts[r.ID][was.State]--
+			released++
+		}
+	}
+	return released, err
+}
+
+// again makes a member due that is dead and not settled, or canceled, and reports whether it
+// did. It keeps its key, which the target must still have.
+func (r *Row) again(now time.Time) bool {
+	switch {
+	case r.KeyUnsafe(now):
+		return false
+	case r.State == Dead && r.AckedAt.IsZero() && r.RerunID == "":
+		r.redrive(now)
+	case r.State == Canceled:
+		r.moveTo(Planned, "", now)
+		r.sendAgain(now)
+		r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
+	default:
+		return false
+	}
+	return true
+}
+
+// finish ends a parent.
+func (m *releaseTx) finish(r *Row, counts map[State]int) {
+	if failed := counts[Dead] + counts[Canceled]; failed == 0 {
+		r.finish(Succeeded, "", m.now)
+		m.ended.add(&Outcome{Lease: Lease{RunID: r.ID}, State: Succeeded})
+	} else {
+		r.finish(Dead, ReasonMembers, m.now)
+		m.ended.dead = append(m.ended.dead, problem{JobID: r.JobID, RunID: r.ID, Reason: ReasonMembers, Count: failed, Error: failedMembers(r.Fan, counts)})
+	}
+}
+
+// failedMembers says how many of a parent's members failed.
+func failedMembers(f Fan, counts map[State]int) string {
+	text := fmt.Sprintf("%d of %d members failed", counts[Dead]+counts[Canceled], f.Members)
+	if counts[Canceled] > 0 {
+		text += fmt.Sprintf(": %d dead, %d canceled", counts[Dead], counts[Canceled])
+	}
+	return text
+}
+
+// end opens and closes the incidents of the parents that ended.
+func (m *releaseTx) end() error {
+	if len(m.ended.dead) == 0 && len(m.ended.succeeded) == 0 {
+		return nil
+	}
+	jobs := []string{}
+	for job := range m.ended.succeeded {
+		jobs = append(jobs, job)
+	}
+	slices.SortFunc(jobs, cmp.Compare)
+	var open []Incident
+	if len(jobs) > 0 {
+		var err error
+		if open, err = m.tx.OpenIncidents("", jobs).Get(); err != nil {
+			return err
+		}
+	}
+	return m.ended.write(m.tx, open, m.now)
+}
