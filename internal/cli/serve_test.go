@@ -102,8 +102,14 @@ jobs:
 `
 
 func engines(t *testing.T, test func(t *testing.T, db string)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db")) })
-	t.Run("postgres", func(t *testing.T) { test(t, testdb.Postgres(t)) })
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel() // most of it is waiting
+		test(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, testdb.Postgres(t))
+	})
 }
 
 func listRuns(t *testing.T, db string, args ...string) []operations.Run {

@@ -47,10 +47,13 @@ type instance struct {
 	process  string // its name in the ledger
 }
 
+// manyJobs is how many jobs a registry has whose file takes memory that matters.
+const manyJobs = 1000
+
 // readRegistry reads what an instance serves, and checks it whole.
 func (a *app) readRegistry() (*jobs.Registry, error) {
 	reg, err := a.SoundRegistry()
-	if err == nil {
+	if err == nil && reg.Len() > manyJobs {
 		// The syntax tree of a large file takes more memory than the registry.
 		debug.FreeOSMemory()
 	}
