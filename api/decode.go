@@ -19,34 +19,42 @@ import (
 
 // decode reads what a request asks of an action; only some fields are allowed.
 func decode(w http.ResponseWriter, r *http.Request, fields []string) (a operations.Ask, err error) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return a, problem(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be application/json")
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody)) // a writer without one is a test's
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		return a, unread(err)
-	}
-	given, ok := names(text)
-	if !ok {
-		return a, invalid("the body must be a JSON object")
-	}
-	for i, name := range given {
-		switch {
-		case !slices.Contains(fields, name):
-			return a, invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(fields, ", ")))
-		case slices.Contains(given[:i], name):
-			return a, invalid(fmt.Sprintf("the field %q is given more than once", name))
-		}
+	if err := decodeInto(w, r, fields, &a); err != nil {
+		return a, err
 	}
 	a.ID = r.PathValue("id")
-	if err := json.Unmarshal(text, &a); err != nil {
-		return a, invalid("the body is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
-	}
 	if badText(a.ID) {
 		return a, invalid("the path must be UTF-8 without control, directional or invisible characters")
 	}
 	return a, nil
+}
+
+// decodeInto reads a body that is a JSON object of only some fields.
+func decodeInto(w http.ResponseWriter, r *http.Request, fields []string, into any) error {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return problem(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be application/json")
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody)) // a writer without one is a test's
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return unread(err)
+	}
+	given, ok := names(text)
+	if !ok {
+		return invalid("the body must be a JSON object")
+	}
+	for i, name := range given {
+		switch {
+		case !slices.Contains(fields, name):
+			return invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(fields, ", ")))
+		case slices.Contains(given[:i], name):
+			return invalid(fmt.Sprintf("the field %q is given more than once", name))
+		}
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return invalid("the body is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
 }
 
 // unread translates an error of reading a body.

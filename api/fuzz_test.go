@@ -46,7 +46,7 @@ func FuzzParameters(f *testing.F) {
 			if r.method != http.MethodGet || r.id == "getDocument" || r.id == "streamEvents" && query == "" {
 				continue
 			}
-			path := strings.Replace(r.path, "{id}", inPath(id), 1)
+			path := strings.NewReplacer("{id}", inPath(id), "{key}", inPath(id)).Replace(r.path)
 			if r.id == "streamEvents" {
 				if status := s.askAs(r, ask{query: "?" + sendable(query)}, ""); status >= 500 {
 					t.Fatalf("%s?%s: %d", path, query, status)
@@ -83,7 +83,7 @@ func FuzzActs(f *testing.F) {
 			if r.method != http.MethodPost {
 				continue
 			}
-			path := strings.Replace(r.path, "{id}", inPath(id), 1)
+			path := strings.NewReplacer("{id}", inPath(id), "{key}", inPath(id)).Replace(r.path)
 			if a := s.send(http.MethodPost, path, body, "Idempotency-Key", key); a.StatusCode >= 500 {
 				t.Fatalf("%s %q: %d %s", path, body, a.StatusCode, a.body)
 			}

@@ -92,12 +92,12 @@ func (s *server) listJobs(ctx context.Context, _ *http.Request, q *params) (any,
 	return page, err
 }
 
-func (s *server) listNext(_ context.Context, r *http.Request, q *params) (any, error) {
+func (s *server) listNext(ctx context.Context, r *http.Request, q *params) (any, error) {
 	after, n := q.time("after"), q.count("count", 10, operations.MaxPage)
 	if q.err != nil {
 		return nil, q.err
 	}
-	return s.ops.Next(r.PathValue("id"), after, n)
+	return s.ops.Next(ctx, r.PathValue("id"), after, n)
 }
 
 func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any, error) {

@@ -39,6 +39,7 @@ type server struct {
 func New(c Config) http.Handler {
 	s := &server{ops: c.Operations, log: c.Logger, mux: http.NewServeMux(), gate: c.Gate}
 	s.reads()
+	s.schedules()
 	for _, a := range operations.Actions {
 		s.act(a)
 	}
@@ -79,7 +80,7 @@ func (s *server) get(pattern string, tagged bool, answer ask, allowed ...string)
 // noRoute tells a wrong method from a wrong path.
 func (s *server) noRoute(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {

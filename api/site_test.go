@@ -78,7 +78,11 @@ func newSite(t testing.TB, url string, control access.Control) *site {
 	s := &site{TB: t, log: &bytes.Buffer{}}
 	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, jobs.Defaults{Metadata: jobs.Metadata{Owner: "ops"}},
 		jobs.Job{ID: "tick", Schedule: "* * * * *", Target: "svc", Path: "/tick", Body: json.RawMessage(`{"secret":"of the call"}`)},
-		jobs.Job{ID: "tock", Schedule: "0 * * * *", Spread: time.Hour, Target: "svc", Path: "/tock", Metadata: jobs.Metadata{Owner: "Clock team", Labels: map[string]string{"tier": "high"}}})
+		jobs.Job{ID: "tock", Schedule: "0 * * * *", Spread: time.Hour, Target: "svc", Path: "/tock", Metadata: jobs.Metadata{Owner: "Clock team", Labels: map[string]string{"tier": "high"}}},
+		jobs.Template{
+			Job: jobs.Job{ID: "report", Target: "svc", Path: "/reports/{{key}}", Timezone: "Europe/Berlin"}, Max: 3,
+			Schema: json.RawMessage(`{"properties":{"format":{"enum":["pdf","csv"]}}}`),
+		})
 	s.must(err)
 	s.reg = reg
 	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
@@ -234,6 +238,9 @@ func (s *site) sendTo(server *httptest.Server, method, path string, body any, fi
 // problem like any other.
 func (s *site) hold(r *http.Request, a answer) {
 	s.Helper()
+	if a.Header.Get("Content-Type") == "application/x-ndjson" { // the validator reads one value
+		return
+	}
 	if a.StatusCode == http.StatusNotModified || strings.HasSuffix(r.URL.Path, ".yaml") {
 		return
 	}

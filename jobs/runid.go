@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,9 +36,22 @@ func appendTime(b []byte, at time.Time) []byte {
 // RunIDWithToken returns the run ID of a trigger or rerun, which is new work:
 // "<job>@<at>~<token>". For a trigger, at is the time of the trigger; for a rerun it is the
 // ScheduledAt of the run that is repeated. The token is a UUIDv7 or the event ID of a
-// platform. Check a run ID whose token comes from outside with ParseRunID.
+// platform; a UUID is written in 22 characters if the run ID would be too long. Check a run ID whose token comes from outside with ParseRunID.
 func RunIDWithToken(jobID string, at time.Time, token string) string {
-	return RunID(jobID, at) + "~" + token
+	id := RunID(jobID, at) + "~"
+	if len(id)+len(token) > MaxRunIDLength {
+		token = shortUUID(token)
+	}
+	return id + token
+}
+
+// shortUUID writes the 16 bytes of a UUID in base64url; another text stays as it is.
+func shortUUID(text string) string {
+	b, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	if err != nil || len(b) != 16 {
+		return text
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 // RangeID returns the ID of a range row, which stands for every scheduled time of a job

@@ -218,7 +218,7 @@ func TestRunIDsOfSchedulesAreReadAsTheyAreWritten(t *testing.T) {
 			t.Errorf("%s: %q %s %v", id, owner, got, err)
 		}
 	}
-	if n := len(jobs.RunIDWithToken(longest, at, strings.Repeat("x", 22))); n > jobs.MaxRunIDLength {
+	if n := len(jobs.RunIDWithToken(longest, at, "0192f0c1-2d3e-7f40-8a1b-2c3d4e5f6071")); n > jobs.MaxRunIDLength {
 		t.Errorf("a run ID with a token has %d bytes", n)
 	}
 	for _, bad := range []string{"a:@", "a:b:c@", ":b@", "a:-b@", "A:b@", strings.Repeat("t", 33) + ":b@", "a:" + strings.Repeat("k", 49) + "@"} {

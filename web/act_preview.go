@@ -84,7 +84,7 @@ func (d *Dashboard) previewTrigger(r *http.Request, v *actView) error {
 		return err
 	}
 	v.CLI, v.Button = "cronce trigger "+shellQuote(v.Subject)+why, "Trigger the job"
-	e, err := d.Operations.TriggerEntry(v.Subject, "token", nobody)
+	e, err := d.Operations.TriggerEntry(r.Context(), v.Subject, "token", nobody)
 	if err != nil {
 		return v.refuse(err)
 	}

@@ -67,6 +67,12 @@ type comingTime struct {
 
 func (d *Dashboard) job(r *http.Request) (view, error) {
 	id, ctx := r.PathValue("id"), r.Context()
+	if t, is, err := d.templateOf(r, id); is || err != nil {
+		if err != nil {
+			return view{}, err
+		}
+		return d.template(r, t)
+	}
 	v := jobView{Now: d.now(), At: r.URL.Query().Get("at")}
 	if err := d.findJob(r, id, &v); err != nil {
 		return view{}, err
@@ -144,7 +150,10 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 	if len(statuses) > 0 {
 		v.Status = &statuses[0]
 	}
-	j, found := d.registry().Job(id)
+	j, found, err := d.jobOf(r.Context(), id)
+	if err != nil {
+		return err
+	}
 	switch {
 	case found:
 		v.Job, v.Row = &j, newJobRow(j, v.Status, v.Now)
@@ -195,6 +204,19 @@ func (d *Dashboard) newest(ctx context.Context, jobID string) (list []ledger.Run
 		})
 	}
 	return list, err
+}
+
+// jobOf returns a job of the registry, or of a schedule that was made at run time.
+func (d *Dashboard) jobOf(ctx context.Context, id string) (j jobs.Job, found bool, err error) {
+	if _, _, keyed := jobs.SplitJobID(id); !keyed {
+		j, found = d.registry().Job(id)
+		return j, found, nil
+	}
+	j, err = d.Operations.KeyedJob(ctx, id)
+	if _, refused := operationsError(err); refused {
+		return j, false, nil
+	}
+	return j, err == nil, err
 }
 
 func newJobCell(c ledger.RunSummary) jobCell {

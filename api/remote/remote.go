@@ -86,11 +86,11 @@ func (s *Client) post(ctx context.Context, path string, body, into any) error {
 	return s.ask(ctx, http.MethodPost, path, text, into)
 }
 
-// ask sends a request until it is answered or patience is at its end.
-func (s *Client) ask(ctx context.Context, method, path string, body []byte, into any) error {
+// ask sends a request, with further header fields in pairs, until it is answered or patience is at its end.
+func (s *Client) ask(ctx context.Context, method, path string, body []byte, into any, fields ...string) error {
 	key, began := uuid.NewString(), time.Now()
 	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		again, err := s.once(ctx, method, path, key, body, into)
+		again, err := s.once(ctx, method, path, key, body, into, fields...)
 		if err == nil || again < 0 || ctx.Err() != nil || time.Since(began)+wait > s.patient {
 			return err
 		}
@@ -107,15 +107,20 @@ const final = -1
 
 // once sends a request. again is how long to wait before it is repeated, final for
 // never.
-func (s *Client) once(ctx context.Context, method, path, key string, body []byte, into any) (again time.Duration, err error) {
+func (s *Client) once(ctx context.Context, method, path, key string, body []byte, into any, fields ...string) (again time.Duration, err error) {
 	r, err := s.request(ctx, method, path, body)
 	if err != nil {
 		return final, err
 	}
 	r.Header.Set("Accept", "application/json, application/problem+json")
-	if method == http.MethodPost {
+	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if method == http.MethodPost {
 		r.Header.Set("Idempotency-Key", key)
+	}
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Set(fields[i], fields[i+1])
 	}
 	res, err := s.client.Do(r)
 	if err != nil {
@@ -129,7 +134,11 @@ func (s *Client) once(ctx context.Context, method, path, key string, body []byte
 	if res.StatusCode >= 300 {
 		return s.refused(res, text)
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	read := func() error { return json.Unmarshal(text, into) }
+	if many, is := into.(*manyAnswers); is {
+		read = func() error { return many.read(text) }
+	}
+	if err := read(); err != nil {
 		return final, fmt.Errorf("%s answered what is not of its API; is --server right? %w", s.base, err)
 	}
 	return final, nil

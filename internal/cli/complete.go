@@ -26,6 +26,7 @@ func (a *app) completions(root *cobra.Command) {
 func (a *app) completeBelow(root *cobra.Command) {
 	arguments := map[string]cobra.CompletionFunc{
 		"JOB": a.completeJobs, "RUN-ID": a.completeRuns, "[RUN-ID": a.completeRuns, "ID": a.completeIncidents, "CHANNEL": a.completeChannels,
+		"TEMPLATE": a.completeSchedules, "[TEMPLATE]": a.completeSchedules,
 	}
 	for _, c := range root.Commands() {
 		a.completeBelow(c)
@@ -127,6 +128,25 @@ func (a *app) completeIncidents(c *cobra.Command, _ []string, begun string) ([]s
 			ids = append(ids, fmt.Sprintf("%d\t%s: %s", i.ID, i.JobID, i.Cause))
 		}
 		return ids
+	})
+}
+
+// completeSchedules completes templates, and then the keys of their schedules.
+func (a *app) completeSchedules(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return a.ask(c, a.LedgerIfAny, begun, func(ctx context.Context, o backend.Operator) (names []string) {
+		switch len(args) {
+		case 0:
+			templates, _ := o.Templates(ctx)
+			for _, t := range templates {
+				names = append(names, t.ID)
+			}
+		case 1:
+			list, _ := o.ListSchedules(ctx, args[0], begun, 100)
+			for _, s := range list {
+				names = append(names, s.Key)
+			}
+		}
+		return names
 	})
 }
 

@@ -133,7 +133,7 @@ func (s *Service) askResume(ctx context.Context, a Ask) (any, error) {
 }
 
 func (s *Service) askTrigger(ctx context.Context, a Ask) (any, error) {
-	e, err := s.TriggerEntry(a.ID, NewToken(), a.actor)
+	e, err := s.TriggerEntry(ctx, a.ID, NewToken(), a.actor)
 	if err != nil {
 		return nil, err
 	}

@@ -19,11 +19,11 @@ func NewToken() string { return uuid.Must(uuid.NewV7()).String() }
 
 // TriggerEntry is the run of a job that starts now, independent of its schedule.
 // Two of one token and one second are one run.
-func (s *Service) TriggerEntry(jobID, token string, who ledger.Actor) (ledger.Entry, error) {
+func (s *Service) TriggerEntry(ctx context.Context, jobID, token string, who ledger.Actor) (ledger.Entry, error) {
 	if err := checkActor(who); err != nil {
 		return ledger.Entry{}, err
 	}
-	j, err := s.registered(jobID, "")
+	j, err := s.registered(ctx, jobID, "")
 	if err != nil {
 		return ledger.Entry{}, err
 	}

@@ -31,7 +31,7 @@ func KeyOf(r ledger.Run) RunKey {
 func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
 	if jobID, when, isID := strings.Cut(text, "@"); isID {
-		if at, ok := s.timeOf(jobID, when); ok && !strings.ContainsAny(when, "~/") {
+		if at, ok := s.timeOf(ctx, jobID, when); ok && !strings.ContainsAny(when, "~/") {
 			return jobs.RunID(jobID, at), nil
 		}
 		return jobs.CanonicalRunID(text), nil

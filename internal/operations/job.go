@@ -137,7 +137,7 @@ func (s *Service) JobsAfter(ctx context.Context, sel Selection, after string, li
 
 // Job shows one job of the registry.
 func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
-	j, err := s.registered(id, "")
+	j, err := s.registered(ctx, id, "")
 	if err != nil {
 		return JobDetail{}, err
 	}
@@ -300,8 +300,8 @@ type Upcoming struct {
 
 // Next lists n of the job's scheduled times: those after a time, or, where that is zero,
 // those whose runs are to start.
-func (s *Service) Next(id string, after time.Time, n int) (Upcoming, error) {
-	j, err := s.registered(id, "")
+func (s *Service) Next(ctx context.Context, id string, after time.Time, n int) (Upcoming, error) {
+	j, err := s.registered(ctx, id, "")
 	if err != nil {
 		return Upcoming{}, err
 	}

@@ -10,8 +10,11 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// registered finds one job of the registry.
-func (s *Service) registered(id, hint string) (jobs.Job, error) {
+// registered finds one job of the registry, or of a schedule that was made at run time.
+func (s *Service) registered(ctx context.Context, id, hint string) (jobs.Job, error) {
+	if _, _, keyed := jobs.SplitJobID(id); keyed {
+		return s.KeyedJob(ctx, id)
+	}
 	reg, err := s.registry()
 	if err != nil {
 		return jobs.Job{}, err
@@ -36,6 +39,10 @@ func (s *Service) KnownJob(ctx context.Context, id string) error {
 	}
 	runs, err := s.ledger.List(ctx, ledger.Filter{JobID: id, Limit: 1})
 	if err != nil || len(runs) > 0 {
+		return err
+	}
+	if template, key, keyed := jobs.SplitJobID(id); keyed {
+		_, err := s.Schedule(ctx, template, key)
 		return err
 	}
 	names, err := s.jobNames(ctx)

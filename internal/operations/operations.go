@@ -23,6 +23,9 @@ type Service struct {
 	processes *shared[[]ledger.Process]
 	counts    *shared[ledger.Counts]
 	slowdowns *shared[map[string]float64]
+
+	schemas schemas            // of templates
+	parsed  jobs.ScheduleCache // of schedules made at run time
 }
 
 // Config is what a Service needs.
@@ -69,13 +72,21 @@ const (
 	KeyMismatch Code = "idempotency_key_payload_mismatch" // the key is another request's
 
 	UnknownIncident Code = "unknown_incident" // the ledger has no such incident
+	UnknownSchedule Code = "unknown_schedule" // the template has no schedule with the key
 	Conflict        Code = "conflict"         // the run or the job is not in a state for the action
+
+	LaterGeneration  Code = "later_generation"   // of the schedule
+	OtherRevision    Code = "other_revision"     // of the schedule than the request is for
+	TooManySchedules Code = "too_many_schedules" // of the template
+	Backlog          Code = "planning_backlog"   // times that are due must be planned first
 )
 
 // statuses are those of the API.
 var statuses = map[Code]int{
 	Invalid: http.StatusBadRequest, Forbidden: http.StatusForbidden,
 	UnknownJob: http.StatusNotFound, UnknownRun: http.StatusNotFound, UnknownIncident: http.StatusNotFound,
+	UnknownSchedule: http.StatusNotFound, LaterGeneration: http.StatusConflict, OtherRevision: http.StatusPreconditionFailed,
+	TooManySchedules: http.StatusConflict, Backlog: http.StatusServiceUnavailable,
 	NotServed: http.StatusConflict, Conflict: http.StatusConflict, KeyMismatch: http.StatusConflict,
 }
 

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -93,19 +94,18 @@ func parseAge(text string) (time.Duration, bool) {
 }
 
 // zoneOf is the zone of a job's schedule; UTC for a job that the registry does not have.
-func (s *Service) zoneOf(jobID string) (zone *time.Location, j jobs.Job, registered bool) {
-	if reg, err := s.registry(); err == nil {
-		if j, registered = reg.Job(jobID); registered {
-			return j.ParsedSchedule().Location(), j, true
-		}
+func (s *Service) zoneOf(ctx context.Context, jobID string) (zone *time.Location, j jobs.Job, registered bool) {
+	j, err := s.registered(ctx, jobID, "")
+	if err != nil {
+		return time.UTC, jobs.Job{}, false
 	}
-	return time.UTC, jobs.Job{}, false
+	return j.ParsedSchedule().Location(), j, true
 }
 
 // timeOf reads a time that concerns a job, as ParseTime does, without an offset in the job's
 // zone. Of a local time that comes twice it is one at which the job is scheduled.
-func (s *Service) timeOf(jobID, text string) (time.Time, bool) {
-	zone, j, registered := s.zoneOf(jobID)
+func (s *Service) timeOf(ctx context.Context, jobID, text string) (time.Time, bool) {
+	zone, j, registered := s.zoneOf(ctx, jobID)
 	t, ok := ParseTime(text, s.now(), zone)
 	if !ok || !registered || t.Location() != zone {
 		return t, ok

@@ -46,20 +46,15 @@ func (s *Service) Why(ctx context.Context, jobID, text string) (Explanation, err
 	if err := s.KnownJob(ctx, jobID); err != nil || jobID == "" {
 		return v, errors.Join(err, emptyJob(jobID))
 	}
-	at, ok := s.timeOf(jobID, text)
+	at, ok := s.timeOf(ctx, jobID, text)
 	if year := at.UTC().Year(); !ok || year < 0 || year > 9999 {
 		return v, refuse(Invalid, "invalid time %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21T03:00 or 03:00 (in the job's time zone), or an age such as 24h", text)
 	}
 	at = at.UTC().Truncate(time.Second)
 	v.At = scheduledTime(at)
-	if zone, _, _ := s.zoneOf(jobID); zone != time.UTC {
+	zone, j, registered := s.zoneOf(ctx, jobID)
+	if zone != time.UTC {
 		v.Local = at.In(zone).Format("2006-01-02T15:04:05 MST")
-	}
-	reg, err := s.registry()
-	var j jobs.Job
-	var registered bool
-	if err == nil {
-		j, registered = reg.Job(jobID)
 	}
 	if registered {
 		v.Previous, v.Next = scheduledTime(j.ParsedSchedule().Last(at.Add(-time.Second))), scheduledTime(j.ParsedSchedule().Next(at))
@@ -173,7 +168,7 @@ func (s *Service) covering(ctx context.Context, jobID string, at time.Time) (led
 		return run, nil, false, err
 	}
 	for _, r := range ranges {
-		if s.scheduledIn(jobID, at) {
+		if s.scheduledIn(ctx, jobID, at) {
 			run, attempts, err := s.ledger.Get(ctx, r.RunID)
 			return run, attempts, err == nil, err
 		}
@@ -183,11 +178,7 @@ func (s *Service) covering(ctx context.Context, jobID string, at time.Time) (led
 
 // scheduledIn reports whether a time within a range row is one of the job's, as
 // far as the registry says.
-func (s *Service) scheduledIn(jobID string, at time.Time) bool {
-	reg, err := s.registry()
-	if err != nil {
-		return true
-	}
-	j, ok := reg.Job(jobID)
-	return !ok || j.ParsedSchedule().Last(at).Equal(at)
+func (s *Service) scheduledIn(ctx context.Context, jobID string, at time.Time) bool {
+	j, err := s.registered(ctx, jobID, "")
+	return err != nil || j.ParsedSchedule().Last(at).Equal(at)
 }

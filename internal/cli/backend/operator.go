@@ -26,6 +26,10 @@ type Operator interface {
 	Backfill(context.Context, operations.Backfill) (operations.Backfilled, error)
 	Incidents(context.Context, operations.Selection, ledger.IncidentFilter) (operations.IncidentPage, error)
 	Incident(ctx context.Context, id int64) (operations.Incident, error)
+	Templates(context.Context) ([]operations.Template, error)
+	Schedule(ctx context.Context, template, key string) (operations.Schedule, error)
+	ListSchedules(ctx context.Context, template, prefix string, limit int) ([]operations.Schedule, error)
+	ChangeSchedules(ctx context.Context, template string, changes []operations.ScheduleChange, who ledger.Actor) ([]operations.ScheduleOutcome, error)
 	AckIncident(context.Context, ledger.IncidentAction) (operations.Incident, error)
 }
 

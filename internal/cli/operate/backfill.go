@@ -11,6 +11,7 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/jobs"
 )
 
 type backfillFlags struct {
@@ -58,8 +59,8 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 		JobID: jobID, From: from, To: to, Actor: f.actor(), DryRun: f.dryRun,
 		Progress: func(at time.Time, done operations.Backfilled) { line.Show(backfilling(jobID, from, to, at, done)) },
 	}
-	if a.Server == "" {
-		if _, err := a.OperationsOn(nil).CheckBackfill(b); err != nil { // before a ledger is looked for
+	if _, _, keyed := jobs.SplitJobID(jobID); a.Server == "" && !keyed {
+		if _, err := a.OperationsOn(nil).CheckBackfill(ctx, b); err != nil { // before a ledger is looked for
 			return err
 		}
 	}

@@ -10,10 +10,10 @@ import (
 
 type app struct{ *backend.Backend }
 
-// Commands are status, jobs, why, trigger, backfill, runs and incidents.
+// Commands are status, jobs, schedules, why, trigger, backfill, runs and incidents.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	all := []*cobra.Command{a.jobsCommand(), a.runsCommand(), a.incidentsCommand(), a.triggerCommand()}
+	all := []*cobra.Command{a.jobsCommand(), a.runsCommand(), a.incidentsCommand(), a.triggerCommand(), a.schedulesCommand()}
 	command.WithIDs(all...)
 	all = append(all, a.statusCommand(), a.whyCommand(), a.backfillCommand())
 	command.FromServer(all...)

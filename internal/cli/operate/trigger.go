@@ -57,7 +57,7 @@ func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 	if err != nil {
 		return err
 	}
-	entry, err := a.OperationsOn(nil).TriggerEntry(jobID, operations.NewToken(), w.actor())
+	entry, err := a.triggerEntry(ctx, jobID, w)
 	if err != nil {
 		return err
 	}
@@ -66,6 +66,19 @@ func (a *app) trigger(ctx context.Context, jobID string, w who) error {
 	}
 	a.warnIfClosed(ctx, reg, entry.Call)
 	return a.drive(ctx, reg, entry)
+}
+
+// triggerEntry needs the ledger only for a schedule that was made at run time.
+func (a *app) triggerEntry(ctx context.Context, jobID string, w who) (ledger.Entry, error) {
+	if _, _, keyed := jobs.SplitJobID(jobID); !keyed {
+		return a.OperationsOn(nil).TriggerEntry(ctx, jobID, operations.NewToken(), w.actor())
+	}
+	l, err := a.ExistingLedger(ctx)
+	if err != nil {
+		return ledger.Entry{}, err
+	}
+	defer l.Close()
+	return a.OperationsOn(l).TriggerEntry(ctx, jobID, operations.NewToken(), w.actor())
 }
 
 // warnIfClosed says at once if nothing listens at the target: the retries take a while.

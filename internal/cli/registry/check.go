@@ -37,7 +37,8 @@ type checkedJob struct {
 	Horizon  string `json:"horizon"`
 	Redrive  string `json:"redriveWithin"` // of the first lease; empty: a built-in job
 	Enabled  bool   `json:"enabled"`
-	Next     string `json:"next"` // empty: never again, or disabled
+	Next     string `json:"next"`            // empty: never again, or disabled; or a template
+	Keyed    int    `json:"keyed,omitempty"` // how many schedules a template can have
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -173,7 +174,7 @@ func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) err
 		t := a.Table("JOB", "SCHEDULE", "NEXT", "KEY SCOPE", "KEYS LIVE", "HORIZON", "REDRIVE").
 			Optional("REDRIVE", "NEXT", "SCHEDULE", "KEYS LIVE", "HORIZON", "KEY SCOPE").Folding("SCHEDULE")
 		for _, j := range checkedJobs(reg, a.Now()) {
-			t.Row(j.ID, j.Schedule, command.NextText(j.Next, j.Enabled), cmp.Or(j.KeyScope, "-"), cmp.Or(j.TTL, "-"), j.Horizon,
+			t.Row(j.ID, j.Schedule, nextText(j), cmp.Or(j.KeyScope, "-"), cmp.Or(j.TTL, "-"), j.Horizon,
 				cmp.Or(j.Redrive, "-"))
 		}
 		if err := t.Flush(); err != nil {
@@ -188,8 +189,15 @@ func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) err
 		_, err := fmt.Fprintf(a.Err, "%s; nothing was started\n", plural.Of(len(problems), "problem"))
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "ok: %s, time zones %s\n", plural.Of(reg.Len(), "job"), schedule.ZoneVersion())
+	_, err := fmt.Fprintf(a.Out, "ok: %s, time zones %s\n", plural.Of(reg.Len()+len(reg.Templates()), "job"), schedule.ZoneVersion())
 	return err
+}
+
+func nextText(j checkedJob) string {
+	if j.Keyed > 0 && j.Enabled {
+		return "-"
+	}
+	return command.NextText(j.Next, j.Enabled)
 }
 
 // warnings are those of a registry whose file is sound.
@@ -205,9 +213,13 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 	if reg == nil {
 		return out
 	}
-	for _, j := range reg.All() {
-		c := checkedJob{ID: j.ID, Schedule: j.ParsedSchedule().Describe(), Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled,
-			Next: operations.NextOf(j, now)}
+	for j := range reg.Calls() {
+		c := checkedJob{ID: j.ID, Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled}
+		if t, is := reg.Template(j.ID); is {
+			c.Schedule, c.Keyed = fmt.Sprintf("made at run time, up to %d", t.Max), t.Max
+		} else {
+			c.Schedule, c.Next = j.ParsedSchedule().Describe(), operations.NextOf(j, now)
+		}
 		if j.Target != jobs.BuiltinTarget { // a built-in job has no key at a target
 			ttl, _ := reg.TTL(j.KeyScope)
 			c.KeyScope, c.TTL, c.Redrive = j.KeyScope, ttl.String(), j.KeySafeFor().String()

@@ -1,0 +1,236 @@
+package operate
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) schedulesCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "schedules", Short: "Make, change and show schedules that are made at run time", Args: command.KnownCommand,
+		Long: `schedules works on the schedules of a template, which is a job of the registry
+with keyed. A schedule is named by its template and its key. As a job it is
+TEMPLATE:KEY, which the commands for jobs and runs take too.`,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.schedulesListCommand(), a.schedulesGetCommand(), a.schedulesPutCommand(), a.schedulesDeleteCommand(),
+		a.schedulesPauseCommand("pause", "Pause a schedule: its times are recorded as skipped (paused)", true),
+		a.schedulesPauseCommand("resume", "Resume a paused schedule; skipped times stay skipped (see backfill)", false),
+		a.schedulesImportCommand(), a.schedulesHistoryCommand())
+	return c
+}
+
+func (a *app) schedulesListCommand() *cobra.Command {
+	var l listing
+	var prefix string
+	c := &cobra.Command{
+		Use:   "list [TEMPLATE]",
+		Short: "List templates, or the schedules of one by key",
+		Example: `  cronce schedules list
+  cronce schedules list customer-report --prefix acme`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := l.check(c); err != nil {
+				return err
+			}
+			o, done, err := a.Operator(c.Context(), a.LedgerIfAny)
+			if err != nil {
+				return err
+			}
+			defer done()
+			if len(args) == 0 {
+				list, err := o.Templates(c.Context())
+				if err != nil {
+					return err
+				}
+				return a.printTemplates(list)
+			}
+			list, err := o.ListSchedules(c.Context(), args[0], prefix, l.rows())
+			if err != nil {
+				return err
+			}
+			return a.printSchedules(l, list)
+		},
+	}
+	l.flags(c, "schedules")
+	c.Flags().StringVar(&prefix, "prefix", "", "only keys that begin with this `text`")
+	return c
+}
+
+func (a *app) printTemplates(list []operations.Template) error {
+	if a.Encoded() {
+		return a.Encode(list)
+	}
+	t := a.Table("TEMPLATE", "SCHEDULES", "MAX", "STATE")
+	for _, each := range list {
+		state := "active"
+		if each.Orphaned {
+			state = string(operations.ScheduleOrphaned)
+		}
+		t.Row(each.ID, strconv.Itoa(each.Schedules), cmp.Or(strconv.Itoa(each.Max), "-"), a.State(state))
+	}
+	return t.Flush()
+}
+
+func (a *app) printSchedules(l listing, list []operations.Schedule) error {
+	list, note := cut(l, list)
+	a.tell(note)
+	if a.Encoded() {
+		return a.Encode(list)
+	}
+	t := a.Table("KEY", "SCHEDULE", "NEXT", "STATE", "CHANGED", "BY").Optional("BY", "CHANGED").Folding("SCHEDULE")
+	for _, s := range list {
+		t.Row(s.Key, s.InWords, cmp.Or(s.Next, "-"), a.State(string(s.State)), s.ChangedAt, s.ChangedBy)
+	}
+	return t.Flush()
+}
+
+func (a *app) schedulesGetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "get TEMPLATE KEY",
+		Short: "Show a schedule",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			o, done, err := a.Operator(c.Context(), a.ExistingLedger)
+			if err != nil {
+				return err
+			}
+			defer done()
+			s, err := o.Schedule(c.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return a.printSchedule(s)
+		},
+	}
+}
+
+func (a *app) printSchedule(s operations.Schedule) error {
+	if a.Encoded() {
+		return a.Encode(s)
+	}
+	t := a.Details("SCHEDULE", s.JobID)
+	for _, line := range [][2]string{
+		{"schedule", s.Schedule}, {"in words", s.InWords}, {"time zone", s.Timezone}, {"next", cmp.Or(s.Next, "-")}, {"until", s.Until},
+		{"data", string(s.Data)}, {"revision", strconv.FormatInt(s.Revision, 10)}, {"generation", positive(s.Generation)},
+		{"changed", s.ChangedAt + " by " + s.ChangedBy}, {"created", s.CreatedAt}, {"ended", s.EndedAt},
+		{"state", a.State(string(s.State))}, {"paused by", s.PausedBy}, {"paused why", s.PausedWhy},
+	} {
+		t.Row(line[0], line[1])
+	}
+	return t.Flush()
+}
+
+func positive(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (a *app) schedulesPauseCommand(name, short string, paused bool) *cobra.Command {
+	var w who
+	c := &cobra.Command{
+		Use:   name + " TEMPLATE KEY --why REASON",
+		Short: short,
+		Args:  cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.setPaused(c, jobs.ScheduleID(args[0], args[1]), w, paused)
+		},
+	}
+	w.flags(c, a)
+	return c
+}
+
+// historyRuns is how many runs the history of a schedule shows.
+const historyRuns = 20
+
+func (a *app) schedulesHistoryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "history TEMPLATE KEY",
+		Short: "Show who changed a schedule, and its last runs",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			o, done, err := a.Operator(c.Context(), a.ExistingLedger)
+			if err != nil {
+				return err
+			}
+			defer done()
+			id := jobs.ScheduleID(args[0], args[1])
+			j, err := o.Job(c.Context(), id)
+			if err != nil {
+				return err
+			}
+			page, err := o.Runs(c.Context(), operations.Selection{Job: id}, ledger.Filter{Limit: historyRuns})
+			if err != nil {
+				return err
+			}
+			if a.Encoded() {
+				return a.Encode(scheduleHistory{j.Acts, page.Runs})
+			}
+			if err := a.printActs(j.Acts); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.Out)
+			return a.printRuns(page.Runs)
+		},
+	}
+}
+
+type scheduleHistory struct {
+	Acts []operations.AuditEntry `json:"acts"`
+	Runs []operations.Run        `json:"runs"`
+}
+
+// changeSchedule makes one change and prints what became of it.
+func (a *app) changeSchedule(c *cobra.Command, template string, change operations.ScheduleChange, w who) error {
+	o, done, err := a.Operator(c.Context(), a.OpenLedger)
+	if err != nil {
+		return err
+	}
+	defer done()
+	outcomes, err := o.ChangeSchedules(c.Context(), template, []operations.ScheduleChange{change}, w.actor())
+	if err != nil {
+		return err
+	}
+	out := outcomes[0]
+	if out.Err != nil {
+		return out.Err
+	}
+	if a.Encoded() {
+		return a.Encode(changedSchedule{out.Effect, out.Schedule})
+	}
+	next := ""
+	if out.Schedule.Next != "" {
+		next = "; the next run is due at " + out.Schedule.Next
+	}
+	_, err = fmt.Fprintf(a.Out, "%s %s%s\n", jobs.ScheduleID(template, change.Key), out.Effect, next)
+	return err
+}
+
+type changedSchedule struct {
+	Result ledger.ScheduleEffect `json:"result"`
+	operations.Schedule
+}
+
+// tally counts the outcomes of an import.
+type tally map[ledger.ScheduleEffect]int
+
+func (t tally) String() string {
+	text := ""
+	for _, effect := range []ledger.ScheduleEffect{ledger.ScheduleCreated, ledger.ScheduleChanged, ledger.ScheduleUnchanged, ledger.ScheduleDeleted} {
+		if t[effect] > 0 {
+			text += fmt.Sprintf("%d %s, ", t[effect], effect)
+		}
+	}
+	return text + plural.Of(t[""], "line") + " refused"
+}

@@ -1,0 +1,271 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/cronce/cronce/internal/suggest"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
+)
+
+// Schedule is a schedule that was made at run time from a template of the registry.
+type Schedule struct {
+	JobID      string          `json:"jobId"` // "<template>:<key>"
+	Template   string          `json:"template"`
+	Key        string          `json:"key"`
+	Schedule   string          `json:"schedule"`
+	InWords    string          `json:"inWords"`
+	Timezone   string          `json:"timezone"`
+	DST        string          `json:"dst"`
+	Data       json.RawMessage `json:"data,omitempty"`
+	Until      string          `json:"until,omitempty"`
+	Generation int64           `json:"generation,omitempty"`
+	Revision   int64           `json:"revision"`
+	State      ScheduleState   `json:"state"`
+	Next       string          `json:"next"` // empty: none
+	PausedAt   string          `json:"pausedAt,omitempty"`
+	PausedBy   string          `json:"pausedBy,omitempty"`
+	PausedWhy  string          `json:"pausedWhy,omitempty"`
+	CreatedAt  string          `json:"createdAt"`
+	ChangedAt  string          `json:"changedAt"`
+	ChangedBy  string          `json:"changedBy"`
+	EndedAt    string          `json:"endedAt,omitempty"`
+}
+
+// ScheduleState says whether a schedule is being planned.
+type ScheduleState string
+
+const (
+	ScheduleActive   ScheduleState = "active"
+	SchedulePaused   ScheduleState = "paused"
+	ScheduleEnded    ScheduleState = "ended"    // no scheduled time is left
+	ScheduleDisabled ScheduleState = "disabled" // the registry has the template disabled
+	ScheduleOrphaned ScheduleState = "orphaned" // the registry lacks the template
+)
+
+// Template is a template of the registry or of the ledger.
+type Template struct {
+	ID        string `json:"id"`
+	Schedules int    `json:"schedules"`     // that have not ended
+	Max       int    `json:"max,omitempty"` // 0: orphaned
+	Orphaned  bool   `json:"orphaned,omitempty"`
+}
+
+// Templates lists the templates of the registry, and those that only the ledger knows.
+func (s *Service) Templates(ctx context.Context) ([]Template, error) {
+	reg, err := s.registry()
+	if err != nil {
+		return nil, err
+	}
+	live := map[string]int{}
+	list := []Template{}
+	if s.ledger != nil {
+		counts, err := s.ledger.Templates(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range counts {
+			live[c.Template] = c.Live
+			if _, known := reg.Template(c.Template); !known && c.Live > 0 {
+				list = append(list, Template{ID: c.Template, Schedules: c.Live, Orphaned: true})
+			}
+		}
+	}
+	for _, t := range reg.Templates() {
+		list = append(list, Template{ID: t.ID, Schedules: live[t.ID], Max: t.Max})
+	}
+	return list, nil
+}
+
+// Schedule shows one schedule.
+func (s *Service) Schedule(ctx context.Context, template, key string) (Schedule, error) {
+	if !jobs.ValidKey(key) {
+		return Schedule{}, unknownSchedule(template, key)
+	}
+	got, err := s.ledger.Schedule(ctx, jobs.ScheduleID(template, key))
+	if errors.Is(err, ledger.ErrNotFound) {
+		if _, err := s.template(ctx, template); err != nil {
+			return Schedule{}, err
+		}
+		return Schedule{}, unknownSchedule(template, key)
+	}
+	if err != nil {
+		return Schedule{}, err
+	}
+	return s.scheduleOf(got), nil
+}
+
+// maxSchedulePage is how many schedules the ledger returns at most.
+const maxSchedulePage = 1000
+
+// Schedules lists a page of a template's schedules by key, and whether there are more.
+func (s *Service) Schedules(ctx context.Context, f ledger.ScheduleFilter) (list []Schedule, more bool, err error) {
+	size := f.PageSize()
+	f.Limit = min(size+1, maxSchedulePage)
+	got, err := s.ledger.Schedules(ctx, f)
+	if err == nil && len(got) == 0 {
+		_, err = s.template(ctx, f.Template)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	more = len(got) > size || size == maxSchedulePage && len(got) == size
+	list = []Schedule{}
+	for _, each := range got[:min(size, len(got))] {
+		list = append(list, s.scheduleOf(each))
+	}
+	return list, more, nil
+}
+
+// ListSchedules lists up to limit schedules of a template whose keys have a prefix, by key.
+func (s *Service) ListSchedules(ctx context.Context, template, prefix string, limit int) ([]Schedule, error) {
+	all, f := []Schedule{}, ledger.ScheduleFilter{Template: template, KeyPrefix: prefix}
+	for {
+		f.Limit = min(limit-len(all), MaxPage)
+		page, more, err := s.Schedules(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); !more || len(all) >= limit {
+			return all, nil
+		}
+		f.AfterKey = all[len(all)-1].Key
+	}
+}
+
+// template returns a template of the registry, or the zero Template for one that only the
+// ledger has schedules of.
+func (s *Service) template(ctx context.Context, id string) (jobs.Template, error) {
+	reg, err := s.registry()
+	if err != nil {
+		return jobs.Template{}, err
+	}
+	if t, known := reg.Template(id); known {
+		return t, nil
+	}
+	if _, isJob := reg.Index(id); isJob {
+		return jobs.Template{}, refuse(Invalid, "the job %q has a schedule of its own; only a job with keyed has schedules that are made at run time", id)
+	}
+	names := []string{}
+	for _, t := range reg.Templates() {
+		names = append(names, t.ID)
+	}
+	counts, err := s.ledger.Templates(ctx)
+	for _, c := range counts {
+		if c.Template == id {
+			return jobs.Template{}, nil
+		}
+	}
+	if err != nil {
+		return jobs.Template{}, err
+	}
+	suggestion := suggest.DidYouMean(id, names)
+	if suggestion == "" {
+		suggestion = ";"
+	}
+	return jobs.Template{}, refuse(UnknownJob, "unknown template %q%s a template is a job of the registry with keyed", id, suggestion)
+}
+
+func unknownSchedule(template, key string) error {
+	return refuse(UnknownSchedule, "the template %s has no schedule with the key %q; \"cronce schedules list %s\" lists them", template, key, template)
+}
+
+// scheduleOf describes a schedule by what the registry says of its template.
+func (s *Service) scheduleOf(got ledger.Schedule) Schedule {
+	v := Schedule{
+		JobID: got.JobID, Template: got.Template(), Key: got.Key(), Schedule: got.Expr, Timezone: got.Timezone, DST: got.DST, Data: got.Data,
+		Until: scheduledTime(got.Until), Generation: got.Generation, Revision: got.Revision, State: ScheduleActive,
+		PausedAt: actualTime(got.PausedAt), PausedBy: got.PausedBy, PausedWhy: got.PausedWhy,
+		CreatedAt: actualTime(got.CreatedAt), ChangedAt: actualTime(got.ChangedAt), ChangedBy: got.ChangedBy, EndedAt: actualTime(got.EndedAt),
+	}
+	j, known := s.keyedJob(got)
+	if parsed := j.ParsedSchedule(); parsed != nil {
+		v.InWords = parsed.Describe()
+	}
+	switch {
+	case v.EndedAt != "":
+		v.State = ScheduleEnded
+	case !known:
+		v.State = ScheduleOrphaned
+	case j.Disabled:
+		v.State = ScheduleDisabled
+	case v.PausedAt != "":
+		v.State = SchedulePaused
+	}
+	if v.State == ScheduleActive || v.State == SchedulePaused {
+		v.Next = s.nextUntil(j, got)
+	}
+	return v
+}
+
+// nextUntil is the scheduled time of the next run; empty if there is none before the end.
+func (s *Service) nextUntil(j jobs.Job, got ledger.Schedule) string {
+	from := s.now()
+	if got.Watermark.After(from) {
+		from = got.Watermark
+	}
+	next := j.NextRun(from)
+	if !got.Until.IsZero() && next.After(got.Until) {
+		return ""
+	}
+	return scheduledTime(next)
+}
+
+// keyedJob is the job that a schedule makes of its template; without the template it has
+// only the schedule itself.
+func (s *Service) keyedJob(got ledger.Schedule) (j jobs.Job, known bool) {
+	in := jobs.KeyedSchedule{Key: got.Key(), Schedule: got.Expr, Timezone: got.Timezone, DST: schedule.DST(got.DST), Data: got.Data, Until: got.Until}
+	t := jobs.Template{}
+	if reg, err := s.registry(); err == nil {
+		t, known = reg.Template(got.Template())
+	}
+	j, err := t.JobOf(in, &s.parsed)
+	if err != nil { // the template was edited, so that the data does not fit any more
+		t.Path, in.Data = "", nil
+		j, _ = t.JobOf(in, &s.parsed)
+	}
+	return j, known
+}
+
+// KeyedJob returns the job of a schedule, by its job ID.
+func (s *Service) KeyedJob(ctx context.Context, id string) (jobs.Job, error) {
+	template, key, _ := jobs.SplitJobID(id)
+	if s.ledger == nil {
+		return jobs.Job{}, refuse(NotServed, "the schedule %s is in the ledger, and there is none yet", id)
+	}
+	got, err := s.ledger.Schedule(ctx, id)
+	if errors.Is(err, ledger.ErrNotFound) {
+		if _, err := s.template(ctx, template); err != nil {
+			return jobs.Job{}, err
+		}
+		return jobs.Job{}, unknownSchedule(template, key)
+	}
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	j, known := s.keyedJob(got)
+	if !known {
+		return j, refuse(UnknownJob, "the registry lacks the template %q of the schedule %s; put it back first", template, id)
+	}
+	return j, nil
+}
+
+// ScheduleChange is what somebody asks for one schedule.
+type ScheduleChange struct {
+	Key        string          `json:"key,omitempty"`
+	Schedule   string          `json:"schedule,omitempty"`
+	Timezone   string          `json:"timezone,omitempty"`
+	DST        string          `json:"dst,omitempty"`
+	Data       json.RawMessage `json:"data,omitempty"`
+	Until      *time.Time      `json:"until,omitempty"`
+	Generation int64           `json:"generation,omitempty"`
+	Delete     bool            `json:"delete,omitempty"`
+
+	// IfRevision, if it is not 0, must be the revision of the schedule, or
+	// ledger.MustNotExist.
+	IfRevision int64 `json:"-"`
+}

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// schedulesOnPage is how many schedules a template's page shows.
+	schedulesOnPage = 50
+	scheduleCells   = 12 // of each
+)
+
+type templateView struct {
+	operations.Template
+	Job    *jobs.Template // nil: the registry lacks it
+	Status *ledger.JobStatus
+	Prefix string
+	Rows   []scheduleRow
+	First  string // the address of the first page, "" on it
+	Next   string
+	Hours  throughput
+	Acts   []ledger.Audit
+	Do     []actLink
+	CLI    string
+	Now    time.Time
+}
+
+// scheduleRow is a schedule in a list.
+type scheduleRow struct {
+	operations.Schedule
+	At    time.Time // when it is due next; zero: never
+	Strip strip
+}
+
+// template is the page of a template: its schedules by key.
+func (d *Dashboard) template(r *http.Request, t operations.Template) (view, error) {
+	ctx, q := r.Context(), r.URL.Query()
+	v := templateView{Template: t, Prefix: strings.TrimSpace(q.Get("key")), Now: d.now()}
+	if j, known := d.registry().Template(t.ID); known {
+		v.Job = &j
+	}
+	v.CLI = commandOf("cronce schedules list "+shellQuote(t.ID), [][2]string{{"--prefix", v.Prefix}})
+	statuses, err := d.Ledger.Jobs(ctx, t.ID)
+	if err != nil {
+		return view{}, err
+	}
+	if len(statuses) > 0 {
+		v.Status = &statuses[0]
+	}
+	list, more, err := d.Operations.Schedules(ctx, ledger.ScheduleFilter{Template: t.ID, KeyPrefix: v.Prefix, AfterKey: q.Get("after"), Limit: schedulesOnPage})
+	if err != nil {
+		return view{}, err
+	}
+	if v.Rows, err = d.scheduleRows(r, list); err != nil {
+		return view{}, err
+	}
+	if q.Get("after") != "" {
+		v.First = templatePath(t.ID, "key", v.Prefix)
+	}
+	if more {
+		v.Next = templatePath(t.ID, "key", v.Prefix, "after", list[len(list)-1].Key)
+	}
+	tallies, err := d.lastHours(ctx, 24, t.ID)
+	if err != nil {
+		return view{}, err
+	}
+	v.Hours = newThroughput(tallies)
+	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: t.ID, Limit: pastOnPage}); err != nil {
+		return view{}, err
+	}
+	v.Do = d.templateActs(r, v)
+	return view{Template: "template", Title: t.ID + ": " + counted(t.Schedules, "schedule"), Section: "Jobs", Data: v}, nil
+}
+
+func (d *Dashboard) scheduleRows(r *http.Request, list []operations.Schedule) ([]scheduleRow, error) {
+	ids := make([]string, len(list))
+	for i, s := range list {
+		ids[i] = s.JobID
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	cells, err := d.Ledger.Recent(r.Context(), ids, scheduleCells)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]scheduleRow, len(list))
+	for i, s := range list {
+		rows[i] = scheduleRow{Schedule: s, Strip: newStrip(cells[s.JobID], scheduleCells)}
+		rows[i].At, _ = time.Parse(time.RFC3339, s.Next) // empty: zero
+	}
+	return rows, nil
+}
+
+// templateActs pause or resume all schedules of a template.
+func (d *Dashboard) templateActs(r *http.Request, v templateView) []actLink {
+	if v.Job == nil || v.Status == nil {
+		return nil
+	}
+	name := "pause"
+	if !v.Status.PausedAt.IsZero() {
+		name = "resume"
+	}
+	return d.allowed(r, actLink{Name: name, Path: actPath(name, "job", v.ID)})
+}
+
+// templatePath is the address of a template's page with parameters that are not empty.
+func templatePath(id string, pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return jobPath(id)
+	}
+	return jobPath(id) + "?" + q.Encode()
+}
+
+// templateOf returns the template with an ID, of the registry or of the ledger.
+func (d *Dashboard) templateOf(r *http.Request, id string) (t operations.Template, found bool, err error) {
+	if _, isJob := d.registry().Job(id); isJob || d.Operations == nil {
+		return t, false, nil
+	}
+	list, err := d.Operations.Templates(r.Context())
+	i := slices.IndexFunc(list, func(t operations.Template) bool { return t.ID == id })
+	if i < 0 {
+		return t, false, err
+	}
+	return list[i], true, nil
+}
