@@ -62,6 +62,7 @@ func (s *server) reads() {
 		return s.ops.Job(ctx, r.PathValue("id"))
 	})
 	s.get("/v1/jobs/{id}/next", false, s.listNext, "after", "count")
+	s.get("/v1/jobs/{id}/revisions", false, s.compareRevisions, "from", "to")
 	s.get("/v1/jobs/{id}/trend", false, func(ctx context.Context, r *http.Request, _ *params) (any, error) {
 		return s.ops.Trend(ctx, r.PathValue("id"))
 	})
@@ -120,6 +121,19 @@ func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any,
 		answer.Next = position{List: "runs", At: page.Next.ScheduledAt.Unix(), ID: page.Next.ID}.String()
 	}
 	return answer, err
+}
+
+// compareRevisions leaves what runs send out for viewers.
+func (s *server) compareRevisions(ctx context.Context, r *http.Request, q *params) (any, error) {
+	from, to := q.text("from"), q.text("to")
+	if q.err != nil {
+		return nil, q.err
+	}
+	d, err := s.ops.Revisions(ctx, r.PathValue("id"), from, to)
+	if permit(r, access.Operator) != nil {
+		d.Fields = operations.WithoutBodies(d.Fields)
+	}
+	return d, err
 }
 
 // getRun leaves the frozen request's headers and body, and what the target said, out for viewers.

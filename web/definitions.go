@@ -1,10 +1,14 @@
 package web
 
 import (
-	"context"
+	"errors"
+	"net/http"
 	"time"
 
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/jobdiff"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
 )
 
 // changesOnPage is how many changes of its definition a job's page shows.
@@ -19,13 +23,42 @@ type definitionChange struct {
 	Unread bool
 }
 
-// changes compares each of a job's declared definitions with the one before, the
-// newest first.
-func (d *Dashboard) changes(ctx context.Context, jobID string, now time.Time) (list []definitionChange, err error) {
-	declared, err := d.Ledger.Definitions(ctx, jobID, changesOnPage+1)
-	if err != nil {
-		return nil, err
+// revisionsOnPage is how many definitions a job's page offers to compare.
+const revisionsOnPage = 50
+
+// addChanges adds what changed from one definition to the next, and compares two if the
+// address asks for it.
+func (d *Dashboard) addChanges(r *http.Request, jobID string, v *jobView) (err error) {
+	if v.Revisions, err = d.Ledger.Definitions(r.Context(), jobID, revisionsOnPage); err != nil {
+		return err
 	}
+	v.Changes = changesOf(v.Revisions, v.Now)
+	q := r.URL.Query()
+	from, to := q.Get("from"), q.Get("to")
+	if from+to != "" {
+		compared, err := d.Operations.Revisions(r.Context(), jobID, from, to)
+		if refused, is := errors.AsType[*operations.Error](err); is {
+			v.CompareNo = refused.Message
+		} else if err != nil {
+			return err
+		} else {
+			v.Compared = &compared
+		}
+	}
+	if access.FromContext(r.Context()).Role < access.Operator {
+		for i := range v.Changes {
+			v.Changes[i].Fields = operations.WithoutBodies(v.Changes[i].Fields)
+		}
+		if v.Compared != nil {
+			v.Compared.Fields = operations.WithoutBodies(v.Compared.Fields)
+		}
+	}
+	return nil
+}
+
+// changesOf compares each of a job's newest definitions with the one before, the newest
+// first.
+func changesOf(declared []ledger.DeclaredDefinition, now time.Time) (list []definitionChange) {
 	for i, def := range declared[:min(len(declared), changesOnPage)] {
 		change := definitionChange{At: def.At, First: i+1 == len(declared)}
 		if !change.First {
@@ -37,5 +70,17 @@ func (d *Dashboard) changes(ctx context.Context, jobID string, now time.Time) (l
 		}
 		list = append(list, change)
 	}
-	return list, nil
+	return list
+}
+
+// Selects reports whether the i-th definition is the one that was compared, or would be.
+func (v jobView) Selects(side string, i int) bool {
+	if v.Compared == nil {
+		return i == map[string]int{"from": 1, "to": 0}[side]
+	}
+	hash := v.Compared.To.Hash
+	if side == "from" {
+		hash = v.Compared.From.Hash
+	}
+	return v.Revisions[i].Hash == hash
 }

@@ -30,6 +30,7 @@ var functions = template.FuncMap{
 	"runsPath":   runsPath,
 	"targetPath": targetPath,
 	"because":    operations.Because,
+	"exact":      exact,
 	"quote":      shellQuote,
 	"words":      func(command string) []string { return strings.Split(command, " ") },
 	"add":        func(a, b int) int { return a + b },

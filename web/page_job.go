@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/jobs/retention"
 	"github.com/cronce/cronce/ledger"
@@ -40,6 +41,9 @@ type jobView struct {
 	Change    []comingTime // around the next clock change
 	Events    []ledger.Event
 	Changes   []definitionChange
+	Compared  *operations.RevisionDiff // nil: it was not asked for
+	CompareNo string                   // why it was refused
+	Revisions []ledger.DeclaredDefinition
 	Acts      []ledger.Audit
 	Dead      []runGroup
 	Incidents []attention
@@ -105,7 +109,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 	if v.Events, err = d.Ledger.Events(ctx, id, pastOnPage); err != nil {
 		return view{}, err
 	}
-	if v.Changes, err = d.changes(ctx, id, v.Now); err != nil {
+	if err := d.addChanges(r, id, &v); err != nil {
 		return view{}, err
 	}
 	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: pastOnPage}); err != nil {

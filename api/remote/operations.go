@@ -44,6 +44,14 @@ func (s *Client) Job(ctx context.Context, id string) (v operations.JobDetail, er
 	return v, s.get(ctx, "/v1/jobs/"+url.PathEscape(id), nil, &v)
 }
 
+// Revisions compares two definitions of a job.
+func (s *Client) Revisions(ctx context.Context, jobID, from, to string) (v operations.RevisionDiff, err error) {
+	query := url.Values{}
+	set(query, "from", from)
+	set(query, "to", to)
+	return v, s.get(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/revisions", query, &v)
+}
+
 // Runs lists runs, up to the filter's limit.
 func (s *Client) Runs(ctx context.Context, sel operations.Selection, f ledger.Filter) (operations.RunPage, error) {
 	query := queryOf(sel)

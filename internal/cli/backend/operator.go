@@ -16,6 +16,7 @@ type Operator interface {
 	Status(context.Context) (operations.Status, error)
 	Jobs(context.Context, operations.Selection) ([]operations.Job, error)
 	Job(ctx context.Context, id string) (operations.JobDetail, error)
+	Revisions(ctx context.Context, jobID, from, to string) (operations.RevisionDiff, error)
 	Runs(context.Context, operations.Selection, ledger.Filter) (operations.RunPage, error)
 	Run(ctx context.Context, id string) (operations.RunDetail, error)
 	Changes(ctx context.Context, sel operations.Selection, after string) (operations.Changes, error)

@@ -13,9 +13,9 @@ import (
 )
 
 func (a *app) jobsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "jobs", Short: "List, show, pause and resume jobs", Args: command.KnownCommand,
+	c := &cobra.Command{Use: "jobs", Short: "List, show, compare, pause and resume jobs", Args: command.KnownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(a.jobsListCommand(), a.jobsShowCommand(), a.pauseCommand(), a.resumeCommand())
+	c.AddCommand(a.jobsListCommand(), a.jobsShowCommand(), a.jobsDiffCommand(), a.pauseCommand(), a.resumeCommand())
 	return c
 }
 

@@ -1,0 +1,71 @@
+package operate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+)
+
+func (a *app) jobsDiffCommand() *cobra.Command {
+	var from, to string
+	c := &cobra.Command{
+		Use:   "diff JOB",
+		Short: "Compare two definitions of a job that the ledger keeps",
+		Long: `diff shows what differs between two definitions of a job: by default the newest
+and the one before. --from and --to take the beginning of a hash, or a time, which
+selects the last definition declared by then. It lists the definitions, too.`,
+		Example: `  cronce jobs diff close-books
+  cronce jobs diff close-books --from 7d`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead, args[0])
+			if err != nil {
+				return err
+			}
+			defer done()
+			d, err := o.Revisions(c.Context(), args[0], a.revision(from), a.revision(to))
+			if err != nil {
+				return err
+			}
+			return a.printRevisions(d)
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "the older definition: the beginning of a hash, or a `time` ("+command.TimeHelp+"); default the one before --to")
+	c.Flags().StringVar(&to, "to", "", "the newer definition; default the newest")
+	return c
+}
+
+// revision is a time as the ledger's operations take it; any other text as it is.
+func (a *app) revision(text string) string {
+	if t, err := command.TimeOrAge("time", text, a.Now()); err == nil && !t.IsZero() {
+		return t.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+func (a *app) printRevisions(d operations.RevisionDiff) error {
+	if a.Encoded() {
+		return a.Encode(d)
+	}
+	if len(d.Fields) == 0 {
+		fmt.Fprintf(a.Out, "%s: no difference between %s and %s\n\n", d.JobID, d.From.DeclaredAt, d.To.DeclaredAt)
+	} else {
+		t := a.Details("FIELD", d.From.DeclaredAt, d.To.DeclaredAt).Folding(d.From.DeclaredAt)
+		for _, f := range d.Fields {
+			t.Row(f.Field, f.Old, f.New)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Out)
+	}
+	t := a.Details("DECLARED", "HASH")
+	for _, r := range d.Revisions {
+		t.Row(r.DeclaredAt, r.Hash)
+	}
+	return t.Flush()
+}
