@@ -162,7 +162,10 @@ func (w *Witness) begin(at ledger.Position, hash string) {
 	if n := len(list); hash == "" || n > 0 && list[n-1].number >= at.Revision {
 		return
 	}
-	job := w.known[at.JobID+" "+hash]
+	job, known := w.known[at.JobID+" "+hash]
+	if !known {
+		return // a template
+	}
 	w.revisions[at.JobID] = append(list, revision{
 		Revision{JobID: at.JobID, Schedule: job.ParsedSchedule(), From: at.Watermark, Open: true}, at.Revision, job,
 	})

@@ -73,7 +73,7 @@ func (w *Witness) took() (all map[string]time.Duration, begun map[string]time.Ti
 // claimed looks at what a claim got.
 func (w *Witness) claimed(c ledger.Claim, work []ledger.Work) {
 	for _, l := range work {
-		if slices.Contains(c.BusyTargets, l.Call.Target) || slices.Contains(c.BusyJobs, l.JobID) {
+		if slices.Contains(c.BusyTargets, l.Call.Target) || slices.Contains(c.BusyJobs, ledger.OwnerOf(l.JobID)) {
 			w.saw(Busy, l.RunID, "%s, by %s", l.Call.Target, c.Owner)
 		}
 	}
@@ -93,7 +93,7 @@ func (w *Witness) left(ctx context.Context, c ledger.Claim, at time.Time) error 
 		States: ledger.Unfinished, Limit: math.MaxInt,
 	})
 	for _, r := range rows {
-		if w.due(r, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, r.JobID) {
+		if w.due(r, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, ledger.OwnerOf(r.JobID)) {
 			w.saw(Passed, r.ID, "%s, attempt %d, due %s, lease until %s, at %s", r.State, r.Attempt, stamp(r.NextAt), stamp(r.LeasedUntil), stamp(now))
 		}
 	}

@@ -20,6 +20,9 @@ func (w *Witness) Declare(ctx context.Context, d ledger.Declaration) error {
 		if _, ok := w.known[key]; ok {
 			continue
 		}
+		if _, err := jobs.ParseTemplate(def.Body); err == nil {
+			continue // it has no scheduled times
+		}
 		j, err := jobs.ParseDefinition(def.Body)
 		if err != nil {
 			return err

@@ -29,6 +29,10 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	if !o.EventsOnly {
 		s.plan.addChannels(w.Dice("channels", 0))
 	}
+	if r := w.Dice("schedules", 0); r.IntN(3) == 0 && !o.EventsOnly {
+		s.template = s.plan.newTemplate(r)
+		s.plan.template = s.template
+	}
 	reg, err := s.plan.registry()
 	if err != nil {
 		return proof.Evidence{}, w.tally, err
@@ -41,6 +45,11 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	}
 	if len(s.plan.channels) > 0 {
 		w.tasks.Go(w.attend)
+	}
+	if s.plan.template != nil {
+		for n := range 2 {
+			w.tasks.Go(func() { w.client(n) })
+		}
 	}
 	for range 1 + r.IntN(5) {
 		s.members = append(s.members, &member{})
@@ -91,6 +100,7 @@ func (s *script) calm() (proof.Evidence, error) {
 		s.halt(m)
 	}
 	time.Sleep(ledger.ProcessTTL + 31*time.Second) // those who were killed count as gone
+	s.must(s.restoreTemplate())
 	fleet := []*member{{}, {}}
 	for _, m := range fleet {
 		s.must(s.start(m, s.Current()))

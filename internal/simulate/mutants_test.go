@@ -69,6 +69,7 @@ var mutants = []struct {
 	{"an expired lease's attempt is kept", behind(func(s ledger.Store) oblivious { return oblivious{s} }), []proof.Rule{proof.Forgotten}},
 	{"a purge keeps rows for their time", behind(func(s ledger.Store) hasty { return hasty{s, false} }), []proof.Rule{proof.Purged}},
 	{"a purge keeps the dead until they are seen", behind(func(s ledger.Store) hasty { return hasty{s, true} }), []proof.Rule{proof.Purged}},
+	{"a change of a schedule plans what was due before it", behind(func(s ledger.Store) amnesiac { return amnesiac{s} }), []proof.Rule{proof.Lost}},
 	{"a paused job does not run", behind(func(s ledger.Store) restless { return restless{s} }), []proof.Rule{proof.Paused}},
 	{"what is late is caught up as its job says", ledgerOf(planning(neverLate)), []proof.Rule{proof.CatchUp}},
 	{"a scheduled time is skipped for a run that there is", ledgerOf(planning(shy)), []proof.Rule{proof.Unasked}},

@@ -45,6 +45,8 @@ type plan struct {
 	// longKeys: targets keep keys for redrives after the horizon.
 	longKeys bool
 	jobs     []jobs.Job
+	// template makes schedules at run time; nil: none. A version may be without it.
+	template *jobs.Template
 	// timed: a platform has the schedules too. An edit leaves them alone, since
 	// a store cannot tell the scheduled times of a platform's other schedule from the
 	// job's own, and would leave them out of a range row's count.
@@ -141,6 +143,9 @@ func (p plan) registry() (*jobs.Registry, error) {
 	}
 	for _, j := range p.jobs {
 		entries = append(entries, j)
+	}
+	if p.template != nil {
+		entries = append(entries, *p.template)
 	}
 	for _, c := range p.channels {
 		entries = append(entries, c)

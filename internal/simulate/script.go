@@ -18,7 +18,9 @@ type script struct {
 	plan    plan
 	members []*member
 	back    time.Duration // how far the clocks were set back in all
-	thawed  time.Time     // when the last of the suspended goes on
+	// template is that of the schedules, which a version may be without.
+	template *jobs.Template
+	thawed   time.Time // when the last of the suspended goes on
 }
 
 // backLimit bounds what all backward jumps come to: with the targets' skews it
@@ -109,6 +111,7 @@ func (s *script) freeze() {
 // members are restarted with it, one after the other.
 func (s *script) edit() {
 	s.plan = s.plan.edit(s.Rand)
+	s.editTemplate()
 	reg, err := s.plan.registry()
 	if err != nil {
 		s.fail(err)

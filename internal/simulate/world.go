@@ -69,6 +69,7 @@ type Tally struct {
 	Calls, LostCalls, LateCalls, Doubles, Replays int
 	Edits, Pauses, Backfills, Redrives, Cancels   int
 	Triggers, Ticks, Purges, Events, Keyed        int
+	Schedules                                     int // made, changed and deleted at run time
 }
 
 // Add sums two tallies.
@@ -84,7 +85,7 @@ func (t *Tally) fields() []*int {
 		&t.Outages, &t.Unavailable, &t.LostAnswers,
 		&t.Calls, &t.LostCalls, &t.LateCalls, &t.Doubles, &t.Replays,
 		&t.Edits, &t.Pauses, &t.Backfills, &t.Redrives, &t.Cancels,
-		&t.Triggers, &t.Ticks, &t.Purges, &t.Events, &t.Keyed,
+		&t.Triggers, &t.Ticks, &t.Purges, &t.Events, &t.Keyed, &t.Schedules,
 	}
 }
 

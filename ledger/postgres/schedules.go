@@ -1,8 +1,7 @@
 package postgres
 
 import (
-	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -122,7 +121,7 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 		}
 		positions, err := locked.Get()
 		list = complete(positions, list)
-		slices.SortFunc(list, func(a, b ledger.ScheduleRow) int { return strings.Compare(a.JobID, b.JobID) })
+		sort.Slice(list, func(i, k int) bool { return list[i].JobID < list[k].JobID })
 		return list, err
 	})
 }
