@@ -103,7 +103,7 @@ func hourKeys(runIDs []string, from, to time.Time) (keys []HourKey) {
 			continue
 		}
 		if start, err := time.Parse(time.RFC3339, at[:len(end)]); err == nil {
-			keys = append(keys, HourKey{hourOf(start), job})
+			keys = append(keys, HourKey{hourOf(start), OwnerOf(job)})
 		}
 	}
 	sort.Slice(keys, func(i, k int) bool { // which adds less to the function's binary than a sort of its own type

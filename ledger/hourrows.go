@@ -32,7 +32,7 @@ type HourSpan struct{ From, To time.Time }
 // HourKey names a row of an hour.
 type HourKey struct {
 	Hour  time.Time
-	JobID string // "": the sum of all jobs
+	JobID string // of a job or a template, with all of its schedules; "": the sum of all jobs
 }
 
 // HourRow has the counts of the runs of a job that were scheduled in an hour.
@@ -60,6 +60,9 @@ const (
 type TallyQuery struct {
 	JobID        string // "": of all jobs
 	Since, Until time.Time
-	// ByJob counts each job for itself. Otherwise the counts of all jobs have no JobID.
+	// Template says that JobID is that of a template too: its schedules are counted with it.
+	Template bool
+	// ByJob counts each job for itself, and with each template its schedules. Otherwise the
+	// counts of all jobs have no JobID.
 	ByJob bool
 }

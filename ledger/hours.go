@@ -47,6 +47,7 @@ func (r *hourReader) read() error {
 	for i, id := range r.jobIDs {
 		stored[i] = r.tx.HoursOf(id, r.since, r.until)
 	}
+	names := r.tx.Templates()
 	var changed Later[[]HourRow]
 	if r.all() {
 		changed = r.tx.HoursIn(r.since, r.until, true, 0)
@@ -93,9 +94,24 @@ func (r *hourReader) read() error {
 	}
 	queries := adjoining(stale)
 	for _, id := range r.jobIDs {
+		if TemplateOf(id) != "" { // the table has its template only
+			queries = append(queries, TallyQuery{JobID: id, Since: r.since, Until: r.until})
+			continue
+		}
 		queries = append(queries, TallyQuery{JobID: id, Since: r.since, Until: from}, TallyQuery{JobID: id, Since: to, Until: r.until})
 	}
+	templates, err := names.Get()
+	if err != nil {
+		return err
+	}
+	for i := range queries {
+		queries[i].Template = isTemplate(templates, queries[i].JobID)
+	}
 	return r.count(queries)
+}
+
+func isTemplate(templates []TemplateRow, jobID string) bool {
+	return slices.ContainsFunc(templates, func(t TemplateRow) bool { return t.Name == jobID })
 }
 
 func (r *hourReader) all() bool { return slices.Equal(r.jobIDs, []string{""}) }

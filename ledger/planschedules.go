@@ -50,11 +50,12 @@ type FailedSchedule struct {
 const (
 	planAtOnce = 500     // schedules, and about as many rows
 	planBytes  = 1 << 20 // about how many bytes of calls
-	// maxBacklog is how many runs of a template may be due before its schedules wait: runs
-	// are claimed first in, first out, so that those of other jobs would come late. dueWindow
-	// is how many due runs are looked at.
-	maxBacklog = 5000
-	dueWindow  = 20_000
+	// maxBacklog is how many runs of a template may be due for backlogAfter before its
+	// schedules wait: runs are claimed first in, first out, so that those of other jobs would
+	// come late. dueWindow is how many such runs are looked at.
+	maxBacklog   = 5000
+	backlogAfter = 5 * time.Second
+	dueWindow    = 20_000
 
 	planFailedAfter = time.Minute
 )
@@ -114,7 +115,7 @@ func (p SchedulePlanning) look(tx Tx) (got dueTemplate, err error) {
 	if got.NextAt = first[names[0]]; got.NextAt.After(got.Now) {
 		return got, nil
 	}
-	backlog, err := tx.CountDue(dueWindow).Get()
+	backlog, err := tx.CountDue(got.Now.Add(-backlogAfter), dueWindow).Get()
 	i := slices.IndexFunc(names, func(n string) bool { return backlog[n] < maxBacklog })
 	if i < 0 || err != nil || sum(backlog) >= dueWindow {
 		got.NextAt = time.Time{} // look again after the next poll

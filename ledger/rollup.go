@@ -177,12 +177,16 @@ func putHour(tx Tx, hour time.Time, byJob map[string]*Tally) (err error) {
 // recount counts an hour again of jobs whose runs have changed.
 func recount(tx Tx, hour time.Time) error {
 	end := hour.Add(time.Hour)
-	asked, changed := tx.HoursOf("", hour, end), tx.HoursIn(hour, end, true, recountAtOnce)
+	asked, changed, names := tx.HoursOf("", hour, end), tx.HoursIn(hour, end, true, recountAtOnce), tx.Templates()
 	total, err := asked.Get()
 	if err != nil {
 		return err
 	}
 	stale, err := changed.Get()
+	if err != nil {
+		return err
+	}
+	templates, err := names.Get()
 	if err != nil {
 		return err
 	}
@@ -197,7 +201,7 @@ func recount(tx Tx, hour time.Time) error {
 	var keys []HourKey
 	var counts []Later[[]RunCount]
 	for _, h := range stale {
-		counts = append(counts, tx.Tally(TallyQuery{JobID: h.JobID, Since: hour, Until: end}))
+		counts = append(counts, tx.Tally(TallyQuery{JobID: h.JobID, Since: hour, Until: end, Template: isTemplate(templates, h.JobID)}))
 		keys = append(keys, h.HourKey)
 	}
 	for i := range stale {

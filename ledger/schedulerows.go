@@ -20,9 +20,9 @@ type ScheduleTable interface {
 	// FirstDue returns the first NextAt of each of the templates that has one, by template.
 	// It locks nothing.
 	FirstDue(templates []string) Later[map[string]time.Time]
-	// CountDue counts the first limit runs that are due and do not wait for a slot, by
-	// template; those of other jobs have "".
-	CountDue(limit int) Later[map[string]int]
+	// CountDue counts the first limit runs that were due by a time and do not wait for a slot,
+	// by template; those of other jobs have "".
+	CountDue(by time.Time, limit int) Later[map[string]int]
 	// Schedules returns the schedules of a filter that are not deleted, by JobID, without a
 	// lock.
 	Schedules(ScheduleFilter) Later[[]ScheduleRow]

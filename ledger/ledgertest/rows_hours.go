@@ -77,6 +77,14 @@ var hourRowCases = []rowsCase{
 		same(t, "of each", tally(ledger.TallyQuery{ByJob: true}), map[ledger.RunCount]int{
 			count("a", 0, 0): 2, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1, count("b", 0, 0): 1,
 		})
+		t.insert(in(ledger.Dead, minute("a:k", 4)), in(ledger.Dead, minute("a:l", 5)), in(ledger.Dead, minute("aa:k", 6)))
+		same(t, "of template a", tally(ledger.TallyQuery{JobID: "a", Template: true}), map[ledger.RunCount]int{
+			count("", 0, 0): 4, count("", 0, ledger.RowAdHoc): 1, count("", 1, 0): 1,
+		})
+		same(t, "of a schedule", tally(ledger.TallyQuery{JobID: "a:k"}), map[ledger.RunCount]int{count("a:k", 0, 0): 1})
+		same(t, "of each owner", tally(ledger.TallyQuery{ByJob: true}), map[ledger.RunCount]int{
+			count("a", 0, 0): 4, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1, count("b", 0, 0): 1, count("aa", 0, 0): 1,
+		})
 	}},
 }
 

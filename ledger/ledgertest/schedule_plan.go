@@ -178,6 +178,39 @@ var schedulePlanCases = []testCase{
 			b.Errorf("without the delay: %v", runs)
 		}
 	}},
+	{"hours count a template with all of its schedules, and a schedule from its runs", func(b *bed) {
+		b.template()
+		b.change(keyed("a", "10m"), keyed("b", "10m"))
+		b.pass(3 * time.Hour)
+		runs := b.planAll()
+		until := b.time()
+		hours := func(jobID string) (n int) {
+			list, err := b.Hours(b.ctx, jobID, until.Add(-4*time.Hour), until)
+			b.must(err)
+			for i := range list {
+				for _, count := range list[i].ByState() {
+					n += count
+				}
+			}
+			return n
+		}
+		for counted := false; ; counted = true {
+			if all, of, one := hours(""), hours("t"), hours("t:a"); all != len(runs) || of != len(runs) || one != len(runs)/2 {
+				b.Errorf("counted: %v; all %d, of the template %d, of a schedule %d; want %d", counted, all, of, one, len(runs))
+			}
+			if counted {
+				return
+			}
+			for more := true; more; {
+				var err error
+				more, err = b.RollUp(b.ctx)
+				b.must(err)
+			}
+			for _, w := range b.claim("p", 100).Work { // their hours are counted again
+				b.record(succeeded(w))
+			}
+		}
+	}},
 	{"a schedule that cannot be planned keeps no other from it", func(b *bed) {
 		b.template()
 		b.change(many(3, "1m")...)

@@ -107,11 +107,15 @@ func (t *tx) DeleteHours(before time.Time, limit int) error {
 func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 	var counts []ledger.RunCount
 	for _, r := range t.l.runs {
-		if r.Parent != "" || r.ScheduledAt.Before(q.Since) || !r.ScheduledAt.Before(q.Until) || q.JobID != "" && r.JobID != q.JobID {
+		id := r.JobID
+		if q.ByJob || q.Template {
+			id = ledger.OwnerOf(id)
+		}
+		if r.Parent != "" || r.ScheduledAt.Before(q.Since) || !r.ScheduledAt.Before(q.Until) || q.JobID != "" && id != q.JobID {
 			continue
 		}
 		c := ledger.CountRow(&r.Row)
-		if !q.ByJob && q.JobID == "" {
+		if c.JobID = id; q.Template || !q.ByJob && q.JobID == "" {
 			c.JobID = ""
 		}
 		counts = append(counts, c)

@@ -83,11 +83,11 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 	return ledger.Known(first, nil)
 }
 
-// CountDue counts runs that are due, by template.
-func (t *tx) CountDue(limit int) ledger.Later[map[string]int] {
+// CountDue counts runs that were due by a time, by template.
+func (t *tx) CountDue(by time.Time, limit int) ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	x := &t.l.indexes
-	for _, r := range x.due[:min(limit, x.comingDue(t.now))] {
+	for _, r := range x.due[:min(limit, x.comingDue(by))] {
 		counts[ledger.TemplateOf(r.JobID)]++
 	}
 	return ledger.Known(counts, nil)

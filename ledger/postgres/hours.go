@@ -124,6 +124,13 @@ const tallied = `
 func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 	var s query
 	switch {
+	case q.Template:
+		s.sql = `SELECT '',` + tallied + `WHERE scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL AND split_part(job_id, ':', 1) = $3
+			GROUP BY 1, 2, 3, 4, 5, 6, 7`
+		s.args.time(q.Since)
+		s.args.time(q.Until)
+		s.args.text(q.JobID)
+		return ask(t, s, runCount)
 	case q.JobID != "":
 		s.sql = `SELECT job_id,` + tallied + `WHERE run_id >= $1 AND run_id < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7`
 		from, below := ledger.RunIDInterval(sanitize(q.JobID), q.Since, q.Until)
@@ -131,7 +138,7 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 		s.args.text(below)
 		return ask(t, s, runCount)
 	case q.ByJob:
-		s.sql = `SELECT job_id,`
+		s.sql = `SELECT split_part(job_id, ':', 1),`
 	default:
 		s.sql = `SELECT '',`
 	}

@@ -27,9 +27,10 @@ const (
 		CAST(floor(8 * log2(max(1.0, started_at - scheduled_at - ` + delay + `))) AS INTEGER),
 		CAST(floor(8 * log2(max(1.0, finished_at - started_at))) AS INTEGER),
 		sum(count), coalesce(sum(finished_at - started_at), 0) FROM runs `
-	tallyAll   = `SELECT '',` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 AND parent IS NULL GROUP BY 2, 3, 4, 5, 6, 7`
-	tallyByJob = `SELECT job_id,` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 AND parent IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7`
-	tallyJob   = `SELECT job_id,` + tallied + `WHERE run_id >= ?1 AND run_id < ?2 GROUP BY 2, 3, 4, 5, 6, 7`
+	tallyAll      = `SELECT '',` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 AND parent IS NULL GROUP BY 2, 3, 4, 5, 6, 7`
+	tallyByJob    = `SELECT ` + ownerOf + `,` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 AND parent IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7`
+	tallyTemplate = `SELECT '',` + tallied + `WHERE scheduled_at >= ?1 AND scheduled_at < ?2 AND parent IS NULL AND ` + ownerOf + ` = ?3 GROUP BY 2, 3, 4, 5, 6, 7`
+	tallyJob      = `SELECT job_id,` + tallied + `WHERE run_id >= ?1 AND run_id < ?2 GROUP BY 2, 3, 4, 5, 6, 7`
 )
 
 // flagHour are the statements that set flags.
@@ -111,6 +112,8 @@ func (t *tx) DeleteHours(before time.Time, limit int) error {
 func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 	query, args := tallyAll, []any{q.Since.UnixMicro(), q.Until.UnixMicro()}
 	switch {
+	case q.Template:
+		query, args = tallyTemplate, append(args, q.JobID)
 	case q.JobID != "":
 		from, below := ledger.RunIDInterval(q.JobID, q.Since, q.Until)
 		query, args = tallyJob, []any{from, below}

@@ -107,9 +107,9 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 	return ledger.Known(first, err)
 }
 
-// CountDue counts runs that are due, by template.
-func (t *tx) CountDue(limit int) ledger.Later[map[string]int] {
-	return counts(t, dueByTemplate, t.now, limit)
+// CountDue counts runs that were due by a time, by template.
+func (t *tx) CountDue(by time.Time, limit int) ledger.Later[map[string]int] {
+	return counts(t, dueByTemplate, by.UnixMicro(), limit)
 }
 
 // Schedules returns the schedules of a filter.
