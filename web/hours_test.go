@@ -1,8 +1,11 @@
 package web_test
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -48,6 +51,42 @@ func TestTheJobPageShowsTheTrend(t *testing.T) {
 	if got := s.get("/jobs/hourly").body; strings.Index(got, `name="at"`) > strings.Index(got, `class="cells"`) {
 		t.Error("one goes through the cells to come to the question")
 	}
+}
+
+// The list of jobs can begin with those that have got slower since four weeks ago.
+func TestTheListBeginsWithWhatGotSlower(t *testing.T) {
+	s := newSite(t)
+	for week, took := range []map[string]time.Duration{{"hourly": time.Second, "paris": time.Second}, {"hourly": time.Second, "paris": 3 * time.Second}} {
+		for n := range 6 {
+			for job, d := range took {
+				at := s.clock().Truncate(time.Second)
+				id := fmt.Sprintf("%s@%s~%d", job, at.Format(time.RFC3339), n)
+				got, err := s.Enter(t.Context(), ledger.Entry{JobID: job, Owner: "p1", Token: id, LeaseFor: time.Hour, RunSpec: ledger.RunSpec{
+					RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent, Overlap: ledger.OverlapAllow, Lease: true,
+					Call: ledger.Call{Target: "env:SVC_URL", Method: "POST", Path: "/", Timeout: time.Minute, Horizon: time.Hour},
+				}})
+				must(t, err)
+				s.ShiftClock(d)
+				s.record(*got.Work, ledger.Succeeded, "", ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200})
+			}
+		}
+		if week == 0 {
+			s.ShiftClock(29 * 24 * time.Hour)
+		}
+	}
+	s.ShiftClock(2 * time.Hour)
+	s.rollUp()
+	if got := s.listed("/jobs?sort=slower"); !strings.HasPrefix(got, "paris hourly ") {
+		t.Errorf("listed %q", got)
+	}
+	slower := regexp.MustCompile(`>(3|3\.1|2\.9)× that of four weeks before<(?s:.*)>(1|1\.1)× that of four weeks before<`)
+	if got := s.get("/jobs?sort=slower").body; !slower.MatchString(got) {
+		t.Errorf("the list says:\n%s", got)
+	}
+	if got := s.listed("/jobs?sort=-slower"); !strings.HasSuffix(got, " hourly paris") {
+		t.Errorf("the other way round %q", got)
+	}
+	s.has("/jobs/paris", "The p95 of the last week is <strong>3", "×</strong> that of four weeks before.")
 }
 
 // rollUp counts the hours that are over.

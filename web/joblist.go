@@ -17,6 +17,7 @@ type brief struct {
 	id, state, owner, target string
 	next                     time.Time // zero: never again
 	job                      *jobs.Job // nil: not in the registry
+	slower                   float64   // see operations.Slowdowns; 0: not known
 }
 
 // matches reports whether a text is in the job's ID or in its schedule's words.
@@ -67,6 +68,10 @@ func (d *Dashboard) selected(sel operations.Selection, briefs []brief) ([]brief,
 	}), err
 }
 
+// bySlower is the order that has the jobs first that have got slower. Only it asks how much:
+// that reads two weeks of every job.
+const bySlower = "slower"
+
 // jobOrder is an order of the list of jobs.
 type jobOrder struct {
 	Key, Name string // in the address; for people
@@ -84,6 +89,7 @@ var jobOrders = []jobOrder{
 	{"next", "next run", func(a, b brief) int {
 		return cmp.Or(compareBools(a.next.IsZero(), b.next.IsZero()), a.next.Compare(b.next))
 	}},
+	{bySlower, "slower than last month", func(a, b brief) int { return cmp.Compare(b.slower, a.slower) }},
 }
 
 func lastEmpty(a, b string) int { return cmp.Or(compareBools(a == "", b == ""), strings.Compare(a, b)) }
@@ -122,7 +128,7 @@ type column struct{ Name, Class, Link, Order string }
 // columnsOf are the columns of the list at an address, sorted by one of them.
 func columnsOf(q url.Values, sorted string, descending bool) []column {
 	list := []column{{Name: "Job"}, {Name: "State"}, {Name: "Owner"}, {Name: "Target"}, {Name: "Last scheduled times"}, {Name: "Next", Class: "num"}, {Name: "p95 duration", Class: "num"}}
-	keys := []string{"", "state", "owner", "target", "-", "next", "-"}
+	keys := []string{"", "state", "owner", "target", "-", "next", bySlower}
 	for i, key := range keys {
 		switch {
 		case key == "-":

@@ -58,6 +58,7 @@ type jobRow struct {
 	Strip   strip
 	P95     time.Duration
 	HasP95  bool
+	Slower  string // the p95 of the last week by that of four weeks before; "": not asked for, or too few runs
 }
 
 // jobStates are the states of a job, those that need somebody first.
@@ -95,6 +96,15 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 		v.Unknown, v.CLI = sentenceOf(refused.Message), ""
 	}
 	briefs = slices.DeleteFunc(briefs, func(b brief) bool { return v.State != "" && b.state != v.State || !b.matches(v.Query) })
+	slowdowns := map[string]float64{}
+	if order.Key == bySlower {
+		if slowdowns, err = d.Operations.Slowdowns(r.Context()); err != nil {
+			return view{}, err
+		}
+		for i := range briefs {
+			briefs[i].slower = slowdowns[briefs[i].id]
+		}
+	}
 	order.sort(briefs, descending)
 	v.Total = len(briefs)
 	offset, _ := strconv.Atoi(q.Get("offset"))
@@ -113,6 +123,11 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	}
 	if v.Rows, err = d.readRows(r.Context(), ids); err != nil {
 		return view{}, err
+	}
+	for i := range v.Rows {
+		if slower := slowdowns[v.Rows[i].ID]; slower > 0 {
+			v.Rows[i].Slower = times(slower)
+		}
 	}
 	title := counted(v.All, "job")
 	if n := counts["failing"]; n > 0 {

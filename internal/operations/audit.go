@@ -1,0 +1,65 @@
+package operations
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// AuditEntry is one action of an operator, as the audit has it.
+type AuditEntry struct {
+	ID      int64             `json:"id"`
+	At      string            `json:"at"`
+	Act     ledger.ActionKind `json:"act"`
+	JobID   string            `json:"jobId"`
+	RunID   string            `json:"runId,omitempty"`
+	RerunID string            `json:"rerunId,omitempty"`
+	Count   int               `json:"count"` // of the runs or jobs that it changed, in all requests of its series; 0: another entry counts this run
+	By      string            `json:"by"`
+	Why     string            `json:"why"`
+	Via     ledger.Via        `json:"via"`
+}
+
+// Audit lists a page of the actions of operators, newest first. A job is unknown if
+// neither the audit nor anything else knows it: a removed job's actions stay readable.
+func (s *Service) Audit(ctx context.Context, sel Selection, f ledger.AuditFilter) ([]AuditEntry, error) {
+	f.RunID = jobs.CanonicalRunID(f.RunID)
+	runs := ledger.Filter{}
+	err := s.Narrow(ctx, sel, &runs)
+	if err != nil {
+		return nil, err
+	}
+	f.JobID, f.JobIDs = runs.JobID, runs.JobIDs
+	acts, err := s.ledger.Audit(ctx, f)
+	if err == nil && len(acts) == 0 && f.JobID != "" {
+		var others []ledger.Audit
+		if others, err = s.ledger.Audit(ctx, ledger.AuditFilter{JobID: f.JobID, Limit: 1}); err == nil && len(others) == 0 {
+			err = s.KnownJob(ctx, f.JobID)
+		}
+	}
+	out := []AuditEntry{}
+	for _, e := range acts {
+		out = append(out, AuditEntry{e.ID, actualTime(e.At), e.Action, e.JobID, e.RunID, e.RerunID, e.Count, e.By, e.Why, e.Via})
+	}
+	return out, err
+}
+
+// actsOnRun is the whole history of a run's actions, oldest first.
+func (s *Service) actsOnRun(ctx context.Context, runID string) ([]AuditEntry, error) {
+	all := []AuditEntry{}
+	f := ledger.AuditFilter{RunID: runID, Limit: ledger.MaxAuditPage}
+	for {
+		page, err := s.Audit(ctx, Selection{}, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < f.Limit {
+			slices.Reverse(all)
+			return all, nil
+		}
+		f.Before = page[len(page)-1].ID
+	}
+}
