@@ -20,6 +20,7 @@ func TestContractThroughPgBouncer(t *testing.T) {
 		"pq":  {"binary_parameters", "yes"},
 	} {
 		t.Run(driver, func(t *testing.T) {
+			database := reused(t)
 			idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
 				u, err := url.Parse(database(t))
 				if err != nil {

@@ -86,6 +86,22 @@ func database(t testing.TB) (url string) {
 	return url
 }
 
+// reused is database for the cases of a test.
+func reused(t testing.TB) func(testing.TB) string {
+	t.Helper()
+	return testdb.Reuse(t, database, func(url string) error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, `TRUNCATE accounting.idempotency_keys, effects`)
+		return err
+	})
+}
+
 func must(t testing.TB, db *sql.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.Exec(query, args...); err != nil {
@@ -95,6 +111,7 @@ func must(t testing.TB, db *sql.DB, query string, args ...any) {
 
 func TestContract(t *testing.T) {
 	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+		database := reused(t)
 		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engineOn(t, open, database(t), nil) })
 	})
 }

@@ -17,6 +17,7 @@ func TestContractThroughPgBouncer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	database := reused(t)
 	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
 		u, err := url.Parse(database(t))
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 // Behind a pooler that knows no prepared statements, or with a tracer, what is
 // sent goes through pgx: the rules are the same.
 func TestContractWithoutPreparedStatements(t *testing.T) {
+	database := reused(t)
 	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
 		separator := "?"
 		url := database(t)

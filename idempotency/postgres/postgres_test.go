@@ -17,7 +17,26 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 )
 
-func TestContract(t *testing.T) { idempotencytest.Run(t, engine) }
+func TestContract(t *testing.T) {
+	database := reused(t)
+	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engineOn(t, database(t), nil) })
+}
+
+// reused is database for the cases of a test.
+func reused(t testing.TB) func(testing.TB) string {
+	t.Helper()
+	return testdb.Reuse(t, database, func(url string) error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, `TRUNCATE accounting.idempotency_keys, effects`)
+		return err
+	})
+}
 
 // database is a fresh database with the tables in it.
 func database(t testing.TB) (url string) {
@@ -56,8 +75,6 @@ func pool(t testing.TB, url string, change ...func(*pgxpool.Config)) *pgxpool.Po
 	t.Cleanup(p.Close)
 	return p
 }
-
-func engine(t *testing.T) idempotencytest.Engine { return engineOn(t, database(t), nil) }
 
 func TestFaults(t *testing.T) {
 	idempotencytest.RunFaults(t, idempotencytest.Service{

@@ -23,6 +23,7 @@ func TestTheRolesDefaultOfReadOnlyDoesNotMatter(t *testing.T) {
 
 // Nor does it for what each method of a store writes.
 func TestContractWhereTransactionsAreReadOnlyByDefault(t *testing.T) {
+	database := reused(t)
 	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
 		separator := "?"
 		url := database(t)
