@@ -30,6 +30,9 @@ type (
 	targetList struct {
 		Targets []operations.Target `json:"targets"`
 	}
+	pauseList struct {
+		Pauses []operations.Pause `json:"pauses"`
+	}
 	keyList struct {
 		Keys []operations.KeyRetention `json:"keys"`
 	}
@@ -73,6 +76,14 @@ func (s *server) reads() {
 	s.get("/v1/changes", false, s.listChanges, "job", "owner", "label", "target", "after")
 	s.get("/v1/incidents", false, s.listIncidents, "job", "owner", "label", "target", "open", "limit", "cursor")
 	s.get("/v1/incidents/{id}", true, s.getIncident)
+	s.get("/v1/pauses", false, func(ctx context.Context, _ *http.Request, q *params) (any, error) {
+		ended := q.flag("ended")
+		if q.err != nil {
+			return nil, q.err
+		}
+		list, err := s.ops.Pauses(ctx, ended)
+		return pauseList{list}, err
+	}, "ended")
 }
 
 func (s *server) listJobs(ctx context.Context, _ *http.Request, q *params) (any, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/uuid"
@@ -63,6 +64,9 @@ func (s *site) asks() map[string][]ask {
 		"listJobs": viewer, "getJob": of("tick"), "listNext": of("tick"), "getTrend": of("tick"), "compareRevisions": of("tick"), "listRuns": viewer, "getRun": of(succeeded), "listAudit": viewer,
 		"explain":     {{least: "viewer", query: "?job=tick&at=2026-11-22T00:00:00Z"}},
 		"listChanges": viewer, "listIncidents": viewer, "getIncident": of("1"),
+		"listPauses":  viewer,
+		"addPause":    {{least: "operator", body: `{"why":"a test","target":"svc","kind":"hold","until":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `"}`}},
+		"changePause": operator("1"), "endPause": operator("1"),
 		"ackIncident": operator("1"),
 		"pauseJob":    operator("tock"), "resumeJob": operator("tock"), "triggerJob": operator("tock"),
 		"backfillJob": {{least: "operator", id: "tick", body: `{"why":"a test","from":"2026-11-22T00:00:00Z","dryRun":true}`}},

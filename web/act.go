@@ -24,6 +24,7 @@ type act struct {
 var previews = map[string]func(*Dashboard, *http.Request, *actView) error{
 	"pause": (*Dashboard).previewPause, "resume": (*Dashboard).previewResume, "trigger": (*Dashboard).previewTrigger,
 	"backfill": (*Dashboard).previewBackfill, "rerun": (*Dashboard).previewRerun, operations.AckIncident: (*Dashboard).previewIncident,
+	operations.AddPause: (*Dashboard).previewAddPause, operations.ChangePause: (*Dashboard).previewChangePause, operations.EndPause: (*Dashboard).previewEndPause,
 	"redrive": (*Dashboard).previewRuns, "cancel": (*Dashboard).previewRuns, "ack": (*Dashboard).previewRuns,
 }
 
@@ -41,6 +42,7 @@ type actView struct {
 	Runs    []operations.Run // the first of those that it changes
 	More    int              // how many others it changes
 	Ask     *span            // of a backfill: the times to choose
+	Pause   *pauseAsk
 	Button  string
 	Hidden  []field // of the form
 	Key     string

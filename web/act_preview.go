@@ -65,7 +65,7 @@ func (d *Dashboard) previewResume(r *http.Request, v *actView) error {
 	}
 	v.Lines = []string{
 		fmt.Sprintf("It was paused on %s by %s: %s", exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy),
-		"Its scheduled times from now on run again." + next(j.Row.Next),
+		"Its scheduled times from now on run again." + next(j.Job.NextRun(v.Now)),
 		"What was skipped stays skipped; a backfill runs it.",
 	}
 	return nil

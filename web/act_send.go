@@ -131,6 +131,11 @@ func askOf(name string, form url.Values, now time.Time) (ask operations.Ask, err
 		ask.ID = form.Get("run")
 	case operations.AckIncident:
 		ask.ID = form.Get("incident")
+	case operations.AddPause:
+		ask.Selection, ask.Kind, ask.All = selectionOf(form), ledger.PauseKind(form.Get("kind")), form.Get("all") != ""
+		return ask, nil
+	case operations.ChangePause, operations.EndPause:
+		ask.ID = form.Get("pause")
 	default:
 		ask.ID = form.Get("job")
 	}
@@ -188,6 +193,7 @@ func sameAct(r *http.Request, v *actView) *actView {
 
 // actDone is the answer to an action of any kind.
 type actDone struct {
+	ID        int64                    `json:"id"`
 	RunID     string                   `json:"runId"`
 	JobID     string                   `json:"jobId"`
 	Changed   []operations.Run         `json:"changed"`
@@ -245,6 +251,12 @@ func (d actDone) told(name string, form url.Values) (n notice, path string) {
 		return notice{"Triggered: this is the new run.", "Cancel it", actPath("cancel", "run", d.RunID)}, runPath(d.RunID)
 	case "rerun":
 		return notice{"Rerun: this is the new run.", "Cancel it", actPath("cancel", "run", d.RunID)}, runPath(d.RunID)
+	case operations.AddPause:
+		return notice{"Paused until " + form.Get("until") + ".", "End it again", actPath(operations.EndPause, "pause", strconv.FormatInt(d.ID, 10))}, "/pauses"
+	case operations.ChangePause:
+		return notice{Text: "Changed."}, "/pauses"
+	case operations.EndPause:
+		return notice{Text: "Ended. Scheduled times from now on run."}, "/pauses"
 	case operations.AckIncident:
 		return notice{Text: "Acknowledged. The incident asks for no attention until it closes."}, jobPath(d.JobID)
 	case "backfill":

@@ -14,7 +14,7 @@ import (
 func TestTemplatesNameOnlyFieldsThatExist(t *testing.T) {
 	data := map[string]any{
 		"act": &actView{}, "audit": auditView{}, "failure": failureView{}, "find": findView{}, "job": jobView{}, "jobs": jobsView{}, "keys": keysView{},
-		"overview": overviewView{}, "processes": processesView{}, "run": runView{}, "runs": runsView{}, "target": targetView{}, "targets": targetsView{}, "template": templateView{},
+		"overview": overviewView{}, "pauses": pausesView{}, "processes": processesView{}, "run": runView{}, "runs": runsView{}, "target": targetView{}, "targets": targetsView{}, "template": templateView{},
 	}
 	for name, set := range pages {
 		if data[name] == nil {

@@ -160,7 +160,11 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 	}
 	switch {
 	case found:
-		v.Job, v.Row = &j, newJobRow(j, v.Status, v.Now)
+		pauses, err := d.Ledger.Pauses(r.Context(), false)
+		if err != nil {
+			return err
+		}
+		v.Job, v.Row = &j, newJobRow(j, v.Status, pauses, v.Now)
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
 		next := cmp.Or(v.Row.Next, v.Now)
 		v.Headers = headersFor(r, j.RequestHeaders(jobs.RunID(id, next), next))

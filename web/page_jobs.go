@@ -54,6 +54,9 @@ type jobRow struct {
 	// Earlier says that it has failed since Since or an earlier time.
 	Earlier bool
 	By      string // who paused it
+	Why     string
+	Until   time.Time // the end of the pause; zero: none is set
+	Held    time.Time // the end of the hold of its target
 	Dead    int
 	Strip   strip
 	P95     time.Duration
@@ -73,7 +76,7 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	}
 	order, descending := orderOf(q.Get("sort"))
 	v.Sort, v.Columns, v.CLI = order.Key, columnsOf(q, order.Key, descending), commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", strings.TrimPrefix(v.State, "ended")}))
-	states, err := d.Ledger.JobStates(r.Context())
+	states, err := d.states(r.Context())
 	if err != nil {
 		return view{}, err
 	}
@@ -179,6 +182,10 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 	if err != nil {
 		return nil, err
 	}
+	pauses, err := d.Ledger.Pauses(ctx, false)
+	if err != nil {
+		return nil, err
+	}
 	now := d.now()
 	var rows []jobRow
 	for _, id := range ids {
@@ -186,7 +193,7 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 		j, registered := d.registry().Job(id)
 		switch s := byID[id]; {
 		case registered:
-			row = newJobRow(j, s, now)
+			row = newJobRow(j, s, pauses, now)
 		case s != nil:
 			row = endedRow(s, bodies[id])
 		default:
@@ -199,16 +206,13 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 	return rows, nil
 }
 
-func newJobRow(j jobs.Job, s *ledger.JobStatus, now time.Time) jobRow {
+func newJobRow(j jobs.Job, s *ledger.JobStatus, pauses []ledger.Pause, now time.Time) jobRow {
 	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, Owner: j.Owner, Target: targetOf(j), State: "new"}
-	if !j.Disabled {
-		if s != nil && s.Watermark.After(now) { // the clock was set back: what is planned does not run again
-			now = s.Watermark
-		}
-		row.Next = j.NextRun(now)
-		row.Start = j.DueAt(row.Next)
+	if s != nil && s.Watermark.After(now) { // the clock was set back: what is planned does not run again
+		now = s.Watermark
 	}
 	row.know(&j, s)
+	row.pause(j, pauses, now)
 	return row
 }
 
@@ -221,7 +225,7 @@ func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus) {
 	}
 	switch row.State = stateOf(j, brief, s != nil); row.State {
 	case "paused":
-		row.Since, row.By = s.PausedAt, s.PausedBy
+		row.Since, row.By, row.Why = s.PausedAt, s.PausedBy, s.PausedWhy
 	case "failing":
 		row.Since, row.Earlier = s.FailingSince, s.FailingEarlier
 	}

@@ -15,7 +15,8 @@ const deadOnOverview = 6
 type overviewView struct {
 	Health   health
 	Dead     []runGroup
-	MoreDead int // that are in no group of Dead
+	MoreDead int         // that are in no group of Dead
+	Paused   []attention // pauses and holds that last, and jobs that are paused without an end
 	Coming   coming
 	Hours    throughput
 	Late     quantiles
@@ -35,7 +36,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if r.URL.Query().Get("span") == "30d" {
 		v.Span, hours = "30d", 30*24
 	}
-	states, err := d.Ledger.JobStates(ctx)
+	states, err := d.states(ctx)
 	if err != nil {
 		return view{}, err
 	}
@@ -44,6 +45,9 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	if v.Health, err = d.health(ctx); err != nil {
+		return view{}, err
+	}
+	if v.Paused, err = d.pausedItems(ctx, states); err != nil {
 		return view{}, err
 	}
 	v.Hours = newThroughput(timings)

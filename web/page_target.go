@@ -26,6 +26,7 @@ type targetView struct {
 	jobs.Target
 	Auth      string
 	Breaker   string // of this process
+	Acts      []actLink
 	Rows      []jobRow
 	Jobs      int
 	Coming    coming
@@ -45,12 +46,12 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		return view{}, missing("The registry has no target \""+name+"\".", "The page Targets lists all.")
 	}
 	t := d.registry().Targets()[i]
-	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: "24h", Now: d.now()}
+	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: "24h", Acts: d.targetActs(r, name), Now: d.now()}
 	hours := 24
 	if r.URL.Query().Get("span") == "30d" {
 		v.Span, hours = "30d", 30*24
 	}
-	states, err := d.Ledger.JobStates(ctx)
+	states, err := d.states(ctx)
 	if err != nil {
 		return view{}, err
 	}

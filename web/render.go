@@ -53,7 +53,7 @@ type menuEntry struct {
 var menu = []menuEntry{
 	{Name: "Overview", Path: "/", Key: "o"}, {Name: "Jobs", Path: "/jobs", Key: "j"}, {Name: "Runs", Path: "/runs", Key: "r"},
 	{Name: "Targets", Path: "/targets", Key: "t"}, {Name: "Keys", Path: "/keys", Key: "k"},
-	{Name: "Processes", Path: "/processes", Key: "p"}, {Name: "Audit", Path: "/audit", Key: "a"},
+	{Name: "Processes", Path: "/processes", Key: "p"}, {Name: "Pauses", Path: "/pauses", Key: "u"}, {Name: "Audit", Path: "/audit", Key: "a"},
 }
 
 func (d *Dashboard) frame(v view) frame {

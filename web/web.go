@@ -21,6 +21,7 @@ type Ledger interface {
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	JobBodies(ctx context.Context, ids ...string) (map[string][]byte, error)
 	JobStates(ctx context.Context) ([]ledger.JobState, error)
+	Pauses(ctx context.Context, ended bool) ([]ledger.Pause, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Definitions(ctx context.Context, jobID string, limit int) ([]ledger.DeclaredDefinition, error)
 	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
@@ -87,6 +88,7 @@ func New(c Config) *Dashboard {
 		"GET /targets/{id}": d.target,
 		"GET /keys":         d.keys,
 		"GET /processes":    d.processes,
+		"GET /pauses":       d.pausesPage,
 		"GET /audit":        d.audit,
 		"GET /act/{act}":    d.actPage,
 		"GET /{unknown...}": func(*http.Request) (view, error) {

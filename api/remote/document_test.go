@@ -125,6 +125,15 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["incidents"] = s.Incidents(ctx, sel, ledger.IncidentFilter{Open: true, Limit: 10})
 	_, errs["incident"] = s.Incident(ctx, 7)
 	_, errs["ack of an incident"] = s.AckIncident(ctx, ledger.IncidentAction{ID: 7, Close: true, Actor: who})
+	_, errs["pauses"] = s.Pauses(ctx, true)
+	for what, c := range map[string]operations.PauseChange{
+		"a new pause": {PauseChange: ledger.PauseChange{Kind: ledger.PauseCatchUp, Selector: ledger.Selector(sel), From: at, Until: at.Add(time.Hour)}, DryRun: true},
+		"a change":    {PauseChange: ledger.PauseChange{ID: 7, From: at, Until: at.Add(time.Hour)}},
+		"an end":      {PauseChange: ledger.PauseChange{ID: 7, End: true}},
+	} {
+		c.Actor = who
+		_, errs[what] = s.ChangePause(ctx, c)
+	}
 	_, errs["changes"] = s.Changes(ctx, sel, "7")
 	for what, err := range errs {
 		if err != nil {

@@ -185,6 +185,37 @@ func (s *Client) AckIncident(ctx context.Context, a ledger.IncidentAction) (v op
 	return v, s.do(ctx, operations.AckIncident, strconv.FormatInt(a.ID, 10), ask, &v)
 }
 
+// Pauses lists the pauses of many jobs and the holds of targets.
+func (s *Client) Pauses(ctx context.Context, ended bool) ([]operations.Pause, error) {
+	query := url.Values{}
+	if ended {
+		query.Set("ended", "true")
+	}
+	var answer struct {
+		Pauses []operations.Pause `json:"pauses"`
+	}
+	return answer.Pauses, s.get(ctx, "/v1/pauses", query, &answer)
+}
+
+// ChangePause makes, changes or ends a pause.
+func (s *Client) ChangePause(ctx context.Context, c operations.PauseChange) (v operations.Pause, err error) {
+	ask, name, id := by(c.Actor), operations.AddPause, ""
+	for to, at := range map[**time.Time]time.Time{&ask.From: c.From, &ask.Until: c.Until} {
+		if !at.IsZero() {
+			*to = &at
+		}
+	}
+	switch {
+	case c.ID == 0:
+		ask.Kind, ask.All, ask.DryRun, ask.Selection = c.Kind, c.All, c.DryRun, operations.Selection(c.Selector)
+	case c.End:
+		name, id = operations.EndPause, strconv.FormatInt(c.ID, 10)
+	default:
+		name, id = operations.ChangePause, strconv.FormatInt(c.ID, 10)
+	}
+	return v, s.do(ctx, name, id, ask, &v)
+}
+
 func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }
 
 // goOn asks for the next page. A server that names the page that it has just sent would

@@ -47,6 +47,7 @@ func TestEveryCommandAsksTheServerOrRefusesIt(t *testing.T) {
 		"trigger": append(why, "j"), "backfill": append(why, "j", "--from", "1h"), "runs show": {"j@2026-11-21T00:00:00Z"},
 		"runs cancel": append(why, "--job", "j"), "runs ack": append(why, "--job", "j"), "runs redrive": append(why, "--job", "j"),
 		"runs rerun": append(why, "--new-key", "j@2026-11-21T00:00:00Z"), "incidents show": {"1"}, "incidents ack": append(why, "1"),
+		"pauses add": append(why, "--until", "1h", "--all"), "pauses hold": append(why, "t", "--until", "1h"), "pauses change": append(why, "1", "--until", "1h"), "pauses end": append(why, "1"),
 		"import crontab": {"f"}, "import kubernetes": {"f"}, "import eventbridge": {"f"}, "import cloud-scheduler": {"f"}, "import vercel": {"f"},
 		"access token": {"ann"}, "access check": {"f"}, "backup": {"f"}, "notify test": {"c"}, "man": {"d"},
 	}

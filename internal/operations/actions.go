@@ -15,7 +15,7 @@ import (
 type Action struct {
 	Name   string // on the dashboard; with a Verb for people
 	Verb   string
-	Path   string      // of the API; {id} stands for the job, run or incident that it is for
+	Path   string      // of the API; {id} stands for the job, run, incident or pause that it is for
 	Least  access.Role // that it needs; see Permits
 	Fields []string    // beside "by" and "why"
 	Status int         // of the answer
@@ -32,6 +32,9 @@ var Actions = slices.Concat([]Action{
 	{"trigger", "Trigger", "/v1/jobs/{id}/trigger", access.Operator, nil, http.StatusCreated, (*Service).askTrigger},
 	{"backfill", "Backfill", "/v1/jobs/{id}/backfill", access.Operator, []string{"dryRun", "from", "to", "series"}, http.StatusOK, (*Service).askBackfill},
 	{"rerun", "Rerun", "/v1/runs/{id}/rerun", access.Admin, []string{"newKey", "mayDouble"}, http.StatusCreated, (*Service).askRerun},
+	{AddPause, "Pause", "/v1/pauses", access.Operator, []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"}, http.StatusCreated, (*Service).askChangePause},
+	{ChangePause, "Change", "/v1/pauses/{id}/change", access.Operator, []string{"from", "until"}, http.StatusOK, (*Service).askChangePause},
+	{EndPause, "End", "/v1/pauses/{id}/end", access.Operator, nil, http.StatusOK, (*Service).askEndPause},
 	{AckIncident, "Acknowledge", "/v1/incidents/{id}/ack", access.Operator, []string{"close"}, http.StatusOK, (*Service).askIncident},
 },
 	onRuns(Redrive, "Redrive", "force", "mayDouble"),

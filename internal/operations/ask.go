@@ -26,19 +26,21 @@ type Ask struct {
 	To     *time.Time `json:"to,omitempty"`
 	RunIDs []string   `json:"runIds,omitempty"`
 	Selection
-	State               []ledger.State `json:"state,omitempty"`
-	Reason              ledger.Reason  `json:"reason,omitempty"`
-	Since               *time.Time     `json:"since,omitempty"`
-	Until               *time.Time     `json:"until,omitempty"`
-	Limit               *int           `json:"limit,omitempty"`
-	Series              string         `json:"series,omitempty"`
-	IncludeAcknowledged bool           `json:"includeAcknowledged,omitempty"`
-	Force               bool           `json:"force,omitempty"`
-	MayDouble           bool           `json:"mayDouble,omitempty"`
-	NewKey              bool           `json:"newKey,omitempty"`
-	Close               bool           `json:"close,omitempty"`
+	State               []ledger.State   `json:"state,omitempty"`
+	Reason              ledger.Reason    `json:"reason,omitempty"`
+	Since               *time.Time       `json:"since,omitempty"`
+	Until               *time.Time       `json:"until,omitempty"`
+	Limit               *int             `json:"limit,omitempty"`
+	Series              string           `json:"series,omitempty"`
+	IncludeAcknowledged bool             `json:"includeAcknowledged,omitempty"`
+	Force               bool             `json:"force,omitempty"`
+	MayDouble           bool             `json:"mayDouble,omitempty"`
+	NewKey              bool             `json:"newKey,omitempty"`
+	Close               bool             `json:"close,omitempty"`
+	Kind                ledger.PauseKind `json:"kind,omitempty"`
+	All                 bool             `json:"all,omitempty"`
 
-	ID    string       `json:"-"` // of the job, run or incident in the path
+	ID    string       `json:"-"` // of the job, run, incident or pause in the path
 	actor ledger.Actor // who asks
 }
 
@@ -251,4 +253,12 @@ func timeOrNil(t time.Time) *time.Time {
 	}
 	t = t.UTC()
 	return &t
+}
+
+// timeOf returns the time, or the zero time for nil.
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
 }

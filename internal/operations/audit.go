@@ -16,7 +16,8 @@ type AuditEntry struct {
 	JobID   string            `json:"jobId"`
 	RunID   string            `json:"runId,omitempty"`
 	RerunID string            `json:"rerunId,omitempty"`
-	Count   int               `json:"count"` // of the runs or jobs that it changed, in all requests of its series; 0: another entry counts this run
+	About   string            `json:"about,omitempty"` // what else it is on: a pause, in words
+	Count   int               `json:"count"`           // of the runs or jobs that it changed, in all requests of its series; 0: another entry counts this run
 	By      string            `json:"by"`
 	Why     string            `json:"why"`
 	Via     ledger.Via        `json:"via"`
@@ -41,7 +42,7 @@ func (s *Service) Audit(ctx context.Context, sel Selection, f ledger.AuditFilter
 	}
 	out := []AuditEntry{}
 	for _, e := range acts {
-		out = append(out, AuditEntry{e.ID, actualTime(e.At), e.Action, e.JobID, e.RunID, e.RerunID, e.Count, e.By, e.Why, e.Via})
+		out = append(out, AuditEntry{e.ID, actualTime(e.At), e.Action, e.JobID, e.RunID, e.RerunID, e.About, e.Count, e.By, e.Why, e.Via})
 	}
 	return out, err
 }

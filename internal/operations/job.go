@@ -31,12 +31,14 @@ type Job struct {
 	Async        *Async   `json:"async,omitempty"` // nil: a 202 is a success
 	Enabled      bool     `json:"enabled"`
 	State        JobState `json:"state"`
-	Next         string   `json:"next"`             // empty: never again, or disabled
+	Next         string   `json:"next"`             // that is not in a pause; empty: never again, paused without an end, or disabled
 	Starts       string   `json:"starts,omitempty"` // the run of Next, by the job's spread
 	Watermark    string   `json:"watermark"`
 	PausedAt     string   `json:"pausedAt,omitempty"`
 	PausedBy     string   `json:"pausedBy,omitempty"`
 	PausedWhy    string   `json:"pausedWhy,omitempty"`
+	PausedUntil  string   `json:"pausedUntil,omitempty"` // empty: no end is set
+	HeldUntil    string   `json:"heldUntil,omitempty"`   // nothing is sent to its target until then
 	LastRun      *Run     `json:"lastRun"`
 	SlotRun      *Run     `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
 	LastOutcome  *Run     `json:"lastOutcome"`       // the newest run that succeeded or died
@@ -128,9 +130,13 @@ func (s *Service) JobsAfter(ctx context.Context, sel Selection, after string, li
 	if err != nil {
 		return nil, false, err
 	}
+	pauses, err := s.activePauses(ctx)
+	if err != nil {
+		return nil, false, err
+	}
 	list = []Job{}
 	for _, j := range of {
-		list = append(list, s.describe(j, known))
+		list = append(list, s.describe(j, known, pauses))
 	}
 	return list, more, nil
 }
@@ -145,7 +151,11 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	d := JobDetail{Job: s.describe(j, known), Events: []Event{}, Acts: []AuditEntry{}}
+	pauses, err := s.activePauses(ctx)
+	if err != nil {
+		return JobDetail{}, err
+	}
+	d := JobDetail{Job: s.describe(j, known, pauses), Events: []Event{}, Acts: []AuditEntry{}}
 	if s.ledger == nil {
 		return d, nil
 	}
@@ -192,7 +202,7 @@ type status struct {
 	incidents []JobIncident
 }
 
-func (s *Service) describe(j jobs.Job, known map[string]status) Job {
+func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.Pause) Job {
 	st, ok := known[j.ID]
 	from := s.now()
 	if st.Watermark.After(from) { // the clock was set back: what is planned does not run again
@@ -202,7 +212,7 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 		ID: j.ID, Schedule: j.Schedule, InWords: j.ParsedSchedule().Describe(), Timezone: j.Timezone, DST: string(j.DST),
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
 		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
-		Enabled: !j.Disabled, State: JobActive, Next: NextOf(j, from),
+		Enabled: !j.Disabled, State: JobActive, Next: scheduledTime(NextRun(pauses, j, from)),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged, Incidents: append([]JobIncident{}, st.incidents...),
@@ -210,9 +220,13 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 	if j.Spread > 0 {
 		v.Spread, v.Starts = j.Spread.String(), StartOf(j, from)
 	}
+	v.pausedBy(Paused(pauses, j, s.now()))
 	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
 	if j.Async != (jobs.Async{}) {
 		v.Async = &Async{j.Async.Within.String(), j.Async.Poll.String()}
+	}
+	if j.Disabled || !st.PausedAt.IsZero() {
+		v.Next, v.Starts = "", ""
 	}
 	switch {
 	case j.Disabled:
@@ -225,6 +239,17 @@ func (s *Service) describe(j jobs.Job, known map[string]status) Job {
 		v.State = JobFailing
 	}
 	return v
+}
+
+// pausedBy adds the pause that the job is in, and the hold of its target. A pause of its own goes
+// before, as it has no end.
+func (v *Job) pausedBy(pause, hold *ledger.Pause) {
+	if pause != nil && v.PausedAt == "" {
+		v.PausedAt, v.PausedBy, v.PausedWhy, v.PausedUntil = actualTime(pause.From), pause.By, pause.Why, scheduledTime(pause.Until)
+	}
+	if hold != nil {
+		v.HeldUntil = scheduledTime(hold.Until)
+	}
 }
 
 // NextOf is the scheduled time of a job's next run; empty when it is disabled, or never due

@@ -22,6 +22,7 @@ type Service struct {
 	changes   *shared[ledger.Changes]
 	processes *shared[[]ledger.Process]
 	counts    *shared[ledger.Counts]
+	pauses    *shared[[]ledger.Pause]
 	slowdowns *shared[map[string]float64]
 
 	schemas schemas            // of templates
@@ -44,6 +45,7 @@ type Config struct {
 func New(c Config) *Service {
 	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now}
 	s.changes, s.processes, s.counts = newShared[ledger.Changes](), newShared[[]ledger.Process](), newShared[ledger.Counts]()
+	s.pauses = newShared[[]ledger.Pause]()
 	s.slowdowns = newShared[map[string]float64]()
 	if s.now == nil {
 		s.now = time.Now
@@ -73,6 +75,7 @@ const (
 
 	UnknownIncident Code = "unknown_incident" // the ledger has no such incident
 	UnknownSchedule Code = "unknown_schedule" // the template has no schedule with the key
+	UnknownPause    Code = "unknown_pause"    // the ledger has no such pause
 	Conflict        Code = "conflict"         // the run or the job is not in a state for the action
 
 	LaterGeneration  Code = "later_generation"   // of the schedule
@@ -84,7 +87,7 @@ const (
 // statuses are those of the API.
 var statuses = map[Code]int{
 	Invalid: http.StatusBadRequest, Forbidden: http.StatusForbidden,
-	UnknownJob: http.StatusNotFound, UnknownRun: http.StatusNotFound, UnknownIncident: http.StatusNotFound,
+	UnknownJob: http.StatusNotFound, UnknownRun: http.StatusNotFound, UnknownIncident: http.StatusNotFound, UnknownPause: http.StatusNotFound,
 	UnknownSchedule: http.StatusNotFound, LaterGeneration: http.StatusConflict, OtherRevision: http.StatusPreconditionFailed,
 	TooManySchedules: http.StatusConflict, Backlog: http.StatusServiceUnavailable,
 	NotServed: http.StatusConflict, Conflict: http.StatusConflict, KeyMismatch: http.StatusConflict,

@@ -3,10 +3,10 @@ package operations
 import (
 	"context"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/suggest"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -76,32 +76,15 @@ func noJobHas(what, value string, known map[string]bool, use string) error {
 }
 
 func (sel Selection) takes(j jobs.Job) bool {
-	for _, l := range sel.Labels {
-		name, want, exact := strings.Cut(l, "=")
-		if value, has := j.Labels[name]; !has || exact && value != want {
-			return false
-		}
-	}
-	matches, _ := path.Match(sel.Job, j.ID) // IDs have no slash, and a bad pattern matches none
-	return (sel.Job == "" || matches) && (sel.Owner == "" || j.Owner == sel.Owner) && (sel.Target == "" || j.Target == sel.Target)
+	return ledger.Selector(sel).Takes(j.ID, executor.TraitsOf(j))
 }
 
 // Words returns the selection in words: "job a-*, owner Billing, label env=prod".
 func (sel Selection) Words() string {
-	var parts []string
-	for _, part := range append([][2]string{{"job", sel.Job}, {"owner", sel.Owner}, {"target", sel.Target}}, labelParts(sel.Labels)...) {
-		if part[1] != "" {
-			parts = append(parts, part[0]+" "+part[1])
-		}
+	if sel.IsZero() {
+		return ""
 	}
-	return strings.Join(parts, ", ")
-}
-
-func labelParts(labels []string) (parts [][2]string) {
-	for _, l := range labels {
-		parts = append(parts, [2]string{"label", l})
-	}
-	return parts
+	return ledger.Selector(sel).String()
 }
 
 // Select returns the IDs of the selected jobs of the registry that is served now; nil if

@@ -56,6 +56,19 @@ func instants(t time.Time) []time.Time {
 	return list
 }
 
+// ParseTimeAhead reads a time to come in UTC: absolute, a duration from now, or a time of day, which
+// is the next such time. A duration's end has whole seconds.
+func ParseTimeAhead(text string, now time.Time) (time.Time, bool) {
+	if ahead, ok := parseAge(text); ok {
+		return now.UTC().Add(ahead).Truncate(time.Second), true
+	}
+	at, ok := ParseTime(text, now, time.UTC)
+	if ok && len(text) <= len(time.TimeOnly) && at.Before(now) {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at, ok
+}
+
 func lastTimeOfDay(of, now time.Time) time.Time {
 	t := time.Date(now.Year(), now.Month(), now.Day(), of.Hour(), of.Minute(), of.Second(), 0, now.Location())
 	if t.After(now) {

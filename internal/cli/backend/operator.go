@@ -32,6 +32,8 @@ type Operator interface {
 	ListSchedules(ctx context.Context, template, prefix string, limit int) ([]operations.Schedule, error)
 	ChangeSchedules(ctx context.Context, template string, changes []operations.ScheduleChange, who ledger.Actor) ([]operations.ScheduleOutcome, error)
 	AckIncident(context.Context, ledger.IncidentAction) (operations.Incident, error)
+	Pauses(ctx context.Context, ended bool) ([]operations.Pause, error)
+	ChangePause(context.Context, operations.PauseChange) (operations.Pause, error)
 }
 
 // Operator is the server of --server, else the ledger that open opens. Where there is no

@@ -1,6 +1,8 @@
 package operate
 
 import (
+	"cmp"
+
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
 )
@@ -12,7 +14,7 @@ func (a *app) printActs(acts []operations.AuditEntry) error {
 	}
 	t := a.Details("ACTION", "AT", "BY", "VIA", "RUN", "RERUN AS", "WHY").Optional("BY", "AT", "RUN", "VIA", "RERUN AS")
 	for _, e := range acts {
-		run := e.RunID
+		run := cmp.Or(e.RunID, e.About)
 		if e.Count > 1 {
 			run = plural.Of(e.Count, "run")
 		}

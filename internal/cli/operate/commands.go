@@ -10,10 +10,10 @@ import (
 
 type app struct{ *backend.Backend }
 
-// Commands are status, jobs, schedules, why, trigger, backfill, runs and incidents.
+// Commands are status, jobs, schedules, why, trigger, backfill, runs, incidents and pauses.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	all := []*cobra.Command{a.jobsCommand(), a.runsCommand(), a.incidentsCommand(), a.triggerCommand(), a.schedulesCommand()}
+	all := []*cobra.Command{a.jobsCommand(), a.runsCommand(), a.incidentsCommand(), a.pausesCommand(), a.triggerCommand(), a.schedulesCommand()}
 	command.WithIDs(all...)
 	all = append(all, a.statusCommand(), a.whyCommand(), a.backfillCommand())
 	command.FromServer(all...)

@@ -51,7 +51,7 @@ func (a *app) jobsListCommand() *cobra.Command {
 			t := a.Table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "INCIDENTS", "STATE").
 				Optional("NEXT", "INCIDENTS", "LAST OUTCOME", "LAST RUN", "SCHEDULE", "CALLS").Folding("LAST OUTCOME", "INCIDENTS")
 			for _, j := range all {
-				t.Row(j.ID, j.InWords, command.NextText(j.Next, j.Enabled), j.Method+" "+j.Target+" "+j.Path, lastRun(j),
+				t.Row(j.ID, j.InWords, nextText(j), j.Method+" "+j.Target+" "+j.Path, lastRun(j),
 					a.State(j.Outcome()), j.Trouble(), a.State(string(j.State)))
 			}
 			return t.Flush()
@@ -73,6 +73,14 @@ func lastRun(j operations.Job) string {
 		text += " (" + string(j.LastRun.Waiting.Code) + ")"
 	}
 	return text
+}
+
+// nextText is the job's next scheduled time, or why there is none.
+func nextText(j operations.Job) string {
+	if j.Next == "" && j.State == operations.JobPaused {
+		return "when it is resumed"
+	}
+	return command.NextText(j.Next, j.Enabled)
 }
 
 // slot is the run that has the job's slot, and its state.
@@ -109,15 +117,17 @@ func (a *app) printJob(j operations.JobDetail) error {
 	}
 	t := a.Details("JOB", j.ID)
 	for _, line := range [][2]string{
-		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", command.NextText(j.Next, j.Enabled)}, {"starts", j.Starts},
+		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Job)}, {"starts", j.Starts},
 		{"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
 		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"spread", j.Spread},
 		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.State(j.Outcome())}, {"incidents", j.Trouble()},
 		{"description", j.Description}, {"owner", j.Owner}, {"labels", labelText(j.Job)},
-		{"state", a.State(string(j.State))}, {"paused by", j.PausedBy}, {"paused why", j.PausedWhy},
+		{"state", a.State(string(j.State))}, {"paused by", j.PausedBy}, {"paused until", j.PausedUntil}, {"paused why", j.PausedWhy}, {"held until", j.HeldUntil},
 	} {
-		t.Row(line[0], line[1])
+		if line[1] != "" || !strings.HasSuffix(line[0], " until") {
+			t.Row(line[0], line[1])
+		}
 	}
 	for _, e := range j.Events {
 		t.Row("event", strings.Join(strings.Fields(strings.Join([]string{e.At, e.Kind, e.Local, e.Zone}, " ")), " "))

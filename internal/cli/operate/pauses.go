@@ -1,0 +1,196 @@
+package operate
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) pausesCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "pauses", Short: "Pause many jobs until a time, hold a target, plan a maintenance window", Args: command.KnownCommand,
+		Long: `A pause selects jobs by ID or pattern, owner, label or target, and ends by itself.
+It may begin later. Its scheduled times are recorded as skipped (paused), or, with
+--then catch-up, judged at its end as if no process had run. A hold sends nothing
+to a target: runs wait, use no retry, and keep their send-before times.`,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.pausesListCommand(), a.pausesAddCommand(), a.pausesHoldCommand(), a.pausesChangeCommand(), a.pausesEndCommand())
+	return c
+}
+
+func (a *app) pausesListCommand() *cobra.Command {
+	ended := false
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the pauses and holds that have not ended",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
+			if err != nil {
+				return err
+			}
+			defer done()
+			list, err := o.Pauses(c.Context(), ended)
+			if err != nil {
+				return err
+			}
+			if a.Encoded() {
+				return a.Encode(list)
+			}
+			t := a.Table("ID", "KIND", "OF", "FROM", "UNTIL", "JOBS", "TIMES", "STATE", "BY", "WHY").
+				Optional("WHY", "TIMES", "JOBS", "BY", "FROM").Folding("WHY", "OF")
+			for _, p := range list {
+				t.Row(strconv.FormatInt(p.ID, 10), string(p.Kind), ledger.Selector(p.Selection).String(), p.From, p.Until,
+					strconv.Itoa(p.Jobs), strconv.Itoa(p.Times), a.State(string(p.State)), p.By, p.Why)
+			}
+			return t.Flush()
+		},
+	}
+	c.Flags().BoolVar(&ended, "ended", false, "list those that have ended too, as long as the audit is kept")
+	return c
+}
+
+// pauseFlags are those of the commands that make or change a pause.
+type pauseFlags struct {
+	who
+	from, until string
+	change      operations.PauseChange
+}
+
+func (f *pauseFlags) flags(c *cobra.Command, a *app) {
+	f.who.flags(c, a)
+	c.Flags().StringVar(&f.from, "from", "", "begin at this `time` ("+command.FutureHelp+"; default now)")
+	c.Flags().StringVar(&f.until, "until", "", "end at this `time`")
+}
+
+// do makes the change, and prints the pause.
+func (a *app) do(c *cobra.Command, f *pauseFlags) (err error) {
+	if !f.change.DryRun {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
+	if f.change.From, err = command.TimeAhead("--from", f.from, a.Now()); err != nil {
+		return err
+	}
+	if f.change.Until, err = command.TimeAhead("--until", f.until, a.Now()); err != nil {
+		return err
+	}
+	f.change.Actor = f.actor()
+	o, done, err := a.Operator(c.Context(), a.ExistingLedger)
+	if err != nil {
+		return err
+	}
+	defer done()
+	p, err := o.ChangePause(c.Context(), f.change)
+	if err != nil {
+		return err
+	}
+	if a.Encoded() {
+		return a.Encode(p)
+	}
+	id := "pause " + strconv.FormatInt(p.ID, 10)
+	if f.change.DryRun {
+		id = "would pause"
+	}
+	_, err = terminal.Fprintf(a.Out, "%s: %s, %s, from %s until %s; %s of %s\n", id, string(p.Kind), ledger.Selector(p.Selection).String(),
+		p.From, p.Until, plural.Of(p.Times, "scheduled time"), plural.Of(p.Jobs, "job"))
+	return err
+}
+
+func (a *app) pausesAddCommand() *cobra.Command {
+	var f pauseFlags
+	var s selection
+	var then string
+	c := &cobra.Command{
+		Use:   "add --until T --why REASON",
+		Short: "Pause the selected jobs until a time",
+		Example: `  cronce pauses add --target payments --until 1h --why "their maintenance"
+  cronce pauses add --label team=billing --from 2026-12-24T18:00:00Z --until 2026-12-27 --then catch-up --why "freeze"
+  cronce pauses add --all --until 30m --dry-run`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if f.change.Kind, err = command.OneOf("--then", then, []ledger.PauseKind{ledger.PauseSkip, ledger.PauseCatchUp}); err != nil {
+				return err
+			}
+			f.change.Selector = ledger.Selector(s.Selection)
+			return a.do(c, &f)
+		},
+	}
+	s.flags(c)
+	f.flags(c, a)
+	c.Flags().BoolVar(&f.change.All, "all", false, "pause all jobs")
+	c.Flags().StringVar(&then, "then", string(ledger.PauseSkip), "what becomes of the scheduled times: skip, or `catch-up` at the end")
+	c.Flags().BoolVar(&f.change.DryRun, "dry-run", false, "count only, change nothing")
+	return c
+}
+
+func (a *app) pausesHoldCommand() *cobra.Command {
+	var f pauseFlags
+	c := &cobra.Command{
+		Use:     "hold TARGET --until T --why REASON",
+		Short:   "Send nothing to a target until a time; its runs wait",
+		Example: `  cronce pauses hold payments --until 05:00 --why "their database moves"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.change.Kind, f.change.Target = ledger.PauseHold, args[0]
+			return a.do(c, &f)
+		},
+	}
+	f.flags(c, a)
+	c.Flags().BoolVar(&f.change.DryRun, "dry-run", false, "count only, change nothing")
+	return c
+}
+
+func (a *app) pausesChangeCommand() *cobra.Command {
+	var f pauseFlags
+	c := &cobra.Command{
+		Use:     "change ID --until T --why REASON",
+		Short:   "Change when a pause ends, or when one begins that has not begun",
+		Example: `  cronce pauses change 12 --until 2h --why "it takes longer"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if f.from == "" && f.until == "" {
+				return command.Usage("say what changes: --until T, or --from T")
+			}
+			if f.change.ID, err = pauseID(args[0]); err != nil {
+				return err
+			}
+			return a.do(c, &f)
+		},
+	}
+	f.flags(c, a)
+	return c
+}
+
+func (a *app) pausesEndCommand() *cobra.Command {
+	f := pauseFlags{change: operations.PauseChange{PauseChange: ledger.PauseChange{End: true}}}
+	c := &cobra.Command{
+		Use:   "end ID --why REASON",
+		Short: "End a pause or a hold now, or cancel one that has not begun",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if f.change.ID, err = pauseID(args[0]); err != nil {
+				return err
+			}
+			return a.do(c, &f)
+		},
+	}
+	f.who.flags(c, a)
+	return c
+}
+
+func pauseID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, command.Usage("invalid pause %q; an ID must be an integer of at least 1, as \"cronce pauses list\" shows it", text)
+	}
+	return id, nil
+}
