@@ -29,6 +29,9 @@ type attempter struct {
 // lease is gone, and with it the right to record anything.
 func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut bool) {
 	w, now := r.Work, t.ledger.clock.now()
+	if w.Frozen {
+		return ledger.Outcome{Lease: r.lease(), State: ledger.FannedOut, Failures: w.Failures}, false
+	}
 	if !now.Before(w.SendBefore) {
 		return ledger.Outcome{Lease: r.lease(), State: ledger.Dead, Reason: ledger.ReasonKeyExpired, Failures: w.Failures}, false
 	}
@@ -44,7 +47,10 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 		Work: w, Registry: t.registry,
 		SendUntil: start.Add(w.SendBefore.Sub(t.ledger.clock.latest())),
 	}
-	a := t.call(ctx, c)
+	a, members, ok := t.answer(ctx, c)
+	if !ok {
+		return ledger.Outcome{}, false
+	}
 	took := time.Since(start)
 	if !a.Unsent {
 		t.observer.Sent(w, now.Sub(w.ScheduledAt)-w.Call.Delay)
@@ -52,7 +58,9 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut
 	t.observer.Answered(w, a, took)
 	t.work.answered(r, a, took)
 
-	o = judge(w, a, t.ledger.clock.now(), t.ledger.random.float64)
+	if o = judge(w, a, t.ledger.clock.now(), t.ledger.random.float64); members > 0 && o.State == ledger.Succeeded {
+		o.State, o.Members = ledger.FannedOut, members
+	}
 	if until := now.Add(safeFor(a.KeyKept)); a.KeyKept > 0 && until.Before(w.KeySafeUntil) {
 		o.KeySafeUntil = until
 		t.logger.Warn("the target keeps the key for less time than keyTTLs says", "run", w.RunID, "job", w.JobID, "safe_until", until)
@@ -83,6 +91,15 @@ func safeFor(kept time.Duration) time.Duration {
 	return kept - min(kept/6, jobs.MaxClockSkew-ledger.ClockTolerance)
 }
 
+// answer makes the call, or fetches the list of a parent's members. It reports false if nothing
+// may be recorded.
+func (t *attempter) answer(ctx context.Context, c Call) (a Answer, members int, ok bool) {
+	if c.Call.Each != nil {
+		return t.fetchList(ctx, c)
+	}
+	return t.call(ctx, c), 0, true
+}
+
 // call asks the caller, unless the send-before time may have come already: the
 // ledger's clock rules, and its next claim finds the run past its SendBefore.
 func (t *attempter) call(ctx context.Context, c Call) Answer {
@@ -108,6 +125,8 @@ func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took t
 	switch o.State {
 	case ledger.Succeeded:
 		t.logger.Info("run succeeded", attrs...)
+	case ledger.FannedOut:
+		t.logger.Info("list frozen; the run's members are called", append(attrs, "members", o.Members)...)
 	case ledger.Accepted:
 		t.logger.Info("run accepted; the target is working on it", append(attrs, "wait", o.Wait.String())...)
 	case ledger.Dead:

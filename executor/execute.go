@@ -17,6 +17,9 @@ const executeMargin = 2 * time.Millisecond
 // the job's slot. Nothing was written for the entry; it may be repeated.
 var ErrSlotTaken = errors.New("no time left to finish the earlier run that holds the job's slot")
 
+// ErrMembers is returned by Execute for a run with members, which one call cannot finish.
+var ErrMembers = errors.New("a run of a job with each has members, which only serve and ticks make")
+
 // lookAgain is how long to wait before looking again at a run that another
 // process is claiming.
 const lookAgain = 20 * time.Millisecond
@@ -45,6 +48,9 @@ func (e *Executor) Execute(ctx context.Context, entry ledger.Entry) (ledger.Run,
 	go func() { e.leases.run(keep); close(done) }()
 	defer func() { cancel(); <-done }()
 
+	if entry.Call.Each != nil {
+		return ledger.Run{}, ErrMembers
+	}
 	entry.YieldToDue = true
 	for {
 		got, until, err := e.ledger.enter(ctx, entry)

@@ -28,6 +28,7 @@ type Executor struct {
 	admit   *admitter
 	keyed   *schedulePlanner
 	claim   *claimer
+	fan     *releaser
 	calls   *dispatcher
 	rec     *recorder
 	leases  *leaseKeeper
@@ -57,6 +58,10 @@ func New(cfg Config) (*Executor, error) {
 	e.keyed = &schedulePlanner{
 		ledger: e.ledger, rules: ScheduleRules(cfg.Registry, cfg.OnTime), work: e.work, claims: e.claim.timer,
 		observer: cfg.Observer, logger: cfg.Logger,
+	}
+	e.fan = &releaser{ledger: e.ledger, work: e.work, poll: slowPoll, parents: map[string]*fanned{}}
+	if cfg.Registry.FansOut() {
+		e.fan.poll = pollEvery
 	}
 	e.members = &membership{
 		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, schedules: e.keyed, work: e.work, onTime: cfg.OnTime, host: cfg.Host, program: cfg.Program,
@@ -145,6 +150,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 			e.keyed.planDue(ctx)
 			e.claim.claimDue(ctx)
 			e.claim.claimBeside(ctx)
+			e.fan.release(ctx)
 		}
 		e.calls.start(calls)
 		if enough() {
@@ -214,6 +220,11 @@ func (e *Executor) retire(ctx context.Context) {
 func (e *Executor) recorded(r *run, result ledger.RecordResult) {
 	o := r.outcome
 	e.cfg.Observer.Recorded(o, r.JobID, result)
+	if r.Parent != "" {
+		e.fan.ended(r.Parent)
+	} else if o.State == ledger.FannedOut {
+		e.fan.fannedOut(o.RunID)
+	}
 	if result == ledger.Fenced {
 		if o.State != ledger.Planned { // a run that was not sent has no result
 			e.cfg.Logger.Warn("lease lost; result discarded", "run", o.RunID, "attempt", r.Attempt, "state", o.State)

@@ -166,6 +166,27 @@ func (c *ledgerClient) extend(ctx context.Context, leases []ledger.Lease) (lost 
 	return lost, start.Add(c.lease), c.asked("extend", start, err)
 }
 
+func (c *ledgerClient) freeze(ctx context.Context, part ledger.Freeze) (ledger.RecordResult, error) {
+	start := c.now()
+	result, err := c.ledger.FreezeMembers(ctx, part)
+	return result, c.asked("freeze", start, err)
+}
+
+// release leases members of parents that have fanned out.
+func (c *ledgerClient) release(ctx context.Context, in ledger.Release) (_ ledger.Released, until time.Time, ok bool) {
+	in.Owner, in.Token, in.LeaseFor = c.process, c.random.token(), c.lease
+	start := c.now()
+	got, err := c.ledger.Release(ctx, in)
+	if c.failed(c.asked("release", start, err)) {
+		c.lost = append(c.lost, lostGrant{in.Token, start})
+		return got, until, false
+	}
+	if !got.Now.IsZero() {
+		c.clock.set(got.Now, start)
+	}
+	return got, start.Add(c.lease), true
+}
+
 func (c *ledgerClient) record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 	start := c.now()
 	results, err := c.ledger.Record(ctx, outcomes)

@@ -24,6 +24,8 @@ type Ledger interface {
 	LeasedWork(ctx context.Context, token string) ([]ledger.Work, error)
 	Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error)
 	Record(context.Context, []ledger.Outcome) ([]ledger.RecordResult, error)
+	FreezeMembers(context.Context, ledger.Freeze) (ledger.RecordResult, error)
+	Release(context.Context, ledger.Release) (ledger.Released, error)
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 }
 
@@ -31,6 +33,10 @@ type Ledger interface {
 type Call struct {
 	ledger.Work
 	Registry string // the registry's name: the principal at the target
+	// List asks for the list of the run's members: the call has no key, and the Answer has the
+	// body. Page is the next page of it, as an earlier Answer said.
+	List bool
+	Page string
 	// SendUntil is SendBefore on this machine's clocks, however far those are from the
 	// ledger's. Nothing is sent at or after it; zero: no bound. See PastSendUntil.
 	SendUntil time.Time
@@ -54,6 +60,9 @@ type Answer struct {
 	// nothing is kept.
 	Excerpt     string
 	KeepExcerpt time.Duration
+	// Body is what a List is answered with, and Next where the next page is; "": there is none.
+	Body string
+	Next string
 	// KeyKept is the time for which the target says that it keeps the run's key, from the
 	// call on; 0: it does not say.
 	KeyKept time.Duration

@@ -59,6 +59,6 @@ func (e *Executor) quiet(enough time.Time) bool {
 	if !time.Now().Before(enough) {
 		patience = 0
 	}
-	return e.work.idle() && len(e.ledger.lost) == 0 && e.ledger.backoff.left() == 0 &&
+	return e.work.idle() && !e.fan.busy() && len(e.ledger.lost) == 0 && e.ledger.backoff.left() == 0 &&
 		e.claim.timer.wait() > patience && e.keyed.wait() > 0 && (next.IsZero() || next.After(e.ledger.clock.now()))
 }

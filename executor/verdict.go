@@ -120,7 +120,12 @@ func TraitsOf(j jobs.Job) ledger.Traits {
 // FrozenCall returns what a run of the job sends and the rules of its retries, to be
 // stored in the run's row. at is the run's scheduled time.
 func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {
+	var each *ledger.Each
+	if e := j.Each; e != (jobs.Each{}) {
+		each = &ledger.Each{Path: e.Path, Items: e.Items, Max: e.Max, InFlight: e.InFlight}
+	}
 	return ledger.Call{
+		Each:          each,
 		Target:        j.Target,
 		Method:        j.Method,
 		Path:          j.Path,

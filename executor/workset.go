@@ -22,7 +22,12 @@ type run struct {
 func (r *run) lease() ledger.Lease { return ledger.Lease{RunID: r.RunID, Token: r.Token} }
 
 // owner returns what the run shares places and turns with.
-func (r *run) owner() string { return ledger.OwnerOf(r.JobID) }
+func (r *run) owner() string {
+	if r.Parent != "" {
+		return r.Parent
+	}
+	return ledger.OwnerOf(r.JobID)
+}
 
 // workset alone knows what this process has leased, from the lease to the moment
 // the ledger has the outcome. A run in it is
@@ -116,7 +121,7 @@ func (s *workset) end(r *run, o ledger.Outcome) {
 // ledger is slow there may be many.
 func (s *workset) conclude(r *run, o ledger.Outcome) {
 	r.outcome = o
-	r.Work = ledger.Work{RunID: r.RunID, Token: r.Token, JobID: r.JobID, Trigger: r.Trigger, Attempt: r.Attempt}
+	r.Work = ledger.Work{RunID: r.RunID, Token: r.Token, JobID: r.JobID, Parent: r.Parent, Trigger: r.Trigger, Attempt: r.Attempt}
 	s.ended = append(s.ended, r)
 	s.unwritten.send()
 }

@@ -32,7 +32,7 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		j.TargetURLEnv = ""
 		j.Key = d.declared[j.Target].Key
 		d.checkJobKey(path+".target", j, keyed)
-		j.Body = d.checkBody(path+".body", j, keyed.names())
+		j.Body = d.checkBody(path+".body", j, keyed.names().forMembers(j))
 		d.checkJobHeaders(path+".headers", j, keyed)
 		j.registry = d.made.name
 		if keyed != nil {
@@ -40,7 +40,8 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		} else {
 			j.schedule = d.parseSchedule(path, j)
 		}
-		d.checkCall(path, j, keyed != nil)
+		d.checkCall(path, j, keyed != nil || j.fansOut())
+		d.checkEach(path, j, keyed)
 		d.checkAsync(path, j)
 		d.checkSpread(path+".spread", j)
 		d.checkJobHeartbeat(path, j)

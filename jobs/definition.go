@@ -139,6 +139,9 @@ func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 	if bodyless(j.Method) {
 		return nil
 	}
+	if j.fansOut() {
+		return j.memberBody(runID, scheduledAt)
+	}
 	if j.Body != nil {
 		body, _ := j.ownBody()
 		if !bytes.Contains(body, []byte(openPlaceholder)) {

@@ -89,9 +89,13 @@ func (j Job) RequestHeaders(runID string, scheduledAt time.Time) map[string]stri
 	if !j.headersVary() {
 		return j.Headers
 	}
+	fill := expand
+	if j.fansOut() {
+		fill = expandForMembers
+	}
 	headers := make(map[string]string, len(j.Headers))
 	for name, value := range j.Headers {
-		headers[name] = expand(value, j.placeholders(runID, scheduledAt))
+		headers[name] = fill(value, j.placeholders(runID, scheduledAt))
 	}
 	return headers
 }

@@ -45,8 +45,9 @@ type Job struct {
 	// its own, fixed delay; see DueAt. Spread is at most 720h, and at most the
 	// shortest time between two scheduled times. 0: no delay.
 	Spread   time.Duration `json:"spread,omitempty"`
-	Async    Async         `json:"-"` // default: a 202 is a success
-	Alarm    Alarm         `json:"-"` // default: that of the registry, for each field
+	Async    Async         `json:"-"`             // default: a 202 is a success
+	Each     Each          `json:"each,omitzero"` // default: a run is one call
+	Alarm    Alarm         `json:"-"`             // default: that of the registry, for each field
 	Metadata               // not sent to the target
 	// HeartbeatURLEnv is the variable that holds an address, which is requested at the
 	// start and end of each run in the form of healthchecks.io; "": none.

@@ -28,6 +28,9 @@ func (j Job) withDefaults(p Platform) Job {
 	if j.Async != (Async{}) {
 		setDefault(&j.Async.Poll, defaultPoll)
 	}
+	if j.fansOut() {
+		setDefault(&j.Each.Max, DefaultEachMax)
+	}
 	setDefault(&j.Retry.Horizon, j.HorizonTerms(p).Sum())
 	return j
 }

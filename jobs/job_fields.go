@@ -52,6 +52,7 @@ func (j *Job) Fields() []field.Row {
 		field.Of("maxInFlight", field.Count(&j.MaxInFlight, 0), "Maximum calls of this job at a time; default: the limit of the process."),
 		field.Of("async", field.Own(field.Object(&j.Async)),
 			"The target may answer 202 and finish the work later; see long-work.md. Default: a 202 is a success."),
+		field.Of("each", field.Own(field.Object(&j.Each)), "Makes one run for each item of a list; see registry.md#a-run-for-each-item."),
 		field.Of("alarm", field.Object(&j.Alarm), "When a run counts as late; each field defaults to the registry's."),
 		field.Of("description", field.Own(line(&j.Description, maxDescription)),
 			"What the job does: one line of at most 500 characters."),
@@ -90,6 +91,18 @@ func (a *Async) Fields() []field.Row {
 			"How long the target may work after its first 202; part of the default of retry.horizon."),
 		field.Of("poll", field.Period(&a.Poll, time.Second, maxWait),
 			"The wait after a 202 without Retry-After; at least 1s, default 1m."),
+	}
+}
+
+// Fields returns the fields that the registry file has for it.
+func (e *Each) Fields() []field.Row {
+	return []field.Row{
+		field.Of("path", field.Required(field.Text(&e.Path)),
+			"Path of the list, which is fetched with GET from the job's target. Pages follow by Link: rel=next."),
+		field.Of("items", field.Text(&e.Items),
+			"Where the keys of the items are in the answer, such as tenants.id. Default: the answer is a list of keys."),
+		field.Of("max", field.Count(&e.Max, 1), "A longer list makes the run dead before anything is sent; default 100000, at most 1000000."),
+		field.Of("inFlight", field.Count(&e.InFlight, 0), "Maximum members at a time, over all processes; default: the limit of each process."),
 	}
 }
 

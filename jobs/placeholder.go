@@ -30,6 +30,14 @@ func (s placeholderSet) has(name string) bool {
 	return slices.Contains(s.names, name) || s.data && (name == placeholderAll || dataField(name))
 }
 
+// forMembers adds the key of a member.
+func (s placeholderSet) forMembers(j Job) placeholderSet {
+	if j.fansOut() && !slices.Contains(s.names, placeholderKey) {
+		s.names = slices.Concat(s.names, []string{placeholderKey})
+	}
+	return s
+}
+
 // list is all names, for messages.
 func (s placeholderSet) list() string {
 	names := s.names

@@ -179,3 +179,9 @@ func (s *Single) PlanSchedules(context.Context, SchedulePlanning) (PlannedSchedu
 
 // SweepSchedules returns an error: there are no schedules.
 func (s *Single) SweepSchedules(context.Context, ScheduleSweep) (int64, error) { return 0, errSingle }
+
+// FreezeMembers returns an error.
+func (s *Single) FreezeMembers(context.Context, Freeze) (RecordResult, error) { return "", errSingle }
+
+// Release returns an error.
+func (s *Single) Release(context.Context, Release) (Released, error) { return Released{}, errSingle }

@@ -20,7 +20,9 @@ const mostFields = 11
 // sent bare, as Stripe's clients do; no form of a key needs quoting.
 func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	f := fields{h, make([]string, 0, 9)}
-	f.set(keyHeader(c), c.Key())
+	if !c.List { // a GET has no effect, and each page is another request
+		f.set(keyHeader(c), c.Key())
+	}
 	f.set("Cronce-Registry", c.Registry)
 	f.set("Cronce-Run-Id", c.RunID)
 	f.set("Cronce-Job-Id", c.JobID)

@@ -88,6 +88,11 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 	if err != nil {
 		return unsendable("the job's path " + err.Error())
 	}
+	if c.Page != "" {
+		if u, err = to.pageOf(c.Page); err != nil {
+			return unsendable(err.Error())
+		}
+	}
 	if why := malformed(c); why != "" {
 		return unsendable(why)
 	}
@@ -138,6 +143,9 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	defer res.Body.Close()
 	watch.see(t, res)
 	r := reply{status: res.StatusCode, header: res.Header, async: c.Call.Within > 0}
+	if c.List && r.status < 300 {
+		return used, r.readList(res, u).of(classify(r, t.now()))
+	}
 	body := r.read(res)
 	r.code, r.progress = t.safeCode(r.code), t.RedactProgress(c.RunID, r.progress)
 	a := classify(r, t.now())

@@ -64,6 +64,14 @@ func (l *taker) Heartbeat(context.Context, string) (ledger.HeartbeatReply, error
 	return ledger.HeartbeatReply{Now: time.Now(), LiveVersions: []string{l.registry.Version()}, Processes: 1}, nil
 }
 
+func (l *taker) FreezeMembers(context.Context, ledger.Freeze) (ledger.RecordResult, error) {
+	return ledger.Fenced, nil
+}
+
+func (l *taker) Release(context.Context, ledger.Release) (ledger.Released, error) {
+	return ledger.Released{Now: time.Now()}, nil
+}
+
 func (l *taker) Claim(context.Context, ledger.Claim) (ledger.Claimed, error) {
 	return ledger.Claimed{Now: time.Now()}, nil
 }

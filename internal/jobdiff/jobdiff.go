@@ -175,7 +175,7 @@ func (p planned) fields() fields {
 		{"body", body}, {"headers", headers(p.Headers)}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
 		{"retry.jitter", strconv.FormatFloat(p.Retry.Jitter, 'g', -1, 64)},
 		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},
-		{"async", p.Async.String()}, {"alarm", p.Alarm.String()}, {"heartbeat", cmp.Or(p.HeartbeatURLEnv, "none")},
+		{"async", p.Async.String()}, {"each", p.Each.String()}, {"alarm", p.Alarm.String()}, {"heartbeat", cmp.Or(p.HeartbeatURLEnv, "none")},
 		{"overlap", string(p.Overlap)}, {"catchUp", string(p.CatchUp)}, {"catchUpWindow", p.CatchUpWindow.String()},
 		{"keyScope", p.KeyScope}, {"key", p.Key.String()}, {"maxInFlight", limit},
 		{"description", p.Description}, {"owner", p.Owner}, {"labels", p.LabelText()},

@@ -70,6 +70,7 @@ func TestEachFieldOfADefinitionIsCompared(t *testing.T) {
 	if err := json.Unmarshal(stored, &fields); err != nil {
 		t.Fatal(err)
 	}
+	fields["each"] = map[string]any{} // which no job with maxInFlight has
 	for _, name := range tags(reflect.TypeFor[jobs.Job]()) {
 		if _, has := fields[name]; !has {
 			t.Errorf("the job of this test has no %s", name)
@@ -104,13 +105,16 @@ func tags(of reflect.Type) (names []string) {
 
 // edited is another value of a field.
 func edited(name string, value any) any {
-	other := map[string]any{"schedule": "@daily", "timezone": "Asia/Tokyo", "dst": "wall"}
+	other := map[string]any{"each": map[string]any{"path": "/list"}, "schedule": "@daily", "timezone": "Asia/Tokyo", "dst": "wall"}
 	switch v := value.(type) {
 	case float64:
 		return v + 1
 	case []any:
 		return v[:len(v)-1]
 	case map[string]any:
+		if to, has := other[name]; has {
+			return to
+		}
 		return map[string]any{"x": "y"}
 	case string:
 		if to, has := other[name]; has {

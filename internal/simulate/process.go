@@ -234,6 +234,18 @@ func (p *process) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	return got, err
 }
 
+func (p *process) FreezeMembers(ctx context.Context, f ledger.Freeze) (ledger.RecordResult, error) {
+	return through(ctx, p, "freeze", func() (ledger.RecordResult, error) { return p.ledger.FreezeMembers(ctx, f) })
+}
+
+func (p *process) Release(ctx context.Context, in ledger.Release) (ledger.Released, error) {
+	got, err := through(ctx, p, "release", func() (ledger.Released, error) { return p.ledger.Release(ctx, in) })
+	if !got.Now.IsZero() {
+		got.Now = p.told(got.Now)
+	}
+	return got, err
+}
+
 func (p *process) LeasedWork(ctx context.Context, token string) ([]ledger.Work, error) {
 	return through(ctx, p, "recall", func() ([]ledger.Work, error) { return p.ledger.LeasedWork(ctx, token) })
 }

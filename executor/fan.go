@@ -1,0 +1,212 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+const (
+	// freezeAtOnce is how many members one part of a list has.
+	freezeAtOnce = 5000
+	// releaseAtOnce bounds the members that one release leases.
+	releaseAtOnce = 500
+	statusOK      = 200
+	// slowPoll is how often a process whose registry has no job with each looks for parents: those
+	// of jobs that were removed.
+	slowPoll = 10 * time.Second
+)
+
+// fetchList fetches the list of a parent, freezes it, and returns the answer to the last page
+// and how many members there are. It reports false if the lease or the ledger was lost.
+func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members int, ok bool) {
+	each, list := c.Call.Each, c
+	list.List, list.Call.Method, list.Call.Path, list.Call.Body, list.Call.Within = true, "GET", each.Path, nil, 0
+	var all []ledger.Member
+	seen := map[string]string{}
+	for more := true; more; more = list.Page != "" {
+		if a = t.call(ctx, list); a.Unsent || a.Kind != ledger.AnswerFresh && a.Kind != ledger.AnswerReplayed {
+			return a, 0, true
+		}
+		if a.Status != statusOK {
+			a.Kind, a.Error = ledger.AnswerFailed, fmt.Sprintf("HTTP %d: a list is answered with 200", a.Status)
+			return a, 0, true
+		}
+		keys, err := listKeys(a.Body, each.Items)
+		if err == nil {
+			all, err = addMembers(all, seen, c.RunID, keys)
+		}
+		if err != nil { // the list may have changed between two pages
+			a.Kind, a.Error = ledger.AnswerFailed, "the list: "+err.Error()
+			return a, 0, true
+		}
+		if len(all) > each.Max {
+			a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonPermanent
+			a.Error = fmt.Sprintf("the list has more than %d items; raise each.max if that is right", each.Max)
+			return a, 0, true
+		}
+		list.Page, a.Body = a.Next, ""
+	}
+	a.Detail = fmt.Sprintf(`{"members":%d}`, len(all))
+	return a, len(all), t.freeze(ctx, ledger.Lease{RunID: c.RunID, Token: c.Token}, all)
+}
+
+// addMembers adds the members of keys.
+func addMembers(all []ledger.Member, seen map[string]string, parent string, keys []string) ([]ledger.Member, error) {
+	for _, key := range keys {
+		id, err := jobs.MemberRunID(parent, key)
+		if err != nil {
+			return nil, err
+		}
+		if first, twice := seen[id]; twice {
+			return nil, fmt.Errorf("the keys %.80q and %.80q are one member; each key must be in it once", first, key)
+		}
+		seen[id] = key
+		all = append(all, ledger.Member{RunID: id, Key: key})
+	}
+	return all, nil
+}
+
+// freeze writes the list in parts, and reports whether all were written.
+func (t *attempter) freeze(ctx context.Context, l ledger.Lease, all []ledger.Member) bool {
+	for i := 0; i < len(all); i += freezeAtOnce {
+		part := ledger.Freeze{Lease: l, First: i == 0, Members: all[i:min(i+freezeAtOnce, len(all))]}
+		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+			got, err := t.ledger.freeze(ctx, part)
+			if err == nil && got == ledger.Recorded {
+				break
+			}
+			if err == nil || !errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {
+				t.logger.Warn("list not frozen; the attempt is discarded", "run", l.RunID, "result", got, "error", err)
+				return false
+			}
+			pause(ctx, jittered(wait, 0.2, t.ledger.random.float64))
+		}
+	}
+	return true
+}
+
+// MemberCall returns what a member of a parent sends: the parent's call with the placeholders
+// that only a member fills.
+func MemberCall(parent ledger.Call, m ledger.Member) ledger.Call {
+	c := parent
+	c.Key, c.Path = m.Key, jobs.MemberPath(parent.Path, m.Key)
+	if len(parent.Body) > 0 {
+		c.Body = []byte(jobs.MemberBody(string(parent.Body), m.RunID, m.Key))
+	}
+	if len(parent.Headers) > 0 {
+		c.Headers = make(map[string]string, len(parent.Headers))
+		for name, value := range parent.Headers {
+			c.Headers[name] = jobs.MemberText(value, m.RunID)
+		}
+	}
+	return c
+}
+
+// releaser makes members of parents that have fanned out, as this process has room for them,
+// and ends the parents. Its hints come from the recorder; all else belongs to the loop's
+// goroutine.
+type releaser struct {
+	ledger *ledgerClient
+	work   *workset
+	poll   time.Duration // how often to look for parents of other processes
+	last   time.Time     // when it looked
+
+	mu      sync.Mutex
+	parents map[string]*fanned
+}
+
+// fanned is a parent that this process works on.
+type fanned struct {
+	more   bool // it has members left to release
+	leased int  // members that are leased here
+	hint   bool // a member ended since the last look
+}
+
+// fannedOut notes that a parent's list is frozen.
+func (f *releaser) fannedOut(parent string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.parents[parent] = &fanned{more: true, hint: true}
+}
+
+// ended notes that a member is no longer leased here.
+func (f *releaser) ended(parent string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.parents[parent]; p != nil {
+		p.leased, p.hint = max(0, p.leased-1), true
+	}
+}
+
+// wanted returns the parents to look at now: those that may have members for the room here,
+// and those whose last member may have ended.
+func (f *releaser) wanted(low bool) (parents []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, p := range f.parents {
+		if p.hint && (p.more && low || !p.more && p.leased == 0) {
+			parents = append(parents, id)
+			p.hint = false
+		}
+	}
+	return parents
+}
+
+// busy reports whether a parent has members left that this process may make.
+func (f *releaser) busy() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.parents) > 0
+}
+
+// release looks at parents, and leases members as far as there is room.
+func (f *releaser) release(ctx context.Context) {
+	if ctx.Err() != nil || f.ledger.backoff.left() > 0 {
+		return
+	}
+	parents := f.wanted(f.work.low())
+	if len(parents) == 0 && time.Since(f.last) < f.poll {
+		return
+	}
+	_, _, room := f.work.size()
+	targets, jobIDs := f.work.busy()
+	f.last = time.Now()
+	got, until, ok := f.ledger.release(ctx, ledger.Release{
+		Limit: min(room, releaseAtOnce), Parents: parents, BusyTargets: targets, BusyJobs: jobIDs, Call: MemberCall,
+	})
+	if !ok {
+		for _, id := range parents {
+			f.ended(id) // to look again
+		}
+		return
+	}
+	f.note(got)
+	f.work.add(got.Work, until)
+}
+
+func (f *releaser) note(got ledger.Released) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range got.Parents {
+		if r.State != ledger.FannedOut {
+			delete(f.parents, r.ID)
+			continue
+		}
+		if f.parents[r.ID] == nil {
+			f.parents[r.ID] = &fanned{}
+		}
+		f.parents[r.ID].more = false
+	}
+	for _, id := range got.More {
+		f.parents[id].more = true
+	}
+	for i := range got.Work {
+		f.parents[got.Work[i].Parent].leased++
+	}
+}

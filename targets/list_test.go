@@ -1,0 +1,62 @@
+package targets_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/ledger"
+)
+
+// list is the call for a list.
+func list(page string) executor.Call {
+	c := call()
+	c.List, c.Page, c.Work.Call.Method, c.Work.Call.Path, c.Work.Call.Body = true, page, "GET", "/v1/tenants", nil
+	return c
+}
+
+func TestAListIsFetchedPageByPage(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != "GET" || r.Header.Get("Idempotency-Key") != "" || r.Header.Get("Cronce-Run-Id") == "" {
+			t.Errorf("%s %v", r.Method, r.Header)
+		}
+		if r.URL.RawQuery == "" {
+			w.Header().Set("Link", `</first>; rel="first", </v1/tenants?page=2>; title="x"; rel="last next"`)
+		}
+		_, _ = w.Write([]byte(`["` + r.URL.RawQuery + `"]`))
+	})
+	ts := to(t, s.URL)
+	first := attempt(t, ts, list(""), patience)
+	if first.Kind != ledger.AnswerFresh || first.Body != `[""]` || first.Next != s.URL+"/v1/tenants?page=2" {
+		t.Fatalf("%+v", first)
+	}
+	if second := attempt(t, ts, list(first.Next), patience); second.Body != `["page=2"]` || second.Next != "" {
+		t.Errorf("%+v", second)
+	}
+}
+
+// A page of another origin would get the target's credentials.
+func TestAListHasNoPageOfAnotherOrigin(t *testing.T) {
+	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("called") })
+	ts := to(t, serve(t, plain(200)).URL)
+	for _, page := range []string{other.URL + "/v1/tenants", strings.Replace(other.URL, "http", "https", 1), "//evil.example/x", "/v1/tenants", ":"} {
+		a := attempt(t, ts, list(page), patience)
+		if a.Kind != ledger.AnswerRefused || a.Reason != ledger.ReasonPermanent || !strings.Contains(a.Error, "is not of") {
+			t.Errorf("%s: %+v", page, a)
+		}
+	}
+}
+
+func TestAListThatFailsIsAnAnswerLikeAnyOther(t *testing.T) {
+	if a := attempt(t, to(t, serve(t, plain(503)).URL), list(""), patience); a.Kind != ledger.AnswerThrottled || a.Body != "" {
+		t.Errorf("%+v", a)
+	}
+	cut := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte(`["a"`))
+	})
+	if a := attempt(t, to(t, cut.URL), list(""), patience); a.Kind != ledger.AnswerUnknown || a.Body != "" {
+		t.Errorf("%+v", a)
+	}
+}
