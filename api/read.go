@@ -73,6 +73,9 @@ func (s *server) reads() {
 	s.get("/v1/runs/{id}", true, s.getRun)
 	s.get("/v1/why", false, s.explain, "job", "at")
 	s.get("/v1/audit", false, s.listAudit, "job", "owner", "label", "target", "since", "until", "run", "by", "limit", "cursor")
+	for _, what := range operations.Exports {
+		s.export(what)
+	}
 	s.get("/v1/changes", false, s.listChanges, "job", "owner", "label", "target", "after")
 	s.get("/v1/incidents", false, s.listIncidents, "job", "owner", "label", "target", "open", "limit", "cursor")
 	s.get("/v1/incidents/{id}", true, s.getIncident)
@@ -113,13 +116,8 @@ func (s *server) listNext(ctx context.Context, r *http.Request, q *params) (any,
 }
 
 func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any, error) {
-	f := ledger.Filter{
-		States: oneOf(q, "state", ledger.States), Since: q.time("since"), Until: q.time("until"), Unacknowledged: q.flag("unacknowledged"),
-		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage),
-	}
-	if reasons := oneOf(q, "reason", ledger.Reasons); len(reasons) > 0 {
-		f.Reason = reasons[0]
-	}
+	f := q.runs()
+	f.Limit = q.count("limit", operations.DefaultPage, operations.MaxPage)
 	if p := q.cursor("runs"); p != nil {
 		f.Before = &ledger.Cursor{ScheduledAt: time.Unix(p.At, 0).UTC(), ID: p.ID}
 	}
@@ -174,9 +172,8 @@ func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, 
 }
 
 func (s *server) listAudit(ctx context.Context, _ *http.Request, q *params) (any, error) {
-	f := ledger.AuditFilter{
-		RunID: q.text("run"), By: q.text("by"), Since: q.time("since"), Until: q.time("until"), Limit: q.count("limit", operations.DefaultPage, ledger.MaxAuditPage),
-	}
+	f := q.audit()
+	f.Limit = q.count("limit", operations.DefaultPage, ledger.MaxAuditPage)
 	if p := q.cursor("audit"); p != nil {
 		f.Before = p.At
 	}

@@ -118,7 +118,7 @@ func (s *site) replica(control access.Control) *httptest.Server {
 func (s *site) config(control access.Control) api.Config {
 	return api.Config{
 		Operations: operations.New(operations.Config{
-			Ledger: s.store, Registry: func() (*jobs.Registry, error) { return s.reg, nil }, Breakers: func() map[string]string { return map[string]string{"svc": "closed"} },
+			Logger: slog.New(slog.NewTextHandler(s.log, nil)), Ledger: s.store, Registry: func() (*jobs.Registry, error) { return s.reg, nil }, Breakers: func() map[string]string { return map[string]string{"svc": "closed"} },
 		}),
 		Gate: api.NewGate(control), Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 	}

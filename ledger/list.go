@@ -34,6 +34,27 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run Run, attempts []Att
 	return run, attempts, nil
 }
 
+// LastAttempts returns the last attempt of each of the runs that has one, by run ID.
+func (l *Ledger) LastAttempts(ctx context.Context, runIDs []string) (map[string]Attempt, error) {
+	return read(ctx, l, "last attempts", func(tx Tx) (map[string]Attempt, error) {
+		asked := make([]Later[[]Attempt], len(runIDs))
+		for i, id := range runIDs {
+			asked[i] = tx.Attempts(id)
+		}
+		last := make(map[string]Attempt, len(runIDs))
+		for i, a := range asked {
+			list, err := a.Get()
+			if err != nil {
+				return nil, err
+			}
+			if len(list) > 0 {
+				last[runIDs[i]] = list[len(list)-1]
+			}
+		}
+		return last, nil
+	})
+}
+
 // List returns a page of runs, newest ScheduledAt first. See Filter.
 func (l *Ledger) List(ctx context.Context, f Filter) ([]Run, error) {
 	f.Limit = pageSize(f.Limit)

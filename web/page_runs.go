@@ -38,6 +38,7 @@ type runsView struct {
 	Any     bool // a filter is set
 	Toggle  string
 	Acts    []actLink // on all runs that match
+	Exports []actLink
 }
 
 // runFilter is a filter as it was written in the address.
@@ -70,6 +71,9 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	}
 	v.Any, v.CLI, v.Toggle = v.Filter.any(), v.Filter.command(), v.Filter.address("", !v.Grouped)
 	v.Choices = d.choices(v.Filter.Selection)
+	exported := v.Filter
+	exported.Since, exported.Until = fixed(f.Since), fixed(f.Until)
+	v.Exports = d.exportLinks("runs", exported.exportPairs()...)
 	size := runsOnPage
 	if v.Grouped {
 		size = groupedRuns
@@ -230,6 +234,18 @@ func (f runFilter) address(before string, grouped bool) string {
 // not.
 func (f runFilter) pairs() []string {
 	return append(selectionPairs(f.Selection), "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
+}
+
+// exportPairs are pairs as the API takes them.
+func (f runFilter) exportPairs() []string {
+	pairs := append(selectionPairs(f.Selection), "reason", f.Reason, "since", f.Since, "until", f.Until)
+	for _, s := range f.States {
+		pairs = append(pairs, "state", s)
+	}
+	if f.Unacked {
+		pairs = append(pairs, "unacknowledged", "true")
+	}
+	return pairs
 }
 
 // words are what the filter selects, for a heading.

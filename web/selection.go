@@ -76,3 +76,16 @@ func (d *Dashboard) choices(sel operations.Selection) choices {
 	}
 	return c
 }
+
+// exportLinks are the addresses of an export of what a page's filter selects; none where the
+// API is not served.
+func (d *Dashboard) exportLinks(what string, pairs ...string) (links []actLink) {
+	if !d.Acts {
+		return nil
+	}
+	for _, f := range operations.Formats {
+		path := "/v1/export/" + what + strings.TrimPrefix(runsPath(append([]string{"format", string(f)}, pairs...)...), "/runs")
+		links = append(links, actLink{Label: strings.ToUpper(string(f)), Path: path})
+	}
+	return links
+}

@@ -134,6 +134,12 @@ func askAll(t *testing.T, s *remote.Client) {
 		c.Actor = who
 		_, errs[what] = s.ChangePause(ctx, c)
 	}
+	for _, what := range operations.Exports {
+		errs["export of "+what] = s.Export(ctx, operations.Export{
+			What: what, Format: operations.NDJSON, Selection: sel, Runs: acts.Filter, Incidents: ledger.IncidentFilter{Open: true},
+			Audit: ledger.AuditFilter{RunID: run, By: "ann", Since: at, Until: at.Add(time.Hour)},
+		}, io.Discard)
+	}
 	_, errs["changes"] = s.Changes(ctx, sel, "7")
 	for what, err := range errs {
 		if err != nil {

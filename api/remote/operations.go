@@ -55,15 +55,7 @@ func (s *Client) Revisions(ctx context.Context, jobID, from, to string) (v opera
 // Runs lists runs, up to the filter's limit.
 func (s *Client) Runs(ctx context.Context, sel operations.Selection, f ledger.Filter) (operations.RunPage, error) {
 	query := queryOf(sel)
-	set(query, "reason", string(f.Reason))
-	set(query, "since", timeText(f.Since))
-	set(query, "until", timeText(f.Until))
-	for _, st := range f.States {
-		query.Add("state", string(st))
-	}
-	if f.Unacknowledged {
-		query.Set("unacknowledged", "true")
-	}
+	addFilter(query, f)
 	all := operations.RunPage{Runs: []operations.Run{}}
 	for {
 		query.Set("limit", strconv.Itoa(min(f.Limit-len(all.Runs), operations.MaxPage)))
@@ -237,6 +229,18 @@ func queryOf(sel operations.Selection) url.Values {
 		query.Add("label", l)
 	}
 	return query
+}
+
+func addFilter(query url.Values, f ledger.Filter) {
+	set(query, "reason", string(f.Reason))
+	set(query, "since", timeText(f.Since))
+	set(query, "until", timeText(f.Until))
+	for _, st := range f.States {
+		query.Add("state", string(st))
+	}
+	if f.Unacknowledged {
+		query.Set("unacknowledged", "true")
+	}
 }
 
 func set(query url.Values, name, value string) {

@@ -114,7 +114,7 @@ func everyCommand(t *testing.T, vars map[string]string, dead []operations.Run) (
 		"purge": "--dry-run", "try": "job-headers", "export cloudformation": "", "export terraform": "", "export jwks": "", "jobs pause": "job-jwt --why planted", "jobs resume": "job-jwt --why planted",
 		"diff": "--against " + vars["CRONCE_CONFIG"], "migrate status": "", "migrate up": "", "migrate print": "--set ledger --engine sqlite",
 		"access check": writeFile(t, "version: 1\nproxy: { from: [127.0.0.1/32], userHeader: X-User }\ngrants:\n  - { role: viewer, users: [ann] }\n"),
-		"health":       "--listen 127.0.0.1:1", "version": "", "incidents list": "", "incidents show": "1", "incidents ack": "1 --why planted", "notify test": "hub", "keys generate": dir + "/new.pem",
+		"health":       "--listen 127.0.0.1:1", "version": "", "incidents list": "", "runs export": "", "incidents export": "", "audit export": "", "incidents show": "1", "incidents ack": "1 --why planted", "notify test": "hub", "keys generate": dir + "/new.pem",
 	}
 	beside := map[string]string{
 		"serve": "runs above", "demo": "has a registry of its own", "conform": "has no registry", "access token": "prints the token that it makes",

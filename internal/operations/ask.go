@@ -9,6 +9,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/api/access"
@@ -79,6 +80,7 @@ func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer,
 	}
 	v, err := a.do(s, ctx, ask)
 	if err == nil {
+		s.logAction(a, ask, v)
 		body, err := Encode(v)
 		return Answer{Body: body}, err
 	}
@@ -96,6 +98,23 @@ func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer,
 		return Answer{answer, true}, nil
 	}
 	return Answer{}, err
+}
+
+// logAction writes a line about an action that was done. Its texts are on one line.
+func (s *Service) logAction(a Action, ask Ask, result any) {
+	if ask.DryRun {
+		return
+	}
+	facts := []any{"action", a.Name, "by", plaintext.Line(ask.actor.By), "why", plaintext.Line(ask.Why), "via", string(ask.actor.Via)}
+	for _, f := range [][2]string{{"on", cmp.Or(ask.ID, strings.Join(ask.RunIDs, " "))}, {"selection", ask.Words()}} {
+		if f[1] != "" {
+			facts = append(facts, f[0], plaintext.Line(f[1]))
+		}
+	}
+	if done, many := result.(RunActionResult); many {
+		facts = append(facts, "changed", done.Counts.Changed, "refused", len(done.Refused))
+	}
+	s.log.Info("operator action", facts...)
 }
 
 // fingerprint identifies what is asked.

@@ -42,7 +42,7 @@ func (s *Service) Audit(ctx context.Context, sel Selection, f ledger.AuditFilter
 	}
 	out := []AuditEntry{}
 	for _, e := range acts {
-		out = append(out, AuditEntry{e.ID, actualTime(e.At), e.Action, e.JobID, e.RunID, e.RerunID, e.About, e.Count, e.By, e.Why, e.Via})
+		out = append(out, auditEntryOf(e))
 	}
 	return out, err
 }
@@ -63,4 +63,8 @@ func (s *Service) actsOnRun(ctx context.Context, runID string) ([]AuditEntry, er
 		}
 		f.Before = page[len(page)-1].ID
 	}
+}
+
+func auditEntryOf(e ledger.Audit) AuditEntry {
+	return AuditEntry{e.ID, actualTime(e.At), e.Action, e.JobID, e.RunID, e.RerunID, e.About, e.Count, e.By, e.Why, e.Via}
 }

@@ -5,6 +5,7 @@ package operations
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -17,6 +18,7 @@ type Service struct {
 	ledger   ledger.Store
 	registry func() (*jobs.Registry, error)
 	breakers func() map[string]string
+	log      *slog.Logger
 	now      func() time.Time
 
 	changes   *shared[ledger.Changes]
@@ -38,7 +40,9 @@ type Config struct {
 	// Breakers are the states of the targets' circuit breakers in this process; nil
 	// where it makes no calls.
 	Breakers func() map[string]string
-	Now      func() time.Time // default time.Now; the ledger has a clock of its own
+	// Logger gets a line for each action that Do does; nil: none.
+	Logger *slog.Logger
+	Now    func() time.Time // default time.Now; the ledger has a clock of its own
 }
 
 // New returns a Service.
@@ -47,6 +51,9 @@ func New(c Config) *Service {
 	s.changes, s.processes, s.counts = newShared[ledger.Changes](), newShared[[]ledger.Process](), newShared[ledger.Counts]()
 	s.pauses = newShared[[]ledger.Pause]()
 	s.slowdowns = newShared[map[string]float64]()
+	if s.log = c.Logger; s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

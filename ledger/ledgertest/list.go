@@ -27,6 +27,20 @@ var listCases = []testCase{
 		}
 		b.unchanged(b.Cancel(b.ctx, act("\x00", "\xff")))("\x00", "\xff")
 	}},
+	{"LastAttempts has the last attempt of each run that has one", func(b *bed) {
+		j := b.job("j")
+		w := j.lease(0)
+		o := dead(w, ledger.ReasonExhausted)
+		o.Attempt.Error = "gone"
+		b.record(o)
+		k := j.next()
+		k.admit(k.missed(0))
+		last, err := b.LastAttempts(b.ctx, []string{w.RunID, k.id(0), "nobody@x"})
+		b.must(err)
+		if len(last) != 1 || last[w.RunID].Error != "gone" || last[w.RunID].N != 1 {
+			b.Errorf("%+v", last)
+		}
+	}},
 	{"List filters by id, job, state, reason, time and acknowledgement", func(b *bed) {
 		j := b.deaths(2) // at 0 and 1
 		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/cronce/cronce/api/remote"
@@ -19,6 +20,7 @@ type Operator interface {
 	Revisions(ctx context.Context, jobID, from, to string) (operations.RevisionDiff, error)
 	Runs(context.Context, operations.Selection, ledger.Filter) (operations.RunPage, error)
 	Run(ctx context.Context, id string) (operations.RunDetail, error)
+	Export(context.Context, operations.Export, io.Writer) error
 	Changes(ctx context.Context, sel operations.Selection, after string) (operations.Changes, error)
 	Why(ctx context.Context, jobID, at string) (operations.Explanation, error)
 	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)

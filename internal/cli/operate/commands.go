@@ -10,12 +10,16 @@ import (
 
 type app struct{ *backend.Backend }
 
-// Commands are status, jobs, schedules, why, trigger, backfill, runs, incidents and pauses.
+// Commands are status, jobs, schedules, why, trigger, backfill, runs, incidents, pauses and
+// audit.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	all := []*cobra.Command{a.jobsCommand(), a.runsCommand(), a.incidentsCommand(), a.pausesCommand(), a.triggerCommand(), a.schedulesCommand()}
+	runs, incidents := a.runsCommand(), a.incidentsCommand()
+	all := []*cobra.Command{a.jobsCommand(), runs, incidents, a.pausesCommand(), a.triggerCommand(), a.schedulesCommand()}
 	command.WithIDs(all...)
-	all = append(all, a.statusCommand(), a.whyCommand(), a.backfillCommand())
+	runs.AddCommand(a.runsExportCommand()) // an export has no IDs alone
+	incidents.AddCommand(a.incidentsExportCommand())
+	all = append(all, a.auditCommand(), a.statusCommand(), a.whyCommand(), a.backfillCommand())
 	command.FromServer(all...)
 	return all
 }

@@ -56,6 +56,10 @@ func (s *runFilter) flags(c *cobra.Command) {
 	c.Flags().StringVar(&s.until, "until", "", "only runs scheduled before this `time`")
 }
 
+func (s *runFilter) stateFlag(c *cobra.Command) {
+	c.Flags().StringSliceVar(&s.states, "state", nil, "only runs in these `states`, e.g. dead,missed")
+}
+
 func (s *runFilter) filter(now time.Time) (f ledger.Filter, err error) {
 	if s.reason != "" {
 		if f.Reason, err = command.OneOf("reason", s.reason, ledger.Reasons); err != nil {
@@ -115,7 +119,7 @@ func (a *app) runsListCommand() *cobra.Command {
 		},
 	}
 	s.flags(c)
-	c.Flags().StringSliceVar(&s.states, "state", nil, "only runs in these `states`, e.g. dead,missed")
+	s.stateFlag(c)
 	c.Flags().BoolVar(&unacknowledged, "unacknowledged", false, "only runs that nobody has acknowledged")
 	l.flags(c, "runs")
 	return c

@@ -45,7 +45,7 @@ func (a *app) apiAccess(file, listen string, log *slog.Logger) (control access.C
 // operations are the operators' queries and actions on what is served now.
 func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Service {
 	return operations.New(operations.Config{
-		Ledger: s.store, Now: s.app.Now,
+		Ledger: s.store, Now: s.app.Now, Logger: s.log,
 		Registry: func() (*jobs.Registry, error) { return fleet.Current().registry, nil },
 		Breakers: func() map[string]string { return fleet.Current().calls.Breakers() },
 	})
