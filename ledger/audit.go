@@ -71,6 +71,14 @@ const (
 	ActionEndPause    ActionKind = "end_pause" // by an operator, or, By SystemActor, by its time
 )
 
+// Changes names what an action changes, which Audit.Count counts: "run" or "schedule".
+func (k ActionKind) Changes() string {
+	if k == ActionPutSchedule || k == ActionDeleteSchedule {
+		return "schedule"
+	}
+	return "run"
+}
+
 // Audit is one action on a run, on a job (RunID ""), or on several runs of a job (RunID
 // "", and another entry for each run). A store writes it in the transaction of the action,
 // and never changes it afterwards. It outlives its run: only PurgeHistory deletes it, after

@@ -29,6 +29,7 @@ var functions = template.FuncMap{
 	"jobPath":    jobPath,
 	"runsPath":   runsPath,
 	"targetPath": targetPath,
+	"templateOf": ledger.TemplateOf,
 	"because":    operations.Because,
 	"exact":      exact,
 	"quote":      shellQuote,

@@ -16,7 +16,7 @@ import (
 type brief struct {
 	id, state, owner, target string
 	next                     time.Time // zero: never again
-	job                      *jobs.Job // nil: not in the registry
+	job                      *jobs.Job // nil: a template, or not in the registry
 	slower                   float64   // see operations.Slowdowns; 0: not known
 }
 
@@ -40,6 +40,11 @@ func (d *Dashboard) briefs(states []ledger.JobState, now time.Time) []brief {
 		}
 		list = append(list, b)
 		delete(known, j.ID)
+	}
+	for _, t := range d.registry().Templates() {
+		s, found := known[t.ID]
+		list = append(list, brief{id: t.ID, state: stateOf(&t.Job, s, found), owner: t.Owner, target: targetOf(t.Job)})
+		delete(known, t.ID)
 	}
 	for id, s := range known {
 		list = append(list, brief{id: id, state: stateOf(nil, s, true)})

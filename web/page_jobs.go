@@ -194,6 +194,8 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 		switch s := byID[id]; {
 		case registered:
 			row = newJobRow(j, s, pauses, now)
+		case d.isTemplate(id):
+			row = d.templateRow(id, s)
 		case s != nil:
 			row = endedRow(s, bodies[id])
 		default:

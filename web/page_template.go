@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -78,6 +79,19 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 	}
 	v.Do = d.templateActs(r, v)
 	return view{Template: "template", Title: t.ID + ": " + counted(t.Schedules, "schedule"), Section: "Jobs", Data: v}, nil
+}
+
+func (d *Dashboard) isTemplate(id string) bool {
+	_, is := d.registry().Template(id)
+	return is
+}
+
+// templateRow is a template in a list of jobs.
+func (d *Dashboard) templateRow(id string, s *ledger.JobStatus) jobRow {
+	t, _ := d.registry().Template(id)
+	row := jobRow{ID: id, Words: fmt.Sprintf("made at run time, up to %d", t.Max), Owner: t.Owner, Target: targetOf(t.Job), State: "new"}
+	row.know(&t.Job, s)
+	return row
 }
 
 func (d *Dashboard) scheduleRows(r *http.Request, list []operations.Schedule) ([]scheduleRow, error) {

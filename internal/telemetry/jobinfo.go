@@ -27,7 +27,7 @@ func (i jobInfo) Collect(c chan<- prometheus.Metric) {
 	if reg == nil {
 		return
 	}
-	list := reg.Jobs()
+	list := slices.Collect(reg.Calls())
 	list = list[:min(len(list), infoJobs)]
 	names := labelNames(list)
 	labels := []string{"job", "owner", "target"}

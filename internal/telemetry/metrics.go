@@ -89,8 +89,15 @@ func (m *Metrics) Watch(breakers func() map[string]string, counts func() (ledger
 	m.registry.MustRegister(&watched{breakers, counts, troubles})
 }
 
+// series is the job under which a job's runs are counted: of a schedule that was made at
+// run time, its template. There may be a million of them.
+func series(jobID string) string {
+	template, _, _ := jobs.SplitJobID(jobID)
+	return template
+}
+
 func (m *Metrics) Admitted(jobID string, state ledger.State, n int) {
-	m.instants.add(values{jobID, string(state)}, n)
+	m.instants.add(values{series(jobID), string(state)}, n)
 }
 
 func (m *Metrics) Sent(w ledger.Work, late time.Duration) {
@@ -105,10 +112,11 @@ func (m *Metrics) Answered(w ledger.Work, a executor.Answer, took time.Duration)
 	}
 	m.attempts.WithLabelValues(w.Call.Target, string(a.Kind), statusText(a.Status)).Inc()
 	m.took.WithLabelValues(w.Call.Target).Observe(took.Seconds())
-	m.jobTook.observe(w.JobID, took)
+	m.jobTook.observe(series(w.JobID), took)
 }
 
 func (m *Metrics) Recorded(o ledger.Outcome, jobID string, result ledger.RecordResult) {
+	jobID = series(jobID)
 	if result == ledger.Fenced {
 		m.late.add(values{jobID}, 1)
 		return

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -212,4 +213,18 @@ func TestACollectionIsShared(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		scrape("2")
 	})
+}
+
+// There may be a million schedules of one template.
+func TestSchedulesAreCountedUnderTheirTemplate(t *testing.T) {
+	m := telemetry.NewMetrics()
+	for _, id := range []string{"report:a", "report:b"} {
+		m.Admitted(id, ledger.Planned, 1)
+		m.Recorded(ledger.Outcome{State: ledger.Succeeded}, id, ledger.Recorded)
+		m.Answered(ledger.Work{JobID: id}, executor.Answer{Status: 200}, time.Second)
+	}
+	text := scrape(t, m)
+	if !strings.Contains(text, `cronce_scheduled_times_total{job="report",state="planned"} 2`) || strings.Contains(text, "report:") {
+		t.Errorf("%s", text)
+	}
 }

@@ -16,7 +16,7 @@ func (a *app) printActs(acts []operations.AuditEntry) error {
 	for _, e := range acts {
 		run := cmp.Or(e.RunID, e.About)
 		if e.Count > 1 {
-			run = plural.Of(e.Count, "run")
+			run = plural.Of(e.Count, e.Act.Changes())
 		}
 		t.Row(string(e.Act), e.At, e.By, string(e.Via), run, e.RerunID, e.Why)
 	}

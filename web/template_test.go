@@ -1,0 +1,68 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// withTemplate is a site that also serves a template with n schedules.
+func withTemplate(t *testing.T, n int) *site {
+	t.Helper()
+	s := newSite(t)
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
+		jobs.Template{Job: jobs.Job{ID: "report", Target: "svc", Path: "/r/{{key}}", Body: map[string]string{"format": "{{data.format}}"}, Metadata: jobs.Metadata{Owner: "ops", Description: "A report"}}, Max: 100})
+	must(t, err)
+	s.now.Registry = reg
+	s.change(n, func(i int) operations.ScheduleChange {
+		return operations.ScheduleChange{Key: fmt.Sprintf("k%02d", i), Schedule: "0 7 * * *", Data: []byte(`{"format":"pdf-of-acme"}`)}
+	})
+	return s
+}
+
+func (s *site) change(n int, change func(i int) operations.ScheduleChange) {
+	s.Helper()
+	list := make([]operations.ScheduleChange, n)
+	for i := range list {
+		list[i] = change(i)
+	}
+	outcomes, err := s.board.Operations.ChangeSchedules(s.Context(), "report", list, ledger.Actor{By: "shop", Why: "a test"})
+	must(s.T, err)
+	for _, o := range outcomes {
+		must(s.T, o.Err)
+	}
+}
+
+func TestATemplatesPageListsItsSchedulesByKey(t *testing.T) {
+	s := withTemplate(t, 60)
+	s.has("/jobs", `href="/jobs/report"`, "made at run time, up to 100")
+	s.has("/jobs/report", "60 of at most 100 schedules", `href="/jobs/report:k00"`, "every day at 07:00, UTC", `href="/jobs/report?after=k49"`, "A report", "cronce schedules list report")
+	s.has("/jobs/report?after=k49", `href="/jobs/report:k59"`, "First page")
+	s.has("/jobs/report?key=k1", `href="/jobs/report:k19"`, `--prefix</span> k1`)
+	if body := s.get("/jobs/report?key=k1").body; strings.Contains(body, "report:k20") {
+		t.Error("the search finds other keys")
+	}
+	s.has("/jobs/report?key=nobody", "has a key that begins with nobody")
+}
+
+func TestASchedulesPageIsThatOfAJob(t *testing.T) {
+	s := withTemplate(t, 1)
+	s.has("/jobs/report:k00", `<a class="id" href="/jobs/report">report</a>`, "POST /r/k00", "pdf-of-acme", "07:00")
+	if got := s.get("/jobs/report:nobody"); got.Code != http.StatusNotFound {
+		t.Errorf("an unknown schedule: %d", got.Code)
+	}
+}
+
+func TestSchedulesOfATemplateThatTheRegistryLacksAreShownAsOrphaned(t *testing.T) {
+	s := withTemplate(t, 1)
+	without, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"})
+	must(t, err)
+	s.now.Registry = without
+	s.has("/jobs/report", "orphaned", "no process with this registry plans them", `href="/jobs/report:k00"`)
+	s.change(1, func(int) operations.ScheduleChange { return operations.ScheduleChange{Key: "k00", Delete: true} })
+}
