@@ -46,13 +46,13 @@ func TestRunsStartWhenTheirSpreadSays(t *testing.T) {
 		reg := registry(t, hourly("a"))
 		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
 		_, second := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
-		time.Sleep(24*time.Hour + 30*time.Minute)
+		time.Sleep(12*time.Hour + 30*time.Minute)
 		stop()
 		second()
 		j, _ := reg.Job("a")
 		runs := mustList(t, l, ledger.Filter{JobID: "a"})
 		effects := slices.DeleteFunc(svc.runIDs(), func(id string) bool { return !strings.HasPrefix(id, "a@") })
-		if len(runs) < 24 || len(effects) != len(runs) {
+		if len(runs) < 12 || len(effects) != len(runs) {
 			t.Errorf("%d runs, %d effects", len(runs), len(effects))
 		}
 		for _, r := range runs {

@@ -45,6 +45,9 @@ const (
 	AuthRoutingKey AuthType = "routingKey"
 )
 
+// authTypes are those of declared targets.
+var authTypes = []AuthType{AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4}
+
 // form is what values of a secret may look like.
 type form int
 
@@ -101,8 +104,8 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 	if a.Type == "" {
 		a.Type = AuthNone
 	}
-	if !field.OneOf(d.Report, path+".type", "type", a.Type, AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4) {
-		return a
+	if !slices.Contains(authTypes, a.Type) {
+		return a // reported already
 	}
 	if a.Type == AuthOAuth2 {
 		d.checkVariable(path+".tokenUrlEnv", "tokenUrlEnv", a.TokenURLEnv, "the variable that holds the token endpoint's URL")

@@ -15,7 +15,7 @@ func (s *Secret) Fields() []field.Row {
 // Fields returns the fields that the registry file has for it.
 func (a *Auth) Fields() []field.Row {
 	return []field.Row{
-		field.Of("type", field.Required(field.Word((*string)(&a.Type), AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4)),
+		field.Of("type", field.Required(field.Word((*string)(&a.Type), authTypes...)),
 			"bearer: a token; oauth2: client credentials; basic: user and password; headers: fields such as X-Api-Key; jwt: a "+
 				"signed token for each call; hmac: Standard Webhooks; sigv4: AWS (IAM)."),
 		field.Of("token", field.Shared(&a.Token), "bearer: the token."),

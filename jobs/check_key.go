@@ -47,7 +47,7 @@ var vendorKeys = map[string]vendorKey{
 // plain reports whether all keys of a form have only letters, digits, - and _.
 func (f KeyForm) plain() bool { return f != "" && f != KeyRunID }
 
-// checkKey refuses a field that is another part of the call, and an unknown form.
+// checkKey refuses a field that is another part of the call, and a path that is none.
 func (d *draft) checkKey(path string, t Target) {
 	k, lower := t.Key, strings.ToLower(t.Key.Header)
 	credential := false
@@ -61,10 +61,6 @@ func (d *draft) checkKey(path string, t Target) {
 	case credential || isOwnField(lower) || slices.Contains(tracingFields, lower) || slices.Contains(authFields, lower):
 		d.Add(path+".header", codeBadName, "the header %s has another meaning in the call; name the field in which the target takes keys, such as %s", k.Header, HeaderIdempotencyKey)
 	}
-	if k.Form != "" {
-		field.OneOf(d.Report, path+".form", "form", k.Form, keyForms...)
-	}
-	d.AtLeast(path+".max", k.Max, 0)
 	if k.Lifetime != "" {
 		if why := badPath(k.Lifetime); why != "" {
 			d.Add(path+".lifetime", codeBadPath, "%s", why)

@@ -51,6 +51,7 @@ func lastOfMarch(t *testing.T, entries ...jobs.Entry) executortest.Config {
 func TestEachScheduledTimeRunsOnceAcrossAClockChange(t *testing.T) {
 	svc := &service{seen: map[string]bool{}}
 	c := lastOfMarch(t, jobs.Job{ID: "close-day", Schedule: "30 2 * * *", Timezone: "Europe/Berlin", Target: "books", Path: "/close"})
+	c.From = c.From.AddDate(0, 0, 2)
 	c.Handlers = map[string]http.Handler{"books": svc}
 	attempts, closed := 0, 0
 	for _, r := range executortest.Run(t, c) {
@@ -62,8 +63,8 @@ func TestEachScheduledTimeRunsOnceAcrossAClockChange(t *testing.T) {
 			}
 		}
 	}
-	// Six days, of which one is a Sunday.
-	if closed != 6 || attempts != 7 || len(svc.calls) != 7 || svc.calls[len(svc.calls)-1] != "close-day@2026-03-31T00:30:00Z" {
+	// Four days, of which one is a Sunday.
+	if closed != 4 || attempts != 5 || len(svc.calls) != 5 || svc.calls[len(svc.calls)-1] != "close-day@2026-03-31T00:30:00Z" {
 		t.Errorf("%d runs, %d attempts, %d calls, the last %q", closed, attempts, len(svc.calls), svc.calls)
 	}
 }
