@@ -77,7 +77,8 @@ func (w *Watch) Check(ctx context.Context) {
 		w.reminded = time.Time{}
 		return
 	}
-	text := fmt.Sprintf("the nightly purge has not succeeded since %s; see \"cronce runs list --job %s\"", since.UTC().Format(time.RFC3339), w.job.ID)
+	text := fmt.Sprintf("the nightly purge has not succeeded since %s; see \"cronce runs list --job %s\"",
+		since.UTC().Format(time.RFC3339), w.job.ID)
 	w.detail.Store(&text)
 	if now.Sub(w.reminded) >= remindEvery {
 		w.reminded = now

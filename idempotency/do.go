@@ -100,7 +100,8 @@ func (k *Kit) reply(value any) (Reply, Disposition, error) {
 		return Reply{}, Release, fmt.Errorf("the result cannot be stored as JSON: %w", err)
 	}
 	if len(body) > k.opt.MaxStoredBody {
-		return Reply{}, Release, fmt.Errorf("%w: the result has %d bytes of JSON, more than MaxStoredBody (%d); return less, or a reference", ErrReplyTooLarge, len(body), k.opt.MaxStoredBody)
+		return Reply{}, Release, fmt.Errorf("%w: the result has %d bytes of JSON, more than MaxStoredBody (%d); return less, or a reference",
+			ErrReplyTooLarge, len(body), k.opt.MaxStoredBody)
 	}
 	return Reply{Body: body}, Commit, nil
 }

@@ -249,7 +249,8 @@ func (k *Kit) final(r Reply) (Reply, error) {
 		return r, fmt.Errorf("the reply of long work has the status %d; use one from 200 to 599 that is not 202", r.Status)
 	}
 	if len(r.Body) > k.opt.MaxStoredBody {
-		return r, fmt.Errorf("%w: it has %d bytes, more than MaxStoredBody (%d); return less, or a reference", ErrReplyTooLarge, len(r.Body), k.opt.MaxStoredBody)
+		return r, fmt.Errorf("%w: it has %d bytes, more than MaxStoredBody (%d); return less, or a reference",
+			ErrReplyTooLarge, len(r.Body), k.opt.MaxStoredBody)
 	}
 	return Reply{Status: r.Status, Header: storedHeader(r.Header, k.replayable), Body: r.Body}, nil
 }

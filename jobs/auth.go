@@ -144,7 +144,8 @@ func (d *draft) checkAWSName(path, name, example, value string, is AuthType) {
 	case value == "":
 		d.Add(path, codeMissingField, "%s is missing; set it to the AWS %[1]s that the target is in, e.g. %[2]s", name, example)
 	case strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(value) > 64:
-		d.Add(path, codeBadName, "invalid %s %s; an AWS %[1]s has lower-case letters, digits and dashes, e.g. %[3]s", name, field.Quoted(value), example)
+		d.Add(path, codeBadName,
+			"invalid %s %s; an AWS %[1]s has lower-case letters, digits and dashes, e.g. %[3]s", name, field.Quoted(value), example)
 	case name == "service" && strings.HasPrefix(value, "s3"):
 		d.Add(path, CodeBadValue, "service %s is not supported; its requests are signed in another form", value)
 	}
@@ -156,7 +157,8 @@ func (d *draft) needless(path, name string, of, is AuthType) {
 
 func (d *draft) checkHeaders(path string, headers map[string]Secret) {
 	if len(headers) == 0 {
-		d.Add(path+".headers", codeMissingField, "headers is missing; set it to { X-Api-Key: { env: NAME } }, with a file or variable for each field")
+		d.Add(path+".headers", codeMissingField,
+			"headers is missing; set it to { X-Api-Key: { env: NAME } }, with a file or variable for each field")
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

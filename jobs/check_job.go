@@ -59,9 +59,11 @@ func (d *draft) checkID(path, id string, at int, firsts map[string]int) {
 		d.Add(path, codeMissingID, "the job has no id; add one, e.g. `id: release-commission-locks`")
 		return
 	case !ValidJobID(id):
-		d.Add(path, codeBadID, "invalid id %s; an id has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", field.Quoted(id))
+		d.Add(path, codeBadID,
+			"invalid id %s; an id has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", field.Quoted(id))
 	case id == PurgeJobID:
-		d.Add(path, codeReservedID, "the id %q is reserved for the built-in purge; choose another (cleanup.schedule sets when the purge runs)", id)
+		d.Add(path, codeReservedID,
+			"the id %q is reserved for the built-in purge; choose another (cleanup.schedule sets when the purge runs)", id)
 	case twice:
 		d.Add(path, codeDuplicateID, "duplicate id %q (first defined %s); rename one of the jobs", id, d.where(jobPath(first)+".id"))
 	}
@@ -86,11 +88,14 @@ func (d *draft) checkContinuation(path string, r Retry) {
 	setDefault(&r.MaxBackoff, defaultMaxBackoff)
 	switch whole := r.withDefaults().Backoff; {
 	case r.For < sum:
-		d.Add(path+".for", field.BadDuration, "for %s is shorter than the waits of backoff together, %s; set at least that, or remove for", r.For, sum)
+		d.Add(path+".for", field.BadDuration,
+			"for %s is shorter than the waits of backoff together, %s; set at least that, or remove for", r.For, sum)
 	case r.MaxBackoff < last:
-		d.Add(path+".maxBackoff", field.BadDuration, "maxBackoff %s is shorter than the last wait of backoff, %s; set at least that", r.MaxBackoff, last)
+		d.Add(path+".maxBackoff", field.BadDuration,
+			"maxBackoff %s is shorter than the last wait of backoff, %s; set at least that", r.MaxBackoff, last)
 	case len(whole) > maxBackoff && len(listed) <= maxBackoff:
-		d.Add(path+".for", field.OutOfRange, "for %s takes more than %d retries with waits of at most %s; raise maxBackoff", r.For, maxBackoff, r.MaxBackoff)
+		d.Add(path+".for", field.OutOfRange,
+			"for %s takes more than %d retries with waits of at most %s; raise maxBackoff", r.For, maxBackoff, r.MaxBackoff)
 	}
 }
 
@@ -102,12 +107,14 @@ func (d *draft) checkTarget(path string, j Job) string {
 	case j.Target != "" && j.TargetURLEnv != "":
 		d.Add(path+".targetUrlEnv", codeTwoTargets, "the job has both target and targetUrlEnv; keep one")
 	case j.Target == "" && j.TargetURLEnv == "":
-		d.Add(path+".target", codeMissingTarget, "the job has no target; add `target: NAME` with a name from targets, or `targetUrlEnv: VARIABLE` with the variable that holds the base URL")
+		d.Add(path+".target", codeMissingTarget,
+			"the job has no target; add `target: NAME` with a name from targets, or `targetUrlEnv: VARIABLE` with the variable that holds the base URL")
 	case j.TargetURLEnv != "":
 		return d.impliedTarget(path+".targetUrlEnv", j)
 	default:
 		if _, known := d.declared[j.Target]; !known {
-			d.Add(path+".target", codeUnknownTarget, "unknown target %s; declare it in targets%s", field.Quoted(j.Target), suggest.DidYouMean(j.Target, d.targetNames()))
+			d.Add(path+".target", codeUnknownTarget,
+				"unknown target %s; declare it in targets%s", field.Quoted(j.Target), suggest.DidYouMean(j.Target, d.targetNames()))
 		}
 	}
 	return j.Target
@@ -146,6 +153,7 @@ func (d *draft) checkAsync(path string, j Job) {
 		d.Add(path+".async.within", codeMissingField, "within is missing; set it to how long the target may work after its first 202, e.g. 6h")
 	}
 	if j.Retry.Horizon < a.Within {
-		d.Add(path+".retry.horizon", field.BadDuration, "horizon %s is shorter than async.within %s, so the run's key could expire during the work; set at least %s, or remove horizon", j.Retry.Horizon, a.Within, a.Within)
+		d.Add(path+".retry.horizon", field.BadDuration,
+			"horizon %s is shorter than async.within %s, so the run's key could expire during the work; set at least %s, or remove horizon", j.Retry.Horizon, a.Within, a.Within)
 	}
 }

@@ -59,7 +59,8 @@ func (d *draft) checkKey(path string, t Target) {
 	case !fieldName(k.Header):
 		d.Add(path+".header", codeBadName, "invalid header name %s; a name has letters, digits and dashes", field.Quoted(k.Header))
 	case credential || isOwnField(lower) || slices.Contains(tracingFields, lower) || slices.Contains(authFields, lower):
-		d.Add(path+".header", codeBadName, "the header %s has another meaning in the call; name the field in which the target takes keys, such as %s", k.Header, HeaderIdempotencyKey)
+		d.Add(path+".header", codeBadName,
+			"the header %s has another meaning in the call; name the field in which the target takes keys, such as %s", k.Header, HeaderIdempotencyKey)
 	}
 	if k.Lifetime != "" {
 		if why := badPath(k.Lifetime); why != "" {
@@ -85,10 +86,12 @@ func (d *draft) checkJobKey(path string, j Job, keyed *keyedTerms) {
 	}
 	switch {
 	case most > 0 && longest > most:
-		d.Add(path, field.OutOfRange, "keys of the job can have %d characters, and target %s takes at most %d; set the key.form of the target to %s",
+		d.Add(path, field.OutOfRange,
+			"keys of the job can have %d characters, and target %s takes at most %d; set the key.form of the target to %s",
 			longest, j.Target, most, d.fitting(id, most))
 	case vendor.plain && !k.Form.plain():
-		d.Add(path, CodeBadValue, "keys of the form %s have @ and :, and %s takes only letters, digits, - and _ in %s; set the key.form of target %s to %s",
+		d.Add(path, CodeBadValue,
+			"keys of the form %s have @ and :, and %s takes only letters, digits, - and _ in %s; set the key.form of target %s to %s",
 			cmp.Or(k.Form, KeyRunID), vendor.name, k.Header, j.Target, d.fitting(id, most))
 	}
 }
@@ -110,7 +113,8 @@ func (d *draft) fitting(jobID string, most int) string {
 // checkVendorHeader refuses a key in a vendor's header that cannot hold a run ID.
 func (d *draft) checkVendorHeader(path, name, value string) {
 	if vendor, known := vendorKeys[strings.ToLower(name)]; known && hasPlaceholder(value) {
-		d.Add(path, CodeBadValue, "%s takes keys of at most %d characters in %s, and a run ID can be longer; remove this header, and set key: {header: %s, form: hex32} on the target",
+		d.Add(path, CodeBadValue,
+			"%s takes keys of at most %d characters in %s, and a run ID can be longer; remove this header, and set key: {header: %s, form: hex32} on the target",
 			vendor.name, vendor.most, name, name)
 	}
 }

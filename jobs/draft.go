@@ -98,12 +98,14 @@ func (d *draft) checkName() string {
 		d.Add("name", codeDuplicateName, "the registry has two names, %q and %q; keep one", d.names[0], d.names[1])
 	}
 	if len(d.names) == 0 || d.names[0] == "" {
-		d.Add("name", codeMissingName, "the registry has no name; add one, e.g. `name: acme-platform`, and never change it: targets know the caller by it")
+		d.Add("name", codeMissingName,
+			"the registry has no name; add one, e.g. `name: acme-platform`, and never change it: targets know the caller by it")
 		return ""
 	}
 	name := string(d.names[0])
 	if len(name) > 64 || !validToken(name) || punctuation(name[0]) {
-		d.Add("name", codeBadName, "invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit", field.Quoted(name))
+		d.Add("name", codeBadName,
+			"invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit", field.Quoted(name))
 	}
 	return name
 }
@@ -131,7 +133,8 @@ func targetPath(name string) string { return field.Join("targets", name) }
 func (d *draft) checkEntryName(path, what, name string) {
 	switch {
 	case !ValidJobID(name):
-		d.Add(path, codeBadName, "invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what, field.Quoted(name))
+		d.Add(path, codeBadName,
+			"invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what, field.Quoted(name))
 	case name == BuiltinTarget && what == "target":
 		d.Add(path, codeBadName, "the target name %q is reserved for built-in jobs; choose another", name)
 	}
@@ -169,9 +172,11 @@ func (d *draft) checkTTLs() {
 		case k.Scope == "":
 			d.Add(path+".scope", codeMissingField, "scope is missing; set it to a key scope, or to a prefix followed by *")
 		case !validKeyScope(strings.TrimSuffix(k.Scope, "*")) && k.Scope != "*":
-			d.Add(path+".scope", codeBadScope, "invalid scope %s; a scope is visible ASCII, at most %d characters, with * only at its end", field.Quoted(k.Scope), maxKeyScope)
+			d.Add(path+".scope", codeBadScope,
+				"invalid scope %s; a scope is visible ASCII, at most %d characters, with * only at its end", field.Quoted(k.Scope), maxKeyScope)
 		case twice:
-			d.Add(path+".scope", codeDuplicateScope, "duplicate scope %q (first defined %s); keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
+			d.Add(path+".scope", codeDuplicateScope,
+				"duplicate scope %q (first defined %s); keep one", k.Scope, d.where(fmt.Sprintf("keyTTLs[%d].scope", first)))
 		}
 		seen[k.Scope] = i
 		if k.TTL == 0 {
@@ -191,7 +196,8 @@ func (d *draft) checkStores() {
 		seen[s.Name] = true
 		d.checkVariable(path+".urlEnv", "urlEnv", s.URLEnv, "the variable that holds the database's URL")
 		if s.Schema != "" && !validVariable(s.Schema) {
-			d.Add(path+".schema", codeBadName, "invalid schema %s; a schema has letters, digits and underscores, and does not start with a digit", field.Quoted(s.Schema))
+			d.Add(path+".schema", codeBadName,
+				"invalid schema %s; a schema has letters, digits and underscores, and does not start with a digit", field.Quoted(s.Schema))
 		}
 	}
 }

@@ -188,7 +188,8 @@ type fileCleanup struct {
 func (c *fileCleanup) Given(r *field.Report, path string) {
 	switch {
 	case c.off && c.DisabledBecause == "":
-		r.Add(path+".enabled", codeMissingReason, "without the nightly purge, expired keys and old runs accumulate; add `reason` with what removes them instead, or remove `enabled: false`")
+		r.Add(path+".enabled", codeMissingReason,
+			"without the nightly purge, expired keys and old runs accumulate; add `reason` with what removes them instead, or remove `enabled: false`")
 	case !c.off && c.DisabledBecause != "":
 		r.Add(path+".reason", codeNeedlessField, "reason belongs to `enabled: false`; remove it")
 	}

@@ -55,7 +55,8 @@ func (d *draft) checkJobHeaders(path string, j Job, keyed *keyedTerms) {
 		case !fieldName(name):
 			d.Add(at, codeBadName, "invalid header name %s; a name has letters, digits and dashes", field.Quoted(name))
 		case slices.Contains(authFields, lower):
-			d.Add(at, codeBadName, "the header %s belongs to the target's auth, whose values come from variables or files; the registry holds no secrets", name)
+			d.Add(at, codeBadName,
+				"the header %s belongs to the target's auth, whose values come from variables or files; the registry holds no secrets", name)
 		case isOwnField(lower) || slices.Contains(tracingFields, lower):
 			d.Add(at, codeBadName, "the header %s is the call's own and cannot be set", name)
 		case strings.EqualFold(name, j.Key.Header):

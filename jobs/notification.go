@@ -38,7 +38,8 @@ func (a Alarm) String() string {
 
 func (r *report) checkAlarm(path string, a Alarm) {
 	if a.StartWithin > 0 && a.FinishWithin > 0 && a.FinishWithin < a.StartWithin {
-		r.Add(path+".finishWithin", field.BadDuration, "finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
+		r.Add(path+".finishWithin", field.BadDuration,
+			"finishWithin %s is shorter than startWithin %s; a run finishes after it starts", a.FinishWithin, a.StartWithin)
 	}
 }
 
@@ -150,7 +151,8 @@ func (d *draft) checkChannels() []Channel {
 		}
 		seen[c.Name] = true
 		if slices.ContainsFunc(d.jobs, func(j registered) bool { return j.ID == c.JobID() }) {
-			d.Add(at+".name", codeDuplicateID, "the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
+			d.Add(at+".name", codeDuplicateID,
+				"the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
 		}
 		d.checkChannelFields(at, *c)
 		d.checkSelection(at, *c)
@@ -191,7 +193,8 @@ func (d *draft) checkChannelFields(at string, c Channel) {
 	}
 	for i, address := range c.To {
 		if !plainAddress(address) {
-			d.Add(fmt.Sprintf("%s.to[%d]", at, i), CodeBadValue, "invalid address %s; use a plain one such as ops@example.com", field.Quoted(address))
+			d.Add(fmt.Sprintf("%s.to[%d]", at, i), CodeBadValue,
+				"invalid address %s; use a plain one such as ops@example.com", field.Quoted(address))
 		}
 	}
 	if c.From != "" && !plainAddress(c.From) {
@@ -216,7 +219,8 @@ func plainAddress(s string) bool {
 func (d *draft) checkSelection(at string, c Channel) {
 	for i, pattern := range c.Jobs {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || !field.VisibleASCII(pattern) {
-			d.Add(fmt.Sprintf("%s.jobs[%d]", at, i), CodeBadValue, "invalid pattern %s; use a job's ID, in which * stands for any characters and ? for one", field.Quoted(pattern))
+			d.Add(fmt.Sprintf("%s.jobs[%d]", at, i), CodeBadValue,
+				"invalid pattern %s; use a job's ID, in which * stands for any characters and ? for one", field.Quoted(pattern))
 		}
 	}
 	checkLabels(d.Report, at+".labels", c.Labels)

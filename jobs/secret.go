@@ -90,13 +90,15 @@ func secretProblem(code, format string, args ...any) error {
 func (d *draft) checkSecret(path string, f authField) {
 	switch s := f.secret; {
 	case s == Secret{}:
-		d.Add(path, codeMissingField, "%s is missing; set it to { env: NAME } or { file: /PATH }, the variable or file that holds %s", f.name, f.holds)
+		d.Add(path, codeMissingField,
+			"%s is missing; set it to { env: NAME } or { file: /PATH }, the variable or file that holds %s", f.name, f.holds)
 	case s.Env != "" && s.File != "":
 		d.Add(path, codeNeedlessField, "%s has both env and file; keep one", f.name)
 	case s.Env != "":
 		d.checkVariable(path+".env", f.name+".env", s.Env, "the variable that holds "+f.holds)
 	case !filepath.IsAbs(s.File) && !strings.HasPrefix(s.File, "/") || strings.ContainsFunc(s.File, control) || len(s.File) > 4096:
-		d.Add(path+".file", codeBadPath, "%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)", f.name, f.holds)
+		d.Add(path+".file", codeBadPath,
+			"%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)", f.name, f.holds)
 	}
 }
 

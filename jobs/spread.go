@@ -128,7 +128,8 @@ func (d *draft) checkSpread(path string, j Job) {
 		d.Add(path, field.BadDuration, "spread %s is not a number of whole seconds; use e.g. 30s or 5m", j.Spread)
 	case j.schedule != nil:
 		if g := d.shortestGap(j); g.length > 0 && j.Spread > g.length {
-			d.Add(path, field.BadDuration, "spread %s is longer than %s, the shortest time between two scheduled times (%s and %s); set at most %[2]s",
+			d.Add(path, field.BadDuration,
+				"spread %s is longer than %s, the shortest time between two scheduled times (%s and %s); set at most %[2]s",
 				j.Spread, g.length, timeText(g.from), timeText(g.from.Add(g.length)))
 		}
 	}

@@ -51,7 +51,8 @@ func (d *draft) checkTLS(path string, t TLS) {
 			one, other = other, one
 		}
 		if one != (Secret{}) && other == (Secret{}) {
-			d.Add(path+"."+half.name, codeMissingField, "%s is missing beside %s; a client shows a certificate and has its key", half.other, half.name)
+			d.Add(path+"."+half.name, codeMissingField,
+				"%s is missing beside %s; a client shows a certificate and has its key", half.other, half.name)
 		}
 	}
 }

@@ -180,7 +180,8 @@ func (t Target) complete() (Target, error) {
 		return t, fmt.Errorf("no set %q for the engine %q; postgres and sqlite have ledger and keys, mysql has keys", t.Set, t.Engine)
 	}
 	if t.Schema != "" && t.Engine != Postgres {
-		return t, fmt.Errorf("the engine %s has no schemas: leave the schema %q out, the tables go into the connection's database", t.Engine, t.Schema)
+		return t, fmt.Errorf("the engine %s has no schemas: leave the schema %q out, the tables go into the connection's database",
+			t.Engine, t.Schema)
 	}
 	if t.Schema == "" {
 		t.Schema = DefaultSchema

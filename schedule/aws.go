@@ -139,7 +139,8 @@ func (v values) awsWeekdays() (string, error) {
 // awsItems joins the items: an L, W or # must stand alone.
 func awsItems(items []string, special int, field string) (string, error) {
 	if special > 0 && len(items) > 1 {
-		return "", fmt.Errorf("AWS takes only one item in %s when it has L, W or #, here are %s; make several jobs of it, or let a tick drive it", field, listing(items))
+		return "", fmt.Errorf("AWS takes only one item in %s when it has L, W or #, here are %s; make several jobs of it, or let a tick drive it",
+			field, listing(items))
 	}
 	return strings.Join(items, ","), nil
 }

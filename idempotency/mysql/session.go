@@ -71,7 +71,8 @@ func checkCharacterSets(client, connection string) error {
 	// utf8mb4 has every character. In the others every byte is one. In utf8mb3 the server
 	// refuses characters of four bytes.
 	if !slices.Contains([]string{"utf8mb4", "latin1", "ascii", "binary"}, client) {
-		return fmt.Errorf("mysql: the pool's connections have the character set %s, in which not every text can be sent; set charset=utf8mb4", client)
+		return fmt.Errorf("mysql: the pool's connections have the character set %s, in which not every text can be sent; set charset=utf8mb4",
+			client)
 	}
 	// The server converts each value from the client's set to the connection's. A
 	// character that the latter lacks becomes "?", without an error.

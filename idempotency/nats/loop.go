@@ -27,7 +27,8 @@ type loop struct {
 
 func newLoop(kit *idempotency.Kit, c jetstream.ConsumerConfig, o Options, fn Handler) (*loop, error) {
 	if c.AckPolicy != jetstream.AckExplicitPolicy {
-		return nil, fmt.Errorf("nats: consumer %s acknowledges by %v; an event that failed comes back only with AckExplicitPolicy", c.Name, c.AckPolicy)
+		return nil, fmt.Errorf("nats: consumer %s acknowledges by %v; an event that failed comes back only with AckExplicitPolicy",
+			c.Name, c.AckPolicy)
 	}
 	l := &loop{kit: kit, opt: o, handler: fn, heartbeat: ackWait(c) / 3, last: uint64(o.MaxDeliver)}
 	if own := c.MaxDeliver; own > 0 && (l.last == 0 || uint64(own) < l.last) {

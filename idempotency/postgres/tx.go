@@ -218,7 +218,8 @@ func (t *tx) commitError(stored bool, err error) error {
 	case code == "23505" && !stored: // unique_violation
 		return fmt.Errorf("%w: %w", store.ErrLostRace, err)
 	case code == "22023" && !stored: // invalid_parameter_value, see statements.record
-		return fmt.Errorf("%w: the table %s did not store the key's row: drop the rule, trigger or policy that prevents it", store.ErrTxAborted, t.store.name)
+		return fmt.Errorf("%w: the table %s did not store the key's row: drop the rule, trigger or policy that prevents it",
+			store.ErrTxAborted, t.store.name)
 	case code == "42501" && !stored: // insufficient_privilege
 		return fmt.Errorf("%w: %w: if the work changes its role, set Options.Role to the one that writes the keys", store.ErrTxAborted, err)
 	default: // a deferred constraint

@@ -76,7 +76,8 @@ func middleware(v verifier, limit int64, next http.Handler) http.Handler {
 		var long *http.MaxBytesError
 		switch {
 		case errors.As(err, &long):
-			refuse(w, r, http.StatusRequestEntityTooLarge, idempotency.CodeRequestTooLarge, "Request too large", "the body is longer than this service reads")
+			refuse(w, r, http.StatusRequestEntityTooLarge, idempotency.CodeRequestTooLarge,
+				"Request too large", "the body is longer than this service reads")
 			return
 		case err != nil:
 			refuse(w, r, http.StatusBadRequest, idempotency.CodeInvalidRequest, "Incomplete request", "the body could not be read")
@@ -86,7 +87,8 @@ func middleware(v verifier, limit int64, next http.Handler) http.Handler {
 		switch {
 		case errors.Is(err, ErrUnavailable):
 			w.Header().Set("Retry-After", retryAfter)
-			refuse(w, r, http.StatusServiceUnavailable, CodeUnavailable, "Keys unavailable", "the caller's keys cannot be read at the moment; send the same request again")
+			refuse(w, r, http.StatusServiceUnavailable, CodeUnavailable,
+				"Keys unavailable", "the caller's keys cannot be read at the moment; send the same request again")
 		case err != nil:
 			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 			refuse(w, r, http.StatusUnauthorized, CodeRefused, "Signature refused", err.Error())

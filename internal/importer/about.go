@@ -70,7 +70,8 @@ func (e *entry) label(labels map[string]string) {
 		e.job.labels[name] = value
 	}
 	if len(left) > 0 {
-		e.note(Description, "labels not taken over: %s; a job has at most %d, names and values of at most %d characters, and no secrets", names(left), maxLabels, maxLabel)
+		e.note(Description,
+			"labels not taken over: %s; a job has at most %d, names and values of at most %d characters, and no secrets", names(left), maxLabels, maxLabel)
 	}
 }
 

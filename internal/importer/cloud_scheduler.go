@@ -85,7 +85,8 @@ func (b *builder) cloudJob(e *entry, j cloudJob) error {
 		return err
 	}
 	if s.Location().String() != "UTC" {
-		e.note(ClockChange, "once: a time in the skipped hour fires at its end, a time in the repeated hour fires the first time; Google does not document its rule")
+		e.note(ClockChange,
+			"once: a time in the skipped hour fires at its end, a time in the repeated hour fires the first time; Google does not document its rule")
 	}
 	e.job.disabled = j.State == "PAUSED" || j.State == "DISABLED"
 	e.job.overlap = "skip"
@@ -122,7 +123,8 @@ func (e *entry) cloudCall(j cloudJob) error {
 	}
 	if j.HTTP.OIDC != nil || j.HTTP.OAuth != nil {
 		e.job.disabled = true
-		e.note(Secrets, "the job is disabled: cronce has no token of a Google service account; give the target auth (type jwt or oauth2) and remove enabled: false")
+		e.note(Secrets,
+			"the job is disabled: cronce has no token of a Google service account; give the target auth (type jwt or oauth2) and remove enabled: false")
 	}
 	return e.cloudRetries(j.Retry)
 }

@@ -66,7 +66,8 @@ func (c *crontab) assignment(line string, n int) bool {
 	case "MAILTO", "MAILFROM":
 		note(Output, "%s is not taken over; incidents can notify (docs/notifications.md)", name)
 	case "RANDOM_DELAY":
-		note(Times, "RANDOM_DELAY is not taken over; each run begins at its scheduled time, unless its job has the field spread (docs/schedules.md)")
+		note(Times,
+			"RANDOM_DELAY is not taken over; each run begins at its scheduled time, unless its job has the field spread (docs/schedules.md)")
 	default:
 		c.lines[name] = n
 	}
@@ -83,7 +84,8 @@ func (c *crontab) job(line string, n int) {
 	}
 	if !c.assumed && c.zone == "" {
 		c.assumed = true
-		e.note(TimeZone, "the crontab runs in the zone of its machine, which the file does not say; the jobs have %s (--timezone sets another)", c.options.Timezone)
+		e.note(TimeZone,
+			"the crontab runs in the zone of its machine, which the file does not say; the jobs have %s (--timezone sets another)", c.options.Timezone)
 	}
 	if id := c.enter(e); id != "" && e.lock.key != "" && !e.lock.shared {
 		c.locks[e.lock.key] = append(c.locks[e.lock.key], Difference{File: e.file, Line: e.line, Job: id})

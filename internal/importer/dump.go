@@ -35,7 +35,8 @@ func documents(f File, lists []string) ([]object, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: not JSON; dump with --format=json (gcloud) or --output json (aws)", f.Name, lineAt(f.Data, int(decoder.InputOffset())))
+			return nil, fmt.Errorf("%s:%d: not JSON; dump with --format=json (gcloud) or --output json (aws)",
+				f.Name, lineAt(f.Data, int(decoder.InputOffset())))
 		}
 		found, err := within(f, raw, int(decoder.InputOffset())-len(raw), lists)
 		if err != nil {

@@ -194,7 +194,8 @@ func (b *builder) cronJob(e *entry, m manifest) error {
 	e.job.disabled = e.job.disabled || spec.Suspend
 	pod := spec.JobTemplate.Spec.Template.Spec
 	if len(pod.Containers) != 1 || len(pod.InitContainers) > 0 {
-		return fmt.Errorf("the pod has %s and %s; cronce imports a single container that runs curl or wget", plural.Of(len(pod.Containers), "container"), plural.Of(len(pod.InitContainers), "init container"))
+		return fmt.Errorf("the pod has %s and %s; cronce imports a single container that runs curl or wget",
+			plural.Of(len(pod.Containers), "container"), plural.Of(len(pod.InitContainers), "init container"))
 	}
 	if err := e.container(m.Metadata.Namespace, pod.Containers[0]); err != nil {
 		return err
@@ -205,13 +206,15 @@ func (b *builder) cronJob(e *entry, m manifest) error {
 
 func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 	if spec.TimeZone == "" && !strings.Contains(spec.Schedule, "TZ=") {
-		e.note(TimeZone, "without timeZone, the schedule is in the zone of the control plane, which the file does not say; the job has %s (--timezone sets another)", e.job.timezone)
+		e.note(TimeZone,
+			"without timeZone, the schedule is in the zone of the control plane, which the file does not say; the job has %s (--timezone sets another)", e.job.timezone)
 	}
 	if strings.HasPrefix(strings.TrimSpace(spec.Schedule), "@every") {
 		e.note(Times, "@every counts from 1970-01-01T00:00:00Z, not from the last start")
 	}
 	if e.job.timezone != "UTC" && !strings.HasPrefix(s.String(), "@every") {
-		e.note(ClockChange, "dst: wall keeps the source's times: none in the hour that is skipped, both in the hour that is repeated; once, the default, fires one time in each")
+		e.note(ClockChange,
+			"dst: wall keeps the source's times: none in the hour that is skipped, both in the hour that is repeated; once, the default, fires one time in each")
 	}
 	switch spec.ConcurrencyPolicy {
 	case "Forbid":
@@ -229,9 +232,11 @@ func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 		e.job.catchUpWindow = time.Duration(min(*d, 366*24*3600)) * time.Second
 	case d != nil:
 		e.job.catchUp = "none"
-		e.note(MissedTimes, "startingDeadlineSeconds %d: Kubernetes starts no run that is late, and its controller is late by itself; the job runs on time, and never late (catchUp: none)", *d)
+		e.note(MissedTimes,
+			"startingDeadlineSeconds %d: Kubernetes starts no run that is late, and its controller is late by itself; the job runs on time, and never late (catchUp: none)", *d)
 	default:
-		e.note(MissedTimes, "without startingDeadlineSeconds, Kubernetes starts a missed run however late it is; cronce does for 24h (catchUpWindow)")
+		e.note(MissedTimes,
+			"without startingDeadlineSeconds, Kubernetes starts a missed run however late it is; cronce does for 24h (catchUpWindow)")
 	}
 	job := spec.JobTemplate.Spec
 	if none := func(n *int) bool { return n != nil && *n == 0 }; none(job.Completions) || none(job.Parallelism) {

@@ -98,7 +98,8 @@ func (g *wget) acceptText(name string, value word) error {
 	case "ca-certificate":
 		g.call.ca = text
 	case "no-check-certificate":
-		g.note(Network, "--no-check-certificate is not taken over; cronce verifies certificates (tls: { ca: { file: ... } } names your own authority)")
+		g.note(Network,
+			"--no-check-certificate is not taken over; cronce verifies certificates (tls: { ca: { file: ... } } names your own authority)")
 	case "user-agent", "referer", "no-cache":
 		g.note(Headers, "--%s is not taken over", name)
 	case "auth-no-challenge", "retry-connrefused", "no-cookies", "no-hsts":

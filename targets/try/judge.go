@@ -77,11 +77,13 @@ func (t *trial) sawNewWork() bool {
 // then something else.
 func (t *trial) completes() Check {
 	still := t.still()
-	k := Check{Check: "long-work", Required: true, Answer: Yes, Detail: fmt.Sprintf("%s 202, then HTTP %d", plural.Of(still, "answer"), t.first.Status)}
+	k := Check{Check: "long-work", Required: true, Answer: Yes, Detail: fmt.Sprintf("%s 202, then HTTP %d",
+		plural.Of(still, "answer"), t.first.Status)}
 	switch {
 	case !t.first.done():
 		k.Answer = No
-		k.Detail = fmt.Sprintf("%s 202 within %s, and no other: the run would be dead (not_completed)", plural.Of(t.first.still+1, "answer"), t.Job.Async.Within)
+		k.Detail = fmt.Sprintf("%s 202 within %s, and no other: the run would be dead (not_completed)",
+			plural.Of(t.first.still+1, "answer"), t.Job.Async.Within)
 	case still == 0:
 		k.Detail = "done at once, without a 202"
 	}
@@ -182,7 +184,8 @@ func (t *trial) storm() Check {
 			return k
 		}
 	}
-	k.Detail = fmt.Sprintf("%d calls at the same time: %d with the one answer, %d asked to come back%s", len(t.together)+1, done, later, k.Detail)
+	k.Detail = fmt.Sprintf("%d calls at the same time: %d with the one answer, %d asked to come back%s",
+		len(t.together)+1, done, later, k.Detail)
 	if worked > 1 && t.again.Answer == ledger.AnswerReplayed {
 		k.Answer = No
 		k.Detail = fmt.Sprintf("%d of %d calls at the same time did the work: their answers are no replays", worked, len(t.together)+1)

@@ -47,7 +47,8 @@ func unQuoted(line string) (message string, column int) {
 		return message, column
 	}
 	if found := barePlaceholder.FindStringSubmatchIndex(line); found != nil {
-		return fmt.Sprintf("a value with a placeholder needs quotes, because { begins a map in YAML; write e.g. %s", Quoted(line[found[2]:found[3]])), len([]rune(line[:found[2]])) + 1
+		return fmt.Sprintf("a value with a placeholder needs quotes, because { begins a map in YAML; write e.g. %s",
+			Quoted(line[found[2]:found[3]])), len([]rune(line[:found[2]])) + 1
 	}
 	return "", 0
 }

@@ -110,7 +110,8 @@ func (r *Report) oneDocument(file *ast.File) ast.Node {
 			continue
 		}
 		if root != nil {
-			r.AddAt("", spotOf(first(doc.Body)), SeveralDocuments, "a second YAML document begins here; one file is one registry, so remove the --- or split the file")
+			r.AddAt("", spotOf(first(doc.Body)), SeveralDocuments,
+				"a second YAML document begins here; one file is one registry, so remove the --- or split the file")
 			return nil
 		}
 		root = doc.Body

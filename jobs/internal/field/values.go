@@ -34,7 +34,8 @@ func (d *decoder) entries(path string, n ast.Node) []entry {
 			continue
 		}
 		if line, twice := seen[e.name]; twice {
-			d.AddAt(Join(path, e.name)+" again", e.at, DuplicateField, "duplicate field %s (first defined on line %d); keep one", Quoted(e.name), line)
+			d.AddAt(Join(path, e.name)+" again", e.at, DuplicateField,
+				"duplicate field %s (first defined on line %d); keep one", Quoted(e.name), line)
 			continue
 		}
 		seen[e.name] = e.at.Line
