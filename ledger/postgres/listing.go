@@ -22,7 +22,7 @@ var dialect = sqlfilter.Dialect{
 // selectRows returns the query of a filter, without bodies.
 func selectRows(f ledger.Filter, direction string) query {
 	s := dialect.Runs(f)
-	q := query{sql: s.Text(rowColumnsNil, `runs r`, sqlfilter.Order(f, direction), f.Limit), once: len(f.IDs) == 0}
+	q := query{sql: s.Text(rowColumnsNil, `runs r`, sqlfilter.Order(f, direction), f.Limit), varies: len(f.IDs) == 0}
 	q.args.all(s.Args)
 	return q
 }

@@ -34,11 +34,11 @@ type pipeline struct {
 
 // query is a statement that is to be sent.
 type query struct {
-	sql  string
-	args params
-	once bool                // its text is rarely sent again: it gets no name
-	row  func(*values) error // nil: it returns no rows
-	end  func(pgconn.CommandTag) error
+	sql    string
+	args   params
+	varies bool                // there are many texts, of which few are sent often
+	row    func(*values) error // nil: it returns no rows
+	end    func(pgconn.CommandTag) error
 }
 
 // The transactions that a pipeline begins.
@@ -136,11 +136,10 @@ func (p *pipeline) exchange(queue []query) error {
 var binaryFormat = []int16{1}
 
 func (p *pipeline) send(q *query) {
-	if p.known == nil || q.once {
-		p.pipe.SendQueryParams(q.sql, q.args.values, q.args.oids, binaryFormat, binaryFormat)
-		return
+	var s *statement
+	if p.known != nil {
+		s = p.known.statement(q.sql, q.varies)
 	}
-	s := p.known.statement(q.sql)
 	if s == nil {
 		p.pipe.SendQueryParams(q.sql, q.args.values, q.args.oids, binaryFormat, binaryFormat)
 		return

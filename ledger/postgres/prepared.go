@@ -17,11 +17,17 @@ type prepared struct {
 type statement struct {
 	name        string
 	sent        bool
+	varies      bool
 	description *pgconn.StatementDescription // nil: the server has not confirmed it
 }
 
-// maxPrepared bounds how many statements of a session have a name. The ledger has fewer.
-const maxPrepared = 300
+// maxPrepared bounds how many statements of a session have a name, and maxVarying how many of
+// them are texts that vary with what is asked, such as filters: the first ones. The ledger has
+// fewer others.
+const (
+	maxPrepared = 300
+	maxVarying  = 50
+)
 
 const preparedStatements = "cronce statements"
 
@@ -36,15 +42,24 @@ func preparedOn(conn *pgxpool.Conn) *prepared {
 }
 
 // statement returns the statement of a text; nil if there are too many.
-func (p *prepared) statement(sql string) *statement {
+func (p *prepared) statement(sql string, varies bool) *statement {
 	s := p.statements[sql]
-	if s == nil && len(p.statements) < maxPrepared {
+	if s == nil && len(p.statements) < maxPrepared && !(varies && p.varying() >= maxVarying) {
 		p.names++
-		s = &statement{name: "cronce_" + strconv.Itoa(p.names)}
+		s = &statement{name: "cronce_" + strconv.Itoa(p.names), varies: varies}
 		p.statements[sql] = s
 		p.unparsed = append(p.unparsed, sql)
 	}
 	return s
+}
+
+func (p *prepared) varying() (n int) {
+	for _, s := range p.statements {
+		if s.varies {
+			n++
+		}
+	}
+	return n
 }
 
 // parsed takes the description of the first statement that the server had not confirmed:

@@ -170,7 +170,7 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 // CountRuns counts the runs of a filter.
 func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
 	where := dialect.Runs(f)
-	q := query{once: true, sql: `SELECT count(*) FROM runs WHERE ` + where.Where()}
+	q := query{varies: true, sql: `SELECT count(*) FROM runs WHERE ` + where.Where()}
 	q.args.all(where.Args)
 	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
 }
@@ -178,7 +178,7 @@ func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
 // Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	where := dialect.Runs(f)
-	q := query{once: true, sql: `
+	q := query{varies: true, sql: `
 		SELECT acked_at IS NOT NULL, rerun_id <> '', count(*) FROM runs
 		WHERE (acked_at IS NOT NULL OR rerun_id <> '') AND ` + where.Where() + ` GROUP BY 1, 2`}
 	q.args.all(where.Args)

@@ -52,8 +52,9 @@ type Ledger struct {
 	busyTimeout time.Duration // of other processes' transactions
 	writers     *sql.DB
 	readers     *sql.DB
+	idle        chan *session // holds one for each reader; nil for one that is not connected
 	turn        chan struct{} // holds one token: whose turn it is to write
-	writer      *writer       // used in turn only
+	writer      *session      // used in turn only
 	queue       queue         // used in turn only
 
 	closing sync.Once
@@ -92,12 +93,16 @@ func newLedger(path string, opts Options) *Ledger {
 		busyTimeout: opts.BusyTimeout,
 		writers:     pool(dsn(path, opts.BusyTimeout, false), 1),
 		readers:     pool(dsn(path, opts.BusyTimeout, true), opts.Readers),
+		idle:        make(chan *session, opts.Readers),
 		turn:        make(chan struct{}, 1),
 		closed:      make(chan struct{}),
 		queue:       queue{path: path},
 	}
 	l.Ledger = ledger.New(rows{l})
 	l.turn <- struct{}{}
+	for range opts.Readers {
+		l.idle <- nil
+	}
 	return l
 }
 
@@ -144,7 +149,7 @@ func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		close(l.closed)
 		<-l.turn
-		err = errors.Join(l.readers.Close(), l.dropWriter(), l.writers.Close(), l.queue.close())
+		err = errors.Join(l.closeReaders(), l.dropWriter(), l.writers.Close(), l.queue.close())
 	})
 	return err
 }

@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// writer is the single connection that writes, with its prepared statements: parsing
-// a statement costs more than running it.
-type writer struct {
+// session is a connection with its prepared statements: parsing a statement costs more
+// than running it. One writes.
+type session struct {
 	conn    *sql.Conn
-	on      preparer // conn, or the transaction of a reader
 	stmts   map[string]*sql.Stmt
 	updates map[updateShape]string
 }
 
-type preparer interface {
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+func newSession(conn *sql.Conn) *session {
+	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}
 }
 
-// tx is one write transaction. Its statements run on a context that is not
+// tx is one transaction. Its statements run on a context that is not
 // canceled: watching a context costs a goroutine for each statement, and an interrupt
 // costs the connection. The transaction as a whole is short.
 type tx struct {
 	ctx context.Context
-	w   *writer
+	w   *session
 	now int64 // the store's clock, read once, with the lock held
 	// The position of what the transaction changes; see Changes.
 	change int64
@@ -81,7 +80,7 @@ func (t *tx) takePosition() error {
 
 // begin takes the file's write lock. It waits for other processes itself: a context
 // cannot interrupt SQLite's own waiting.
-func (l *Ledger) begin(ctx context.Context) (*writer, error) {
+func (l *Ledger) begin(ctx context.Context) (*session, error) {
 	if err := l.openWriter(ctx); err != nil {
 		return nil, err
 	}
@@ -116,7 +115,7 @@ func (l *Ledger) openWriter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.writer = &writer{conn: conn, on: conn, stmts: map[string]*sql.Stmt{}}
+	l.writer = newSession(conn)
 	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
 		return errors.Join(err, l.dropWriter())
 	}
@@ -130,6 +129,10 @@ func (l *Ledger) dropWriter() error {
 	}
 	w := l.writer
 	l.writer = nil
+	return w.close()
+}
+
+func (w *session) close() error {
 	errs := []error{w.closeStmts()}
 	if err := w.conn.Close(); !errors.Is(err, sql.ErrConnDone) {
 		errs = append(errs, err)
@@ -137,7 +140,7 @@ func (l *Ledger) dropWriter() error {
 	return errors.Join(errs...)
 }
 
-func (w *writer) closeStmts() error {
+func (w *session) closeStmts() error {
 	var errs []error
 	for _, s := range w.stmts {
 		errs = append(errs, s.Close())
@@ -145,11 +148,11 @@ func (w *writer) closeStmts() error {
 	return errors.Join(errs...)
 }
 
-func (w *writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+func (w *session) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s, ok := w.stmts[query]; ok {
 		return s, nil
 	}
-	s, err := w.on.PrepareContext(ctx, query)
+	s, err := w.conn.PrepareContext(ctx, query)
 	if err == nil {
 		w.stmts[query] = s
 	}

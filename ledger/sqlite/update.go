@@ -152,7 +152,7 @@ type updateShape struct {
 }
 
 // updateSQL returns the statement of a shape.
-func (w *writer) updateSQL(s updateShape) string {
+func (w *session) updateSQL(s updateShape) string {
 	if text, known := w.updates[s]; known {
 		return text
 	}

@@ -2,9 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,34 +19,6 @@ func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) e
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
-}
-
-// Read runs f on one state of the file. It never waits for a writer.
-func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) error {
-	err := r.snapshot(ctx, func(s *sql.Tx) error {
-		w := &writer{on: s, stmts: map[string]*sql.Stmt{}}
-		err := f(&tx{ctx: context.WithoutCancel(ctx), w: w, now: r.now().UnixMicro()})
-		return errors.Join(err, w.closeStmts())
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-// snapshot runs f in a transaction that only reads and sees one state of the
-// file. It never waits for a writer.
-func (l *Ledger) snapshot(ctx context.Context, f func(*sql.Tx) error) error {
-	r, err := l.readers.BeginTx(ctx, nil)
-	switch {
-	case err == nil:
-	case l.isClosed():
-		return errClosed
-	default:
-		return translate(err)
-	}
-	defer func() { _ = r.Rollback() }() // a transaction that only read has nothing to lose
-	return translate(f(r))
 }
 
 // Now returns the store's clock.

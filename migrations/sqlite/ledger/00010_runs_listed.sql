@@ -5,8 +5,12 @@
 
 CREATE INDEX runs_listed ON runs (scheduled_at, run_id);
 DROP INDEX runs_newest;
+DROP INDEX runs_dead;
+CREATE INDEX runs_dead ON runs (scheduled_at, run_id, job_id) WHERE state = 'dead' AND acked_at IS NULL;
 
 -- +goose Down
 
+DROP INDEX runs_dead;
+CREATE INDEX runs_dead ON runs (scheduled_at, job_id) WHERE state = 'dead' AND acked_at IS NULL;
 CREATE INDEX runs_newest ON runs (scheduled_at);
 DROP INDEX runs_listed;
