@@ -18,7 +18,7 @@ func CountHours(ctx context.Context, l interface {
 	RollUp(context.Context) (more bool, err error)
 }, log *slog.Logger) {
 	failed := false
-	for wait := rand.N(countEvery / 5); ; { //nolint:gosec // spreads the processes
+	for wait := rand.N(countEvery / 60); ; { //nolint:gosec // spreads the processes
 		select {
 		case <-ctx.Done():
 			return

@@ -32,6 +32,34 @@ func (l *Ledger) HoursOf(ctx context.Context, jobIDs []string, since, until time
 	})
 }
 
+// CountedFrom returns the first hour that RollUp has counted, while it has earlier ones to
+// count, the newest first; else the zero time. To count all of a large ledger's runs takes
+// minutes after an upgrade, and a reader who does not wait asks for the hours from then on.
+func (l *Ledger) CountedFrom(ctx context.Context) (time.Time, error) {
+	return read(ctx, l, "look which hours are counted", func(tx Tx) (from time.Time, err error) {
+		asked, oldest := tx.HourSpan(), tx.Runs(Filter{Limit: 1})
+		now, err := tx.Now()
+		if err != nil {
+			return from, err
+		}
+		span, err := asked.Get()
+		if err != nil {
+			return from, err
+		}
+		runs, err := oldest.Get()
+		if err != nil || len(runs) == 0 {
+			return from, err
+		}
+		if from = span.From; !span.From.Before(span.To) {
+			from = countable(now)
+		}
+		if first := later(hourOf(now.Add(-HoursKept)), hourOf(runs[0].ScheduledAt)); !first.Before(from) {
+			return time.Time{}, nil
+		}
+		return from, nil
+	})
+}
+
 // hourReader adds up the counts of hours.
 type hourReader struct {
 	tx           Tx

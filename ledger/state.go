@@ -9,9 +9,11 @@ import "slices"
 //	              |-> accepted -> running ...
 //	              |-> fanned_out -> succeeded | dead (a parent: its members finished)
 //	              |-> dead -> (redrive) retrying
-//	planned -> dead (given back unsent, and past its SendBefore since)
-//	planned -> skipped | missed | superseded -> (backfill) planned
+//	planned | retrying | accepted -> dead (past its SendBefore)
 //	planned | running | retrying | accepted | fanned_out -> canceled -> (backfill) planned
+//	skipped | missed | superseded -> (backfill) planned
+//
+// A run begins as planned, running, skipped, missed or superseded.
 type State string
 
 const (
@@ -62,8 +64,9 @@ var Unfinished = []State{Planned, Running, Retrying, Accepted, FannedOut}
 // Claimable lists the states from which a claim leases a run.
 var Claimable = []State{Planned, Running, Retrying, Accepted}
 
+// moves are those of stored rows. docs/design.md draws them.
 var moves = map[State][]State{
-	Planned:    {Running, Dead, Skipped, Missed, Superseded, Canceled},
+	Planned:    {Running, Dead, Canceled},
 	Running:    {Running, Planned, Retrying, Accepted, FannedOut, Succeeded, Dead, Canceled},
 	Retrying:   {Running, Dead, Canceled},
 	Accepted:   {Running, Dead, Canceled},

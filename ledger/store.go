@@ -79,6 +79,7 @@ type Store interface {
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error)
 	Hours(ctx context.Context, jobID string, since, until time.Time) ([]Hour, error) // jobID "": of all jobs
 	HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error)
+	CountedFrom(context.Context) (time.Time, error)
 	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error)
 	Durations(ctx context.Context, since, until time.Time) (map[string]Histogram, error) // by job, of counted hours
 	RollUp(context.Context) (more bool, err error)                                       // counts hours for Hours

@@ -11,13 +11,14 @@ import (
 const chartBars = 24
 
 // lastHours are the n hours up to now of some jobs, "" being all, as bars of equal length,
-// oldest first.
-func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) ([]ledger.Hour, error) {
+// oldest first. uncounted is the time before which there are runs that are not in them, as
+// to count them would take long; usually zero.
+func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) (bars []ledger.Hour, uncounted time.Time, err error) {
 	end := d.now().Truncate(time.Hour).Add(time.Hour)
 	first := end.Add(-time.Duration(n) * time.Hour)
-	hours, err := d.Ledger.HoursOf(ctx, jobIDs, first, end)
+	hours, uncounted, err := d.hoursAtHand(ctx, jobIDs, first, end)
 	if err != nil {
-		return nil, err
+		return nil, uncounted, err
 	}
 	length := end.Sub(first) / chartBars
 	out := make([]ledger.Hour, chartBars)
@@ -27,5 +28,44 @@ func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) ([]l
 	for _, h := range hours {
 		out[h.Start.Sub(first)/length].Add(h.Tally)
 	}
-	return out, nil
+	return out, uncounted, nil
+}
+
+// countAtOnce is how many runs a page counts that the ledger has not counted yet: their rows
+// are read, a few 100,000 a second.
+const countAtOnce = 100_000
+
+// hoursAtHand are hours from first to end. After an upgrade of a large ledger, it takes
+// minutes until all are counted: until then, it leaves out those before uncounted.
+func (d *Dashboard) hoursAtHand(ctx context.Context, jobIDs []string, first, end time.Time) (hours []ledger.Hour, uncounted time.Time, err error) {
+	from := first
+	if aDay := end.Add(-day); first.Before(aDay) {
+		if from, err = d.Ledger.CountedFrom(ctx); err != nil {
+			return nil, uncounted, err
+		}
+		if aDay.Before(from) {
+			from = aDay
+		}
+	}
+	if !from.After(first) {
+		hours, err = d.Ledger.HoursOf(ctx, jobIDs, first, end)
+		return hours, uncounted, err
+	}
+	if hours, err = d.Ledger.HoursOf(ctx, jobIDs, from, end); err != nil {
+		return nil, uncounted, err
+	}
+	if runs := countRuns(hours); float64(runs)*float64(from.Sub(first))/float64(end.Sub(from)) > countAtOnce {
+		return hours, from, nil
+	}
+	earlier, err := d.Ledger.HoursOf(ctx, jobIDs, first, from)
+	return append(earlier, hours...), uncounted, err
+}
+
+func countRuns(hours []ledger.Hour) (n int) {
+	for _, h := range hours {
+		for _, count := range h.Counts {
+			n += count
+		}
+	}
+	return n
 }

@@ -39,6 +39,17 @@ func TestALateCatchUpIsCounted(t *testing.T) {
 	}
 }
 
+// Until a large ledger has counted its hours, a page does not count them all.
+func TestAPageDoesNotCountAMonthOfManyRuns(t *testing.T) {
+	s := newSite(t)
+	s.busy = true
+	s.has("/?span=30d", "<dt>accounted for</dt><dd>1,000,000</dd>", "are being counted")
+	s.busy = false
+	if got := s.get("/?span=30d").body; strings.Contains(got, "being counted") {
+		t.Errorf("the counts of a small ledger are not complete:\n%s", got)
+	}
+}
+
 // A job's page has the durations of each day, and asks its question before its cells.
 func TestTheJobPageShowsTheTrend(t *testing.T) {
 	s := newSite(t)

@@ -13,20 +13,21 @@ import (
 const deadOnOverview = 6
 
 type overviewView struct {
-	Health   health
-	Dead     []runGroup
-	MoreDead int         // that are in no group of Dead
-	Paused   []attention // pauses and holds that last, and jobs that are paused without an end
-	Coming   coming
-	Hours    throughput
-	Late     quantiles
-	Span     string // "24h" or "30d"
-	Now      time.Time
-	Strips   []jobRow
-	Running  int
-	Accepted int
-	Retries  int
-	Jobs     int
+	Health    health
+	Dead      []runGroup
+	MoreDead  int         // that are in no group of Dead
+	Paused    []attention // pauses and holds that last, and jobs that are paused without an end
+	Coming    coming
+	Hours     throughput
+	Late      quantiles
+	Span      string    // "24h" or "30d"
+	Uncounted time.Time // earlier runs are not in Hours and Late yet; usually zero
+	Now       time.Time
+	Strips    []jobRow
+	Running   int
+	Accepted  int
+	Retries   int
+	Jobs      int
 }
 
 func (d *Dashboard) overview(r *http.Request) (view, error) {
@@ -40,10 +41,11 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	timings, err := d.lastHours(ctx, hours, "")
+	timings, uncounted, err := d.lastHours(ctx, hours, "")
 	if err != nil {
 		return view{}, err
 	}
+	v.Uncounted = uncounted
 	if v.Health, err = d.health(ctx); err != nil {
 		return view{}, err
 	}

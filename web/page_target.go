@@ -31,8 +31,9 @@ type targetView struct {
 	Jobs      int
 	Coming    coming
 	Hours     throughput
-	Span      string // "24h" or "30d"
-	Failed    string // the share of the finished runs that are dead
+	Span      string    // "24h" or "30d"
+	Uncounted time.Time // earlier runs are not in Hours yet; usually zero
+	Failed    string    // the share of the finished runs that are dead
 	Waiting   []runRow
 	Incidents []ledger.Incident
 	Now       time.Time
@@ -70,10 +71,11 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 	if v.Rows, err = d.readRows(ctx, shown); err != nil || len(ids) == 0 {
 		return view{Template: "target", Title: name, Section: "Targets", Data: v}, err
 	}
-	tallies, err := d.lastHours(ctx, hours, ids...)
+	tallies, uncounted, err := d.lastHours(ctx, hours, ids...)
 	if err != nil {
 		return view{}, err
 	}
+	v.Uncounted = uncounted
 	v.Hours = newThroughput(tallies)
 	v.Failed = shareOf(v.Hours.Dead, v.Hours.Dead+v.Hours.OK)
 	if v.Waiting, err = d.waitingOf(r, name); err != nil {

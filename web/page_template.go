@@ -69,7 +69,7 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 	if more {
 		v.Next = templatePath(t.ID, "key", v.Prefix, "after", list[len(list)-1].Key)
 	}
-	tallies, err := d.lastHours(ctx, 24, t.ID)
+	tallies, _, err := d.lastHours(ctx, 24, t.ID)
 	if err != nil {
 		return view{}, err
 	}

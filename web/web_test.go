@@ -46,6 +46,7 @@ type site struct {
 	token int
 	role  access.Role
 
+	busy bool  // the ledger has counted no hour of many
 	lost error // the answer of a ledger whose answer to an Enter is lost
 	down error // the answer of a ledger that cannot be reached
 }
@@ -55,6 +56,23 @@ func (s *site) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, err
 		return nil, s.down
 	}
 	return s.Ledger.Jobs(ctx, ids...)
+}
+
+func (s *site) CountedFrom(ctx context.Context) (time.Time, error) {
+	if s.busy {
+		return time.Now().AddDate(1, 0, 0), nil // a page's day is counted from its runs
+	}
+	return s.Ledger.CountedFrom(ctx)
+}
+
+func (s *site) HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]ledger.Hour, error) {
+	if !s.busy {
+		return s.Ledger.HoursOf(ctx, jobIDs, since, until)
+	}
+	if until.Sub(since) > 24*time.Hour {
+		s.T.Errorf("counts %s, want no more than a day", until.Sub(since))
+	}
+	return []ledger.Hour{{Start: since, Tally: ledger.Tally{Counts: map[ledger.State]int{ledger.Succeeded: 1_000_000}}}}, nil
 }
 
 func (s *site) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cronce/cronce/internal/archtest"
+	"github.com/cronce/cronce/ledger"
 )
 
 var (
@@ -105,4 +106,30 @@ func expand(m *archtest.Module, dirs []string) (all []string) {
 		}
 	}
 	return all
+}
+
+var (
+	stateDiagram = regexp.MustCompile("(?s)```mermaid\nstateDiagram-v2\n(.*?)```")
+	move         = regexp.MustCompile(`(?m)^  (\w+) --> (\w+):`)
+)
+
+// A run goes from state to state as the diagram draws, and not otherwise.
+func TestTheDiagramOfTheStatesIsTrue(t *testing.T) {
+	text := stateDiagram.FindString(pages(t)["docs/design.md"])
+	var drawn, moves []string
+	for _, m := range move.FindAllStringSubmatch(text, -1) {
+		drawn = append(drawn, m[1]+" --> "+m[2])
+	}
+	for _, from := range ledger.States {
+		for _, to := range ledger.States {
+			if ledger.CanMove(from, to) {
+				moves = append(moves, string(from)+" --> "+string(to))
+			}
+		}
+	}
+	slices.Sort(drawn)
+	slices.Sort(moves)
+	if !slices.Equal(drawn, moves) {
+		t.Errorf("docs/design.md draws\n%s\nand ledger/state.go has\n%s", strings.Join(drawn, "\n"), strings.Join(moves, "\n"))
+	}
 }

@@ -197,6 +197,29 @@ var hourCases = []testCase{
 		rollUp(b.T, b.Store)
 		b.sameAsRuns()
 	}},
+	{"from when on hours are counted is known until all are", func(b *bed) {
+		countedFrom := func() time.Time {
+			from, err := b.CountedFrom(b.ctx)
+			b.must(err)
+			return from.UTC()
+		}
+		if from := countedFrom(); !from.IsZero() {
+			b.Errorf("without a run, counted from %s", from)
+		}
+		j := b.job("j")
+		j.admit(j.missed(0))
+		b.pass(5 * time.Hour)
+		for before := countedFrom(); before.After(j.at(0)); before = before.Add(-time.Hour) {
+			if from := countedFrom(); !from.Equal(before) {
+				b.Fatalf("counted from %s, want %s", from, before)
+			}
+			b.rollUpStep()
+		}
+		rollUp(b.T, b.Store)
+		if from := countedFrom(); !from.IsZero() {
+			b.Errorf("all is counted from %s", from)
+		}
+	}},
 	{"hours too old for their counts to be kept are counted from the runs", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.planned(1, ledger.OverlapAllow))
