@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +52,10 @@ func TestPagesShowWhetherANotificationArrived(t *testing.T) {
 	for _, path := range pages {
 		s.has(path, `<span class="tag good">arrived</span>`)
 	}
-	s.has("/jobs/notify-ops", `href="/runs/notify-ops@`, "succeeded")
+	s.has("/jobs/notify-ops", `href="/runs/notify-ops@`, "succeeded", `cronce runs list <span class="nowrap">--job</span> notify-ops`)
+	if got := s.get("/jobs/notify-ops").body; strings.Contains(got, "cronce trigger") || strings.Contains(got, "Next ten") || strings.Contains(got, "90 days") {
+		t.Errorf("a channel's page offers what is for jobs:\n%s", got)
+	}
 	detail, err := s.board.Operations.Incident(t.Context(), incident.ID)
 	if must(t, err); len(detail.Notified) != 1 || detail.Notified[0].RunID != id || detail.Notified[0].Arrived == "" || detail.Notified[0].Event != "opened" {
 		t.Errorf("%+v", detail.Notified)

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -41,7 +42,8 @@ func (s *Service) deliveriesOf(ctx context.Context, runIDs []string) ([]Delivery
 	}
 	runs, err := s.ledger.List(ctx, ledger.Filter{IDs: runIDs, Limit: len(runIDs)})
 	var list []Delivery
-	for _, r := range slices.Backward(runs) {
+	slices.SortFunc(runs, func(a, b ledger.Run) int { return cmp.Or(a.PlannedAt.Compare(b.PlannedAt), a.ScheduledAt.Compare(b.ScheduledAt)) })
+	for _, r := range runs {
 		d := Delivery{
 			RunID: r.ID, JobID: r.JobID, Event: r.ID[strings.LastIndexByte(r.ID, '-')+1:], State: r.State, At: actualTime(r.PlannedAt), Calls: r.Attempt,
 		}
