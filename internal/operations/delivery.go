@@ -42,7 +42,9 @@ func (s *Service) deliveriesOf(ctx context.Context, runIDs []string) ([]Delivery
 	}
 	runs, err := s.ledger.List(ctx, ledger.Filter{IDs: runIDs, Limit: len(runIDs)})
 	var list []Delivery
-	slices.SortFunc(runs, func(a, b ledger.Run) int { return cmp.Or(a.PlannedAt.Compare(b.PlannedAt), a.ScheduledAt.Compare(b.ScheduledAt)) })
+	slices.SortFunc(runs, func(a, b ledger.Run) int {
+		return cmp.Or(a.PlannedAt.Compare(b.PlannedAt), a.ScheduledAt.Compare(b.ScheduledAt))
+	})
 	for _, r := range runs {
 		d := Delivery{
 			RunID: r.ID, JobID: r.JobID, Event: r.ID[strings.LastIndexByte(r.ID, '-')+1:], State: r.State, At: actualTime(r.PlannedAt), Calls: r.Attempt,
