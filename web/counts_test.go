@@ -34,12 +34,12 @@ func TestCountsOfDeadRunsAgree(t *testing.T) {
 	s.ShiftClock(30 * 24 * time.Hour)
 	s.die("hourly", 0, 299, ledger.ReasonPermanent)
 	s.die("hourly", 300, 599, ledger.ReasonExhausted)
-	s.die("paris", 0, 1, ledger.ReasonPermanent)
+	s.die("paris", 0, 1, ledger.ReasonPayloadMismatch) // a cause of its own
 	s.has("/", "602 dead runs nobody has acknowledged", "600 dead runs, by <a", "and 2 more dead runs",
 		`cronce runs redrive <span class="nowrap">--job</span> hourly <span class="nowrap">--why</span>`)
 	s.has("/jobs/hourly", "600 dead runs, by <a", "600 dead to acknowledge")
 	s.has("/runs?state=dead&group=1", "300 or more", "200 or more", " ago</time> or earlier", "Of the newest 500 rows")
-	s.die("paris", 20, 21, ledger.ReasonPermanent) // among the newest
+	s.die("paris", 20, 21, ledger.ReasonPayloadMismatch) // among the newest
 	s.has("/", "604 dead runs nobody", "600 dead runs, by <a", "4 dead runs, by <a")
 	_, err := s.Ack(t.Context(), ledger.Action{Filter: ledger.Filter{JobID: "hourly", Reason: ledger.ReasonPermanent}, Actor: ledger.Actor{By: "ann", Why: "seen"}})
 	must(t, err)

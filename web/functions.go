@@ -31,6 +31,7 @@ var functions = template.FuncMap{
 	"targetPath": targetPath,
 	"templateOf": ledger.TemplateOf,
 	"because":    operations.Because,
+	"waits":      operations.WaitingFor,
 	"exact":      exact,
 	"quote":      shellQuote,
 	"words":      func(command string) []string { return strings.Split(command, " ") },

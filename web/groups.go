@@ -1,16 +1,22 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
 
 // runGroup is runs of one job with one state, reason and answer.
 type runGroup struct {
 	Job            string
+	Target         string // of a group of several jobs, which then has no Job
+	Jobs           int
 	State          ledger.State
 	Reason         ledger.Reason
 	Status         int
@@ -84,6 +90,38 @@ func deadGroups(runs []ledger.Run, totals map[string]int, now time.Time) (groups
 		}
 	}
 	return groups
+}
+
+// sharedGroups are the causes that several jobs have, such as the outage of a target, and the
+// runs of no such cause.
+func sharedGroups(dead []ledger.Run, now time.Time) (groups []runGroup, rest []ledger.Run) {
+	for _, c := range operations.CausesOf(dead, now) {
+		if !c.Shared() {
+			rest = append(rest, c.All...)
+			continue
+		}
+		groups = append(groups, runGroup{
+			Target: c.Target, Jobs: len(c.Jobs) + c.Others, State: ledger.Dead, Reason: c.Reason, Status: c.Status, Count: c.Runs, Newest: c.Newest, Oldest: c.All[len(c.All)-1],
+			Sendable: c.Sendable,
+		})
+	}
+	slices.SortStableFunc(rest, func(a, b ledger.Run) int {
+		return cmp.Or(b.ScheduledAt.Compare(a.ScheduledAt), strings.Compare(b.ID, a.ID))
+	})
+	return groups, rest
+}
+
+// groupActs are the actions on the runs of a group.
+func (d *Dashboard) groupActs(r *http.Request, g runGroup) []actLink {
+	if g.Target == "" {
+		return d.deadActs(r, g.Job, g.Reason, g.Sendable)
+	}
+	selection := []string{"target", g.Target, "state", string(ledger.Dead), "reason", string(g.Reason)}
+	links := []actLink{{Name: "ack", Path: actPath("ack", selection...)}}
+	if g.Sendable {
+		links = append([]actLink{{Name: "redrive", Path: actPath("redrive", selection...)}}, links...)
+	}
+	return d.allowed(r, links...)
 }
 
 // deadActs are the actions on the dead runs of a job with one reason, or with any.

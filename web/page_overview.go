@@ -98,10 +98,17 @@ func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger
 			totals[s.JobID] = s.DeadUnacknowledged
 		}
 	}
-	groups := deadGroups(dead, totals, v.Now)
+	shared, rest := sharedGroups(dead, v.Now)
+	for _, run := range dead {
+		totals[run.JobID] -= run.Count
+	}
+	for _, run := range rest { // those of the shared causes are not in the job's own groups
+		totals[run.JobID] += run.Count
+	}
+	groups := slices.Concat(shared, deadGroups(rest, totals, v.Now))
 	v.Dead, v.MoreDead = groups[:min(len(groups), deadOnOverview)], v.Health.Counts.DeadUnacknowledged
 	for i, g := range v.Dead {
-		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason, g.Sendable)
+		v.Dead[i].Acts = d.groupActs(r, g)
 		v.MoreDead -= g.Count
 	}
 	return nil

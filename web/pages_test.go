@@ -256,7 +256,7 @@ func TestTheTargetsPageShowsWhyARunWaits(t *testing.T) {
 		WaitReason: ledger.WaitReason{Code: ledger.WaitBreakerOpen, Text: "calls all failed"},
 	}})
 	must(t, err)
-	if got := s.get("/targets"); got.Code != http.StatusOK || !strings.Contains(got.body, w.RunID) || !strings.Contains(got.body, "breaker_open: calls all failed") {
+	if got := s.get("/targets"); got.Code != http.StatusOK || !strings.Contains(got.body, w.RunID) || !strings.Contains(got.body, `<span class="sub">calls all failed</span>`) {
 		t.Errorf("%d %s", got.Code, got.body)
 	}
 }

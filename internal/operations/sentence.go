@@ -2,6 +2,7 @@ package operations
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -87,13 +88,25 @@ func latest(attempts []ledger.Attempt) string {
 }
 
 func waiting(w ledger.WaitReason) string {
-	switch {
-	case w.Code == "":
+	if w.Code == "" {
 		return ""
-	case w.Text != "":
-		return ", waiting because " + w.Text
-	case w.Code == ledger.WaitNotDue:
-		return ", waiting because it is not due yet"
 	}
-	return fmt.Sprintf(", waiting (%s)", w.Code)
+	return ", waiting because " + WaitingFor(w)
+}
+
+// waitTexts say what a wait code means where the reason has no text of its own.
+var waitTexts = map[ledger.WaitCode]string{
+	ledger.WaitNotDue: "it is not due yet", ledger.WaitNoToken: "the token endpoint gives no token", ledger.WaitBreakerOpen: "the last calls of its target all failed",
+	ledger.WaitTargetNotConfigured: "no process that is alive has its target", ledger.WaitNotSent: "it could not be sent",
+}
+
+// WaitingFor says why a run waits, as a part of a sentence.
+func WaitingFor(w ledger.WaitReason) string {
+	if w.Text != "" {
+		return w.Text
+	}
+	if text, known := waitTexts[w.Code]; known {
+		return text
+	}
+	return strings.ReplaceAll(string(w.Code), "_", " ")
 }

@@ -25,7 +25,7 @@ func TestSentenceSaysWhatBecameOfARun(t *testing.T) {
 		{ledger.Run{State: ledger.Retrying}, []ledger.Attempt{{Answer: ledger.AnswerUnknown, Status: 502}}, "This run is to be retried under the same key; the latest answer was 502."},
 		{ledger.Run{State: ledger.Planned, WaitReason: ledger.WaitReason{Code: ledger.WaitNotDue, Text: "it is due at noon"}}, nil, "This run is planned, waiting because it is due at noon."},
 		{ledger.Run{State: ledger.Planned, WaitReason: ledger.WaitReason{Code: ledger.WaitNotDue}}, nil, "This run is planned, waiting because it is not due yet."},
-		{ledger.Run{State: ledger.Planned, WaitReason: ledger.WaitReason{Code: ledger.WaitNoToken}}, nil, "This run is planned, waiting (no_token)."},
+		{ledger.Run{State: ledger.Planned, WaitReason: ledger.WaitReason{Code: ledger.WaitNoToken}}, nil, "This run is planned, waiting because the token endpoint gives no token."},
 		{ledger.Run{State: ledger.Dead, Reason: ledger.ReasonPermanent}, failed[:1], "This run is dead: the target gave a final answer that a retry cannot change; the latest answer was 500."},
 		{ledger.Run{State: ledger.Missed, Reason: ledger.ReasonCatchUpNone, Count: 38}, nil,
 			"These 38 scheduled times were missed: no process planned in time, and the job does not catch up (catchUp: none)."},

@@ -20,6 +20,7 @@ type Status struct {
 	Unfinished map[ledger.State]int `json:"unfinished"`
 	Dead       int                  `json:"deadUnacknowledged"`
 	Incidents  int                  `json:"openIncidents"`
+	Attention  Attention            `json:"attention"` // the dead ones by cause
 	// OldestDue is how long the oldest due run has been waiting, in seconds.
 	OldestDue float64 `json:"oldestDueSeconds"`
 	// Ahead is how far the ledger's latest watermark is ahead of its clock, in seconds;
@@ -77,6 +78,9 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	}
 	v.Unfinished, v.Dead, v.Incidents = map[ledger.State]int{}, counts.DeadUnacknowledged, counts.Incidents
 	maps.Copy(v.Unfinished, counts.Unfinished)
+	if v.Attention, err = s.attention(ctx, counts.DeadUnacknowledged); err != nil {
+		return v, err
+	}
 	if !counts.OldestDue.IsZero() {
 		v.OldestDue = max(0, counts.Now.Sub(counts.OldestDue).Seconds())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/ledger"
 )
@@ -81,6 +82,17 @@ func (a *app) printStatus(s operations.Status) error {
 	}
 	if s.Clock != "" {
 		terminal.Fprintf(a.Out, "clock: %s\n", s.Clock)
+	}
+	for _, c := range s.Attention.Causes {
+		answer := operations.Because(c.Reason)
+		if c.Status > 0 {
+			answer += " (" + strconv.Itoa(c.Status) + ")"
+		}
+		terminal.Fprintf(a.Out, "dead at target %s: %s, %s of %s since %s\n", c.Target, answer, plural.Of(c.Runs, "run"),
+			plural.Of(len(c.Jobs)+c.Others, "job"), a.TimesInFull(c.Since))
+	}
+	if n := s.Attention.More; n > 0 {
+		terminal.Fprintf(a.Out, "and %s\n", plural.Of(n, "more dead run"))
 	}
 	serving := "serving"
 	if !s.Serving {

@@ -1,0 +1,36 @@
+package operations_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// The outage of a target is one cause, however many jobs it hit; another answer is another.
+func TestDeadRunsOfOneTargetAreOneCause(t *testing.T) {
+	now := time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)
+	var runs []ledger.Run
+	for i := range 40 {
+		runs = append(runs, ledger.Run{
+			ID: fmt.Sprintf("job-%02d@x", i), JobID: fmt.Sprintf("job-%02d", i), Count: 1, State: ledger.Dead, Reason: ledger.ReasonExhausted, Status: 503,
+			Call: ledger.Call{Target: "payments"}, FinishedAt: now.Add(-time.Duration(i) * time.Minute), KeySafeUntil: now.Add(time.Hour - time.Duration(i)*10*time.Minute),
+		})
+	}
+	other := runs[0]
+	other.ID, other.Status = "job-00@y", 400
+	causes := operations.CausesOf(append(runs, other), now)
+	if len(causes) != 2 {
+		t.Fatalf("%d causes, want 2", len(causes))
+	}
+	c := causes[0]
+	if c.Target != "payments" || c.Status != 503 || c.Runs != 40 || len(c.Jobs) != 10 || c.Others != 30 || c.RunID != "job-00@x" || !c.Sendable || !c.Shared() ||
+		c.Since != "2026-11-27T07:21:00.000Z" {
+		t.Errorf("cause %+v", c)
+	}
+	if c := causes[1]; c.Runs != 1 || c.Shared() {
+		t.Errorf("cause %+v", c)
+	}
+}
