@@ -242,6 +242,9 @@ func (w *Watch) unplanned(assignments []ledger.JobAssignment, pauses []ledger.Pa
 		}
 		j, known := w.Registry.Job(s.JobID)
 		if len(s.Body) > 0 {
+			if _, err := jobs.ParseTemplate(s.Body); err == nil {
+				continue // it has no scheduled times
+			}
 			current, err := jobs.ParseDefinition(s.Body)
 			if err != nil {
 				list = append(list, ledger.JobProblem{JobID: s.JobID, Error: err.Error()})

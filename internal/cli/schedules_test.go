@@ -50,3 +50,32 @@ func TestGoldenSchedules(t *testing.T) {
 	}
 	golden(t, "schedules", text.String())
 }
+
+// An edit of a template that stored schedules do not fit is found before it is served.
+func TestAnEditThatWouldBreakSchedulesIsFound(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	d.ok("schedules", "put", "customer-report", "acme", "--schedule", "@daily", "--data", `{"format":"pdf"}`)
+	d.ok("check", "--no-env", "--ledger")
+	for edit, want := range map[[2]string]string{
+		{`"{{data.format}}"`, `"{{data.kind}}"`}:        "the schedule customer-report:acme would break: data.kind is missing",
+		{"enum: [pdf, csv]", "enum: [csv]"}:             "the schedule customer-report:acme would break: data does not match",
+		{"id: customer-report", "id: customer-report2"}: `the ledger has 1 schedule of the template "customer-report", which the registry lacks`,
+	} {
+		d.write("edited.yaml", strings.Replace(keyedRegistry, edit[0], edit[1], 1))
+		code, out, errs := d.run("check", "--no-env", "--ledger", "--config", d.dir+"/edited.yaml")
+		if !strings.Contains(out+errs, want) {
+			t.Errorf("%v: exit %d: %s%s, want %q", edit, code, out, errs, want)
+		}
+	}
+}
+
+func TestDiffComparesTemplates(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	d.write("edited.yaml", strings.Replace(keyedRegistry, "/v1/reports/{{key}}", "/v2/reports/{{key}}", 1))
+	_, out, errs := d.run("diff", "--config", d.dir+"/edited.yaml", "--against", d.dir+"/cronce.yaml")
+	if !strings.Contains(out, "customer-report: changed") || !strings.Contains(out, "/v2/reports/{{key}}") || !strings.Contains(out, "1 changed, 0 added, 0 removed") {
+		t.Errorf("%s%s", out, errs)
+	}
+}

@@ -84,13 +84,29 @@ func Of(r *jobs.Registry) (Side, error) {
 			return s, err
 		}
 	}
+	for _, t := range r.Templates() {
+		if t.Disabled {
+			continue
+		}
+		text, _, err := t.Definition()
+		if err != nil {
+			return s, err
+		}
+		if err := s.Add(text); err != nil {
+			return s, err
+		}
+	}
 	return s, nil
 }
 
-// Add adds a job by its definition, as [jobs.Job.Definition] returns it and a ledger
-// stores it. Its error says what is wrong with the definition.
+// Add adds a job or template by its definition, as [jobs.Job.Definition] and
+// [jobs.Template.Definition] return it and a ledger stores it. Its error says what is wrong with the definition.
 func (s *Side) Add(text []byte) error {
 	j, err := jobs.ParseDefinition(text)
+	if t, not := jobs.ParseTemplate(text); not == nil {
+		j, err = t.Job, nil
+		j.Schedule = madeAtRunTime
+	}
 	if err != nil {
 		return err
 	}
@@ -147,8 +163,14 @@ func Compare(old, edited Side, from time.Time, n int) Diff {
 	return d
 }
 
+// madeAtRunTime stands for the schedule of a template.
+const madeAtRunTime = "made at run time (keyed)"
+
 func (p planned) next(from time.Time, n int) []string {
 	texts := []string{}
+	if p.ParsedSchedule() == nil {
+		return texts
+	}
 	for _, t := range p.ParsedSchedule().Upcoming(from, n) {
 		texts = append(texts, t.UTC().Format(time.RFC3339))
 	}

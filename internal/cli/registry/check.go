@@ -68,6 +68,11 @@ async.
 and its authorization. A target that keeps them for less time than keyTTLs says is
 a problem, and so is one that does not answer. One that does not say is a warning.
 
+--ledger also reads the schedules that were made at run time, and reports those
+that an edit of their template would break: without a field that its path or body
+needs, or with data that its schema refuses. A template that has schedules and is
+not in the registry is a warning.
+
 Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started, and
 without --live nothing is called.`,
 		Args: cobra.MaximumNArgs(1),
@@ -86,11 +91,12 @@ without --live nothing is called.`,
 	}
 	c.Flags().BoolVar(&f.noEnv, "no-env", false, "do not look at the environment variables")
 	c.Flags().BoolVar(&f.stateless, "stateless", false, "check for a Lambda without a ledger")
+	c.Flags().BoolVar(&f.ledger, "ledger", false, "check the schedules in the ledger against their templates")
 	c.Flags().BoolVar(&f.live, "live", false, "ask each target how long it keeps keys")
 	return c
 }
 
-type checkFlags struct{ noEnv, stateless, live bool }
+type checkFlags struct{ noEnv, stateless, live, ledger bool }
 
 func (a *app) check(ctx context.Context, f checkFlags) error {
 	lookup := a.Lookup
@@ -114,6 +120,13 @@ func (a *app) check(ctx context.Context, f checkFlags) error {
 			return err
 		}
 		problems, warned = append(problems, told...), append(warned, untold...)
+	}
+	if f.ledger && reg != nil {
+		broken, orphaned, err := a.checkSchedules(ctx, reg)
+		if err != nil {
+			return err
+		}
+		problems, warned = append(problems, broken...), append(warned, orphaned...)
 	}
 	if err := a.printCheck(reg, problems, warned); err != nil {
 		return err
