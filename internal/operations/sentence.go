@@ -12,6 +12,7 @@ var reasonTexts = map[ledger.Reason]string{
 	ledger.ReasonExhausted:       "every retry was used and none had a final answer",
 	ledger.ReasonPermanent:       "the target gave a final answer that a retry cannot change",
 	ledger.ReasonUnauthorized:    "the target refused a fresh token (401)",
+	ledger.ReasonMembers:         "not all of its members succeeded",
 	ledger.ReasonNotCompleted:    "the target accepted the work and did not complete it in time",
 	ledger.ReasonPayloadMismatch: "the target has this key with another payload",
 	ledger.ReasonKeyExpired:      "its send-before time passed",
@@ -56,6 +57,8 @@ func became(r ledger.Run, attempts []ledger.Attempt) string {
 		return fmt.Sprintf("is running: attempt %d is with process %s", r.Attempt, r.LeasedBy)
 	case ledger.Accepted:
 		return "was accepted: the target is working on it, and cronce repeats the same request until the work is done"
+	case ledger.FannedOut:
+		return fmt.Sprintf("has fanned out: its list has %d members, of which %d were released", r.Fan.Members, r.Fan.Released)
 	case ledger.Retrying:
 		return "is to be retried under the same key" + waiting(r.WaitReason) + latest(attempts)
 	case ledger.Planned:

@@ -21,6 +21,7 @@ func TestSentenceSaysWhatBecameOfARun(t *testing.T) {
 		{ledger.Run{State: ledger.Accepted}, nil, "This run was accepted: the target is working on it, and cronce repeats the same request until the work is done."},
 		{ledger.Run{State: ledger.Retrying, WaitReason: ledger.WaitReason{Code: ledger.WaitBreakerOpen, Text: "the breaker is open"}}, failed,
 			"This run is to be retried under the same key, waiting because the breaker is open; the latest answer was 503."},
+		{ledger.Run{State: ledger.FannedOut, Fan: ledger.Fan{Members: 9, Released: 4}}, nil, "This run has fanned out: its list has 9 members, of which 4 were released."},
 		{ledger.Run{State: ledger.Retrying}, []ledger.Attempt{{Answer: ledger.AnswerUnknown}}, "This run is to be retried under the same key; the outcome of the latest attempt is unknown."},
 		{ledger.Run{State: ledger.Retrying}, []ledger.Attempt{{Answer: ledger.AnswerUnknown, Status: 502}}, "This run is to be retried under the same key; the latest answer was 502."},
 		{ledger.Run{State: ledger.Planned, WaitReason: ledger.WaitReason{Code: ledger.WaitNotDue, Text: "it is due at noon"}}, nil, "This run is planned, waiting because it is due at noon."},
