@@ -30,7 +30,8 @@ type jobsView struct {
 	All       int
 	Prev, Off string // addresses of the pages beside this one
 	From, To  int
-	Unknown   string // why no job can match
+	Unknown   string    // why no job can match
+	Runs      []actLink // those of the selected jobs
 	CLI       string
 	Now       time.Time
 }
@@ -76,6 +77,10 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	}
 	order, descending := orderOf(q.Get("sort"))
 	v.Sort, v.Columns, v.CLI = order.Key, columnsOf(q, order.Key, descending), commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", strings.TrimPrefix(v.State, "ended")}))
+	if !sel.IsZero() {
+		pairs := selectionPairs(sel)
+		v.Runs = []actLink{{Label: "Runs", Path: runsPath(pairs...)}, {Label: "Dead runs", Path: runsPath(append(pairs, "state", "dead", "unacked", "1")...)}}
+	}
 	states, err := d.states(r.Context())
 	if err != nil {
 		return view{}, err

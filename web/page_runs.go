@@ -254,7 +254,7 @@ func (f runFilter) words() string {
 	if len(f.States) > 0 {
 		text = strings.Join(f.States, " or ") + " runs"
 	}
-	for _, part := range [][2]string{{" of ", f.Words()}, {", ", strings.ReplaceAll(f.Reason, "_", " ")}, {" since ", f.Since}, {" until ", f.Until}} {
+	for _, part := range [][2]string{{" of ", strings.TrimPrefix(f.Words(), "job ")}, {", ", strings.ReplaceAll(f.Reason, "_", " ")}, {" since ", f.Since}, {" until ", f.Until}} {
 		if part[1] != "" {
 			text += part[0] + part[1]
 		}

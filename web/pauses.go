@@ -53,8 +53,8 @@ func (d *Dashboard) pausesPage(r *http.Request) (view, error) {
 
 // targetActs are the actions on a target.
 func (d *Dashboard) targetActs(r *http.Request, name string) []actLink {
-	return d.allowed(r, actLink{operations.AddPause, "Pause its jobs…", actPath(operations.AddPause, "target", name)},
-		actLink{operations.AddPause, "Hold it…", actPath(operations.AddPause, "kind", string(ledger.PauseHold), "target", name)})
+	return d.allowed(r, actLink{operations.AddPause, "Pause its jobs…", actPath(operations.AddPause, "target", name, "until", "1h")},
+		actLink{operations.AddPause, "Hold it…", actPath(operations.AddPause, "kind", string(ledger.PauseHold), "target", name, "until", "1h")})
 }
 
 // states are those of all jobs. One that is in a pause of many is paused.

@@ -27,7 +27,7 @@ jobs:
   - { id: charge-subscriptions, schedule: "*/15 * * * *", target: billing, path: /v1/admin/subscriptions/charge-due, overlap: queue }
   - { id: close-books, schedule: "0 0 * * *", timezone: Europe/London, target: billing, path: /v1/admin/books/close-day, catchUp: all }
   - { id: send-invoices, schedule: "30 6 * * *", timezone: Europe/Berlin, target: billing, path: /v1/admin/invoices/send }
-  - { id: sync-crm, schedule: "20 * * * *", target: crm, path: /v1/admin/sync, retry: { horizon: 20h } }
+  - { id: sync-crm, schedule: "20 * * * *", target: crm, path: /v1/admin/sync, owner: CRM team, retry: { horizon: 20h } }
   - { id: expire-trials, schedule: "10 */4 * * *", target: membership, path: /v1/admin/trials/expire }
   - { id: refresh-exchange-rates, schedule: "5 * * * *", target: billing, path: /v1/admin/rates/refresh, catchUp: none }
   - { id: reconcile-payments, schedule: "30 2 * * *", timezone: Europe/Berlin, target: billing, path: /v1/admin/payments/reconcile, timeout: 2m }
