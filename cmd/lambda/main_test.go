@@ -167,7 +167,7 @@ func (tg *target) callsOf(runID string) int {
 
 const registryHead = `version: 1
 name: acme
-targets: { membership: { urlEnv: MEMBERSHIP_URL, auth: { type: bearer, token: { env: MEMBERSHIP_TOKEN } } } }
+targets: { membership: { urlEnv: MEMBERSHIP_URL, keepAnswers: 1h, auth: { type: bearer, token: { env: MEMBERSHIP_TOKEN } } } }
 keyTTLs: [ { scope: "route:POST_/v1/admin/books/close-day", ttl: 50000h } ]
 jobs:
 `

@@ -61,6 +61,7 @@ func TestATickTellsOfIncidents(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if broken.Load() {
 			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, "no such member")
 		}
 	}))
 	t.Cleanup(service.Close)
@@ -96,6 +97,13 @@ func TestATickTellsOfIncidents(t *testing.T) {
 		if !slices.Equal(got, step.want) {
 			t.Errorf("the tick after event %q told %q, want %q", step.id, got, step.want)
 		}
+	}
+	dead := mustRuns(t, l, ledger.Filter{JobID: "release", States: []ledger.State{ledger.Dead}})
+	if len(dead) != 1 {
+		t.Fatalf("dead runs %+v", dead)
+	}
+	if _, attempts, err := l.Get(t.Context(), dead[0].ID); err != nil || len(attempts) != 1 || attempts[0].Excerpt != "no such member" {
+		t.Errorf("attempts %+v, %v; want what the target said", attempts, err)
 	}
 	// The mail waits for a process that sends mail.
 	mails := mustRuns(t, l, ledger.Filter{JobID: "notify-mail"})
