@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -198,13 +199,16 @@ func (r *hourReader) hours() (list []Hour) {
 			list = append(list, Hour{start, *t})
 		}
 	}
-	slices.SortFunc(list, func(a, b Hour) int { return a.Start.Compare(b.Start) })
+	sort.Slice(list, func(i, k int) bool { return list[i].Start.Before(list[k].Start) })
 	return list
 }
 
 // adjoining returns what to count for rows: a job's adjoining hours together.
 func adjoining(rows []HourRow) (queries []TallyQuery) {
-	slices.SortFunc(rows, func(a, b HourRow) int { return cmp.Or(cmp.Compare(a.JobID, b.JobID), a.Hour.Compare(b.Hour)) })
+	sort.Slice(rows, func(i, k int) bool {
+		a, b := rows[i], rows[k]
+		return cmp.Or(cmp.Compare(a.JobID, b.JobID), a.Hour.Compare(b.Hour)) < 0
+	})
 	for i := range rows {
 		q := TallyQuery{JobID: rows[i].JobID, Since: rows[i].Hour, Until: rows[i].Hour.Add(time.Hour)}
 		if n := len(queries); n > 0 && queries[n-1].JobID == q.JobID && queries[n-1].Until.Equal(q.Since) {

@@ -2,8 +2,7 @@ package ledger
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"sort"
 	"time"
 )
 
@@ -170,7 +169,7 @@ func putHour(tx Tx, hour time.Time, byJob map[string]*Tally) (err error) {
 		}
 		rows = append(rows, r)
 	}
-	slices.SortFunc(rows, func(a, b HourRow) int { return strings.Compare(a.JobID, b.JobID) })
+	sort.Slice(rows, func(i, k int) bool { return rows[i].JobID < rows[k].JobID })
 	return tx.PutHours(rows)
 }
 
