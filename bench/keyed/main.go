@@ -25,6 +25,7 @@ import (
 )
 
 func main() {
+	rig.Child()
 	n := flag.Int("schedules", 100_000, "how many schedules wait")
 	due := flag.Int("due", 10_000, "how many are due in one second")
 	idle := flag.Duration("idle", 20*time.Second, "how long the idle process is watched")
@@ -44,7 +45,7 @@ func main() {
 			rows = append(rows, append([]string{string(store)}, row...))
 		}
 		fmt.Println(rig.Table([]string{
-			"", "put, 1,000 at once", "CPU each", "put, one at once, 8 callers", fmt.Sprintf("%d due at once, planned after (p50, p99)", *due),
+			"", "put, 1,000 at once", "CPU each", "made, and changed, one by one by 8 callers", fmt.Sprintf("%d due at once, planned after (p50, p99)", *due),
 			"CPU of an idle process", "heap with all waiting",
 		}, rows))
 		return nil
@@ -121,22 +122,15 @@ func (m *measure) all(ctx context.Context, n, due int, idle time.Duration) (row 
 	took := time.Since(begun)
 	row = append(row, fmt.Sprintf("%.0f/s", float64(n)/took.Seconds()), fmt.Sprintf("%.0f µs", float64((ownCPU()-cpu).Microseconds())/float64(n)))
 
-	const singles, callers = 4000, 8
-	begun = time.Now()
-	var all sync.WaitGroup
-	errs := make([]error, callers)
-	for c := range callers {
-		all.Go(func() {
-			for i := c; i < singles && errs[c] == nil; i += callers {
-				errs[c] = m.put(ctx, "s", i, i+1, daily)
-			}
-		})
-	}
-	all.Wait()
-	if err := errorsOf(errs...); err != nil {
+	made, err := m.singles(ctx, daily)
+	if err != nil {
 		return nil, err
 	}
-	row = append(row, fmt.Sprintf("%.0f/s", singles/time.Since(begun).Seconds()))
+	changed, err := m.singles(ctx, func(i int) string { return daily(i + 1) })
+	if err != nil {
+		return nil, err
+	}
+	row = append(row, fmt.Sprintf("%.0f/s, %.0f/s", made, changed))
 
 	e, err := executor.New(executor.Config{Registry: m.registry, Ledger: m.Store, Caller: applied{}})
 	if err != nil {
@@ -160,6 +154,23 @@ func (m *measure) all(ctx context.Context, n, due int, idle time.Duration) (row 
 	return append(row, fmt.Sprintf("%.2f %%", 100*(ownCPU()-cpu).Seconds()/idle.Seconds()), heap()), nil
 }
 
+// singles puts schedules one by one by several callers, and returns how many a second.
+func (m *measure) singles(ctx context.Context, expr func(int) string) (float64, error) {
+	const singles, callers = 4000, 8
+	begun := time.Now()
+	var all sync.WaitGroup
+	errs := make([]error, callers)
+	for c := range callers {
+		all.Go(func() {
+			for i := c; i < singles && errs[c] == nil; i += callers {
+				errs[c] = m.put(ctx, "s", i, i+1, expr)
+			}
+		})
+	}
+	all.Wait()
+	return singles / time.Since(begun).Seconds(), errorsOf(errs...)
+}
+
 // dueAtOnce makes schedules of one time, and returns how long after it the run of each was
 // committed.
 func (m *measure) dueAtOnce(ctx context.Context, n int) ([]time.Duration, error) {
@@ -175,7 +186,7 @@ func (m *measure) dueAtOnce(ctx context.Context, n int) ([]time.Duration, error)
 	}
 	for range 120 {
 		time.Sleep(time.Second)
-		runs, err := m.List(ctx, ledger.Filter{Since: at, Until: at, Limit: n + 1})
+		runs, err := m.List(ctx, ledger.Filter{Since: at, Until: at.Add(time.Second), Limit: n + 1})
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +199,8 @@ func (m *measure) dueAtOnce(ctx context.Context, n int) ([]time.Duration, error)
 		}
 		return late, nil
 	}
-	return nil, fmt.Errorf("not all of %d runs have succeeded two minutes after they were due", n)
+	counts, err := m.Counts(ctx)
+	return nil, errorsOf(err, fmt.Errorf("not all of %d runs have succeeded two minutes after they were due: %+v", n, counts))
 }
 
 // applied is a target that does all at once.
