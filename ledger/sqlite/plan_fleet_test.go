@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -99,3 +100,53 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 }
 
 func lease(w ledger.Work) ledger.Lease { return ledger.Lease{RunID: w.RunID, Token: w.Token} }
+
+// schedules makes each kind of call on schedules that are made at run time.
+func (f *fleet) schedules(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	who := ledger.Actor{By: "me", Why: "test"}
+	err := f.Declare(ctx, ledger.Declaration{Process: "p", Registry: "acme", Version: "t", Definitions: func(yield func(ledger.Definition) bool) {
+		yield(ledger.Definition{JobID: "t", Hash: "t"})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Assignments(ctx, "t", "")
+	change := func(id, expr string, remove bool) {
+		if err == nil {
+			_, err = f.ChangeSchedules(ctx, ledger.ChangeSchedules{Template: "t", Rules: minutes{}, Actor: who, Items: []ledger.ScheduleChange{
+				{JobID: id, ScheduleContent: ledger.ScheduleContent{Expr: expr}, Delete: remove},
+			}})
+		}
+	}
+	change("t:a", "1", false)
+	change("t:a", "2", false)
+	change("t:b", "1", false)
+	change("t:b", "", true)
+	f.clock.shift.Add(int64(time.Hour))
+	planned, planErr := f.PlanSchedules(ctx, ledger.SchedulePlanning{
+		Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Owner: "p", Token: f.token(), LeaseFor: time.Minute,
+	})
+	if len(planned.Plans) != 1 {
+		t.Fatalf("%+v, %v", planned, planErr)
+	}
+	_, sweepErr := f.SweepSchedules(ctx, ledger.ScheduleSweep{Template: "t", Revision: 1, Hash: "t", Rules: minutes{}})
+	_, purgeErr := f.PurgeHistory(ctx, ledger.HistoryPurge{})
+	if err := errors.Join(err, planErr, sweepErr, purgeErr, f.Pause(ctx, "t:a", who)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// minutes are the rules of schedules that are due each minute.
+type minutes struct{}
+
+func (minutes) Begin(_ *ledger.Schedule, _, now time.Time) (time.Time, error) { return now, nil }
+
+func (minutes) Plan(s *ledger.Schedule, now time.Time, _ bool) (ledger.Plan, error) {
+	return ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now.Truncate(time.Second)}, nil
+}
+
+func (minutes) Next(s *ledger.Schedule) (time.Time, error) {
+	return s.Watermark.Truncate(time.Minute).Add(time.Minute), nil
+}

@@ -15,7 +15,7 @@ import (
 // fullScan matches a step that reads all rows of a table that grows with what
 // ran. To read an index of the unfinished, the waiting or the dead from end to
 // end is fine, and so is one in the order of a listing that has a limit.
-var fullScan = regexp.MustCompile(`^SCAN (runs|attempts|events|definitions)( USING (COVERING )?INDEX (\w+))?$`)
+var fullScan = regexp.MustCompile(`^SCAN (runs|attempts|events|definitions|schedules|positions)( USING (COVERING )?INDEX (\w+))?$`)
 
 var boundedIndex = map[string]bool{"runs_due": true, "runs_waiting": true, "runs_dead": true, "runs_listed": true}
 
@@ -24,6 +24,7 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 	f := &fleet{clock: &clock{}, overlap: ledger.OverlapSkip}
 	f.Ledger = open(t, path, f.clock)
 	f.everything(t)
+	f.schedules(t)
 
 	queries := append(f.Statements(), sqlite.Reads()...)
 	for _, filter := range filters {
