@@ -110,6 +110,17 @@ func (m *measure) put(ctx context.Context, prefix string, from, to int, expr fun
 }
 
 func (m *measure) all(ctx context.Context, n, due int, idle time.Duration) (row []string, err error) {
+	e, err := executor.New(executor.Config{Registry: m.registry, Ledger: m.Store, Caller: applied{}})
+	if err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- e.Run(running) }()
+	defer func() {
+		stop()
+		err = errorsOf(err, <-done)
+	}()
 	// Daily, at a time at which nothing here runs.
 	soon := time.Now().UTC().Add(2 * time.Hour)
 	daily := func(i int) string { return fmt.Sprintf("%d %d * * *", i%60, (soon.Hour()+i%20)%24) }
@@ -132,17 +143,6 @@ func (m *measure) all(ctx context.Context, n, due int, idle time.Duration) (row 
 	}
 	row = append(row, fmt.Sprintf("%.0f/s, %.0f/s", made, changed))
 
-	e, err := executor.New(executor.Config{Registry: m.registry, Ledger: m.Store, Caller: applied{}})
-	if err != nil {
-		return nil, err
-	}
-	running, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- e.Run(running) }()
-	defer func() {
-		stop()
-		err = errorsOf(err, <-done)
-	}()
 	late, err := m.dueAtOnce(ctx, due)
 	if err != nil {
 		return nil, err
