@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,17 +110,10 @@ func (s *Service) JobsAfter(ctx context.Context, sel Selection, after string, li
 	if err != nil {
 		return nil, false, err
 	}
-	of, err := sel.Of(reg)
+	of, more, err := sel.after(reg, after, limit)
 	if err != nil {
 		return nil, false, err
 	}
-	first, there := slices.BinarySearchFunc(of, after, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
-	if there {
-		first++
-	}
-	of = of[first:]
-	more = len(of) > limit
-	of = of[:min(limit, len(of))]
 	ids := make([]string, len(of))
 	for i := range of {
 		ids[i] = of[i].ID

@@ -33,6 +33,42 @@ func (sel Selection) One() bool {
 // Of returns the selected jobs of a registry, by ID. It refuses what no job has, as most
 // such texts are typing errors.
 func (sel Selection) Of(reg *jobs.Registry) (list []jobs.Job, err error) {
+	for _, j := range reg.All() {
+		if sel.takes(j) {
+			list = append(list, j)
+		}
+	}
+	if len(list) == 0 {
+		err = sel.refuse(reg)
+	}
+	return list, err
+}
+
+// after returns up to limit of the selected jobs whose IDs follow another, and whether there
+// are more. It reads no other jobs if all are selected: a registry may have 100,000.
+func (sel Selection) after(reg *jobs.Registry, id string, limit int) (list []jobs.Job, more bool, err error) {
+	if !sel.IsZero() {
+		of, err := sel.Of(reg)
+		first, there := slices.BinarySearchFunc(of, id, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
+		if there {
+			first++
+		}
+		of = of[first:]
+		return of[:min(limit, len(of))], len(of) > limit, err
+	}
+	first, there := reg.Index(id)
+	if there {
+		first++
+	}
+	list = make([]jobs.Job, min(limit, reg.Len()-first))
+	for i := range list {
+		list[i] = reg.At(first + i)
+	}
+	return list, first+len(list) < reg.Len(), nil
+}
+
+// refuse says what of the selection no job has.
+func (sel Selection) refuse(reg *jobs.Registry) error {
 	ids, owners, labels, targets := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, t := range reg.Targets() {
 		targets[t.Name] = true
@@ -43,28 +79,22 @@ func (sel Selection) Of(reg *jobs.Registry) (list []jobs.Job, err error) {
 		for name, value := range j.Labels {
 			labels[name], labels[name+"="+value] = true, true
 		}
-		if sel.takes(j) {
-			list = append(list, j)
-		}
 	}
 	if sel.Job != "" && !ids[sel.Job] && !strings.Contains(sel.Job, "*") {
-		return nil, unknownJob(sel.Job, registryJobs(reg), `"cronce jobs list" lists the registry's jobs`)
+		return unknownJob(sel.Job, registryJobs(reg), `"cronce jobs list" lists the registry's jobs`)
 	}
 	if err := noJobHas("owner", sel.Owner, owners, ""); err != nil {
-		return nil, err
+		return err
 	}
 	for _, l := range sel.Labels {
 		if err := noJobHas("label", l, labels, "; use name=value or a name"); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := noJobHas("target", sel.Target, targets, ""); err != nil {
-		return nil, err
+		return err
 	}
-	if len(list) == 0 {
-		return nil, refuse(Invalid, "no job of the registry has %s", sel.Words())
-	}
-	return list, nil
+	return refuse(Invalid, "no job of the registry has %s", sel.Words())
 }
 
 func noJobHas(what, value string, known map[string]bool, use string) error {
