@@ -23,7 +23,7 @@ import (
 // unused are the operations that no command asks through a server: one run is acted
 // on as a list of one, and the rest is for other programs.
 var unused = []string{
-	"ackRun", "cancelRun", "getDocument", "listAudit", "listKeys", "listNext", "listProcesses", "listTargets", "redriveRun", "reportRun",
+	"ackRun", "cancelRun", "getDocument", "getTrend", "listAudit", "listKeys", "listNext", "listProcesses", "listTargets", "redriveRun", "reportRun",
 }
 
 // operation is an operation of the document.
@@ -110,6 +110,7 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["status"] = s.Status(ctx)
 	_, errs["jobs"] = s.Jobs(ctx, sel)
 	_, errs["job"] = s.Job(ctx, "tick")
+	_, errs["revisions"] = s.Revisions(ctx, "tick", "2026-11-20", "beef")
 	_, errs["runs"] = s.Runs(ctx, sel, ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}, Since: at, Until: at.Add(time.Hour), Unacknowledged: true, Limit: 10})
 	_, errs["run"] = s.Run(ctx, run)
 	_, errs["why"] = s.Why(ctx, "tick", "2026-11-21T03:00")

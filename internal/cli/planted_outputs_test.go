@@ -108,7 +108,7 @@ func everyCommand(t *testing.T, vars map[string]string, dead []operations.Run) (
 	id, other := dead[len(dead)-1].RunID, dead[len(dead)-2].RunID
 	dir := t.TempDir()
 	lines := map[string]string{
-		"check": "", "next": "job-jwt", "status": "", "jobs list": "", "jobs show": "job-jwt", "why": "job-jwt 2030-01-01T00:00:00Z",
+		"check": "", "next": "job-jwt", "status": "", "jobs list": "", "jobs show": "job-jwt", "jobs diff": "job-jwt", "why": "job-jwt 2030-01-01T00:00:00Z",
 		"trigger": "job-basic", "backfill": "job-jwt --from 2026-01-01T00:00:00Z --to 2026-01-01T00:00:01Z --why planted", "runs list": "", "runs show": id,
 		"runs redrive": id + " --why planted", "runs cancel": id + " --why planted", "runs ack": other + " --why planted", "runs rerun": other + " --new-key --why planted",
 		"purge": "--dry-run", "try": "job-headers", "export cloudformation": "", "export terraform": "", "export jwks": "", "jobs pause": "job-jwt --why planted", "jobs resume": "job-jwt --why planted",

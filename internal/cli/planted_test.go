@@ -25,13 +25,13 @@ notifications:
 keyStores:
   - { name: held, urlEnv: KEYS_URL }
 targets:
-  bearer:  { urlEnv: SVC_URL, auth: { type: bearer, token: { file: DIR/token } } }
-  basic:   { urlEnv: SVC_URL, auth: { type: basic, username: { env: NAME }, password: { env: PASSWORD } } }
-  headers: { urlEnv: SVC_URL, auth: { type: headers, headers: { X-Api-Key: { env: API_KEY } } } }
-  oauth:   { urlEnv: SVC_URL, auth: { type: oauth2, tokenUrlEnv: TOKEN_URL, clientId: { env: NAME }, clientSecret: { env: CLIENT_SECRET } } }
-  jwt:     { urlEnv: SVC_URL, auth: { type: jwt, key: { file: DIR/key.pem } } }
-  hmac:    { urlEnv: SVC_URL, auth: { type: hmac, secret: { env: WEBHOOK_SECRET } } }
-  sigv4:   { urlEnv: SVC_URL, auth: { type: sigv4, region: eu-west-1, service: execute-api, accessKeyId: { env: NAME }, secretAccessKey: { env: AWS_KEY }, sessionToken: { env: AWS_SESSION } } }
+  bearer:  { urlEnv: SVC_URL, keepAnswers: 1h, auth: { type: bearer, token: { file: DIR/token } } }
+  basic:   { urlEnv: SVC_URL, keepAnswers: 1h, auth: { type: basic, username: { env: NAME }, password: { env: PASSWORD } } }
+  headers: { urlEnv: SVC_URL, keepAnswers: 1h, auth: { type: headers, headers: { X-Api-Key: { env: API_KEY } } } }
+  oauth:   { urlEnv: SVC_URL, keepAnswers: 1h, auth: { type: oauth2, tokenUrlEnv: TOKEN_URL, clientId: { env: NAME }, clientSecret: { env: CLIENT_SECRET } } }
+  jwt:     { urlEnv: SVC_URL, keepAnswers: 1h, auth: { type: jwt, key: { file: DIR/key.pem } } }
+  hmac:    { urlEnv: SVC_URL, keepAnswers: 1h, auth: { type: hmac, secret: { env: WEBHOOK_SECRET } } }
+  sigv4:   { urlEnv: SVC_URL, keepAnswers: 1h, auth: { type: sigv4, region: eu-west-1, service: execute-api, accessKeyId: { env: NAME }, secretAccessKey: { env: AWS_KEY }, sessionToken: { env: AWS_SESSION } } }
 jobs:
 `
 
