@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// changedHours are the rows of an engine. Each transaction that writes makes the counts
-// stale of the hours whose runs it changes: this is the only place that decides which. A
-// purge changes no counts: see RollUp.
-type changedHours struct{ Rows }
+// ruleRows are the rows of an engine as the rules see them.
+type ruleRows struct{ Rows }
 
-// Write runs f, and marks the hours in the same transaction.
-func (r changedHours) Write(ctx context.Context, name string, f func(Tx) error) error {
+// Write runs f, and makes the counts stale of the hours whose runs it changes, in the same
+// transaction: this is the only place that decides which. A purge changes no counts: see
+// RollUp.
+func (r ruleRows) Write(ctx context.Context, name string, f func(Tx) error) error {
 	return r.Rows.Write(ctx, name, func(tx Tx) error {
-		t := &changedHoursTx{Tx: tx}
+		t := &ruleTx{Tx: tx}
 		if err := f(t); err != nil {
 			return err
 		}
@@ -25,16 +25,23 @@ func (r changedHours) Write(ctx context.Context, name string, f func(Tx) error) 
 	})
 }
 
-// changedHoursTx notes which runs a transaction writes.
-type changedHoursTx struct {
+// Read runs f on one state of the rows.
+func (r ruleRows) Read(ctx context.Context, name string, f func(Tx) error) error {
+	return r.Rows.Read(ctx, name, func(tx Tx) error { return f(&ruleTx{Tx: tx}) })
+}
+
+// ruleTx notes which runs a transaction writes, and keeps the schedules that were read as
+// jobs.
+type ruleTx struct {
 	Tx
-	ids []string
+	ids       []string
+	schedules map[string]*ScheduleRow
 }
 
 // inTallies are what a Tally depends on.
 const inTallies = ColState | ColCall | ColPlan | ColCount | ColStart | ColFinished
 
-func (t *changedHoursTx) note(changes []Change) {
+func (t *ruleTx) note(changes []Change) {
 	for i := range changes {
 		if changes[i].Set&inTallies != 0 {
 			t.ids = append(t.ids, changes[i].Row.ID)
@@ -43,19 +50,19 @@ func (t *changedHoursTx) note(changes []Change) {
 }
 
 // Update notes the runs and writes them.
-func (t *changedHoursTx) Update(changes []Change) error {
+func (t *ruleTx) Update(changes []Change) error {
 	t.note(changes)
 	return t.Tx.Update(changes)
 }
 
 // UpdateFenced notes the runs, also those that it then does not write, and writes them.
-func (t *changedHoursTx) UpdateFenced(changes []Change) Later[[]bool] {
+func (t *ruleTx) UpdateFenced(changes []Change) Later[[]bool] {
 	t.note(changes)
 	return t.Tx.UpdateFenced(changes)
 }
 
 // Insert notes the runs and writes them.
-func (t *changedHoursTx) Insert(rows []Row) Later[[]bool] {
+func (t *ruleTx) Insert(rows []Row) Later[[]bool] {
 	for i := range rows {
 		t.ids = append(t.ids, rows[i].ID)
 	}
@@ -63,14 +70,14 @@ func (t *changedHoursTx) Insert(rows []Row) Later[[]bool] {
 }
 
 // Delete notes the runs and deletes them.
-func (t *changedHoursTx) Delete(ids []string) error {
+func (t *ruleTx) Delete(ids []string) error {
 	t.ids = append(t.ids, ids...)
 	return t.Tx.Delete(ids)
 }
 
 // mark makes the hours of the runs stale that are over. The hour of a run that is made
 // now is not, and costs no statement.
-func (t *changedHoursTx) mark() error {
+func (t *ruleTx) mark() error {
 	if len(t.ids) == 0 {
 		return nil
 	}

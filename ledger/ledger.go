@@ -14,7 +14,7 @@ type Ledger struct {
 }
 
 // New returns a ledger over an engine's rows.
-func New(rows Rows) *Ledger { return &Ledger{changedHours{scheduledRows{rows}}} }
+func New(rows Rows) *Ledger { return &Ledger{ruleRows{rows}} }
 
 // write runs f in a transaction and returns its result. f may run more than once.
 func write[T any](ctx context.Context, l *Ledger, name string, f func(Tx) (T, error)) (result T, err error) {

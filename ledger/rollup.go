@@ -28,7 +28,7 @@ func countable(now time.Time) time.Time { return hourOf(now.Add(-countAfter)) }
 // there may be another one. Any process may call it at any time; several do no harm.
 //
 // An hour is counted once for all jobs, the newest first. What later changes a run of such
-// an hour makes its job's counts stale in the same transaction (see changedHours), and
+// an hour makes its job's counts stale in the same transaction (see ruleRows), and
 // RollUp counts the job's runs of that hour again. A purge of runs keeps the counts of
 // their hours: they then stay as they are, for HoursKept, even if one of the hour's other
 // runs changes.

@@ -1,34 +1,16 @@
 package ledger
 
+// The rules see schedules made at run time as jobs, where a rule has the ID of one: each rule
+// that locks, pauses or purges a job does so with a schedule.
+
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sort"
 )
 
-// scheduledRows let the rules see schedules made at run time as jobs, where a rule has the
-// ID of one: each rule that locks, pauses or purges a job does so with a schedule.
-type scheduledRows struct{ Rows }
-
-// Write runs f in a transaction.
-func (r scheduledRows) Write(ctx context.Context, name string, f func(Tx) error) error {
-	return r.Rows.Write(ctx, name, func(tx Tx) error { return f(&scheduledTx{Tx: tx}) })
-}
-
-// Read runs f on one state of the rows.
-func (r scheduledRows) Read(ctx context.Context, name string, f func(Tx) error) error {
-	return r.Rows.Read(ctx, name, func(tx Tx) error { return f(&scheduledTx{Tx: tx}) })
-}
-
-// scheduledTx keeps the schedules that were read as jobs.
-type scheduledTx struct {
-	Tx
-	rows map[string]*ScheduleRow
-}
-
 // Jobs locks the jobs first, then the schedules.
-func (t *scheduledTx) Jobs(ids []string) Later[[]JobRow] {
+func (t *ruleTx) Jobs(ids []string) Later[[]JobRow] {
 	keyed, others := split(ids, func(id string) bool { return TemplateOf(id) != "" })
 	if len(keyed) == 0 {
 		return t.Tx.Jobs(ids)
@@ -44,12 +26,12 @@ func (t *scheduledTx) Jobs(ids []string) Later[[]JobRow] {
 			return nil, err
 		}
 		rows, err := asked.Get()
-		if t.rows == nil {
-			t.rows = make(map[string]*ScheduleRow, len(rows))
+		if t.schedules == nil {
+			t.schedules = make(map[string]*ScheduleRow, len(rows))
 		}
 		for i := range rows {
 			list = append(list, rows[i].job())
-			t.rows[rows[i].JobID] = &rows[i]
+			t.schedules[rows[i].JobID] = &rows[i]
 		}
 		sort.Slice(list, func(i, k int) bool { return list[i].JobID < list[k].JobID })
 		return list, err
@@ -58,7 +40,7 @@ func (t *scheduledTx) Jobs(ids []string) Later[[]JobRow] {
 
 // PutJobs writes changes of jobs, and the pauses of schedules. What is purged of a schedule
 // is noted for its whole template: there may be very many schedules.
-func (t *scheduledTx) PutJobs(changes []JobChange) error {
+func (t *ruleTx) PutJobs(changes []JobChange) error {
 	keyed, others := split(changes, func(c JobChange) bool { return TemplateOf(c.JobID) != "" })
 	if len(others) > 0 || len(keyed) == 0 {
 		if err := t.Tx.PutJobs(others); err != nil {
@@ -68,7 +50,7 @@ func (t *scheduledTx) PutJobs(changes []JobChange) error {
 	var updates []ScheduleUpdate
 	purged := map[string]JobChange{}
 	for _, c := range keyed {
-		row := t.rows[c.JobID]
+		row := t.schedules[c.JobID]
 		if row == nil {
 			return fmt.Errorf("schedule %s: %w", c.JobID, ErrNotFound)
 		}
@@ -88,7 +70,7 @@ func (t *scheduledTx) PutJobs(changes []JobChange) error {
 	return t.raisePurged(purged)
 }
 
-func (t *scheduledTx) raisePurged(purged map[string]JobChange) error {
+func (t *ruleTx) raisePurged(purged map[string]JobChange) error {
 	names := make([]string, 0, len(purged))
 	for name := range purged {
 		names = append(names, name)

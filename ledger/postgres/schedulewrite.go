@@ -22,9 +22,13 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 			SELECT s.id, u.template, u.revision, u.watermark, u.next_at, u.ended_at FROM s JOIN u ON u.job_id = s.job_id
 		)
 		SELECT job_id FROM s`}
-	bindSaid(&q.args, list, func(s *ledger.ScheduleRow) *ledger.ScheduleRow { return s })
-	array(&q.args, int8Kind, list, func(b []byte, s *ledger.ScheduleRow) []byte { return appendInt8(b, s.TemplateID) })
-	bindPosition(&q.args, list, func(s *ledger.ScheduleRow) *ledger.ScheduleRow { return s })
+	rows := make([]ledger.ScheduleUpdate, len(list))
+	for i := range list {
+		rows[i].Row = &list[i]
+	}
+	bindSaid(&q.args, rows)
+	array(&q.args, int8Kind, rows, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendInt8(b, u.Row.TemplateID) })
+	bindPosition(&q.args, rows)
 	written := make(map[string]bool, len(list))
 	q.row = func(v *values) error {
 		written[v.text()] = true
@@ -41,37 +45,36 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 }
 
 // bindSaid adds what the caller said, of each item's schedule.
-func bindSaid[T any](p *params, list []T, of func(*T) *ledger.ScheduleRow) {
+func bindSaid(p *params, list []ledger.ScheduleUpdate) {
 	for _, get := range []func(*ledger.ScheduleRow) string{
 		func(s *ledger.ScheduleRow) string { return s.JobID }, func(s *ledger.ScheduleRow) string { return s.Expr },
 		func(s *ledger.ScheduleRow) string { return s.Timezone }, func(s *ledger.ScheduleRow) string { return s.DST },
 	} {
-		array(p, textKind, list, func(b []byte, item *T) []byte { return appendText(b, get(of(item))) })
+		array(p, textKind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, get(u.Row)) })
 	}
-	array(p, bytesKind, list, func(b []byte, item *T) []byte { return appendBytes(b, of(item).Data) })
-	bindTimes(p, list, of, func(s *ledger.ScheduleRow) time.Time { return s.Until })
-	array(p, int8Kind, list, func(b []byte, item *T) []byte { return appendInt8(b, of(item).Generation) })
-	bindTimes(p, list, of, func(s *ledger.ScheduleRow) time.Time { return s.CreatedAt }, func(s *ledger.ScheduleRow) time.Time { return s.ChangedAt })
-	array(p, textKind, list, func(b []byte, item *T) []byte { return appendText(b, of(item).ChangedBy) })
-	bindTimes(p, list, of, func(s *ledger.ScheduleRow) time.Time { return s.DeletedAt })
+	array(p, bytesKind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendBytes(b, u.Row.Data) })
+	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.Until })
+	array(p, int8Kind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendInt8(b, u.Row.Generation) })
+	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.CreatedAt }, func(s *ledger.ScheduleRow) time.Time { return s.ChangedAt })
+	array(p, textKind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.ChangedBy) })
+	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.DeletedAt })
 }
 
 // bindPosition adds where each item's schedule stands.
-func bindPosition[T any](p *params, list []T, of func(*T) *ledger.ScheduleRow) {
-	array(p, int8Kind, list, func(b []byte, item *T) []byte { return appendInt8(b, of(item).Revision) })
-	bindTimes(p, list, of, func(s *ledger.ScheduleRow) time.Time { return s.Watermark }, func(s *ledger.ScheduleRow) time.Time { return s.NextAt },
+func bindPosition(p *params, list []ledger.ScheduleUpdate) {
+	array(p, int8Kind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendInt8(b, u.Row.Revision) })
+	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.Watermark }, func(s *ledger.ScheduleRow) time.Time { return s.NextAt },
 		func(s *ledger.ScheduleRow) time.Time { return s.EndedAt })
 }
 
-func bindTimes[T any](p *params, list []T, of func(*T) *ledger.ScheduleRow, values ...func(*ledger.ScheduleRow) time.Time) {
+func bindTimes(p *params, list []ledger.ScheduleUpdate, values ...func(*ledger.ScheduleRow) time.Time) {
 	for _, value := range values {
-		array(p, timeKind, list, func(b []byte, item *T) []byte { return appendTime(b, value(of(item))) })
+		array(p, timeKind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendTime(b, value(u.Row)) })
 	}
 }
 
 // UpdateSchedules writes fields of schedules that are locked.
 func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
-	of := func(u *ledger.ScheduleUpdate) *ledger.ScheduleRow { return u.Row }
 	with := func(set ledger.ScheduleColumns, sql string, bind func(*params, []ledger.ScheduleUpdate)) {
 		var some []ledger.ScheduleUpdate
 		for _, u := range list {
@@ -90,16 +93,16 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 	with(ledger.SchedulePosition, `
 		UPDATE positions p SET revision = u.revision, watermark = u.watermark, next_at = u.next_at, ended_at = u.ended_at
 		FROM unnest($1, $2, $3, $4, $5) AS u (id, revision, watermark, next_at, ended_at) WHERE p.id = u.id`,
-		func(p *params, some []ledger.ScheduleUpdate) { bindPosition(p, some, of) })
+		bindPosition)
 	with(ledger.ScheduleSaid, `
 		UPDATE schedules s SET expr = u.expr, timezone = u.timezone, dst = u.dst, data = u.data, until = u.until, generation = u.generation,
 			created_at = u.created_at, changed_at = u.changed_at, changed_by = u.changed_by, deleted_at = u.deleted_at
 		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			AS u (id, job_id, expr, timezone, dst, data, until, generation, created_at, changed_at, changed_by, deleted_at) WHERE s.id = u.id`,
-		func(p *params, some []ledger.ScheduleUpdate) { bindSaid(p, some, of) })
+		bindSaid)
 	with(ledger.SchedulePause, `UPDATE positions p SET paused_at = u.at FROM unnest($1, $2) AS u (id, at) WHERE p.id = u.id`,
 		func(p *params, some []ledger.ScheduleUpdate) {
-			bindTimes(p, some, of, func(s *ledger.ScheduleRow) time.Time { return s.PausedAt })
+			bindTimes(p, some, func(s *ledger.ScheduleRow) time.Time { return s.PausedAt })
 		})
 	with(ledger.SchedulePause, `UPDATE schedules s SET paused_by = u.by, paused_why = u.why FROM unnest($1, $2, $3) AS u (id, by, why) WHERE s.id = u.id`,
 		func(p *params, some []ledger.ScheduleUpdate) {
