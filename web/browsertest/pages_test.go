@@ -80,7 +80,7 @@ func busy(t *testing.T, test func(t *testing.T, s *server)) {
 
 var pagePaths = []string{
 	"/", "/?span=30d", "/jobs", "/jobs/tick", "/jobs/refused", "/jobs/yearly", "/jobs/yearly?at=2020-01-01", "/runs", "/runs?state=dead&group=1",
-	"/runs?job=nobody", "/targets", "/keys", "/processes", "/audit", "/nowhere",
+	"/runs?job=nobody", "/find?q=e", "/targets", "/targets/env:SVC_URL", "/jobs?sort=-state&owner=nobody", "/audit?since=1h", "/keys", "/processes", "/audit", "/nowhere",
 	"/act/pause?job=tick", "/act/backfill?job=nap&from=2020-01-01", "/act/redrive?job=refused&state=dead", "/act/resume?job=tick", "/act/ack-incident?incident=1",
 }
 
