@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -266,15 +265,14 @@ func (m *releaseTx) end() error {
 	if len(m.ended.dead) == 0 && len(m.ended.succeeded) == 0 {
 		return nil
 	}
-	jobs := []string{}
+	var jobs []string
 	for job := range m.ended.succeeded {
 		jobs = append(jobs, job)
 	}
-	slices.SortFunc(jobs, cmp.Compare)
 	var open []Incident
 	if len(jobs) > 0 {
 		var err error
-		if open, err = m.tx.OpenIncidents("", jobs).Get(); err != nil {
+		if open, err = m.tx.OpenIncidents("", sortedSet(jobs)).Get(); err != nil {
 			return err
 		}
 	}
