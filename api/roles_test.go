@@ -187,6 +187,10 @@ func (s *site) askAs(r route, a ask, token string) int {
 	res, err := s.server.Client().Do(req)
 	s.must(err)
 	res.Body.Close()
+	if res.StatusCode == http.StatusTooManyRequests { // there are more operations than requests at once
+		time.Sleep(20 * time.Millisecond)
+		return s.askAs(r, a, token)
+	}
 	return res.StatusCode
 }
 
