@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,9 @@ func everyEndpoint(t *testing.T, at, runID string) (text string) {
 		t.Fatal(err)
 	}
 	query := map[string]string{"/v1/why": "?job=job-jwt&at=2030-01-01T00:00:00Z", "/v1/runs": "?state=dead"}
+	ahead := time.Now().UTC().AddDate(0, 0, 300)
 	fields := map[string]string{
+		"pauses":   `"job":"job-jwt","from":"` + ahead.Format(time.RFC3339) + `","until":"` + ahead.Add(time.Hour).Format(time.RFC3339) + `"`,
 		"backfill": `"from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:00:01Z"`, "rerun": `"newKey":true,"mayDouble":true`,
 		"redrive": `"runIds":["` + runID + `"]`, "cancel": `"runIds":["` + runID + `"]`, "ack": `"runIds":["` + runID + `"]`,
 	}
@@ -39,7 +42,7 @@ func everyEndpoint(t *testing.T, at, runID string) (text string) {
 			continue
 		}
 		id := "job-jwt"
-		if strings.HasPrefix(path, "/v1/incidents/") {
+		if strings.HasPrefix(path, "/v1/incidents/") || strings.HasPrefix(path, "/v1/pauses/") {
 			id = "1"
 		}
 		if strings.HasPrefix(path, "/v1/runs/") {
@@ -114,7 +117,8 @@ func everyCommand(t *testing.T, vars map[string]string, dead []operations.Run) (
 		"purge": "--dry-run", "try": "job-headers", "export cloudformation": "", "export terraform": "", "export jwks": "", "jobs pause": "job-jwt --why planted", "jobs resume": "job-jwt --why planted",
 		"diff": "--against " + vars["CRONCE_CONFIG"], "migrate status": "", "migrate up": "", "migrate print": "--set ledger --engine sqlite",
 		"access check": writeFile(t, "version: 1\nproxy: { from: [127.0.0.1/32], userHeader: X-User }\ngrants:\n  - { role: viewer, users: [ann] }\n"),
-		"health":       "--listen 127.0.0.1:1", "version": "", "incidents list": "", "runs export": "", "incidents export": "", "audit export": "", "incidents show": "1", "incidents ack": "1 --why planted", "notify test": "hub", "keys generate": dir + "/new.pem",
+		"health":       "--listen 127.0.0.1:1", "version": "", "incidents list": "", "runs export": "", "incidents export": "", "audit export": "", "incidents show": "1", "incidents ack": "1 --why planted",
+		"pauses list": "--ended", "pauses add": "--job job-jwt --from 300d --until 301d --why planted", "pauses hold": "jwt --from 300d --until 301d --why planted", "pauses change": "1 --until 302d --why planted", "pauses end": "1 --why planted", "notify test": "hub", "keys generate": dir + "/new.pem",
 	}
 	beside := map[string]string{
 		"serve": "runs above", "demo": "has a registry of its own", "conform": "has no registry", "access token": "prints the token that it makes",
