@@ -21,7 +21,7 @@ const (
 			(SELECT count(*) FROM newest)
 		FROM good`
 	unseenOfJobs = `
-		SELECT job_id, count(*) FROM runs WHERE ` + unseenRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
+		SELECT job_id, count(*) FROM runs INDEXED BY runs_dead WHERE ` + unseenRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
 )
 
 // JobsAndNewest returns all jobs, each with the state of its newest row.

@@ -82,6 +82,11 @@ func TestDeadRunsAreFoundByTheirIndex(t *testing.T) {
 	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "runs_dead") {
 		t.Errorf("%s\n\t%s", q, steps)
 	}
+	for _, q := range sqlite.Reads() {
+		if steps := strings.Join(explain(t, db, q), "; "); strings.Contains(q, "acked_at IS NULL AND job_id IN") && !strings.Contains(steps, "runs_dead") {
+			t.Errorf("%s\n\t%s", q, steps)
+		}
+	}
 	q = sqlite.TallyJob
 	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "(run_id>? AND run_id<?)") {
 		t.Errorf("%s\n\t%s", q, steps)
