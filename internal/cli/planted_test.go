@@ -114,6 +114,7 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	for _, name := range all {
 		registry += fmt.Sprintf("  - { id: job-%s, schedule: '* * * * * *', target: %[1]s, path: /svc/%[1]s, overlap: skip, async: { within: 1h }, retry: { backoff: [] } }\n", name)
 	}
+	registry += "  - { id: job-keyed, keyed: { max: 9 }, target: bearer, path: '/svc/bearer/{{key}}' }\n"
 	vars := map[string]string{
 		"SVC_URL": svc.URL + "/" + secrets["PATH"], "TOKEN_URL": svc.URL + "/token?code=" + secrets["ENDPOINT"], "NAME": "me", "USER": "ann", "CRONCE_CONFIG": writeFile(t, registry),
 		"CRONCE_DATABASE_URL": "sqlite:" + filepath.Join(dir, "l.db"), "CRONCE_LOG_LEVEL": "debug",

@@ -40,6 +40,7 @@ func TestEveryCommandAsksTheServerOrRefusesIt(t *testing.T) {
 		_, _ = w.Write([]byte(`{"status":403,"code":"forbidden","title":"Forbidden","detail":"not for you"}`))
 	}))
 	defer server.Close()
+	lines := writeFile(t, `{"key":"k","schedule":"@daily"}`)
 	t.Chdir(t.TempDir())
 	why := []string{"--why", "x", "--by", "ann"}
 	arguments := map[string][]string{
@@ -48,6 +49,8 @@ func TestEveryCommandAsksTheServerOrRefusesIt(t *testing.T) {
 		"runs cancel": append(why, "--job", "j"), "runs ack": append(why, "--job", "j"), "runs redrive": append(why, "--job", "j"),
 		"runs rerun": append(why, "--new-key", "j@2026-11-21T00:00:00Z"), "incidents show": {"1"}, "incidents ack": append(why, "1"),
 		"pauses add": append(why, "--until", "1h", "--all"), "pauses hold": append(why, "t", "--until", "1h"), "pauses change": append(why, "1", "--until", "1h"), "pauses end": append(why, "1"),
+		"schedules get": {"t", "k"}, "schedules put": {"t", "k", "--in", "1h"}, "schedules delete": {"t", "k"}, "schedules history": {"t", "k"},
+		"schedules pause": append(why, "t", "k"), "schedules resume": append(why, "t", "k"), "schedules import": {"t", lines},
 		"import crontab": {"f"}, "import kubernetes": {"f"}, "import eventbridge": {"f"}, "import cloud-scheduler": {"f"}, "import vercel": {"f"},
 		"access token": {"ann"}, "access check": {"f"}, "backup": {"f"}, "notify test": {"c"}, "man": {"d"},
 	}
