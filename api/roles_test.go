@@ -61,7 +61,7 @@ func (s *site) asks() map[string][]ask {
 	many := func() []ask { return []ask{{least: "operator", body: `{"why":"a test","job":"tick","dryRun":true}`}} }
 	return map[string][]ask{
 		"getDocument": viewer, "getStatus": viewer, "listProcesses": viewer, "listTargets": viewer, "listKeys": viewer,
-		"listJobs": viewer, "getJob": of("tick"), "listNext": of("tick"), "getTrend": of("tick"), "compareRevisions": of("tick"), "listRuns": viewer, "getRun": of(succeeded), "listAudit": viewer,
+		"listJobs": viewer, "getJob": of("tick"), "listNext": of("tick"), "getTrend": of("tick"), "compareRevisions": of("tick"), "listRuns": viewer, "getRun": of(succeeded), "listAudit": viewer, "exportRuns": viewer, "exportIncidents": viewer, "exportAudit": viewer,
 		"explain":     {{least: "viewer", query: "?job=tick&at=2026-11-22T00:00:00Z"}},
 		"listChanges": viewer, "listIncidents": viewer, "getIncident": of("1"),
 		"listPauses":  viewer,

@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -254,7 +255,7 @@ func TestExecuteRefusesARunWithMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Execute(t.Context(), ledger.Entry{RunSpec: ledger.RunSpec{Call: ledger.Call{Each: &ledger.Each{}}}}); err != executor.ErrMembers {
+	if _, err := e.Execute(t.Context(), ledger.Entry{RunSpec: ledger.RunSpec{Call: ledger.Call{Each: &ledger.Each{}}}}); !errors.Is(err, executor.ErrMembers) {
 		t.Errorf("%v", err)
 	}
 }

@@ -84,13 +84,13 @@ func splitMember(owner string) (jobID string, is bool) {
 	return jobID, found && ValidJobID(jobID) && validToken(member)
 }
 
-// MemberPath, MemberBody and MemberText fill the placeholders that RequestBody and
-// RequestHeaders leave in the call of a job with Each.
+// MemberPath fills the placeholders in the frozen path of a job with Each. MemberBody and
+// MemberText fill those that RequestBody and RequestHeaders leave.
 func MemberPath(path, key string) string {
 	return expand(path, func(string) string { return escapeSegment(key) })
 }
 
-// MemberBody fills a body.
+// MemberBody fills a body: see MemberPath.
 func MemberBody(body, runID, key string) string {
 	return expand(body, func(name string) string {
 		if name == placeholderKey {
@@ -100,7 +100,7 @@ func MemberBody(body, runID, key string) string {
 	})
 }
 
-// MemberText fills the value of a header.
+// MemberText fills the value of a header: see MemberPath.
 func MemberText(text, runID string) string {
 	return expand(text, func(string) string { return runID })
 }

@@ -20,7 +20,7 @@ func TestFindLeadsToWhatATextNames(t *testing.T) {
 		"hourly": "/jobs/hourly", " paris ": "/jobs/paris", "Hourly": "/jobs/hourly", "pari": "/jobs/paris",
 		run: "/runs/" + run, `"` + run + `"`: "/runs/" + run, at.Format("hourly@2006-01-02T15:04"): "/runs/" + run,
 		"hourly@" + at.In(time.FixedZone("", 3600)).Format(time.RFC3339): "/runs/" + run,
-		string(jobs.KeyUUID4.Of(run)):                                    "/runs/" + run, strings.ToUpper(jobs.KeyHex32.Of(run)): "/runs/" + run, jobs.KeyToken64.Of(run): "/runs/" + run,
+		jobs.KeyUUID4.Of(run): "/runs/" + run, strings.ToUpper(jobs.KeyHex32.Of(run)): "/runs/" + run, jobs.KeyToken64.Of(run): "/runs/" + run,
 		s.id("hourly", 5): "/jobs/hourly?at=" + url.QueryEscape(strings.TrimPrefix(s.id("hourly", 5), "hourly@")),
 		"europe team":     "/jobs?owner=Europe+team", "tier=high": "/jobs?label=tier%3Dhigh", "env:SVC_URL": "/targets/env:SVC_URL", "svc": "/targets/env:SVC_URL",
 	} {

@@ -38,14 +38,14 @@ func (d *Dashboard) scheduleOf(v jobView) *schedule.Schedule {
 
 // why answers for any time: the row that accounts for it, or why there is none.
 func (d *Dashboard) why(ctx context.Context, v jobView) (*whyAnswer, error) {
-	a, err := &whyAnswer{}, error(nil)
-	a.Explanation, err = d.Operations.Why(ctx, v.Row.ID, v.At)
+	explanation, err := d.Operations.Why(ctx, v.Row.ID, v.At)
 	if refused, is := operationsError(err); is {
 		return nil, invalid(sentenceOf(refused.Message), "Ask again with another time.")
 	}
 	if err != nil {
 		return nil, err
 	}
+	a := &whyAnswer{Explanation: explanation}
 	if a.Before, err = d.neighbor(ctx, v.Row.ID, a.Previous); err != nil {
 		return nil, err
 	}

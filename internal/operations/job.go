@@ -235,12 +235,12 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 
 // pausedBy adds the pause that the job is in, and the hold of its target. A pause of its own goes
 // before, as it has no end.
-func (v *Job) pausedBy(pause, hold *ledger.Pause) {
-	if pause != nil && v.PausedAt == "" {
-		v.PausedAt, v.PausedBy, v.PausedWhy, v.PausedUntil = actualTime(pause.From), pause.By, pause.Why, scheduledTime(pause.Until)
+func (j *Job) pausedBy(pause, hold *ledger.Pause) {
+	if pause != nil && j.PausedAt == "" {
+		j.PausedAt, j.PausedBy, j.PausedWhy, j.PausedUntil = actualTime(pause.From), pause.By, pause.Why, scheduledTime(pause.Until)
 	}
 	if hold != nil {
-		v.HeldUntil = scheduledTime(hold.Until)
+		j.HeldUntil = scheduledTime(hold.Until)
 	}
 }
 

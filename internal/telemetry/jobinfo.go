@@ -30,10 +30,7 @@ func (i jobInfo) Collect(c chan<- prometheus.Metric) {
 	list := slices.Collect(reg.Calls())
 	list = list[:min(len(list), infoJobs)]
 	names := labelNames(list)
-	labels := []string{"job", "owner", "target"}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		labels = append(labels, name)
-	}
+	labels := append([]string{"job", "owner", "target"}, slices.Sorted(maps.Keys(names))...)
 	desc := prometheus.NewDesc("cronce_job_info", "1 for each job of the registry, with its owner, target and labels; at most 10000.", labels, nil)
 	for _, j := range list {
 		of := []string{j.ID, j.Owner, j.Target}
