@@ -66,9 +66,9 @@ const (
 	unfinishedCounts = `
 		SELECT state, count(*) FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND parent IS NULL GROUP BY state
 		UNION ALL
-		SELECT state, count(*) FROM runs WHERE waiting = 1 AND parent IS NULL GROUP BY state`
+		SELECT state, count(*) FROM runs INDEXED BY runs_waiting WHERE waiting = 1 AND parent IS NULL GROUP BY state`
 	otherCounts = `
-		SELECT (SELECT count(*) FROM runs WHERE ` + unseenRun + `),
+		SELECT (SELECT count(*) FROM runs INDEXED BY runs_dead WHERE ` + unseenRun + `),
 			(SELECT min(due_at) FROM runs WHERE due_at <= ?1 AND waiting = 0 AND state IN (SELECT value FROM json_each(?2))),
 			(SELECT count(*) FROM incidents WHERE closed_at IS NULL),
 			(SELECT max(watermark) FROM jobs WHERE ended_at IS NULL)`

@@ -82,8 +82,8 @@ func TestDeadRunsAreFoundByTheirIndex(t *testing.T) {
 	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "runs_dead") {
 		t.Errorf("%s\n\t%s", q, steps)
 	}
-	for _, q := range sqlite.Reads() {
-		if steps := strings.Join(explain(t, db, q), "; "); strings.Contains(q, "acked_at IS NULL AND job_id IN") && !strings.Contains(steps, "runs_dead") {
+	for _, q := range sqlite.Reads() { // counts, which no limit ends
+		if steps := strings.Join(explain(t, db, q), "; "); strings.Contains(q, "count(*)") && strings.Contains(steps, "SCAN runs USING INDEX runs_listed") {
 			t.Errorf("%s\n\t%s", q, steps)
 		}
 	}
