@@ -34,7 +34,7 @@ const (
 	PauseSkip PauseKind = "skip"
 	// PauseCatchUp leaves the scheduled times in the pause unplanned until its end, as
 	// if no process had run: the job's catch-up decides about them. A run that Enter
-	// makes in it, or the last plan of a revision, is due at its end.
+	// makes in it, or the last plan of a revision, is due at its end, also if that changes.
 	PauseCatchUp PauseKind = "catch-up"
 	// PauseHold holds the Selector's Target: none of its runs is leased. They wait, use no
 	// retry, and keep their SendBefore. Its Selector has nothing else.
@@ -115,6 +115,11 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		p.By, p.Why = c.By, c.Why
 		if p.ID, err = tx.PutPause(p).Get(); err != nil {
 			return p, err
+		}
+		if len(found) > 0 && p.Kind == PauseCatchUp && !p.Until.Equal(found[0].Until) {
+			if err := moveDue(tx, found[0], p); err != nil {
+				return p, err
+			}
 		}
 		return p, addAudit(tx, Audit{Action: action, About: p.about(), Count: 1, Actor: c.Actor}, nil, p)
 	})
