@@ -151,6 +151,19 @@ func (s *Service) checkNewPause(c PauseChange) error {
 	if err != nil {
 		return err
 	}
+	of := sel // of a schedule made at run time, its template counts
+	if template, _, keyed := jobs.SplitJobID(sel.Job); keyed {
+		of.Job = template
+	}
+	for j := range reg.Calls() {
+		if of.takes(j) {
+			return nil
+		}
+	}
+	_, known := reg.Target(sel.Target)
+	if c.Kind == ledger.PauseHold && known { // runs of earlier definitions may be left
+		return nil
+	}
 	_, err = sel.Of(reg)
 	return err
 }

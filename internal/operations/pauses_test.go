@@ -1,0 +1,43 @@
+package operations_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// Schedules made at run time are in no list of jobs, and are paused like them.
+func TestPausesAndHoldsCanBeOfTemplatesAlone(t *testing.T) {
+	reg, err := jobs.Parse("jobs.yaml", []byte(`
+name: acme
+targets: { reports: { urlEnv: REPORTS_URL }, spare: { urlEnv: SPARE_URL } }
+jobs:
+  - { id: report, keyed: { max: 10 }, target: reports, path: /r, owner: Sales }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := operations.New(operations.Config{Registry: func() (*jobs.Registry, error) { return reg, nil }})
+	for _, c := range []struct {
+		kind ledger.PauseKind
+		of   ledger.Selector
+		ok   bool
+	}{
+		{ledger.PauseHold, ledger.Selector{Target: "reports"}, true},
+		{ledger.PauseHold, ledger.Selector{Target: "spare"}, true},
+		{ledger.PauseHold, ledger.Selector{Target: "report"}, false},
+		{ledger.PauseSkip, ledger.Selector{Job: "report"}, true},
+		{ledger.PauseSkip, ledger.Selector{Job: "report:acme"}, true},
+		{ledger.PauseSkip, ledger.Selector{Owner: "Sales"}, true},
+		{ledger.PauseSkip, ledger.Selector{Job: "other:acme"}, false},
+		{ledger.PauseSkip, ledger.Selector{Target: "spare"}, false},
+	} {
+		change := ledger.PauseChange{Kind: c.kind, Selector: c.of, Until: time.Now().Add(time.Hour)}
+		if _, err := s.ChangePause(t.Context(), operations.PauseChange{PauseChange: change, DryRun: true}); (err == nil) != c.ok {
+			t.Errorf("%s %s: %v", c.kind, c.of, err)
+		}
+	}
+}
