@@ -130,10 +130,11 @@ func (m *entryTx) read() (known bool, err error) {
 // yields reports whether the entry waits for an earlier run of its job.
 func (e *Entry) yields() bool { return e.YieldToDue && e.takesSlot() }
 
-// dueHolder returns the run that has the job's slot if a claim may take it now.
+// dueHolder returns the run that has the job's slot if a claim may take it now: none may
+// while the target is held.
 func (m *entryTx) dueHolder() string {
 	h := m.slots.holder(m.JobID)
-	if h.ID == "" || h.DueAt.After(m.now) {
+	if h.ID == "" || h.DueAt.After(m.now) || m.pauses.hold(m.Call.Target, m.now) != nil {
 		return ""
 	}
 	return h.ID

@@ -118,6 +118,22 @@ var pausesCases = []testCase{
 		}
 	}},
 	{"nothing of a held target is leased until the hold ends; runs keep their attempts and say why", holdWaits},
+	{"an entry of a held target does not wait for an earlier run that nobody can lease", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapQueue))
+		b.holdOf("target-of-j", 5*time.Minute)
+		for i, want := range map[int]ledger.State{1: ledger.Skipped, 2: ledger.Planned} {
+			e := j.entry(j.leased(i, []ledger.Overlap{1: ledger.OverlapSkip, 2: ledger.OverlapQueue}[i]))
+			e.YieldToDue = true
+			for range 2 { // a platform repeats its event
+				got, err := b.Enter(b.ctx, e)
+				b.must(err)
+				if got.Due != "" || got.Work != nil || got.Run.State != want {
+					b.Errorf("run %d: due first %q, %+v", i, got.Due, got.Run)
+				}
+			}
+		}
+	}},
 	{"a hold does not keep runs of other targets from being claimed", func(b *bed) {
 		held, other := b.job("held"), b.job("other")
 		for i := range 3 {
