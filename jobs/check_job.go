@@ -21,8 +21,11 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		d.checkID(path+".id", j.ID, i, firsts)
 		fields.Check(d.Report, path)
 		d.checkAlarm(path+".alarm", j.Alarm)
-		ownLimit := j.MaxInFlight
+		ownLimit, once := j.MaxInFlight, j.Retry
 		fields.Inherit(inherited)
+		if once.Backoff != nil && len(once.Backoff) == 0 && once.For == 0 { // no retries: the defaults add none
+			j.Retry.For, j.Retry.MaxBackoff = 0, once.MaxBackoff
+		}
 		if keyed != nil {
 			j.MaxInFlight = ownLimit // a template cannot have one
 		}

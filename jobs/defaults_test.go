@@ -93,6 +93,26 @@ func TestAJobTakesWhatItDoesNotSetFromTheDefaults(t *testing.T) {
 	}
 }
 
+func TestTheDefaultsAddNoRetriesToAJobWithoutAny(t *testing.T) {
+	r, err := jobs.Parse("jobs.yaml", []byte(`
+name: acme
+targets: { lms: { urlEnv: LMS_URL } }
+defaults: { target: lms, retry: { for: 10m, maxBackoff: 1m, jitter: 0.5 } }
+jobs:
+  - { id: once, schedule: '@hourly', path: /a, retry: { backoff: [] } }
+  - { id: waits, schedule: '@hourly', path: /a, retry: { backoff: [1m] } }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if once := one(t, r, "once").Retry; len(once.Backoff) != 0 || once.For != 0 || once.Jitter != 0.5 {
+		t.Errorf("a job without retries has %+v", once)
+	}
+	if waits := one(t, r, "waits").Retry; len(waits.Backoff) < 5 || waits.For != 10*time.Minute {
+		t.Errorf("a job with one retry of its own has %+v", waits)
+	}
+}
+
 // Of a job's fields, defaults have those that jobs can share.
 func TestDefaultsInGoIgnoreWhatOnlyOneJobCanHave(t *testing.T) {
 	j := release(nil)
