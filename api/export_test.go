@@ -15,6 +15,7 @@ import (
 func TestExportsHaveWhatTheListsHave(t *testing.T) {
 	engines(t, func(s *site) {
 		s.must(s.store.Pause(s.Context(), "tock", ledger.Actor{By: "ann", Why: "=1+1"}))
+		s.must(s.store.Resume(s.Context(), "tock", ledger.Actor{By: "ann", Why: "＝2+2"}))
 		for what, names := range map[string][]string{
 			"runs": {"runId", "owner", "target", "error", "state", "status"}, "incidents": {"id", "owner", "target", "openedAt"}, "audit": {"at", "act", "by", "why", "owner"},
 		} {
@@ -50,7 +51,7 @@ func TestExportsHaveWhatTheListsHave(t *testing.T) {
 		if failed.State != ledger.Dead || failed.Owner != "ops" || failed.Target != "svc" || failed.Error == "" {
 			s.Errorf("%+v", failed)
 		}
-		if got := string(s.get("/v1/export/audit").body); !strings.Contains(got, ",'=1+1,") {
+		if got := string(s.get("/v1/export/audit").body); !strings.Contains(got, ",'=1+1,") || !strings.Contains(got, ",'＝2+2,") {
 			s.Errorf("a formula is exported: %s", got)
 		}
 		for path, code := range map[string]string{"runs?format=xls": "invalid_request", "runs?owner=nobody": "invalid_request", "audit?job=tikc": "unknown_job", "jobs": "not_found", "incidents?open=x": "invalid_request"} {

@@ -197,7 +197,7 @@ func columnsOf(v reflect.Value) (names, values []string) {
 // formula, and targets and callers write some of them, so that gets an apostrophe.
 func cell(text string) string {
 	text = plaintext.Line(text)
-	if strings.ContainsRune("=+-@", rune((text + " ")[0])) {
+	if strings.IndexAny(text, "=+-@＝＋－＠") == 0 { // some take the wide forms too
 		return "'" + text
 	}
 	return text
