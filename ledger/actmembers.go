@@ -22,18 +22,22 @@ func (m *actionTx) lockParents(rows []Row) Later[[]Row] {
 	return m.tx.LockRuns(sortedSet(ids))
 }
 
-// lockOpen locks the unfinished members of parents that are canceled with them.
+// lockOpen locks the unfinished members of parents that are canceled with them. A parent that
+// was redriven has some before it fans out again.
 func (m *actionTx) lockOpen(rows []Row) error {
 	if m.kind != ActionCancel {
 		return nil
 	}
 	for i := range rows {
-		if rows[i].State != FannedOut {
+		if !rows[i].Fan.Frozen() {
 			continue
 		}
 		open, err := m.tx.Runs(Filter{Parent: rows[i].ID, States: Claimable}).Get()
-		if err != nil || len(open) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(open) == 0 {
+			continue
 		}
 		locked, err := m.tx.LockRuns(runIDs(open)).Get()
 		if err != nil {

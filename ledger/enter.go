@@ -131,10 +131,10 @@ func (m *entryTx) read() (known bool, err error) {
 func (e *Entry) yields() bool { return e.YieldToDue && e.takesSlot() }
 
 // dueHolder returns the run that has the job's slot if a claim may take it now: none may
-// while the target is held.
+// while the target is held, nor a parent whose members are called.
 func (m *entryTx) dueHolder() string {
 	h := m.slots.holder(m.JobID)
-	if h.ID == "" || h.DueAt.After(m.now) || m.pauses.hold(m.Call.Target, m.now) != nil {
+	if h.ID == "" || h.State == FannedOut || h.DueAt.After(m.now) || m.pauses.hold(m.Call.Target, m.now) != nil {
 		return ""
 	}
 	return h.ID

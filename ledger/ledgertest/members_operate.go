@@ -116,6 +116,34 @@ var memberOperateCases = []testCase{
 			b.Errorf("redrive of a canceled member: %+v %v", got, err)
 		}
 	}},
+	{"a cancel of several parents cancels the unfinished members of each", func(b *bed) {
+		first, last := b.job("a").parent(0, 0), b.job("b").parent(0, 0)
+		b.fanOut(first, "a")
+		b.fanOut(last, "a")
+		work := b.release(1, last.RunID).Work
+		if len(work) != 1 || work[0].Parent != last.RunID {
+			b.Fatalf("released %+v", work)
+		}
+		b.changed(b.Cancel(b.ctx, act(first.RunID, last.RunID)))(first.RunID, last.RunID)
+		b.is(work[0].RunID, ledger.Canceled, ledger.ReasonOperator)
+	}},
+	{"a cancel of a parent that has yet to fan out again cancels its redriven members", func(b *bed) {
+		parent, member := b.failed()
+		b.changed(b.Redrive(b.ctx, act(member)))(member)
+		b.is(parent, ledger.Retrying, "")
+		b.changed(b.Cancel(b.ctx, act(parent)))(parent)
+		b.is(member, ledger.Canceled, ledger.ReasonOperator)
+	}},
+	{"an entry does not yield to a parent that has fanned out: no claim takes that", func(b *bed) {
+		j := b.job("j")
+		l := j.parent(0, 0)
+		b.fanOut(l, "a")
+		b.release(1, l.RunID)
+		b.pass(2 * time.Minute)
+		if got := b.entered(j.yielding(1, ledger.OverlapSkip)); got.Due != "" || got.Run.Reason != ledger.ReasonOverlap {
+			b.Errorf("%+v; want it skipped", got)
+		}
+	}},
 	{"a backfill of a canceled parent goes on with its frozen list", func(b *bed) {
 		j := b.job("j")
 		l := j.parent(0, 0)
