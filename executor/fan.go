@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 const (
 	// freezeAtOnce is how many members one part of a list has.
 	freezeAtOnce = 5000
+	// maxEmptyPages is how many pages of a list may have no item: the links of a target may
+	// lead in a circle, or on for ever.
+	maxEmptyPages = 1000
 	// releaseAtOnce bounds the members that one release leases.
 	releaseAtOnce = 500
 	statusOK      = 200
@@ -28,7 +32,7 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 	each, list := c.Call.Each, c
 	list.List, list.Call.Method, list.Call.Path, list.Call.Body, list.Call.Within = true, "GET", each.Path, nil, 0
 	var all []ledger.Member
-	seen := map[string]string{}
+	seen, empty := map[string]string{}, 0
 	for more := true; more; more = list.Page != "" {
 		if a = t.call(ctx, list); a.Unsent || a.Kind != ledger.AnswerFresh && a.Kind != ledger.AnswerReplayed {
 			return a, 0, true
@@ -38,7 +42,14 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 			return a, 0, true
 		}
 		keys, err := listKeys(a.Body, each.Items)
-		if err == nil {
+		if len(keys) == 0 {
+			empty++
+		}
+		switch {
+		case err != nil:
+		case empty > maxEmptyPages:
+			err = fmt.Errorf("it has more than %d pages without an item; check where its links lead", maxEmptyPages)
+		default:
 			all, err = addMembers(all, seen, c.RunID, keys)
 		}
 		if err != nil { // the list may have changed between two pages
@@ -158,11 +169,17 @@ func (f *releaser) wanted(low bool) (parents []string) {
 	return parents
 }
 
-// busy reports whether a parent has members left that this process may make.
+// busy reports whether a parent is to be looked at: its list was frozen, or a member ended, since
+// the last look. The members of a parent may be in another process's hands, or wait for hours.
 func (f *releaser) busy() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.parents) > 0
+	for _, p := range f.parents {
+		if p.hint && (p.more || p.leased == 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // release looks at parents, and leases members as far as there is room.
@@ -186,22 +203,28 @@ func (f *releaser) release(ctx context.Context) {
 		}
 		return
 	}
-	f.note(got)
+	f.note(got, parents)
 	f.work.add(got.Work, until)
 }
 
-func (f *releaser) note(got ledger.Released) {
+// note notes what a look at parents found. A named one that it did not find has ended.
+func (f *releaser) note(got ledger.Released, named []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	ended := slices.Clone(named)
 	for _, r := range got.Parents {
 		if r.State != ledger.FannedOut {
-			delete(f.parents, r.ID)
+			ended = append(ended, r.ID)
 			continue
 		}
+		ended = slices.DeleteFunc(ended, func(id string) bool { return id == r.ID })
 		if f.parents[r.ID] == nil {
 			f.parents[r.ID] = &fanned{}
 		}
 		f.parents[r.ID].more = false
+	}
+	for _, id := range ended {
+		delete(f.parents, id)
 	}
 	for _, id := range got.More {
 		f.parents[id].more = true

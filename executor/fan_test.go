@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,8 @@ func TestAListThatCannotBeTrustedSendsNothing(t *testing.T) {
 		"too long":        {[]string{`["a","b"]`, `["c","d"]`}, ledger.ReasonPermanent, "more than 3 items", 1},
 		"a key twice":     {[]string{`["a","b"]`, `["a"]`}, ledger.ReasonExhausted, "are one member", 5},
 		"not JSON":        {[]string{`<html>`}, ledger.ReasonExhausted, "not JSON", 5},
+		"more than JSON":  {[]string{`["a"]["b"]`}, ledger.ReasonExhausted, "more than one", 5},
+		"no end":          {slices.Repeat([]string{`[]`}, 3000), ledger.ReasonExhausted, "pages without an item", 5},
 		"no list":         {[]string{`{"tenants":"x"}`}, ledger.ReasonExhausted, "leads to", 5},
 		"an empty key":    {[]string{`[""]`}, ledger.ReasonExhausted, "empty", 5},
 		"a dot":           {[]string{`[".."]`}, ledger.ReasonExhausted, "part of a path", 5},
@@ -247,6 +250,46 @@ func TestInFlightBoundsMembersOfAllProcesses(t *testing.T) {
 		if len(runs) != 1 || runs[0].State != ledger.Succeeded || most != 4 || len(svc.runIDs()) != 60 {
 			t.Errorf("%+v: %d at a time, %d applied", runs, most, len(svc.runIDs()))
 		}
+	})
+}
+
+// What is left of a parent is left to later ticks: a tick ends, although a member waits for
+// hours, and although another process has ended the parent meanwhile.
+func TestATickDoesNotWaitForMembersThatWaitForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), newTarget(nil)
+		svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
+			switch {
+			case c.List:
+				return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: `["a","b"]`}
+			case strings.Contains(c.RunID, "::b@") && n == 1:
+				return executor.Answer{Kind: ledger.AnswerFailed, Status: 500}
+			}
+			return svc.apply(c)
+		}
+		j := billing(jobs.Each{Path: "/v1/tenants"})
+		j.Retry.Backoff = []time.Duration{time.Hour / 2}
+		one, other := ticker(t, l, svc, j), ticker(t, l, svc, j)
+		tick(t, one, time.Minute)
+		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)))
+		soon := func(e *executor.Executor) {
+			t.Helper()
+			start := time.Now()
+			tick(t, e, 10*time.Minute)
+			if took := time.Since(start); took > time.Minute {
+				t.Errorf("the tick took %s", took)
+			}
+		}
+		soon(one)
+		if runs := mustList(t, l, ledger.Filter{JobID: "bill"}); len(runs) != 1 || runs[0].State != ledger.FannedOut || len(svc.runIDs()) != 1 {
+			t.Errorf("after a tick: %+v, applied %v", runs, svc.runIDs())
+		}
+		time.Sleep(40 * time.Minute)
+		soon(other)
+		if runs := mustList(t, l, ledger.Filter{JobID: "bill"}); len(runs) != 1 || runs[0].State != ledger.Succeeded || len(svc.runIDs()) != 2 {
+			t.Errorf("after the retry: %+v, applied %v", runs, svc.runIDs())
+		}
+		soon(one)
 	})
 }
 

@@ -2,7 +2,9 @@ package executor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -14,6 +16,9 @@ func listKeys(page, path string) (keys []string, err error) {
 	var value any
 	if err := d.Decode(&value); err != nil {
 		return nil, fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // such as one value a line
+		return nil, fmt.Errorf("the answer is more than one JSON value; answer with a single list or object")
 	}
 	var fields []string
 	if path != "" {
