@@ -27,3 +27,24 @@ func TestRerunOfAnUnknownOutcomeNamesAWayThatIsOpen(t *testing.T) {
 		}
 	}
 }
+
+// A rerun of a parent fetches its list again: the members that have succeeded would be called
+// under new keys.
+func TestRerunOfAParentThatDidNotSucceedMustBeAllowedToDouble(t *testing.T) {
+	t.Parallel()
+	run := ledger.Run{
+		ID: "bill@2026-11-21T07:00:00Z", JobID: "bill", State: ledger.Dead, Reason: ledger.ReasonMembers, Count: 1,
+		Call: ledger.Call{Method: "POST", Each: &ledger.Each{}}, Fan: ledger.Fan{Members: 3, Released: 3, Done: true},
+	}
+	attempts := []ledger.Attempt{{N: 1, Answer: ledger.AnswerFresh, Status: 200}}
+	if err := mayRerun(run, attempts, false); err == nil || !strings.Contains(err.Error(), "runs redrive") || !strings.Contains(err.Error(), "--may-double") {
+		t.Errorf("dead: %v", err)
+	}
+	if err := mayRerun(run, attempts, true); err != nil {
+		t.Errorf("with may-double: %v", err)
+	}
+	run.Fan = ledger.Fan{}
+	if err := mayRerun(run, []ledger.Attempt{{N: 1, Answer: ledger.AnswerRefused, Status: 403}}, false); err != nil {
+		t.Errorf("without a list: %v", err)
+	}
+}
