@@ -94,7 +94,7 @@ func (p SchedulePlanning) look(tx Tx) (got dueTemplate, err error) {
 	for i, t := range p.Templates {
 		names[i] = t.Template
 	}
-	asked, jobs := tx.FirstDue(names), tx.PeekJobs(names)
+	asked, jobs, paused := tx.FirstDue(names), tx.PeekJobs(names), tx.Pauses(time.Time{})
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
 	}
@@ -115,9 +115,9 @@ func (p SchedulePlanning) look(tx Tx) (got dueTemplate, err error) {
 	if got.NextAt = first[names[0]]; got.NextAt.After(got.Now) {
 		return got, nil
 	}
-	backlog, err := tx.CountDue(got.Now.Add(-backlogAfter), dueWindow).Get()
+	backlog, due, err := backlogs(tx, got.Now, paused)
 	i := slices.IndexFunc(names, func(n string) bool { return backlog[n] < maxBacklog })
-	if i < 0 || err != nil || sum(backlog) >= dueWindow {
+	if i < 0 || err != nil || due >= dueWindow {
 		got.NextAt = time.Time{} // look again after the next poll
 		return got, err
 	}
@@ -127,11 +127,28 @@ func (p SchedulePlanning) look(tx Tx) (got dueTemplate, err error) {
 	return got, nil
 }
 
-func sum(counts map[string]int) (n int) {
-	for _, c := range counts {
-		n += c
+// backlogs returns how many runs of each template are due for a while, and how many are to
+// be claimed before others: not those of held targets, which wait without being in the way.
+func backlogs(tx Tx, now time.Time, paused Later[[]Pause]) (byTemplate map[string]int, due int, err error) {
+	list, err := paused.Get()
+	if err != nil {
+		return nil, 0, err
 	}
-	return n
+	by, held := now.Add(-backlogAfter), pauses(list).held(now)
+	all := tx.CountDue(by, dueWindow, nil)
+	others := all
+	if len(held) > 0 {
+		others = tx.CountDue(by, dueWindow, held)
+	}
+	if byTemplate, err = all.Get(); err != nil {
+		return nil, 0, err
+	}
+	rest, err := others.Get()
+	for t, n := range rest {
+		byTemplate[t] = max(byTemplate[t], n)
+		due += n
+	}
+	return byTemplate, due, err
 }
 
 // moved returns the templates that have another revision, or have ended.

@@ -21,8 +21,8 @@ type ScheduleTable interface {
 	// It locks nothing.
 	FirstDue(templates []string) Later[map[string]time.Time]
 	// CountDue counts the first limit runs that were due by a time and do not wait for a slot,
-	// by template; those of other jobs have "".
-	CountDue(by time.Time, limit int) Later[map[string]int]
+	// by template; those of other jobs have "". Runs of the held targets do not count.
+	CountDue(by time.Time, limit int, held []string) Later[map[string]int]
 	// Schedules returns the schedules of a filter that are not deleted, by JobID, without a
 	// lock.
 	Schedules(ScheduleFilter) Later[[]ScheduleRow]

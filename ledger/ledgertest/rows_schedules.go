@@ -83,13 +83,20 @@ var scheduleRowCases = []rowsCase{
 		later := minute("t:b", 0)
 		later.SetDueAt(time.Now().Add(time.Hour))
 		t.insert(minute("t:a", 0), minute("t:b", 1), minute("j", 0), later, waiting(minute("t:c", 0)), in(ledger.Succeeded, minute("t:c", 1)))
-		counts := ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour.Add(time.Hour), 10) })
+		counts := ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour.Add(time.Hour), 10, nil) })
 		same(t, "due", counts, map[string]int{"t": 2, "": 1})
-		early := ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour, 10) })
+		early := ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour, 10, nil) })
 		same(t, "by an earlier time", early, map[string]int{"t": 1, "": 1})
-		if counts = ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour.Add(time.Hour), 2) }); counts["t"]+counts[""] != 2 {
+		if counts = ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour.Add(time.Hour), 2, nil) }); counts["t"]+counts[""] != 2 {
 			t.Errorf("of the first two: %v", counts)
 		}
+		held := minute("t:a", 2)
+		held.Call.Target = "held"
+		t.insert(held)
+		counts = ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] {
+			return tx.CountDue(pastHour.Add(time.Hour), 10, []string{"held"})
+		})
+		same(t, "without those of a held target", counts, map[string]int{"t": 2, "": 1})
 	}},
 	{"a template is made by its first lock, and keeps what is written", func(t *table) {
 		row := t.template("t")

@@ -84,10 +84,16 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 }
 
 // CountDue counts runs that were due by a time, by template.
-func (t *tx) CountDue(by time.Time, limit int) ledger.Later[map[string]int] {
+func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	x := &t.l.indexes
-	for _, r := range x.due[:min(limit, x.comingDue(by))] {
+	for _, r := range x.due[:x.comingDue(by)] {
+		if slices.Contains(held, r.Call.Target) {
+			continue
+		}
+		if limit--; limit < 0 {
+			break
+		}
 		counts[ledger.TemplateOf(r.JobID)]++
 	}
 	return ledger.Known(counts, nil)

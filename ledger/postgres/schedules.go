@@ -164,12 +164,19 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 }
 
 // CountDue counts runs that were due by a time, by template.
-func (t *tx) CountDue(by time.Time, limit int) ledger.Later[map[string]int] {
+func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
+	among := ``
+	if len(held) > 0 {
+		among = ` AND target <> ALL ($3)`
+	}
 	q := query{sql: `
 		SELECT CASE WHEN strpos(job_id, ':') > 0 THEN split_part(job_id, ':', 1) ELSE '' END, count(*)
-		FROM (SELECT job_id FROM runs WHERE due_at <= $2 AND due_at IS NOT NULL AND NOT waiting ORDER BY due_at LIMIT $1) r GROUP BY 1`}
+		FROM (SELECT job_id FROM runs WHERE due_at <= $2 AND due_at IS NOT NULL AND NOT waiting` + among + ` ORDER BY due_at LIMIT $1) r GROUP BY 1`}
 	q.args.int8(int64(limit))
 	q.args.time(by)
+	if len(held) > 0 {
+		q.args.texts(held)
+	}
 	return byText(t, q, func(v *values) int { return int(v.int()) })
 }
 

@@ -25,10 +25,10 @@ const (
 	firstDue = `
 		SELECT t.name, (SELECT min(next_at) FROM positions p WHERE p.template = t.id AND p.next_at IS NOT NULL)
 		FROM json_each(?) j CROSS JOIN schedule_templates t ON t.name = j.value`
-	dueByTemplate = `
-		SELECT substr(job_id, 1, max(0, instr(job_id, ':') - 1)) AS of, count(*)
-		FROM (SELECT job_id FROM runs WHERE due_at <= ?1 AND waiting = 0 ORDER BY due_at LIMIT 0 + ?2) GROUP BY of`
-	schedulesByID = scheduleColumns + `
+	countByTemplate = `SELECT substr(job_id, 1, max(0, instr(job_id, ':') - 1)) AS of, count(*) FROM (SELECT job_id FROM runs WHERE `
+	dueByTemplate   = countByTemplate + `due_at <= ?1 AND waiting = 0 ORDER BY due_at LIMIT 0 + ?2) GROUP BY of`
+	dueElsewhere    = countByTemplate + `due_at <= ?1 AND waiting = 0 AND target NOT IN (SELECT value FROM json_each(?3)) ORDER BY due_at LIMIT 0 + ?2) GROUP BY of`
+	schedulesByID   = scheduleColumns + `
 		FROM schedules s CROSS JOIN positions p ON p.id = s.id CROSS JOIN schedule_templates t ON t.id = p.template
 		WHERE s.job_id > ?1 AND s.job_id < ?2 AND s.deleted_at IS NULL ORDER BY s.job_id LIMIT 0 + ?3`
 	lastOfPage     = `SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > ?1 ORDER BY id LIMIT 0 + ?2)`
@@ -108,7 +108,10 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 }
 
 // CountDue counts runs that were due by a time, by template.
-func (t *tx) CountDue(by time.Time, limit int) ledger.Later[map[string]int] {
+func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
+	if len(held) > 0 {
+		return counts(t, dueElsewhere, by.UnixMicro(), limit, array(held))
+	}
 	return counts(t, dueByTemplate, by.UnixMicro(), limit)
 }
 
