@@ -32,7 +32,8 @@ func (t Target) locker(db *sql.DB) lock.SessionLocker {
 // transactionLock is held by a transaction beside the migrations, since a pooler
 // may give each of them another session. CREATE INDEX CONCURRENTLY in a migration waits
 // for the end of each transaction that has a snapshot. So a process polls for the lock
-// instead of waiting in the server, and holds it in a transaction without a snapshot.
+// instead of waiting in the server, and holds it in a transaction without a snapshot, which
+// one that a database makes "repeatable read" by default would have.
 type transactionLock struct {
 	db *sql.DB
 	id int64
@@ -55,7 +56,7 @@ func (l *transactionLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 // try begins the transaction, and ends it unless it has the lock. Without parameters
 // the statement is a simple query, whose snapshot ends with it.
 func (l *transactionLock) try(ctx context.Context) (got bool, err error) {
-	if l.tx, err = l.db.BeginTx(context.WithoutCancel(ctx), nil); err != nil {
+	if l.tx, err = l.db.BeginTx(context.WithoutCancel(ctx), &sql.TxOptions{Isolation: sql.LevelReadCommitted}); err != nil {
 		return false, err
 	}
 	var rows int64

@@ -159,7 +159,8 @@ func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
 		t.p.add(query{sql: sql, row: func(v *values) error { row(v); return nil }})
 		return &t.p.queue[len(t.p.queue)-1]
 	}
-	add(`SELECT state, count(*) FROM runs WHERE `+unfinished+` AND parent IS NULL GROUP BY state`, func(v *values) {
+	// Not parent IS NULL: the index of all runs without a parent would be read for it.
+	add(`SELECT state, count(*) - count(parent) FROM runs WHERE `+unfinished+` GROUP BY state`, func(v *values) {
 		state := ledger.State(v.text())
 		c.Unfinished[state] = int(v.int())
 	})
