@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -34,9 +35,11 @@ type scheduleChangeTx struct {
 	tx       Tx
 	now      time.Time
 	template TemplateRow
+	job      JobRow // of the template, if a schedule is live
 	results  []ScheduleResult
 
 	outgoing []currentPlan // of contents that end
+	runs     int           // of these
 	inserts  []ScheduleRow
 	updates  []ScheduleUpdate
 	changed  []string // job IDs
@@ -87,6 +90,15 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 	for i := range rows {
 		stored[rows[i].JobID] = &rows[i]
 	}
+	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.Live() }) {
+		jobs, err := m.tx.PeekJobs([]string{m.Template}).Get()
+		if err != nil {
+			return nil, err
+		}
+		if len(jobs) > 0 {
+			m.job = jobs[0]
+		}
+	}
 	for i := range m.Items {
 		if was := stored[m.Items[i].JobID]; was == nil || m.Items[i].Delete || !was.Live() {
 			m.template, err = m.tx.LockTemplate(m.Template).Get()
@@ -126,6 +138,7 @@ func (m *scheduleChangeTx) change(in *ScheduleChange, was *ScheduleRow) (got Sch
 	got.Schedule, got.Effect = is.Schedule, effect(was, is)
 	if outgoing != nil {
 		m.outgoing = append(m.outgoing, *outgoing)
+		m.runs += len(outgoing.plan.Runs)
 	}
 	if was == nil {
 		m.inserts = append(m.inserts, *is)
@@ -207,11 +220,11 @@ func (m *scheduleChangeTx) end(was *ScheduleRow, from time.Time) (*currentPlan, 
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, was.JobID, err)
-	case p.Through.Before(from.Truncate(time.Second)):
+	case p.Through.Before(from.Truncate(time.Second)), m.runs > 0 && m.runs+len(p.Runs) > maxBacklog:
 		return nil, ErrBacklog
 	}
 	p.Through = from
-	return &currentPlan{&p, was.job()}, nil
+	return &currentPlan{&p, was.jobUnder(m.job)}, nil
 }
 
 // nextLook returns when the planner is to look at a schedule next.

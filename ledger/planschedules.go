@@ -58,6 +58,9 @@ const (
 	dueWindow    = 20_000
 
 	planFailedAfter = time.Minute
+	// planHeldAfter is when a schedule that a pause keeps back is looked at again: an operator
+	// may have ended the pause. A pause may keep back a million.
+	planHeldAfter = 5 * time.Minute
 )
 
 // PlanSchedules plans a batch of due schedules. See SchedulePlanning.
@@ -79,6 +82,9 @@ func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (Planned
 	}
 	due.Admitted, due.Plans, due.Failed = m.admission.got, m.admission.Plans, m.failed
 	due.Moved = append(due.Moved, m.moved...)
+	if len(m.updates) == 0 {
+		due.NextAt = time.Time{} // others have locked what is due: look again after the next poll
+	}
 	return due.PlannedSchedules, nil
 }
 
@@ -185,8 +191,13 @@ func (m *schedulePlanTx) run() (err error) {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	jobs, err := a.tx.PeekJobs([]string{m.template}).Get()
+	first := slices.MinFunc(rows, func(x, y ScheduleRow) int { return x.Watermark.Compare(y.Watermark) }).Watermark
+	asked, paused := a.tx.PeekJobs([]string{m.template}), a.tx.Pauses(first)
+	jobs, err := asked.Get()
 	if err != nil {
+		return err
+	}
+	if a.pauses, err = paused.Get(); err != nil {
 		return err
 	}
 	if m.moved = m.SchedulePlanning.moved(jobs); slices.Contains(m.moved, m.template) {
@@ -212,16 +223,17 @@ func (m *schedulePlanTx) rows() (n int) {
 	return n
 }
 
-// plan plans one schedule. A paused template pauses all of its schedules.
+// plan plans one schedule, up to a pause that catches up and lasts.
 func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 	now := m.admission.got.Now
 	p, err := m.Rules.Plan(&s.Schedule, now, false)
 	if err == nil && (p.Through.After(now) && p.Through.After(s.Watermark) || p.Through.Before(s.Watermark)) {
 		err = fmt.Errorf("its plan ends at %s; this is a defect of cronce, please report it", p.Through)
 	}
-	j := s.job()
+	j, kept := s.jobUnder(template), &p
 	if err == nil {
-		s.Watermark = p.Through
+		kept = m.admission.keepBack(&p)
+		s.Watermark = kept.Through
 		s.NextAt, err = nextLook(m.Rules, &s.Schedule, now)
 	}
 	if err != nil {
@@ -230,17 +242,17 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 		m.updates = append(m.updates, ScheduleUpdate{s, SchedulePosition})
 		return
 	}
-	if s.NextAt.IsZero() {
+	switch held := m.admission.got.Held; {
+	case kept != &p:
+		s.NextAt = earlier(held[len(held)-1].Until, now.Add(planHeldAfter))
+	case s.NextAt.IsZero():
 		s.EndedAt = now
 		m.ended++
 	}
-	if j.PausedAt.IsZero() {
-		j.PausedAt = template.PausedAt
+	for i := range kept.Runs {
+		m.bytes += len(kept.Runs[i].Call.Body)
 	}
-	for i := range p.Runs {
-		m.bytes += len(p.Runs[i].Call.Body)
-	}
-	m.current = append(m.current, currentPlan{&p, j})
+	m.current = append(m.current, currentPlan{kept, j})
 	m.updates = append(m.updates, ScheduleUpdate{s, SchedulePosition})
 }
 

@@ -70,6 +70,15 @@ func (s *ScheduleRow) job() JobRow {
 	}
 }
 
+// jobUnder is job, paused if the schedule's template is.
+func (s *ScheduleRow) jobUnder(template JobRow) JobRow {
+	j := s.job()
+	if j.PausedAt.IsZero() {
+		j.PausedAt = template.PausedAt
+	}
+	return j
+}
+
 // ScheduleUpdate writes some fields of a schedule.
 type ScheduleUpdate struct {
 	Row *ScheduleRow

@@ -79,6 +79,26 @@ var schedulePlanCases = []testCase{
 		edited := b.put(keyed("a", "30s"), ledger.ScheduleChanged)
 		b.hasRuns("a", times("a", time.Minute, made.Watermark, edited.Watermark))
 	}},
+	{"a transaction that changes many writes a bounded backlog", func(b *bed) {
+		b.template()
+		b.change(many(60, "1m")...)
+		b.pass(99 * time.Minute)
+		refused := 0
+		for _, got := range b.change(many(60, "1h")...) {
+			if errors.Is(got.Err, ledger.ErrBacklog) {
+				refused++
+			} else {
+				b.must(got.Err)
+			}
+		}
+		if refused == 0 || refused == 60 {
+			b.Errorf("%d of 60 were refused", refused)
+		}
+		b.planAll()
+		for _, got := range b.change(many(60, "1h")...) {
+			b.must(got.Err)
+		}
+	}},
 	{"only a process with the template's current definition plans", func(b *bed) {
 		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
 		b.pass(time.Hour)
@@ -117,6 +137,36 @@ var schedulePlanCases = []testCase{
 		b.is(b.all("t:b")[0].ID, ledger.Skipped, ledger.ReasonPaused)
 		if err := b.Pause(b.ctx, "t:unknown", someone); !errors.Is(err, ledger.ErrNotFound) {
 			b.Errorf("an unknown schedule: %v", err)
+		}
+	}},
+	{"an edit does not run what was due while its template was paused", func(b *bed) {
+		b.template()
+		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		b.must(b.Pause(b.ctx, "t", someone))
+		b.pass(time.Minute)
+		b.put(keyed("a", "1h"), ledger.ScheduleChanged)
+		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
+	}},
+	{"a pause that catches up keeps scheduled times back until its end", func(b *bed) {
+		b.template()
+		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		from := made.Watermark.Truncate(time.Minute).Add(2 * time.Minute)
+		pause, err := b.ChangePause(b.ctx, ledger.PauseChange{
+			Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Job: "t"}, From: from, Until: from.Add(10 * time.Minute), Actor: someone,
+		})
+		b.must(err)
+		b.pass(5 * time.Minute)
+		b.planAll()
+		b.hasRuns("a", []string{runID("t:a", from.Add(-time.Minute))})
+		s := b.schedule("a")
+		if !s.Watermark.Before(from) || s.NextAt.Before(b.time().Add(time.Minute)) || s.NextAt.After(pause.Until) {
+			b.Errorf("%+v", s)
+		}
+		_, err = b.ChangePause(b.ctx, ledger.PauseChange{ID: pause.ID, End: true, Actor: someone})
+		b.must(err)
+		b.pass(5 * time.Minute)
+		if runs := b.planAll(); len(runs) < 7 {
+			b.Errorf("after the end: %v", runs)
 		}
 	}},
 	{"a schedule has a slot of its own, and its runs are acted on as those of a job", func(b *bed) {
