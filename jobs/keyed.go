@@ -176,8 +176,24 @@ func (t Template) JobOf(s KeyedSchedule, cache *ScheduleCache) (Job, error) {
 	j.ID = ScheduleID(t.ID, s.Key)
 	j.Schedule, j.Timezone, j.DST, j.schedule = when.expr, when.timezone, when.dst, parsed
 	j.keyed = keyedValues{s.Key, s.Data, fields}
-	j.Path, err = j.keyed.path(t.Path)
+	if j.Path, err = j.keyed.path(t.Path); err == nil {
+		err = j.missingData()
+	}
 	return j, err
+}
+
+// missingData refuses a body for which the data has not all fields.
+func (j Job) missingData() error {
+	body, err := j.ownBody()
+	for rest := string(body); rest != "" && err == nil; {
+		var p piece
+		if p, rest = cutPiece(rest); p.named && dataField(p.name) {
+			if _, found := j.keyed.lookup(p.name); !found {
+				err = j.keyed.missing(p.name)
+			}
+		}
+	}
+	return err
 }
 
 // keyedValues are what the placeholders of a template stand for in one of its schedules.
@@ -279,17 +295,6 @@ func (v keyedValues) json(name string) []byte {
 
 // checkKeyed refuses what the schedule's calls could not send.
 func (j Job) checkKeyed() error {
-	if body, _ := j.ownBody(); body != nil {
-		for rest := string(body); rest != ""; {
-			var p piece
-			if p, rest = cutPiece(rest); !p.named || !dataField(p.name) {
-				continue
-			}
-			if _, found := j.keyed.lookup(p.name); !found {
-				return j.keyed.missing(p.name)
-			}
-		}
-	}
 	at := time.Unix(0, 0)
 	if n := len(j.RequestBody(RunID(j.ID, at), at)); n > maxBody {
 		return keyedProblem(field.BadBody, "with this data the body has %d bytes, the maximum is %d; let the target look up the data", n, maxBody)

@@ -133,6 +133,15 @@ func TestAScheduleIsRefusedThatCouldNotBeCalled(t *testing.T) {
 	}
 }
 
+// Stored data may be older than the template.
+func TestNoCallIsMadeWithoutDataThatItsBodyNeeds(t *testing.T) {
+	tmpl := template(t, "{name: acme, jobs: [{id: a, keyed: {max: 1}, targetUrlEnv: A, path: /a, body: {x: '{{data.x}}'}}]}")
+	_, err := tmpl.JobOf(jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`{"y":1}`)}, nil)
+	if err == nil || !strings.Contains(err.Error(), "data.x is missing") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestDataWithHarmlessNamesIsAccepted(t *testing.T) {
 	tmpl := template(t, "name: acme\njobs: [{ id: a, keyed: { max: 1 }, targetUrlEnv: A, path: /a }]")
 	s, err := tmpl.Check(jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(` {"key":"a", "author":"b", "tokens":3, "code":"c", "keyboard":"Report2026CustomerAcmeX"} `)})

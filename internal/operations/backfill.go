@@ -132,7 +132,7 @@ func (s *Service) CheckBackfill(ctx context.Context, b Backfill) (jobs.Job, erro
 	if b.To.Before(b.From) {
 		return jobs.Job{}, refuse(Invalid, "the backfill ends before it begins: its end (to) must not be before its start (from)")
 	}
-	j, err := s.registered(ctx, b.JobID, "; put a removed one back with \"enabled: false\" to backfill it")
+	j, err := s.callable(ctx, b.JobID, "; put a removed one back with \"enabled: false\" to backfill it")
 	if err != nil {
 		return j, err
 	}

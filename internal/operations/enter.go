@@ -23,7 +23,7 @@ func (s *Service) TriggerEntry(ctx context.Context, jobID, token string, who led
 	if err := checkActor(who); err != nil {
 		return ledger.Entry{}, err
 	}
-	j, err := s.registered(ctx, jobID, "")
+	j, err := s.callable(ctx, jobID, "")
 	if err != nil {
 		return ledger.Entry{}, err
 	}

@@ -26,6 +26,16 @@ func (s *Service) registered(ctx context.Context, id, hint string) (jobs.Job, er
 	return j, nil
 }
 
+// callable finds a job whose call can be made: the data of a schedule may not fit its
+// template any more, and the job then has no path.
+func (s *Service) callable(ctx context.Context, id, hint string) (jobs.Job, error) {
+	j, err := s.registered(ctx, id, hint)
+	if _, _, keyed := jobs.SplitJobID(id); err == nil && keyed && j.Path == "" {
+		err = refuse(Invalid, "the schedule %s cannot be called, because its template needs other data; change the schedule or the template", id)
+	}
+	return j, err
+}
+
 // KnownJob refuses a job that neither the ledger nor the registry has. A job that
 // left the registry is known as long as the ledger has runs of it. "" is no job.
 func (s *Service) KnownJob(ctx context.Context, id string) error {
