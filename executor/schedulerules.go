@@ -37,13 +37,14 @@ func (r scheduleRules) job(s *ledger.Schedule) (jobs.Job, error) {
 }
 
 // Begin lets new content begin now. A single scheduled time that has just passed is still to
-// run, within the window in which the template would catch it up.
+// run, within the window in which the template would catch it up, and in which the ledger
+// still knows whether it has run.
 func (r scheduleRules) Begin(s *ledger.Schedule, earliest, now time.Time) (time.Time, error) {
 	j, err := r.job(s)
 	if err != nil {
 		return now, err
 	}
-	window := j.CatchUpWindow
+	window := min(j.CatchUpWindow, r.registry.Cleanup().LedgerRetention)
 	if j.CatchUp == jobs.CatchUpNone {
 		window = r.onTime
 	}

@@ -91,6 +91,23 @@ func TestASingleTimeThatHasJustPassedRuns(t *testing.T) {
 	})
 }
 
+// A put that is repeated after the purge of its schedule must not run it again.
+func TestATimeThatThePurgeMayHaveDeletedDoesNotBegin(t *testing.T) {
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, jobs.Cleanup{LedgerRetention: time.Hour}, report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for late, want := range map[time.Duration]bool{59 * time.Minute: true, 61 * time.Minute: false} {
+		s := ledger.Schedule{JobID: "report:once", ScheduleContent: ledger.ScheduleContent{
+			Expr: "at(" + now.UTC().Add(-late).Format("2006-01-02T15:04:05") + ")", Data: []byte(`{"n":"1"}`),
+		}}
+		if _, err := executor.ScheduleRules(reg, 0).Begin(&s, time.Time{}, now); (err == nil) != want {
+			t.Errorf("%s late: %v", late, err)
+		}
+	}
+}
+
 // An outage makes the schedules late, not their calls too many: the rules are those of jobs.
 func TestSchedulesAreCaughtUpAsJobsAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
