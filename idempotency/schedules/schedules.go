@@ -31,7 +31,8 @@ type Config struct {
 	Token string // of the role scheduler; "" on the server's own machine
 	// By names who acts where no token proves it.
 	By string
-	// HTTP is the client that sends the requests; default: one with a timeout of 30s.
+	// HTTP is the client that sends the requests; default: one with a timeout of 30s. No
+	// redirect is followed, since it could make a GET of a change.
 	HTTP *http.Client
 	// Patience is for how long a request is repeated that was not answered, or that the
 	// server could not take now; default 30s.
@@ -45,9 +46,12 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("schedules: URL must be that of a cronce server, such as https://cronce.example.com")
 	}
 	c.URL = strings.TrimSuffix(c.URL, "/")
-	if c.HTTP == nil {
-		c.HTTP = &http.Client{Timeout: 30 * time.Second}
+	client := http.Client{Timeout: 30 * time.Second}
+	if c.HTTP != nil {
+		client = *c.HTTP
 	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.HTTP = &client
 	if c.Patience == 0 {
 		c.Patience = 30 * time.Second
 	}

@@ -60,6 +60,25 @@ func client(t *testing.T, list ...answer) (*schedules.Client, *answers) {
 	return c, a
 }
 
+// After a 301, a client sends a GET: the answer would be the schedule of before the change.
+func TestAChangeIsNotRedirected(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			http.Redirect(w, r, r.URL.Path, http.StatusMovedPermanently)
+			return
+		}
+		_, _ = io.WriteString(w, `{"key":"acme","revision":1}`)
+	}))
+	defer s.Close()
+	c, err := schedules.New(schedules.Config{URL: s.URL, HTTP: s.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Put(t.Context(), "reminder", schedules.Schedule{Key: "acme", Schedule: "@daily"}); err == nil {
+		t.Errorf("a change that was not made: %+v", got)
+	}
+}
+
 func TestAPutIsRepeatedUntilItIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := client(t, answer{err: errors.New("connection reset")}, answer{status: 503, body: `{"code":"ledger_unavailable","detail":"busy"}`},
