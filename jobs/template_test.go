@@ -14,7 +14,7 @@ name: acme
 targets: { reports: { urlEnv: REPORTS_URL } }
 jobs:
   - id: customer-report
-    keyed: { max: 100000, retention: 24h, schema: { type: object, required: [format] } }
+    keyed: { max: 100000, schema: { type: object, required: [format] } }
     target: reports
     path: "/v1/reports/{{key}}?format={{data.format}}"
     headers: { X-Customer: "{{key}}" }
@@ -40,8 +40,8 @@ func template(t *testing.T, file string) jobs.Template {
 
 func TestATemplateOfTheFileHasItsTerms(t *testing.T) {
 	got := template(t, templateFile)
-	if got.Max != 100000 || got.Retention != 24*time.Hour || string(got.Schema) != `{"required":["format"],"type":"object"}` {
-		t.Errorf("%d %s %s", got.Max, got.Retention, got.Schema)
+	if got.Max != 100000 || string(got.Schema) != `{"required":["format"],"type":"object"}` {
+		t.Errorf("%d %s", got.Max, got.Schema)
 	}
 	if got.KeyScope != "route:POST_/v1/reports/{key}" {
 		t.Errorf("key scope %q, want the route as routers write it", got.KeyScope)
