@@ -62,7 +62,7 @@ type stream struct {
 	begun  bool
 }
 
-// writeWithin is how long a client may take to read a part.
+// writeWithin limits the time in which a client reads a part.
 const writeWithin = 2 * time.Minute
 
 func (s *stream) Write(part []byte) (int, error) {

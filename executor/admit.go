@@ -12,8 +12,8 @@ import (
 // has not come to the scheduled time yet.
 const clockPause = 5 * time.Millisecond
 
-// heldAgain is how long to wait before planning a job again that a pause keeps back: an
-// operator may have ended the pause.
+// heldAgain is the delay after which a paused job is planned again. An operator may have
+// ended the pause by then.
 const heldAgain = 10 * time.Second
 
 // admitter takes what is due from the planner to the ledger, and what the ledger

@@ -13,16 +13,15 @@ import (
 )
 
 const (
-	// freezeAtOnce is how many members one part of a list has.
+	// freezeAtOnce is the number of members in one part of a list.
 	freezeAtOnce = 5000
-	// maxEmptyPages is how many pages of a list may have no item: the links of a target may
-	// lead in a circle, or on for ever.
+	// maxEmptyPages limits the pages without an item. A target's links may form a circle.
 	maxEmptyPages = 1000
 	// releaseAtOnce bounds the members that one release leases.
 	releaseAtOnce = 500
 	statusOK      = 200
-	// slowPoll is how often a process whose registry has no job with each looks for parents: those
-	// of jobs that were removed.
+	// slowPoll is the interval at which a process looks for parents if its registry has no
+	// job with each. Their jobs may have been removed.
 	slowPoll = 10 * time.Second
 )
 

@@ -28,7 +28,7 @@ func listKeys(page, path string) (keys []string, err error) {
 	return keys, err
 }
 
-// walkList calls each with the keys in a value. Outside of a list there is no item.
+// walkList calls each for every key in a value. Only the items of a list have keys.
 func walkList(value any, path []string, inList bool, each func(key string)) error {
 	switch v := value.(type) {
 	case []any:

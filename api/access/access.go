@@ -14,8 +14,8 @@ import (
 	"github.com/cronce/cronce/internal/hosts"
 )
 
-// Role is what an identity may do; a greater one may do all that a lesser may, except for
-// the schedules of a Scheduler's templates.
+// A Role says what an identity may do. Each role may do all that the lesser ones may. The
+// exception is a Viewer, who may change no schedule.
 type Role int
 
 // The roles, each with what it may do beyond the one before it.
@@ -46,8 +46,8 @@ func ParseRole(name string) (Role, error) {
 type Identity struct {
 	Name string // proven; empty if nothing proves who makes the request
 	Role Role
-	// Templates are those whose schedules the identity may change by a grant of the role
-	// scheduler.
+	// Templates names the templates whose schedules the identity may change, whatever its
+	// role.
 	Templates []string
 }
 

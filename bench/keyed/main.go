@@ -217,7 +217,7 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// heap is what this process keeps.
+// heap returns the size of the heap after a collection.
 func heap() string {
 	runtime.GC()
 	var m runtime.MemStats
