@@ -153,7 +153,6 @@
   setInterval(follow, 2000);
 
   // Keys: g and a letter goes to a page, / to the search box, ? shows them.
-  const pages = { o: "/", j: "/jobs", r: "/runs", t: "/targets", k: "/keys", p: "/processes", a: "/audit" };
   let leader = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
@@ -166,7 +165,7 @@
       return;
     }
     if (event.key === "g") { leader = Date.now(); return; }
-    if (Date.now() - leader < 1500 && pages[event.key]) location.assign(pages[event.key]);
+    if (Date.now() - leader < 1500) [...document.querySelectorAll("nav.main a")].find((a) => a.dataset.key === event.key)?.click();
     leader = 0;
   });
 })();

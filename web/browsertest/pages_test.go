@@ -210,7 +210,7 @@ func TestWithoutAScript(t *testing.T) {
 			}
 		}
 		b.visit("/jobs")
-		b.do(chromedp.SendKeys(chromedp.CSS("input[name=q]"), "yearly"+kb.Enter), chromedp.WaitReady(chromedp.CSS(`input[value="yearly"]`)))
+		b.do(chromedp.SendKeys(chromedp.CSS("main input[name=q]"), "yearly"+kb.Enter), chromedp.WaitReady(chromedp.CSS(`input[value="yearly"]`)))
 		text, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS("main table")))
 		must(t, err)
 		if !strings.Contains(text, "yearly") || strings.Contains(text, "refused") {
@@ -234,8 +234,8 @@ func TestKeyboardReachesAll(t *testing.T) {
 		b.do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("g"), chromedp.KeyEvent("r"))
 		eventually(t, "the page of the runs", func() bool { return eval[string](b, "location.pathname") == "/runs" })
 		b.do(chromedp.WaitReady(chromedp.CSS("form.filters")), chromedp.KeyEvent("/"))
-		eventually(t, "the first filter to have the focus", func() bool {
-			if eval[string](b, "document.activeElement.name ?? ''") == "job" {
+		eventually(t, "the search box to have the focus", func() bool {
+			if eval[string](b, "document.activeElement.id") == "find" {
 				return true
 			}
 			b.do(chromedp.KeyEvent("/"))
@@ -245,7 +245,9 @@ func TestKeyboardReachesAll(t *testing.T) {
 		// keep it off.
 		eval[string](b, "document.activeElement.value = ''")
 		b.do(chromedp.KeyEvent("refused" + kb.Enter))
-		eventually(t, "the runs of one job", func() bool { return strings.Contains(eval[string](b, "location.search"), "job=refused") })
+		eventually(t, "the page of the job", func() bool { return eval[string](b, "location.pathname") == "/jobs/refused" })
+		b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("u"))
+		eventually(t, "the page of the pauses", func() bool { return eval[string](b, "location.pathname") == "/pauses" })
 	})
 }
 
