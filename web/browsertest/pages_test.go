@@ -246,8 +246,10 @@ func TestKeyboardReachesAll(t *testing.T) {
 		eval[string](b, "document.activeElement.value = ''")
 		b.do(chromedp.KeyEvent("refused" + kb.Enter))
 		eventually(t, "the page of the job", func() bool { return eval[string](b, "location.pathname") == "/jobs/refused" })
-		b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("u"))
-		eventually(t, "the page of the pauses", func() bool { return eval[string](b, "location.pathname") == "/pauses" })
+		eventually(t, "the page of the pauses", func() bool { // once the page of the job takes keys
+			b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("u"))
+			return eval[string](b, "location.pathname") == "/pauses"
+		})
 	})
 }
 
