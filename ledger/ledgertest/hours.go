@@ -111,7 +111,7 @@ var hourCases = []testCase{
 		hour := j.at(0).Truncate(time.Hour)
 		for range 2 { // the second time from counted hours, and what has changed since
 			for want, ids := range map[int][]string{0: {"nobody"}, 2: {"k", "k"}, 4: {"j", "k", "nobody"}} {
-				got, err := b.HoursOf(b.ctx, ids, hour.Add(-time.Hour), hour.Add(2*time.Hour))
+				got, err := b.HoursOf(b.ctx, ids, hour.Add(-time.Hour), hour.Add(4*time.Hour))
 				b.must(err)
 				n := 0
 				for _, h := range got {
