@@ -10,6 +10,7 @@ package plaintext
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -60,6 +61,9 @@ func line(r rune) rune {
 // JSON returns an encoded JSON value with each character that is not shown written as an
 // escape. Its value stays the same.
 func JSON(text []byte) []byte {
+	if !slices.ContainsFunc(text, func(b byte) bool { return b > '~' || b < ' ' && b != '\n' }) {
+		return text // nearly every one
+	}
 	var escaped []byte // nil: nothing to escape so far
 	for i, r := range string(text) {
 		switch {

@@ -14,11 +14,5 @@ func Set(name, value string) Option {
 	return func(s *settings) { s.set = map[string]string{name: value} }
 }
 
-// What the columns call and body hold; see encodeCall.
-var (
-	EncodeCall = encodeCall
-	DecodeCall = decodeCall
-)
-
 // RowsOf returns the rows of a ledger's database.
 func RowsOf(l *Ledger) ledger.Rows { return rows{l.pool} }

@@ -24,8 +24,9 @@ type pipeline struct {
 	pipe  *pgconn.Pipeline
 	known *prepared // nil: behind a pooler, no statement has a name
 	begin string
-	begun bool
-	now   time.Time // the server's clock
+	begun bool      // it writes, and its transaction is open
+	clock bool      // the next flush is to read the clock
+	now   time.Time // the server's
 	queue []query
 	sent  int // how many flushes there were
 	// failed is the first error of a flush. The transaction is then lost.
@@ -71,38 +72,46 @@ func (s *sessions) pipelined(ctx context.Context, begin string, f func(*pipeline
 
 // add queues a statement.
 func (p *pipeline) add(q query) {
-	p.start()
 	p.queue = append(p.queue, q)
 }
 
-// start queues what begins the transaction.
-func (p *pipeline) start() {
-	if p.begun {
-		return
-	}
-	p.begun = true
-	p.queue = append(p.queue, query{sql: p.begin})
+// opening begins the transaction.
+func (p *pipeline) opening() []query {
+	list := []query{{sql: p.begin}}
 	if p.known == nil {
-		p.queue = append(p.queue, query{sql: `SELECT ` + p.pool.apply(true)})
+		list = append(list, query{sql: `SELECT ` + p.pool.apply(true)})
 	}
 	// A statement of its own: what is set before decides which now() it finds.
-	p.queue = append(p.queue, query{sql: `SELECT now()`, row: func(v *values) error {
+	return append(list, query{sql: `SELECT now()`, row: func(v *values) error {
 		p.now = v.time()
 		return nil
 	}})
 }
 
+// readClock sends what is queued, in a transaction whose clock it reads.
+func (p *pipeline) readClock() error {
+	if p.now.IsZero() {
+		p.clock = true
+		return p.flush()
+	}
+	return p.failed
+}
+
 // flush sends what is queued and reads the results. It returns the first error.
 func (p *pipeline) flush() error {
-	if p.failed != nil || len(p.queue) == 0 {
+	if p.failed != nil || len(p.queue) == 0 && !p.clock {
 		return p.failed
 	}
-	if p.begin == beginRead {
-		p.queue = append(p.queue, query{sql: `COMMIT`})
-		p.begun = false
+	queue := p.queue
+	switch {
+	case p.begin != beginRead && !p.begun:
+		queue = append(p.opening(), queue...)
+		p.begun = true
+	case p.begin == beginRead && (len(queue) > 1 || p.clock || p.known == nil): // one statement alone is a transaction
+		queue = append(append(p.opening(), queue...), query{sql: `COMMIT`})
 	}
-	p.failed = p.exchange(p.queue)
-	p.queue = nil
+	p.failed = p.exchange(queue)
+	p.queue, p.clock = nil, false
 	p.sent++
 	return p.failed
 }
@@ -208,11 +217,11 @@ func (q *query) read(r *pgconn.ResultReader) (err error) {
 // commit sends what is queued and ends the transaction. A transaction in which nothing
 // was asked or written costs nothing.
 func (p *pipeline) commit() error {
-	if !p.begun || p.failed != nil {
-		return p.failed
-	}
-	if p.begin == beginRead {
+	if p.begin == beginRead || p.failed != nil {
 		return p.flush()
+	}
+	if !p.begun && len(p.queue) == 0 {
+		return nil
 	}
 	p.add(query{sql: `COMMIT`, end: func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" { // an error was swallowed

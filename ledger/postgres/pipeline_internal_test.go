@@ -232,3 +232,31 @@ func TestALockTimeoutIsUnavailableAndLeavesTheSession(t *testing.T) {
 	must(t, r.write(t.Context(), increment(1)))
 	expectNumber(t, url, "6 5")
 }
+
+// One statement reads one state by itself; several need a snapshot, and so does one with
+// the clock.
+func TestAReadOfSeveralStatementsHasASnapshot(t *testing.T) {
+	r := rowsAt(t, numbers(t))
+	must(t, r.Read(t.Context(), "isolation", func(tx_ ledger.Tx) error {
+		t_ := tx_.(*tx)
+		isolation := func() ledger.Later[[]string] {
+			return ask(t_, query{sql: `SELECT current_setting('transaction_isolation')`}, text)
+		}
+		expect := func(asked ledger.Later[[]string], want string) {
+			if got, err := asked.Get(); err != nil || got[0] != want {
+				t.Errorf("isolation %s, %v, want %s", got, err, want)
+			}
+		}
+		expect(isolation(), "read committed")
+		first, second := isolation(), isolation()
+		expect(first, "repeatable read")
+		expect(second, "repeatable read")
+		t_.p.now = time.Time{}
+		beside := isolation()
+		if now, err := t_.Now(); err != nil || now.IsZero() {
+			t.Errorf("clock %s, %v", now, err)
+		}
+		expect(beside, "repeatable read")
+		return nil
+	}))
+}

@@ -46,11 +46,8 @@ type tx struct {
 // Now returns the server's clock at the beginning of the transaction. Before the first
 // flush, it costs a round trip.
 func (t *tx) Now() (time.Time, error) {
-	if t.p.now.IsZero() && t.p.failed == nil {
-		t.p.start()
-		t.p.failed = t.p.flush()
-	}
-	return t.p.now, t.p.failed
+	err := t.p.readClock()
+	return t.p.now, err
 }
 
 // ask queues a query. Its result is what scan makes of the rows.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/callcodec"
 )
 
 // column is a column of runs, and how a row's value of it is written.
@@ -100,7 +101,7 @@ const (
 
 // rowReader reads rows. It decodes the calls of many runs that were frozen with the same
 // bytes once.
-type rowReader struct{ calls callScanner }
+type rowReader struct{ calls callcodec.Decoder }
 
 func (s *rowReader) row(v *values) (r ledger.Row, err error) {
 	r.ID, r.JobID, r.Parent = v.text(), v.text(), v.text()
@@ -112,13 +113,9 @@ func (s *rowReader) row(v *values) (r ledger.Row, err error) {
 	}
 	r.ScheduledAt, r.Until, r.PlannedAt = v.time(), v.time(), v.time()
 	r.Revision, r.State, r.Reason = v.int(), ledger.State(v.text()), ledger.Reason(v.text())
-	if call := v.next(); call != nil {
-		if err := s.calls.ScanBytes(call); err != nil {
-			return r, err
-		}
-		r.Call = s.calls.last
+	if r.Call, err = s.calls.Decode(v.next(), v.bytes()); err != nil {
+		return r, err
 	}
-	r.Call.Body = v.bytes()
 	r.Trigger, r.TakesSlot, r.Count, r.Run.Attempt = ledger.Trigger(v.text()), v.bool(), int(v.int()), int(v.int())
 	r.Failures, r.Replayed, r.Status = int(v.int()), v.bool(), int(v.int())
 	r.SetDueAt(v.time())
@@ -150,11 +147,6 @@ func changedColumns(set ledger.Columns) []column {
 // freeze returns a row with the text of its call; a row that is not to run has none. The
 // body has a column of its own: as part of that text, its bytes could change.
 func freeze(r *ledger.Row) (stored, error) {
-	s := stored{Row: r}
-	if r.Call.Method == "" && r.Call.Target == "" {
-		return s, nil
-	}
-	var err error
-	s.call, _, err = encodeCall(r.Call)
-	return s, err
+	call, _, err := callcodec.Encode(r.Call)
+	return stored{r, call}, err
 }

@@ -45,20 +45,8 @@ func Reads() []string {
 	return append(ReadsOfFewJobs(), schedulesOf, firstDue, dueByTemplate, schedulesByID, tallyTemplate, unseenOfJobs, heldTargets, countOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, tallyJob, tallyByJob, tallyAll, staleHours, hoursIn, hoursOf)
 }
 
-// EncodeCall is what the columns call and body hold; see freeze.
-func EncodeCall(c ledger.Call) (call, body []byte, err error) {
-	text, body, err := encodeCall(c)
-	return []byte(text), body, err
-}
-
-// DecodeCall is its inverse.
-func DecodeCall(call, body []byte) (c ledger.Call, err error) {
-	err = decodeCall(&c, call, body)
-	return c, err
-}
-
 // ReadsOfFewJobs are the texts of the queries for jobs that are named.
-func ReadsOfFewJobs() []string { return []string{lastRun, lastRunIn, streak} }
+func ReadsOfFewJobs() []string { return []string{lastRuns, lastRunsIn, streak} }
 
 // Rows returns the engine's rows.
 func (l *Ledger) Rows() ledger.Rows { return rows{l} }

@@ -6,11 +6,15 @@ const (
 	// newestOfJob are the newest ?2 rows of job ?1, from the end of its IDs.
 	newestOfJob = `
 		SELECT ` + cellColumns + ` FROM runs WHERE run_id > ?1 || '@' AND run_id < ?1 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 0 + ?2`
-	lastRun = `
-		SELECT ` + listColumns + ` FROM runs WHERE run_id > ?1 || '@' AND run_id < ?1 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 1`
-	lastRunIn = `
-		SELECT ` + listColumns + ` FROM runs WHERE run_id = (
-			SELECT run_id FROM (` + newestOfJob + `) WHERE state IN (SELECT value FROM json_each(?3)) ORDER BY run_id DESC LIMIT 1)`
+	lastRuns = `
+		SELECT ` + listColumns + ` FROM (SELECT value AS job FROM json_each(?1)) j CROSS JOIN runs ON runs.run_id = (
+			SELECT n.run_id FROM runs n WHERE n.run_id > j.job || '@' AND n.run_id < j.job || 'A' AND n.until IS NULL ORDER BY n.run_id DESC LIMIT 1)`
+	lastRunsIn = `
+		SELECT ` + listColumns + ` FROM (SELECT value AS job FROM json_each(?1)) j CROSS JOIN runs ON runs.run_id = (
+			SELECT run_id FROM (
+				SELECT n.run_id, n.state FROM runs n WHERE n.run_id > j.job || '@' AND n.run_id < j.job || 'A' AND n.until IS NULL
+				ORDER BY n.run_id DESC LIMIT 0 + ?2)
+			WHERE state IN (SELECT value FROM json_each(?3)) ORDER BY run_id DESC LIMIT 1)`
 	jobsAndNewest = `
 		SELECT job_id, watermark, ended_at, paused_at, (
 			SELECT state FROM runs WHERE run_id > jobs.job_id || '@' AND run_id < jobs.job_id || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 1)
@@ -37,19 +41,10 @@ func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 
 // Last returns the newest run of each of the jobs in one of the states.
 func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Later[[]ledger.Row] {
-	var list []ledger.Row
-	for _, id := range jobIDs {
-		query, args := lastRun, []any{id}
-		if in != nil {
-			query, args = lastRunIn, append(args, window, states(in))
-		}
-		last, err := t.rows(query, args...)
-		if err != nil {
-			return ledger.Known[[]ledger.Row](nil, err)
-		}
-		list = append(list, last...)
+	if in == nil {
+		return ledger.Known(t.rows(lastRuns, array(jobIDs)))
 	}
-	return ledger.Known(list, nil)
+	return ledger.Known(t.rows(lastRunsIn, array(jobIDs), window, states(in)))
 }
 
 // Streaks returns since when the runs of jobs have ended in one state.

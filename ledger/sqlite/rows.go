@@ -1,20 +1,20 @@
 package sqlite
 
 import (
-	"encoding/json"
-	"fmt"
+	"database/sql"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/callcodec"
 )
 
-// runColumns are what scanRun reads, in its order. listColumns are the same without
+// runColumns are what a runScanner reads, in its order. listColumns are the same without
 // the body that the run sends: it may be large, and no list shows it.
 const (
 	runColumns  = runFirst + `runs.body` + runRest
 	listColumns = runFirst + `NULL` + runRest
 
 	runFirst = `runs.id, runs.run_id, runs.job_id, parent, fan, scheduled_at, until, count, trigger, state, reason,
-	runs.revision, overlap, target, call, `
+	runs.revision, overlap, call, `
 	runRest = `, attempt, failures, replayed, status,
 	due_at, slot, waiting, waits_for, send_before, key_safe_until, lease_token, leased_by, leased_at,
 	planned_at, started_at, finished_at, acked_at, late_at, rerun_id, by, why, accepted_at, progress`
@@ -29,16 +29,20 @@ type stored struct {
 // takesSlot is what the column overlap has of a run that takes its job's slot.
 const takesSlot = "queue"
 
-func scanRun(row scanner) (stored, error) {
+// runScanner reads the runs of one result.
+type runScanner struct{ calls callcodec.Decoder }
+
+func (c *runScanner) scan(row scanner) (stored, error) {
 	var s stored
-	var call, body []byte
+	var call sql.RawBytes
+	var body []byte
 	var overlap string
 	var token, waits, progress, slot, parent, fan *string
 	var scheduled, planned int64
 	var until, due, sendBefore, safeUntil, leased, started, finished, acked, accepted, late nullTime
 	r := &s.Row
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &parent, &fan, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
-		&r.Revision, &overlap, &r.Call.Target, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
+		&r.Revision, &overlap, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
 		&due, &slot, &r.Waiting, &waits, &sendBefore, &safeUntil, &token, &r.LeasedBy, &leased,
 		&planned, &started, &finished, &acked, &late, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
 	if err != nil {
@@ -58,7 +62,8 @@ func scanRun(row scanner) (stored, error) {
 	r.PlannedAt, r.StartedAt, r.FinishedAt, r.AckedAt = at(planned), started.time(), finished.time(), acked.time()
 	r.LeasedAt, r.AcceptedAt, r.LateAt = leased.time(), accepted.time(), late.time()
 	r.SetDueAt(due.time())
-	return s, decodeCall(&r.Call, call, body)
+	r.Call, err = c.calls.Decode(call, body)
+	return s, err
 }
 
 // textOf is "" for NULL, and orNull is NULL for "".
@@ -74,28 +79,6 @@ func orNull(s string) any {
 		return nil
 	}
 	return s
-}
-
-// encodeCall returns a call's columns. The body has a column of its own: encoding/json
-// rewrites JSON within JSON, and every attempt must send the same bytes.
-func encodeCall(c ledger.Call) (call string, body []byte, err error) {
-	body, c.Body = c.Body, nil
-	b, err := json.Marshal(c)
-	if err != nil {
-		return "", nil, fmt.Errorf("freeze the call to %s: %w", c.Target, err)
-	}
-	return string(b), body, nil
-}
-
-func decodeCall(c *ledger.Call, call, body []byte) error {
-	if call == nil {
-		return nil
-	}
-	if err := json.Unmarshal(call, c); err != nil {
-		return fmt.Errorf("a run's frozen call: %w", err)
-	}
-	c.Body = body
-	return nil
 }
 
 const cellColumns = `run_id, scheduled_at, until, count, state, reason, replayed, started_at, finished_at`

@@ -93,7 +93,7 @@ func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
 }
 
 func (t *tx) rows(query string, args ...any) ([]ledger.Row, error) {
-	list, err := all(t, scanRun, query, args...)
+	list, err := all(t, new(runScanner).scan, query, args...)
 	rows := make([]ledger.Row, len(list))
 	for i := range list {
 		rows[i] = list[i].Row

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/callcodec"
 )
 
 // field is a column of runs that changes, and its value.
@@ -29,7 +30,7 @@ var fields = []struct {
 	}},
 	{ledger.ColCall, []field{
 		plain("target", func(r *ledger.Row) any { return r.Call.Target }),
-		{"call", func(r *ledger.Row) (any, error) { call, _, err := encodeCall(r.Call); return call, err }},
+		{"call", func(r *ledger.Row) (any, error) { call, _, err := callColumns(r.Call); return call, err }},
 		plain("body", func(r *ledger.Row) any { return []byte(r.Call.Body) }),
 	}},
 	{ledger.ColPlan, []field{
@@ -228,10 +229,11 @@ func (t *tx) insert(r *ledger.Row) (bool, error) {
 
 // callColumns returns the call's columns; a row that is not to run has none.
 func callColumns(c ledger.Call) (call any, body []byte, err error) {
-	if c.Method == "" && c.Target == "" {
-		return nil, nil, nil
+	text, body, err := callcodec.Encode(c)
+	if text != nil {
+		call = string(text)
 	}
-	return encodeCall(c)
+	return call, body, err
 }
 
 // Delete deletes rows, with their attempts.
