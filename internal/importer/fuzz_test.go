@@ -44,6 +44,7 @@ func FuzzKubernetes(f *testing.F)     { fuzzSource(f, importer.Kubernetes) }
 func FuzzEventBridge(f *testing.F)    { fuzzSource(f, importer.EventBridge) }
 func FuzzCloudScheduler(f *testing.F) { fuzzSource(f, importer.CloudScheduler) }
 func FuzzVercel(f *testing.F)         { fuzzSource(f, importer.Vercel) }
+func FuzzPgCron(f *testing.F)         { fuzzSource(f, importer.PgCron) }
 
 // A command line is the part of a crontab that a parser of our own reads.
 func FuzzCommandLine(f *testing.F) {

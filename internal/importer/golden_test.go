@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var sources = []importer.Source{importer.Crontab, importer.Kubernetes, importer.EventBridge, importer.CloudScheduler, importer.Vercel}
+var sources = []importer.Source{importer.Crontab, importer.Kubernetes, importer.EventBridge, importer.CloudScheduler, importer.Vercel, importer.PgCron}
 
 func testdata(t testing.TB, source importer.Source) importer.File {
 	t.Helper()

@@ -27,6 +27,8 @@ const (
 	EventBridge    Source = "eventbridge"     // JSON of the AWS CLI
 	CloudScheduler Source = "cloud-scheduler" // JSON of gcloud scheduler jobs list or describe
 	Vercel         Source = "vercel"          // vercel.json
+	PgCron         Source = "pg-cron"         // SQL that calls cron.schedule, or rows of cron.job as JSON
+	GitHubActions  Source = "github-actions"  // workflows; every schedule is refused, with the reason
 )
 
 // MaxFileSize is how large a file may be.
@@ -126,6 +128,10 @@ func Import(source Source, files []File, o Options) (Result, error) {
 		err = b.cloudScheduler(files)
 	case Vercel:
 		err = b.vercel(files)
+	case PgCron:
+		err = b.pgCron(files)
+	case GitHubActions:
+		err = b.gitHubActions(files)
 	default:
 		err = fmt.Errorf("unknown source %q", source)
 	}

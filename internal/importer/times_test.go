@@ -199,12 +199,14 @@ func TestPeriodsArePeriods(t *testing.T) {
 	}
 }
 
-func TestCloudSchedulerAndVercelFireByTheirCrontabs(t *testing.T) {
+func TestCloudSchedulerVercelAndPgCronFireByTheirCrontabs(t *testing.T) {
 	for _, expression := range expressions {
 		dump := fmt.Sprintf(`[{"name":"x","schedule":%q,"timeZone":"Etc/UTC","httpTarget":{"uri":"https://api.example.com/x"}}]`, expression)
 		same(t, "cloud-scheduler "+expression, importedTimes(t, importer.CloudScheduler, dump), oracle(t, expression, time.UTC))
 		crons := fmt.Sprintf(`{"crons":[{"path":"/x","schedule":%q}]}`, expression)
 		same(t, "vercel "+expression, importedTimes(t, importer.Vercel, crons), oracle(t, expression, time.UTC))
+		call := fmt.Sprintf("select cron.schedule('%s', $$select net.http_get('https://api.example.com/x')$$)", expression)
+		same(t, "pg_cron "+expression, importedTimes(t, importer.PgCron, call), oracle(t, expression, time.UTC))
 	}
 }
 

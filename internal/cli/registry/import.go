@@ -25,7 +25,7 @@ type importFlags struct {
 func (a *app) importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import",
-		Short: "Make a registry of a crontab, CronJobs or a cloud scheduler's jobs",
+		Short: "Make a registry of a crontab, CronJobs, pg_cron or a cloud scheduler's jobs",
 		Long: `import reads the schedules and HTTP calls of another scheduler and prints a
 commented registry. Standard error gets a table of what will differ, and of what
 could not be taken over and why. docs/import.md lists what each source becomes.
@@ -42,6 +42,9 @@ table names them.`,
 		a.importSource(importer.EventBridge, "JSON that the AWS CLI printed", "  aws scheduler get-schedule --name nightly > nightly.json\n  aws events list-rules > rules.json\n  aws events list-targets-by-rule --rule close-day > targets.json\n  cronce import eventbridge nightly.json rules.json targets.json"),
 		a.importSource(importer.CloudScheduler, "JSON that gcloud printed", "  gcloud scheduler jobs list --format=json | cronce import cloud-scheduler -"),
 		a.importSource(importer.Vercel, "vercel.json", "  cronce import vercel vercel.json"),
+		a.importSource(importer.PgCron, "SQL with cron.schedule and pg_net, or rows of cron.job as JSON",
+			"  psql -Atc 'select json_agg(j) from cron.job j' | cronce import pg-cron -\n  cronce import pg-cron supabase/migrations/*.sql"),
+		a.importSource(importer.GitHubActions, "workflows of GitHub Actions: none, and the table says why", "  cronce import github-actions .github/workflows/*.yml"),
 	)
 	return c
 }
@@ -57,7 +60,7 @@ func (a *app) importSource(source importer.Source, what, example string) *cobra.
 	}
 	c.Flags().StringVar(&f.name, "name", "imported", "the registry's `name`, which identifies the caller of every key")
 	c.Flags().StringVar(&f.to, "to", "", "write the registry into this new `file`")
-	if source == importer.Crontab || source == importer.Kubernetes {
+	if source == importer.Crontab || source == importer.Kubernetes || source == importer.PgCron {
 		c.Flags().StringVar(&f.timezone, "timezone", "UTC", "the `zone` of schedules for which the source states none")
 	}
 	if source == importer.Crontab {

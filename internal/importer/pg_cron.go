@@ -1,0 +1,198 @@
+package importer
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cronce/cronce/schedule"
+)
+
+// pgJob is a job of pg_cron, as a row of cron.job has it.
+type pgJob struct {
+	Name     string `json:"jobname"`
+	Schedule string `json:"schedule"`
+	Command  string `json:"command"`
+	Active   *bool  `json:"active"`
+
+	file    string
+	line    int
+	problem error
+}
+
+// pgCron reads rows of cron.job as JSON, and SQL that calls functions of pg_cron.
+func (b *builder) pgCron(files []File) error {
+	p := &pgScript{builder: b}
+	for _, f := range files {
+		if text := bytes.TrimSpace(f.Data); len(text) > 0 && (text[0] == '[' || text[0] == '{') {
+			if err := p.rows(f); err != nil {
+				return err
+			}
+			continue
+		}
+		p.scan(f, string(f.Data), 0, 0)
+	}
+	zoneNoted := false
+	for _, j := range p.jobs {
+		e := &entry{file: j.file, line: j.line, name: j.Name}
+		if !zoneNoted {
+			zoneNoted = true
+			e.note(TimeZone, "pg_cron runs in GMT unless cron.timezone is set, which the file does not say; the jobs have %s (--timezone sets another)",
+				b.options.Timezone)
+		}
+		if err := e.pgJob(j, b.options.Timezone); err != nil {
+			b.refuse(e, err)
+			continue
+		}
+		b.enter(e)
+	}
+	return nil
+}
+
+// pgScript are the jobs that files leave in cron.job.
+type pgScript struct {
+	*builder
+	jobs []pgJob
+}
+
+func (p *pgScript) rows(f File) error {
+	found, err := objects(f)
+	if err != nil {
+		return err
+	}
+	for _, o := range found {
+		j := pgJob{file: o.file, line: o.line}
+		if err := o.decode(&j); err != nil {
+			return err
+		}
+		p.jobs = append(p.jobs, j)
+	}
+	return nil
+}
+
+// scan reads SQL that begins at an offset of the file, and code within dollar quotes, such
+// as a DO block.
+func (p *pgScript) scan(f File, text string, offset, depth int) {
+	tokens := sqlTokens(text)
+	for i := 0; i < len(tokens); i++ {
+		if tokens[i].kind == sqlDollar && depth < 3 {
+			p.scan(f, tokens[i].text, offset+tokens[i].at, depth+1)
+		}
+		if i+3 >= len(tokens) || !tokens[i].named("cron") || !tokens[i+1].is(".") || tokens[i+2].kind != sqlName {
+			continue
+		}
+		line := lineAt(f.Data, offset+tokens[i].at)
+		args, rest, ok := sqlInner(tokens[i+3:])
+		if !ok {
+			p.refuse(&entry{file: f.Name, line: line}, errors.New("the call of pg_cron is not closed; nothing after it is read"))
+			return
+		}
+		p.call(tokens[i+2].text, args, f.Name, line)
+		i = len(tokens) - len(rest) - 1
+	}
+}
+
+// call applies a function of pg_cron.
+func (p *pgScript) call(function string, args []sqlToken, file string, line int) {
+	j := pgJob{file: file, line: line}
+	switch function {
+	case "schedule", "schedule_in_database":
+		var names []string // of the arguments in their order
+		if parts := sqlSplit(args, ","); len(parts) > 2 || function != "schedule" {
+			names = []string{"job_name", "schedule", "command", "database", "username", "active"}
+		} else {
+			names = []string{"schedule", "command"}
+		}
+		given := sqlArguments(args, names)
+		j.Name = given.text("job_name", &j.problem)
+		j.Schedule, j.Command = given.text("schedule", &j.problem), given.text("command", &j.problem)
+		if active := given["active"]; len(active) == 1 && active[0].named("false") {
+			j.Active = new(bool)
+		}
+		p.drop(j.Name, fmt.Sprintf("replaced by the job of the same name at %s", Difference{File: file, Line: line}.Place()))
+		p.jobs = append(p.jobs, j)
+	case "unschedule":
+		if len(args) == 1 && args[0].isText() {
+			p.drop(args[0].text, fmt.Sprintf("removed by cron.unschedule at %s", Difference{File: file, Line: line}.Place()))
+			return
+		}
+		fallthrough
+	case "alter_job":
+		p.add(Difference{File: file, Line: line, Aspect: NotImported, Text: "cron." + function + " names a job by its number and is not applied; check the job that it is for"})
+	}
+}
+
+// drop removes the job of a name: in the database it is no more.
+func (p *pgScript) drop(name, why string) {
+	at := slices.IndexFunc(p.jobs, func(j pgJob) bool { return j.Name == name })
+	if name == "" || at < 0 {
+		return
+	}
+	p.refuse(&entry{file: p.jobs[at].file, line: p.jobs[at].line, name: name}, errors.New(why))
+	p.jobs = slices.Delete(p.jobs, at, at+1)
+}
+
+// sqlArgs are the arguments of a call by their names.
+type sqlArgs map[string][]sqlToken
+
+func sqlArguments(args []sqlToken, names []string) sqlArgs {
+	given := sqlArgs{}
+	for i, part := range sqlSplit(args, ",") {
+		switch {
+		case len(part) > 2 && part[0].kind == sqlName && (part[1].is(":=") || part[1].is("=>")):
+			given[part[0].text] = part[2:]
+		case i < len(names) && len(part) > 0:
+			given[names[i]] = part
+		}
+	}
+	return given
+}
+
+// text is an argument that must be a constant, or "" for none.
+func (a sqlArgs) text(name string, problem *error) string {
+	if a[name] == nil {
+		return ""
+	}
+	if t := sqlBare(a[name]); len(t) == 1 && t[0].isText() {
+		return t[0].text
+	}
+	*problem = cmp.Or(*problem, fmt.Errorf("the argument %s is not a constant text", name))
+	return ""
+}
+
+var everySeconds = regexp.MustCompile(`^([1-9]|[1-5][0-9]) seconds?$`)
+
+func (e *entry) pgJob(j pgJob, zone string) error {
+	if j.problem != nil {
+		return j.problem
+	}
+	e.job.timezone, e.job.overlap, e.job.catchUp = zone, "allow", "none"
+	e.job.disabled = j.Active != nil && !*j.Active
+	if m := everySeconds.FindStringSubmatch(strings.TrimSpace(j.Schedule)); m != nil {
+		e.job.schedule = "@every " + m[1] + "s"
+		e.note(Times, "the period counts from 1970-01-01T00:00:00Z, not from the last run")
+	} else {
+		// pg_cron reads what cron reads, and $ for the last day of a month.
+		expression := strings.Join(strings.Fields(strings.ReplaceAll(j.Schedule, "$", "L")), " ")
+		if !scheduleLike.MatchString(expression) { // an error would repeat what may be SQL
+			return errors.New("the schedule is not one of pg_cron: five fields, or such as '30 seconds'")
+		}
+		var err error
+		if e.job.schedule, _, err = cutSchedule(expression + " x"); err != nil {
+			return err
+		}
+	}
+	if _, err := schedule.Parse(e.job.schedule, zone, ""); err != nil {
+		return err
+	}
+	if err := e.pgNet(j.Command); err != nil {
+		return err
+	}
+	e.noRetries()
+	e.noteOverlap()
+	return nil
+}
