@@ -16,6 +16,7 @@ var exports = map[string]struct {
 	read    func(*params, *operations.Export)
 }{
 	"runs":      {[]string{"state", "reason", "since", "until", "unacknowledged"}, func(q *params, e *operations.Export) { e.Runs = q.runs() }},
+	"members":   {[]string{"run", "state", "key"}, func(q *params, e *operations.Export) { e.Members = q.members(q.text("run")) }},
 	"incidents": {[]string{"open"}, func(q *params, e *operations.Export) { e.Incidents.Open = q.flag("open") }},
 	"audit":     {[]string{"run", "by", "since", "until"}, func(q *params, e *operations.Export) { e.Audit = q.audit() }},
 }
@@ -23,7 +24,10 @@ var exports = map[string]struct {
 // export streams all that a filter selects.
 func (s *server) export(what string) {
 	of := exports[what]
-	allowed := append([]string{"format", "job", "owner", "label", "target"}, of.allowed...)
+	allowed := append([]string{"format"}, of.allowed...)
+	if what != "members" {
+		allowed = append(allowed, "job", "owner", "label", "target")
+	}
 	s.handle("GET /v1/export/"+what, func(w http.ResponseWriter, r *http.Request) {
 		out := &stream{w: w, what: what}
 		err := permit(r, access.Viewer)
@@ -91,6 +95,14 @@ func (p *params) runs() ledger.Filter {
 		f.Reason = reasons[0]
 	}
 	return f
+}
+
+// members reads a filter of the members of a run.
+func (p *params) members(run string) operations.MemberQuery {
+	if run == "" {
+		p.fail("the members of which run? Give its run ID: run=JOB@TIME")
+	}
+	return operations.MemberQuery{Parent: run, States: oneOf(p, "state", operations.MemberFilterStates), Key: p.text("key")}
 }
 
 // audit reads a filter of the audit.

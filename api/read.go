@@ -16,6 +16,10 @@ type (
 		operations.RunPage
 		Next string `json:"next,omitempty"`
 	}
+	memberPage struct {
+		operations.MemberPage
+		Next string `json:"next,omitempty"`
+	}
 	jobPage struct {
 		Jobs []operations.Job `json:"jobs"`
 		Next string           `json:"next,omitempty"`
@@ -71,7 +75,8 @@ func (s *server) reads() {
 	})
 	s.get("/v1/runs", false, s.listRuns, "job", "owner", "label", "target", "state", "reason", "since", "until", "unacknowledged", "limit", "cursor")
 	s.get("/v1/runs/{id}", true, s.getRun)
-	s.get("/v1/why", false, s.explain, "job", "at")
+	s.get("/v1/runs/{id}/members", false, s.listMembers, "state", "key", "limit", "cursor")
+	s.get("/v1/why", false, s.explain, "job", "at", "member")
 	s.get("/v1/audit", false, s.listAudit, "job", "owner", "label", "target", "since", "until", "run", "by", "limit", "cursor")
 	for _, what := range operations.Exports {
 		s.export(what)
@@ -132,6 +137,23 @@ func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any,
 	return answer, err
 }
 
+func (s *server) listMembers(ctx context.Context, r *http.Request, q *params) (any, error) {
+	of := q.members(r.PathValue("id"))
+	of.Limit = q.count("limit", operations.DefaultPage, operations.MaxPage)
+	if p := q.cursor("members"); p != nil {
+		of.After = p.ID
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	page, err := s.ops.Members(ctx, of)
+	answer := memberPage{MemberPage: page}
+	if page.Next != "" {
+		answer.Next = position{List: "members", ID: page.Next}.String()
+	}
+	return answer, err
+}
+
 // compareRevisions leaves what runs send out for viewers.
 func (s *server) compareRevisions(ctx context.Context, r *http.Request, q *params) (any, error) {
 	from, to := q.text("from"), q.text("to")
@@ -168,7 +190,7 @@ func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, 
 	if q.text("at") == "" {
 		return nil, invalid("the question needs a time: at=2026-11-21T03:00:00Z")
 	}
-	return s.ops.Why(ctx, q.text("job"), q.text("at"))
+	return s.ops.Why(ctx, q.text("job"), q.text("at"), q.text("member"))
 }
 
 func (s *server) listAudit(ctx context.Context, _ *http.Request, q *params) (any, error) {

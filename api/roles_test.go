@@ -3,6 +3,7 @@ package api_test
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -62,8 +63,10 @@ func (s *site) asks() map[string][]ask {
 	return map[string][]ask{
 		"getDocument": viewer, "getStatus": viewer, "listProcesses": viewer, "listTargets": viewer, "listKeys": viewer,
 		"listJobs": viewer, "getJob": of("tick"), "listNext": of("tick"), "getTrend": of("tick"), "compareRevisions": of("tick"), "listRuns": viewer, "getRun": of(succeeded), "listAudit": viewer, "exportRuns": viewer, "exportIncidents": viewer, "exportAudit": viewer,
-		"explain":     {{least: "viewer", query: "?job=tick&at=2026-11-22T00:00:00Z"}},
-		"listChanges": viewer, "listIncidents": viewer, "getIncident": of("1"),
+		"explain":       {{least: "viewer", query: "?job=tick&at=2026-11-22T00:00:00Z"}},
+		"listMembers":   of(succeeded),
+		"exportMembers": {{least: "viewer", query: "?run=" + url.QueryEscape(succeeded)}},
+		"listChanges":   viewer, "listIncidents": viewer, "getIncident": of("1"),
 		"listPauses":  viewer,
 		"addPause":    {{least: "operator", body: `{"why":"a test","target":"svc","kind":"hold","until":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `"}`}},
 		"changePause": operator("1"), "endPause": operator("1"),

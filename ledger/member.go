@@ -122,6 +122,8 @@ type MemberCount struct {
 type MemberQuery struct {
 	Parent string
 	After  string // run ID; "": from the first one
+	Below  string // run ID, excluded; "": to the last one
+	Prefix string // of the key
 	Limit  int
 	// All selects all members; else those that have no run, and those whose run is in one of
 	// the States.

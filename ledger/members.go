@@ -1,23 +1,30 @@
 package ledger
 
-import "context"
+import (
+	"context"
+	"slices"
+	"strings"
+)
 
 // MemberFilter selects a page of a parent's members, by run ID.
 type MemberFilter struct {
 	Parent string
-	// States selects members whose run is in one of them; nil selects all members of the
-	// frozen list, also those that no run was made for yet.
-	States []State
-	// Missing selects only members that no run was made for yet.
+	// States selects members whose run is in one of them, and Missing those that no run was
+	// made for yet. Without both, all members of the frozen list are selected.
+	States  []State
 	Missing bool
-	After   string // continues after this run ID
-	Limit   int    // below 1: 100
+	// Prefix selects members whose key begins with it. Those whose key is in their run ID come
+	// first, then those with a hash.
+	Prefix string
+	RunID  string // selects this member alone
+	After  string // continues after this run ID
+	Limit  int    // below 1: 100
 }
 
 // MemberPage is a page of a parent's members.
 type MemberPage struct {
-	Members []MemberRun
-	Next    string // where to continue; "": there are no more
+	Members []MemberRun // may be fewer than Limit, even none, before the last page
+	Next    string      // where to continue; "": there are no more
 }
 
 // MemberRun is a member, and its run; nil: no run was made yet.
@@ -26,38 +33,151 @@ type MemberRun struct {
 	Run *Run
 }
 
+const (
+	// membersAtOnce is how many members of a list are read at once.
+	membersAtOnce = 2000
+	// membersLooked bounds the members that are read for one page.
+	membersLooked = 20_000
+)
+
 // Members lists members of a parent. See MemberFilter.
 func (l *Ledger) Members(ctx context.Context, f MemberFilter) (MemberPage, error) {
-	limit := pageSize(f.Limit)
+	f.Limit = pageSize(f.Limit)
 	return read(ctx, l, "members of "+f.Parent, func(tx Tx) (page MemberPage, err error) {
-		var list []MemberState
-		var rows []Row
-		if len(f.States) > 0 && !f.Missing {
-			if rows, err = tx.Runs(Filter{Parent: f.Parent, States: f.States, AfterID: f.After, Limit: limit}).Get(); err != nil {
-				return page, err
-			}
-			for i := range rows {
-				list = append(list, MemberState{Member: Member{RunID: rows[i].ID, Key: rows[i].Call.Key}})
-			}
-		} else {
-			q := MemberQuery{Parent: f.Parent, After: f.After, Limit: limit, All: !f.Missing}
-			if list, err = tx.SelectMembers(q).Get(); err != nil || len(list) == 0 {
-				return page, err
-			}
-			ids := make([]string, len(list))
-			for i := range list {
-				ids[i] = list[i].RunID
-			}
-			if rows, err = tx.Runs(Filter{IDs: ids}).Get(); err != nil {
-				return page, err
-			}
+		m := memberPage{MemberFilter: f, tx: tx}
+		switch {
+		case f.RunID != "":
+			err = m.one()
+		case f.Prefix != "":
+			err = m.withPrefix()
+		case len(f.States) > 0 && !f.Missing && !slices.Contains(f.States, Succeeded):
+			return m.byState()
+		case f.Missing && len(f.States) == 0:
+			err = m.missing()
+		default:
+			err = m.look(MemberQuery{After: f.After, All: true})
 		}
-		if len(list) == limit {
-			page.Next = list[len(list)-1].RunID
+		if err != nil || len(m.found) == 0 {
+			return MemberPage{Next: m.next}, err
 		}
-		page.Members = withRuns(list, rows)
-		return page, nil
+		return m.page()
 	})
+}
+
+// memberPage is a page in the making.
+type memberPage struct {
+	MemberFilter
+	tx     Tx
+	found  []MemberState
+	looked int
+	next   string
+}
+
+// byState reads the runs of members that have not succeeded, which have an index.
+func (m *memberPage) byState() (page MemberPage, err error) {
+	rows, err := m.tx.Runs(Filter{Parent: m.Parent, States: m.States, AfterID: m.After, Limit: m.Limit}).Get()
+	for i := range rows {
+		m.found = append(m.found, MemberState{Member: Member{RunID: rows[i].ID, Key: rows[i].Call.Key}})
+	}
+	if len(rows) == m.Limit {
+		m.next = rows[len(rows)-1].ID
+	}
+	return MemberPage{withRuns(m.found, rows), m.next}, err
+}
+
+// missing reads members without a run. Runs are made in the order of the list, so the first
+// pass over it has no such member behind it.
+func (m *memberPage) missing() error {
+	parents, err := m.tx.Find([]string{m.Parent}).Get()
+	if err != nil || len(parents) == 0 {
+		return err
+	}
+	fan := parents[0].Fan
+	if fan.Released >= fan.Members {
+		return nil
+	}
+	after := m.After
+	if fan.Again == "" {
+		after = max(after, fan.Cursor)
+	}
+	return m.look(MemberQuery{After: after})
+}
+
+// one reads one member.
+func (m *memberPage) one() error {
+	last := len(m.RunID) - 1
+	err := m.look(MemberQuery{After: m.RunID[:last] + string(m.RunID[last]-1), Below: m.RunID + " ", All: true})
+	m.next = ""
+	return err
+}
+
+// withPrefix reads members by the beginning of their keys, which run IDs have, or else a hash.
+func (m *memberPage) withPrefix() error {
+	job, _, _ := strings.Cut(m.Parent, "@")
+	start := job + memberMark + m.Prefix
+	hashes, after := job+memberMark+"_", m.After
+	if !strings.HasPrefix(after, hashes) {
+		if visible(m.Prefix) && m.Prefix[0] != '_' {
+			err := m.look(MemberQuery{After: max(start, after), Below: start + "\x7f", Prefix: m.Prefix, All: true})
+			if err != nil || m.next != "" {
+				return err
+			}
+		}
+		after = hashes
+	}
+	return m.look(MemberQuery{After: after, Below: job + memberMark + "`", Prefix: m.Prefix, All: true})
+}
+
+// look adds members that the filter selects, until the page is full, or too many were read.
+func (m *memberPage) look(q MemberQuery) error {
+	q.Parent, q.Limit = m.Parent, membersAtOnce
+	if len(m.States) == 0 {
+		q.Limit = min(q.Limit, m.Limit)
+	}
+	for {
+		list, err := m.tx.SelectMembers(q).Get()
+		if err != nil {
+			return err
+		}
+		m.looked += len(list)
+		for _, s := range list {
+			q.After = s.RunID
+			if m.takes(s.State) {
+				m.found = append(m.found, s)
+			}
+			if len(m.found) == m.Limit {
+				m.next = q.After
+				return nil
+			}
+		}
+		if len(list) < q.Limit {
+			return nil
+		}
+		if m.looked >= membersLooked {
+			m.next = q.After
+			return nil
+		}
+	}
+}
+
+func (m *memberPage) takes(s State) bool {
+	switch {
+	case len(m.States) == 0 && !m.Missing:
+		return true
+	case s == "":
+		return m.Missing
+	}
+	return slices.Contains(m.States, s)
+}
+
+// page reads the runs of the members that were found.
+func (m *memberPage) page() (MemberPage, error) {
+	ids := make([]string, len(m.found))
+	for i := range m.found {
+		ids[i] = m.found[i].RunID
+	}
+	rows, err := m.tx.Runs(Filter{IDs: ids}).Get()
+	return MemberPage{withRuns(m.found, rows), m.next}, err
 }
 
 func withRuns(list []MemberState, rows []Row) []MemberRun {

@@ -38,7 +38,7 @@ func (d *Dashboard) scheduleOf(v jobView) *schedule.Schedule {
 
 // why answers for any time: the row that accounts for it, or why there is none.
 func (d *Dashboard) why(ctx context.Context, v jobView) (*whyAnswer, error) {
-	explanation, err := d.Operations.Why(ctx, v.Row.ID, v.At)
+	explanation, err := d.Operations.Why(ctx, v.Row.ID, v.At, "")
 	if refused, is := operationsError(err); is {
 		return nil, invalid(sentenceOf(refused.Message), "Ask again with another time.")
 	}
@@ -58,7 +58,7 @@ func (d *Dashboard) neighbor(ctx context.Context, jobID, scheduledTime string) (
 	if n.At == "" {
 		return n, nil
 	}
-	e, err := d.Operations.Why(ctx, jobID, n.At)
+	e, err := d.Operations.Why(ctx, jobID, n.At, "")
 	if e.Run != nil {
 		n.Run = e.Run.RunID
 	}

@@ -114,7 +114,8 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["revisions"] = s.Revisions(ctx, "tick", "2026-11-20", "beef")
 	_, errs["runs"] = s.Runs(ctx, sel, ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}, Since: at, Until: at.Add(time.Hour), Unacknowledged: true, Limit: 10})
 	_, errs["run"] = s.Run(ctx, run)
-	_, errs["why"] = s.Why(ctx, "tick", "2026-11-21T03:00")
+	_, errs["members"] = s.Members(ctx, operations.MemberQuery{Parent: run, States: []ledger.State{operations.NotSucceeded}, Key: "acme*", Limit: 10})
+	_, errs["why"] = s.Why(ctx, "tick", "2026-11-21T03:00", "acme")
 	_, errs["pause"] = s.Pause(ctx, "tick", who)
 	_, errs["resume"] = s.Resume(ctx, "tick", who)
 	_, errs["trigger"] = s.Trigger(ctx, "tick", who)
@@ -138,7 +139,7 @@ func askAll(t *testing.T, s *remote.Client) {
 	}
 	for _, what := range operations.Exports {
 		errs["export of "+what] = s.Export(ctx, operations.Export{
-			What: what, Format: operations.NDJSON, Selection: sel, Runs: acts.Filter, Incidents: ledger.IncidentFilter{Open: true},
+			What: what, Format: operations.NDJSON, Selection: sel, Runs: acts.Filter, Members: operations.MemberQuery{Parent: run, Key: "acme"}, Incidents: ledger.IncidentFilter{Open: true},
 			Audit: ledger.AuditFilter{RunID: run, By: "ann", Since: at, Until: at.Add(time.Hour)},
 		}, io.Discard)
 	}

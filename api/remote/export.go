@@ -17,6 +17,10 @@ func (s *Client) Export(ctx context.Context, e operations.Export, w io.Writer) e
 	switch e.What {
 	case "runs":
 		addFilter(query, e.Runs)
+	case "members":
+		query = membersQuery(e.Members)
+		set(query, "format", string(e.Format))
+		set(query, "run", e.Members.Parent)
 	case "incidents":
 		if e.Incidents.Open {
 			query.Set("open", "true")

@@ -81,6 +81,32 @@ func (s *Client) Run(ctx context.Context, id string) (v operations.RunDetail, er
 	return v, s.get(ctx, runPath(id), nil, &v)
 }
 
+// Members lists a page of the members of a run.
+func (s *Client) Members(ctx context.Context, q operations.MemberQuery) (operations.MemberPage, error) {
+	query := membersQuery(q)
+	query.Set("limit", strconv.Itoa(min(q.Limit, operations.MaxPage)))
+	set(query, "cursor", q.After)
+	var page struct {
+		operations.MemberPage
+		Next string `json:"next"`
+	}
+	err := s.get(ctx, runPath(q.Parent)+"/members", query, &page)
+	page.MemberPage.Next = page.Next
+	if err == nil && page.Next != "" {
+		err = goOn(query, page.Next)
+	}
+	return page.MemberPage, err
+}
+
+func membersQuery(q operations.MemberQuery) url.Values {
+	query := url.Values{}
+	set(query, "key", q.Key)
+	for _, st := range q.States {
+		query.Add("state", string(st))
+	}
+	return query
+}
+
 // Changes returns what changed after a position, "" for the present one.
 func (s *Client) Changes(ctx context.Context, sel operations.Selection, after string) (got operations.Changes, err error) {
 	query := queryOf(sel)
@@ -89,8 +115,10 @@ func (s *Client) Changes(ctx context.Context, sel operations.Selection, after st
 }
 
 // Why explains why a job ran, or did not, at a time.
-func (s *Client) Why(ctx context.Context, jobID, at string) (v operations.Explanation, err error) {
-	return v, s.get(ctx, "/v1/why", url.Values{"job": {jobID}, "at": {at}}, &v)
+func (s *Client) Why(ctx context.Context, jobID, at, member string) (v operations.Explanation, err error) {
+	query := url.Values{"job": {jobID}, "at": {at}}
+	set(query, "member", member)
+	return v, s.get(ctx, "/v1/why", query, &v)
 }
 
 // do makes a request of an action.

@@ -27,7 +27,7 @@ func everyEndpoint(t *testing.T, at, runID string) (text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	query := map[string]string{"/v1/why": "?job=job-jwt&at=2030-01-01T00:00:00Z", "/v1/runs": "?state=dead"}
+	query := map[string]string{"/v1/why": "?job=job-jwt&at=2030-01-01T00:00:00Z", "/v1/runs": "?state=dead", "/v1/export/members": "?run=" + url.QueryEscape(runID)}
 	ahead := time.Now().UTC().AddDate(0, 0, 300)
 	fields := map[string]string{
 		"pauses":   `"job":"job-jwt","from":"` + ahead.Format(time.RFC3339) + `","until":"` + ahead.Add(time.Hour).Format(time.RFC3339) + `"`,
@@ -118,7 +118,7 @@ func everyCommand(t *testing.T, vars map[string]string, dead []operations.Run) (
 	dir := t.TempDir()
 	lines := map[string]string{
 		"check": "", "next": "job-jwt", "status": "", "jobs list": "", "jobs show": "job-jwt", "jobs diff": "job-jwt", "why": "job-jwt 2030-01-01T00:00:00Z",
-		"trigger": "job-basic", "backfill": "job-jwt --from 2026-01-01T00:00:00Z --to 2026-01-01T00:00:01Z --why planted", "runs list": "", "runs show": id,
+		"trigger": "job-basic", "backfill": "job-jwt --from 2026-01-01T00:00:00Z --to 2026-01-01T00:00:01Z --why planted", "runs list": "", "runs show": id, "runs members": id,
 		"runs redrive": id + " --why planted", "runs cancel": id + " --why planted", "runs ack": other + " --why planted", "runs rerun": other + " --new-key --why planted",
 		"purge": "--dry-run", "try": "job-headers", "export cloudformation": "", "export terraform": "", "export jwks": "", "jobs pause": "job-jwt --why planted", "jobs resume": "job-jwt --why planted",
 		"diff": "--against " + vars["CRONCE_CONFIG"], "migrate status": "", "migrate up": "", "migrate print": "--set ledger --engine sqlite",

@@ -45,7 +45,7 @@ func TestEveryCommandAsksTheServerOrRefusesIt(t *testing.T) {
 	why := []string{"--why", "x", "--by", "ann"}
 	arguments := map[string][]string{
 		"jobs show": {"j"}, "jobs diff": {"j"}, "jobs pause": append(why, "j"), "jobs resume": append(why, "j"), "why": {"j", "1h"}, "next": {"j"},
-		"trigger": append(why, "j"), "backfill": append(why, "j", "--from", "1h"), "runs show": {"j@2026-11-21T00:00:00Z"},
+		"trigger": append(why, "j"), "backfill": append(why, "j", "--from", "1h"), "runs show": {"j@2026-11-21T00:00:00Z"}, "runs members": {"j@2026-11-21T00:00:00Z"},
 		"runs cancel": append(why, "--job", "j"), "runs ack": append(why, "--job", "j"), "runs redrive": append(why, "--job", "j"),
 		"runs rerun": append(why, "--new-key", "j@2026-11-21T00:00:00Z"), "incidents show": {"1"}, "incidents ack": append(why, "1"),
 		"pauses add": append(why, "--until", "1h", "--all"), "pauses hold": append(why, "t", "--until", "1h"), "pauses change": append(why, "1", "--until", "1h"), "pauses end": append(why, "1"),

@@ -47,8 +47,8 @@ type Rejection struct {
 	Why   string                `json:"why"`
 }
 
-// Act does something to the runs that the action selects: by IDs, or of selected jobs by a
-// filter. Together they say at least a job, an owner, a label, a target, a reason or a time,
+// Act does something to the runs that the action selects: by IDs, or of selected jobs or of a
+// parent by a filter. Together they say at least a job, an owner, a label, a target, a reason or a time,
 // or the states of runs to cancel. It changes up to MaxPart runs of a filter. The times in
 // the IDs may have any offset.
 func (s *Service) Act(ctx context.Context, what RunAction, sel Selection, act ledger.Action) (RunActionResult, error) {
@@ -58,6 +58,13 @@ func (s *Service) Act(ctx context.Context, what RunAction, sel Selection, act le
 	}
 	if err := what.checkSelection(sel, act); err != nil {
 		return RunActionResult{}, err
+	}
+	if act.Parent != "" {
+		parent, err := s.parent(ctx, act.Parent)
+		if err != nil {
+			return RunActionResult{}, err
+		}
+		act.Parent = parent.ID
 	}
 	if !act.DryRun {
 		if err := checkActor(act.Actor); err != nil {
@@ -171,12 +178,14 @@ func (what RunAction) checkSelection(sel Selection, act ledger.Action) error {
 		}
 	}
 	switch {
+	case act.Parent != "" && (!sel.IsZero() || len(act.IDs) > 0):
+		return refuse(Invalid, "the action selects members of one run (parent), so it takes no run IDs, job, owner, label or target")
 	case what.Selects(sel, act):
 		return nil
 	case what == Cancel:
-		return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a state, a reason or a time")
+		return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a state, a reason, a time, or a run with members (parent)")
 	}
-	return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a reason or a time")
+	return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a reason, a time, or a run with members (parent)")
 }
 
 // CheckCancelable refuses states whose runs cannot be canceled: an action on them would
@@ -200,7 +209,7 @@ func texts(states []ledger.State) (list []string) {
 // Selects reports whether an action says which runs it is for. That runs are dead says
 // too little: it is all that could be redriven or acknowledged.
 func (what RunAction) Selects(sel Selection, act ledger.Action) bool {
-	return len(act.IDs) > 0 || !sel.IsZero() || act.Reason != "" || !act.Since.IsZero() || !act.Until.IsZero() ||
+	return len(act.IDs) > 0 || act.Parent != "" || !sel.IsZero() || act.Reason != "" || !act.Since.IsZero() || !act.Until.IsZero() ||
 		what == Cancel && len(act.States) > 0
 }
 

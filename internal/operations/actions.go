@@ -46,7 +46,7 @@ var Actions = slices.Concat([]Action{
 func onRuns(what RunAction, verb string, fields ...string) []Action {
 	do := func(s *Service, ctx context.Context, ask Ask) (any, error) { return s.askRuns(ctx, what, ask) }
 	fields = append(fields, "dryRun")
-	many := append([]string{"runIds", "job", "owner", "label", "target", "state", "reason", "since", "until", "limit", "includeAcknowledged", "series"}, fields...)
+	many := append([]string{"runIds", "parent", "member", "job", "owner", "label", "target", "state", "reason", "since", "until", "limit", "includeAcknowledged", "series"}, fields...)
 	return []Action{
 		{string(what), verb, "/v1/runs/" + string(what), access.Operator, many, http.StatusOK, do},
 		{string(what), verb, "/v1/runs/{id}/" + string(what), access.Operator, fields, http.StatusOK, do},

@@ -26,6 +26,8 @@ type Ask struct {
 	From   *time.Time `json:"from,omitempty"`
 	To     *time.Time `json:"to,omitempty"`
 	RunIDs []string   `json:"runIds,omitempty"`
+	Parent string     `json:"parent,omitempty"` // selects its members
+	Member []string   `json:"member,omitempty"` // selects those of the Parent by their keys
 	Selection
 	State               []ledger.State   `json:"state,omitempty"`
 	Reason              ledger.Reason    `json:"reason,omitempty"`
@@ -106,7 +108,7 @@ func (s *Service) logAction(a Action, ask Ask, result any) {
 		return
 	}
 	facts := []any{"action", a.Name, "by", plaintext.Line(ask.actor.By), "why", plaintext.Line(ask.Why), "via", string(ask.actor.Via)}
-	for _, f := range [][2]string{{"on", cmp.Or(ask.ID, strings.Join(ask.RunIDs, " "))}, {"selection", ask.Words()}} {
+	for _, f := range [][2]string{{"on", cmp.Or(ask.ID, strings.Join(ask.RunIDs, " "))}, {"parent", ask.Parent}, {"member", strings.Join(ask.Member, " ")}, {"selection", ask.Words()}} {
 		if f[1] != "" {
 			facts = append(facts, f[0], plaintext.Line(f[1]))
 		}
@@ -214,6 +216,9 @@ func (s *Service) askRuns(ctx context.Context, what RunAction, a Ask) (any, erro
 	if a.Until != nil {
 		act.Until = *a.Until
 	}
+	if err := s.selectMembers(ctx, &act.Filter, a); err != nil {
+		return nil, err
+	}
 	if r := a.actor.Request; r != nil && r.Series != "" { // of another selection, it is another series
 		selection := act.Filter
 		selection.IDs, selection.Limit = nil, 0
@@ -255,7 +260,7 @@ func checkAsked(act ledger.Action) error {
 func AskOf(sel Selection, act ledger.Action) Ask {
 	a := Ask{
 		By: act.By, Why: act.Why, DryRun: act.DryRun, Force: act.Force, MayDouble: act.MayDouble, IncludeAcknowledged: act.IncludeAcknowledged,
-		RunIDs: act.IDs, Selection: sel, State: act.States, Reason: act.Reason, Since: timeOrNil(act.Since), Until: timeOrNil(act.Until),
+		RunIDs: act.IDs, Parent: act.Parent, Selection: sel, State: act.States, Reason: act.Reason, Since: timeOrNil(act.Since), Until: timeOrNil(act.Until),
 	}
 	if act.Limit > 0 {
 		a.Limit = &act.Limit

@@ -29,16 +29,17 @@ var Formats = []Format{CSV, NDJSON}
 // Export is what to export: all that the filter of its kind selects, newest first. The
 // limits of the filters do not count.
 type Export struct {
-	What   string // runs, incidents or audit
+	What   string // runs, members, incidents or audit
 	Format Format
 	Selection
 	Runs      ledger.Filter
+	Members   MemberQuery // of these no Selection is made, and failed ones come first
 	Incidents ledger.IncidentFilter
 	Audit     ledger.AuditFilter
 }
 
 // Exports are all values of Export.What.
-var Exports = []string{"runs", "incidents", "audit"}
+var Exports = []string{"runs", "members", "incidents", "audit"}
 
 // RunRecord is a run in an export, with the error of its last attempt, and the owner that
 // its job has now.
@@ -66,10 +67,10 @@ type AuditRecord struct {
 // Export writes records as it reads them, a page at a time: nothing is kept, so that a
 // ledger of any size can be exported. Nothing is written if it is refused.
 func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
-	of := map[string]func(context.Context, *Export) ([]any, bool, error){"runs": s.exportRuns, "incidents": s.exportIncidents, "audit": s.exportAudit}[e.What]
+	of := map[string]func(context.Context, *Export) ([]any, bool, error){"runs": s.exportRuns, "members": s.exportMembers, "incidents": s.exportIncidents, "audit": s.exportAudit}[e.What]
 	write := map[Format]func(io.Writer, []any) error{CSV: writeCSV, NDJSON: writeNDJSON}[e.Format]
 	if of == nil || write == nil {
-		return refuse(Invalid, "unknown export %q as %q; valid exports: runs, incidents, audit; valid formats: csv, ndjson", e.What, e.Format)
+		return refuse(Invalid, "unknown export %q as %q; valid exports: %s; valid formats: csv, ndjson", e.What, e.Format, strings.Join(Exports, ", "))
 	}
 	runs := ledger.Filter{}
 	if err := s.Narrow(ctx, e.Selection, &runs); err != nil {
@@ -81,7 +82,7 @@ func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
 	e.Runs.JobID, e.Incidents.JobID, e.Audit.JobID = runs.JobID, runs.JobID, runs.JobID
 	e.Runs.JobIDs, e.Incidents.JobIDs, e.Audit.JobIDs = runs.JobIDs, runs.JobIDs, runs.JobIDs
 	e.Audit.RunID = jobs.CanonicalRunID(e.Audit.RunID)
-	e.Runs.Limit, e.Incidents.Limit, e.Audit.Limit = MaxPage, MaxPage, MaxPage
+	e.Runs.Limit, e.Members.Limit, e.Incidents.Limit, e.Audit.Limit = MaxPage, MaxPage, MaxPage, MaxPage
 	for first, more := true, true; more; first = false {
 		page, next, err := s.exportPage(ctx, of, &e)
 		if err != nil {
@@ -204,7 +205,7 @@ func cell(text string) string {
 }
 
 func writeHeader(w io.Writer, what string) error {
-	of := map[string]any{"runs": RunRecord{}, "incidents": IncidentRecord{}, "audit": AuditRecord{}}[what]
+	of := map[string]any{"runs": RunRecord{}, "members": Member{}, "incidents": IncidentRecord{}, "audit": AuditRecord{}}[what]
 	names, _ := columnsOf(reflect.ValueOf(of))
 	return writeRows(w, [][]string{names})
 }

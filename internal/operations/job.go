@@ -28,6 +28,7 @@ type Job struct {
 	CatchUp      string   `json:"catchUp"`
 	Spread       string   `json:"spread,omitempty"`
 	Async        *Async   `json:"async,omitempty"` // nil: a 202 is a success
+	Each         string   `json:"each,omitempty"`  // in words; empty: its runs have no members
 	Enabled      bool     `json:"enabled"`
 	State        JobState `json:"state"`
 	Next         string   `json:"next"`             // that is not in a pause; empty: never again, paused without an end, or disabled
@@ -208,6 +209,9 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged, Incidents: append([]JobIncident{}, st.incidents...),
+	}
+	if j.Each != (jobs.Each{}) {
+		v.Each = j.Each.String()
 	}
 	if j.Spread > 0 {
 		v.Spread, v.Starts = j.Spread.String(), StartOf(j, from)

@@ -41,6 +41,11 @@ type Run struct {
 	RerunID      string `json:"rerunId,omitempty"`
 	By           string `json:"by,omitempty"`
 	Why          string `json:"why,omitempty"`
+	// Parent and Member are a member's parent and key in its list. MemberCount is how many
+	// members a parent has, once its list is frozen.
+	Parent      string `json:"parent,omitempty"`
+	Member      string `json:"member,omitempty"`
+	MemberCount int    `json:"memberCount,omitempty"`
 }
 
 // Waiting is why a planned or retrying run is not being sent.
@@ -91,6 +96,8 @@ type RunDetail struct {
 	Acts    []AuditEntry      `json:"acts"` // oldest first
 	// Deliveries are the pings of the run, and the notifications of its incidents.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
+	// Members counts a parent's members by state: see MemberStates.
+	Members map[ledger.State]int `json:"members,omitempty"`
 }
 
 // RunOf shows a run of the ledger.
@@ -102,6 +109,10 @@ func RunOf(r ledger.Run) Run {
 		PlannedAt: actualTime(r.PlannedAt), StartedAt: actualTime(r.StartedAt), FinishedAt: actualTime(r.FinishedAt),
 		AcceptedAt: actualTime(r.AcceptedAt), Progress: r.Progress,
 		AckedAt: actualTime(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
+		Parent: r.Parent, MemberCount: r.Fan.Members,
+	}
+	if r.Parent != "" {
+		v.Member = r.Call.Key
 	}
 	if !r.State.Finished() {
 		v.NextAt = actualTime(r.NextAt)
@@ -203,7 +214,11 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 	if err != nil {
 		return RunDetail{}, err
 	}
-	v := RunDetail{Deliveries: deliveries, Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
+	counts, err := s.memberCounts(ctx, r)
+	if err != nil {
+		return RunDetail{}, err
+	}
+	v := RunDetail{Members: counts, Deliveries: deliveries, Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
 	if k := KeyOf(r); k.Value != r.ID || k.Header != jobs.HeaderIdempotencyKey {
 		v.Key, v.KeyHeader = k.Value, k.Header
 	}

@@ -22,6 +22,7 @@ const (
 	BeforeJob    Verdict = "before_job"     // the ledger did not know the job then
 	Purged       Verdict = "purged"         // what became of it is no longer known
 	NotPlanned   Verdict = "not_planned"    // it is due, and no process has planned it yet
+	NotInList    Verdict = "not_in_list"    // the list of the run's members does not have the key
 	DisabledJob  Verdict = "disabled"       // the registry has the job disabled
 )
 
@@ -29,7 +30,8 @@ const (
 type Explanation struct {
 	JobID   string  `json:"jobId"`
 	At      string  `json:"at"`
-	Local   string  `json:"local,omitempty"` // At in the job's zone, if that is not UTC
+	Member  string  `json:"member,omitempty"` // its key
+	Local   string  `json:"local,omitempty"`  // At in the job's zone, if that is not UTC
 	Verdict Verdict `json:"verdict"`
 	Text    string  `json:"text"` // a sentence
 	// Run is the row that accounts for the time, perhaps a range row.
@@ -40,8 +42,9 @@ type Explanation struct {
 }
 
 // Why explains what became of a job at any time, which a text has as ParseTime reads it;
-// without an offset it is in the job's zone.
-func (s *Service) Why(ctx context.Context, jobID, text string) (Explanation, error) {
+// without an offset it is in the job's zone. With the key of a member, it explains what became
+// of the member.
+func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanation, error) {
 	v := Explanation{JobID: jobID}
 	if err := s.KnownJob(ctx, jobID); err != nil || jobID == "" {
 		return v, errors.Join(err, emptyJob(jobID))
@@ -69,6 +72,9 @@ func (s *Service) Why(ctx context.Context, jobID, text string) (Explanation, err
 		}
 		r := RunOf(run)
 		v.Verdict, v.Run, v.Text = Recorded, &r, Sentence(run, attempts)
+		if member != "" {
+			return s.whyMember(ctx, v, run, member)
+		}
 		return v, nil
 	}
 	status, known, err := s.status(ctx, jobID)

@@ -41,7 +41,7 @@ func served(t *testing.T, j jobs.Job, ahead time.Duration) (*operations.Service,
 
 func TestWhyNamesTheGapOfAClockChange(t *testing.T) {
 	s, _ := served(t, jobs.Job{ID: "j", Schedule: "30 2 * * *", Timezone: "America/New_York", DST: schedule.DSTSkip}, 0)
-	v, err := s.Why(t.Context(), "j", "2027-03-14T07:30:00Z")
+	v, err := s.Why(t.Context(), "j", "2027-03-14T07:30:00Z", "")
 	if err != nil || v.Verdict != operations.NotScheduled || !strings.Contains(v.Text, "2027-03-14T02:30:00 does not exist in America/New_York") {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -55,7 +55,7 @@ func TestWhyTellsThatTheClockWasSetBack(t *testing.T) {
 		l.ShiftClock(-ahead)
 		began := time.Now().Add(ahead)
 		for at, want := range map[time.Duration]operations.Verdict{time.Hour: operations.SetBack, 3 * time.Hour: operations.Future} {
-			v, err := s.Why(t.Context(), "j", time.Now().Add(at).Truncate(time.Minute).Format(time.RFC3339))
+			v, err := s.Why(t.Context(), "j", time.Now().Add(at).Truncate(time.Minute).Format(time.RFC3339), "")
 			if err != nil || v.Verdict != want || (want == operations.SetBack) != strings.Contains(v.Text, "the ledger is ahead of the clock by 2h0m0s") {
 				t.Errorf("%s: %+v, %v; want %s", at, v, err, want)
 			}
@@ -65,7 +65,7 @@ func TestWhyTellsThatTheClockWasSetBack(t *testing.T) {
 			t.Errorf("next run at %s, %v; want %s, the first that is not planned yet", job.Next, err, next)
 		}
 		time.Sleep(ahead + time.Minute)
-		v, err := s.Why(t.Context(), "j", began.Add(-time.Hour).Format(time.RFC3339))
+		v, err := s.Why(t.Context(), "j", began.Add(-time.Hour).Format(time.RFC3339), "")
 		if err != nil || v.Verdict != operations.BeforeJob {
 			t.Errorf("when the clock has reached the ledger: %+v, %v", v, err)
 		}
@@ -80,12 +80,12 @@ func TestWhyTakesALocalTimeOfTheJobsZone(t *testing.T) {
 		"2026-11-21 02:30": "2026-11-21T01:30:00Z", "2026-07-21T02:30": "2026-07-21T00:30:00Z", "2026-07-21T02:30:00Z": "2026-07-21T02:30:00Z",
 		"2026-10-25 02:30": "2026-10-25T00:30:00Z", "2026-10-25 02:30:00+01:00": "", "yesterday": "",
 	} {
-		v, err := s.Why(t.Context(), "j", text)
+		v, err := s.Why(t.Context(), "j", text, "")
 		if v.At != want || (err == nil) != (want != "") {
 			t.Errorf("%s is %s, %v; want %s", text, v.At, err, want)
 		}
 	}
-	v, err := s.Why(t.Context(), "j", "2026-11-21 02:30")
+	v, err := s.Why(t.Context(), "j", "2026-11-21 02:30", "")
 	if err != nil || v.Local != "2026-11-21T02:30:00 CET" || v.Verdict == operations.NotScheduled {
 		t.Errorf("%+v, %v", v, err)
 	}

@@ -282,40 +282,6 @@ var memberCases = []testCase{
 			b.Errorf("hours %+v", hours)
 		}
 	}},
-	{"members are listed with their runs, those without a run too", func(b *bed) {
-		j := b.job("j")
-		l := j.parent(0, 0)
-		b.fanOut(l, "a", "b", "c")
-		b.ends(ledger.Dead, b.release(1, l.RunID).Work[0])
-		list := func(f ledger.MemberFilter) (text string) {
-			f.Parent = l.RunID
-			page, err := b.Members(b.ctx, f)
-			b.must(err)
-			for _, m := range page.Members {
-				state := ledger.State("")
-				if m.Run != nil {
-					state = m.Run.State
-				}
-				text += m.Key + " " + string(state) + ";"
-			}
-			return text + page.Next
-		}
-		for _, c := range []struct {
-			f    ledger.MemberFilter
-			want string
-		}{
-			{ledger.MemberFilter{}, "key of a dead;key of b ;key of c ;"},
-			{ledger.MemberFilter{Limit: 2}, "key of a dead;key of b ;" + memberID(l.RunID, "b")},
-			{ledger.MemberFilter{After: memberID(l.RunID, "b")}, "key of c ;"},
-			{ledger.MemberFilter{Missing: true}, "key of b ;key of c ;"},
-			{ledger.MemberFilter{States: []ledger.State{ledger.Dead}}, "key of a dead;"},
-			{ledger.MemberFilter{States: []ledger.State{ledger.Running}}, ""},
-		} {
-			if got := list(c.f); got != c.want {
-				b.Errorf("%+v: %q, want %q", c.f, got, c.want)
-			}
-		}
-	}},
 }
 
 // freezeIsOver fails if a list that is final takes another part.

@@ -97,7 +97,7 @@ var groups = []struct {
 	{"changed hours", statements, changedHourCases},
 	{"incident", rules, slices.Concat(incidentCases, incidentOperateCases)},
 	{"late", rules, lateCases},
-	{"members", statements, slices.Concat(memberCases, memberOperateCases)},
+	{"members", statements, slices.Concat(memberCases, memberListCases, memberOperateCases)},
 	{"tell", rules, tellCases},
 	{"schedule", statements, slices.Concat(scheduleChangeCases, schedulePlanCases)},
 	{"batch of schedules", rules, scheduleBatchCases},

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -58,7 +59,8 @@ func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Later[[]ledger.MemberSta
 		if r != nil {
 			s.State = r.State
 		}
-		if m.RunID > q.After && len(found) < q.Limit && (q.All || r == nil || slices.Contains(q.States, r.State)) {
+		within := m.RunID > q.After && (q.Below == "" || m.RunID < q.Below) && strings.HasPrefix(m.Key, q.Prefix)
+		if within && len(found) < q.Limit && (q.All || r == nil || slices.Contains(q.States, r.State)) {
 			found = append(found, s)
 		}
 	}

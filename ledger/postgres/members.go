@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"cmp"
+
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/internal/sqlfilter"
 )
@@ -28,17 +30,22 @@ func (t *tx) DropMembers(parent string) error {
 	return nil
 }
 
+// lastRunID is after each run ID.
+const lastRunID = "\x7f"
+
 // SelectMembers returns members of a list, by run ID.
 func (t *tx) SelectMembers(m ledger.MemberQuery) ledger.Later[[]ledger.MemberState] {
 	q := query{sql: `
 		SELECT m.run_id, m.key, coalesce(r.state, '') FROM members m LEFT JOIN runs r ON r.run_id = m.run_id
-		WHERE m.parent = $1 AND m.run_id > $2 AND ($4 OR r.run_id IS NULL OR r.state = ANY ($5))
+		WHERE m.parent = $1 AND m.run_id > $2 AND m.run_id < $6 AND left(m.key, length($7)) = $7 AND ($4 OR r.run_id IS NULL OR r.state = ANY ($5))
 		ORDER BY m.run_id LIMIT $3`}
 	q.args.text(m.Parent)
 	q.args.text(m.After)
 	q.args.int8(int64(m.Limit))
 	q.args.bool(m.All)
 	q.args.texts(texts(m.States))
+	q.args.text(cmp.Or(m.Below, lastRunID))
+	q.args.text(m.Prefix)
 	return ask(t, q, func(v *values) (s ledger.MemberState, err error) {
 		s.RunID, s.Key, s.State = v.text(), v.text(), ledger.State(v.text())
 		return s, nil

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"cmp"
+
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/internal/sqlfilter"
 )
@@ -8,7 +10,7 @@ import (
 const (
 	selectMembers = `
 		SELECT m.run_id, m.key, coalesce(r.state, '') FROM members m LEFT JOIN runs r ON r.run_id = m.run_id
-		WHERE m.parent = ?1 AND m.run_id > ?2 AND (?4 OR r.run_id IS NULL OR r.state IN (SELECT value FROM json_each(?5)))
+		WHERE m.parent = ?1 AND m.run_id > ?2 AND m.run_id < ?6 AND substr(m.key, 1, length(?7)) = ?7 AND (?4 OR r.run_id IS NULL OR r.state IN (SELECT value FROM json_each(?5)))
 		ORDER BY m.run_id LIMIT 0 + ?3`
 	countMembers = `
 		SELECT parent, state, count(*) FROM runs
@@ -36,12 +38,15 @@ func (t *tx) DropMembers(parent string) error {
 	return err
 }
 
+// lastRunID is after each run ID.
+const lastRunID = "\x7f"
+
 // SelectMembers returns members of a list, by run ID.
 func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Later[[]ledger.MemberState] {
 	return ledger.Known(all(t, func(row scanner) (s ledger.MemberState, err error) {
 		err = row.Scan(&s.RunID, &s.Key, &s.State)
 		return s, err
-	}, selectMembers, q.Parent, q.After, q.Limit, q.All, states(q.States)))
+	}, selectMembers, q.Parent, q.After, q.Limit, q.All, states(q.States), cmp.Or(q.Below, lastRunID), q.Prefix))
 }
 
 // CountMembers counts members by state: index runs_members.

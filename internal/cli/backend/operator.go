@@ -22,7 +22,8 @@ type Operator interface {
 	Run(ctx context.Context, id string) (operations.RunDetail, error)
 	Export(context.Context, operations.Export, io.Writer) error
 	Changes(ctx context.Context, sel operations.Selection, after string) (operations.Changes, error)
-	Why(ctx context.Context, jobID, at string) (operations.Explanation, error)
+	Members(context.Context, operations.MemberQuery) (operations.MemberPage, error)
+	Why(ctx context.Context, jobID, at, member string) (operations.Explanation, error)
 	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
 	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
 	Act(context.Context, operations.RunAction, operations.Selection, ledger.Action) (operations.RunActionResult, error)

@@ -84,6 +84,10 @@ func idsOf(v any) (ids []string) {
 		for _, r := range v {
 			ids = append(ids, r.RunID)
 		}
+	case []operations.Member:
+		for _, m := range v {
+			ids = append(ids, m.RunID)
+		}
 	case []operations.Incident:
 		for _, i := range v {
 			ids = append(ids, strconv.FormatInt(i.ID, 10))

@@ -28,19 +28,23 @@ scheduled time.`
 target has already done the work, or has stored a final error, it answers with
 the stored response. For new work use "runs rerun". A run is refused when the
 target may have forgotten its key, and while another run of the job is unfinished
-(unless --force).
+(unless --force). A redrive of a run with members retries those that failed, from
+its frozen list.
 
 If you select runs by flags, acknowledged runs are left out (unless
 --include-acknowledged). A run that was rerun is left out, also if you name it,
 unless --may-double: the target may then do its work twice.`
 	redrive.Example = `  cronce runs redrive --job close-books --reason exhausted --dry-run
-  cronce runs redrive --job close-books --reason exhausted --why "service is back"`
+  cronce runs redrive --job close-books --reason exhausted --why "service is back"
+  cronce runs redrive bill-tenants@2026-12-01T03:00:00Z --why "its failed members"
+  cronce runs redrive --parent bill-tenants@2026-12-01T03:00:00Z --member acme --why "plan was fixed"`
 	return []*cobra.Command{cancel, ack, redrive, a.rerunCommand()}
 }
 
 // actFlags are those of the commands that act on runs.
 type actFlags struct {
 	runFilter
+	memberFlags
 	who
 	force, includeAcknowledged, mayDouble, dryRun bool
 }
@@ -70,6 +74,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 		},
 	}
 	f.runFilter.flags(c)
+	f.memberFlags.flags(c)
 	if what == operations.Cancel {
 		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`: planned, running, retrying, accepted")
 	}
@@ -92,10 +97,13 @@ func (f *actFlags) act(what operations.RunAction, now time.Time, ids []string) (
 		return act, err
 	}
 	act.IDs = ids
+	if err = f.memberFlags.add(&act.Filter); err != nil {
+		return act, err
+	}
 	if !what.Selects(f.Selection, act) {
-		flags := "--job, --owner, --label, --target, --since, --until or --reason"
+		flags := "--job, --owner, --label, --target, --since, --until, --reason or --parent"
 		if what == operations.Cancel {
-			flags = "--job, --owner, --label, --target, --state, --since, --until or --reason"
+			flags = "--job, --owner, --label, --target, --state, --since, --until, --reason or --parent"
 		}
 		return act, command.Usage("no runs are selected; name their run IDs, or use %s", flags)
 	}

@@ -19,7 +19,7 @@ import (
 func (a *app) runsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "runs", Short: "List and show runs, and act on them", Args: command.KnownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsFollowCommand())
+	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsMembersCommand(), a.runsFollowCommand())
 	c.AddCommand(a.runsActCommands()...)
 	return c
 }
@@ -165,7 +165,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 	}
 	t := a.Details("RUN", r.RunID)
 	for _, line := range [][2]string{
-		{"job", r.JobID}, {"scheduled at", r.ScheduledAt}, {"until", r.Until}, {"trigger", string(r.Trigger)},
+		{"job", r.JobID}, {"parent", r.Parent}, {"member", r.Member}, {"members", memberCounts(r)}, {"scheduled at", r.ScheduledAt}, {"until", r.Until}, {"trigger", string(r.Trigger)},
 		{"state", a.State(r.StateText())}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()},
 		{"replayed", strconv.FormatBool(r.Replayed)},
 		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"key", r.Key}, {"key header", r.KeyHeader},

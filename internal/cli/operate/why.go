@@ -1,6 +1,9 @@
 package operate
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/operations"
@@ -9,22 +12,24 @@ import (
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "why JOB TIME",
+		Use:   "why JOB TIME [MEMBER]",
 		Short: "Explain why a job ran, or did not, at a time",
 		Long: `why explains whether a job ran at a time. If the job has a run of that time, why
 shows the run and the reason for its state. Otherwise it shows why no run exists.
 TIME is in RFC 3339, a date, a time of day, or an age such as 24h. Without an offset
-it is in the job's time zone.`,
+it is in the job's time zone. MEMBER is the key of a member of a run whose job has
+each: why then explains what became of that member.`,
 		Example: `  cronce why close-books 2026-11-21T00:00:00Z
-  cronce why close-books 04:40`,
-		Args: cobra.ExactArgs(2),
+  cronce why close-books 04:40
+  cronce why bill-tenants 2026-12-01T03:00:00Z acme`,
+		Args: cobra.RangeArgs(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			o, done, err := a.Operator(c.Context(), a.LedgerToRead, args[0])
 			if err != nil {
 				return err
 			}
 			defer done()
-			v, err := o.Why(c.Context(), args[0], args[1])
+			v, err := o.Why(c.Context(), args[0], args[1], strings.Join(args[2:], ""))
 			if err != nil {
 				return err
 			}
@@ -37,11 +42,14 @@ func (a *app) printWhy(v operations.Explanation) error {
 	if a.Encoded() {
 		return a.Encode(v)
 	}
-	local := ""
+	local, member := "", ""
+	if v.Member != "" {
+		member = fmt.Sprintf(", member %q,", v.Member)
+	}
 	if v.Local != "" {
 		local = " (" + v.Local + ")"
 	}
-	terminal.Fprintf(a.Out, "%s at %s%s: %s\n%s\n", v.JobID, v.At, local, string(v.Verdict), v.Text)
+	terminal.Fprintf(a.Out, "%s%s at %s%s: %s\n%s\n", v.JobID, member, v.At, local, string(v.Verdict), v.Text)
 	if v.Run != nil {
 		terminal.Fprintf(a.Out, "see \"cronce runs show %s\"\n", v.Run.RunID)
 	}

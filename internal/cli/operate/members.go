@@ -1,0 +1,150 @@
+package operate
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+func (a *app) runsMembersCommand() *cobra.Command {
+	var q operations.MemberQuery
+	var states []string
+	var l listing
+	format := ""
+	c := &cobra.Command{
+		Use:   "members RUN-ID",
+		Short: "List or export the members of a run whose job has each",
+		Long: `members lists what a run has fanned out to: one member for each item of its
+list, those that failed first. not_started is a member that no run was made for
+yet, and not_succeeded any state but succeeded. With --format, all that are
+selected are exported as they are read.`,
+		Example: `  cronce runs members bill-tenants@2026-12-01T03:00:00Z --state not_succeeded
+  cronce runs members bill-tenants@2026-12-01T03:00:00Z --key 'acme*' -o json
+  cronce runs members bill-tenants@2026-12-01T03:00:00Z --format csv > members.csv`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			q.Parent = args[0]
+			for _, name := range states {
+				state, err := command.OneOf("state", name, operations.MemberFilterStates)
+				if err != nil {
+					return err
+				}
+				q.States = append(q.States, state)
+			}
+			if err := l.check(c); err != nil {
+				return err
+			}
+			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
+			if err != nil {
+				return err
+			}
+			defer done()
+			if format != "" {
+				return a.exportMembers(c.Context(), o, q, format)
+			}
+			members, err := allMembers(c.Context(), o, q, l.rows())
+			if err != nil {
+				return err
+			}
+			shown, note := cut(l, members)
+			defer a.tell(note)
+			return a.printMembers(shown)
+		},
+	}
+	c.Flags().StringSliceVar(&states, "state", nil, "only members in these `states`, e.g. dead,canceled")
+	c.Flags().StringVar(&q.Key, "key", "", "only the member with this `key`, or those whose key begins with it: 'acme*'")
+	c.Flags().StringVar(&format, "format", "", "export as csv or ndjson")
+	l.flags(c, "members")
+	return c
+}
+
+func (a *app) exportMembers(ctx context.Context, o backend.Operator, q operations.MemberQuery, format string) error {
+	e := operations.Export{What: "members", Members: q}
+	var err error
+	if e.Format, err = command.OneOf("format", format, operations.Formats); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(a.Out)
+	err = o.Export(ctx, e, out)
+	return errors.Join(err, out.Flush())
+}
+
+// allMembers returns up to n members.
+func allMembers(ctx context.Context, o backend.Operator, q operations.MemberQuery, n int) ([]operations.Member, error) {
+	all := []operations.Member{}
+	for more := true; more && len(all) < n; more = q.After != "" {
+		q.Limit = min(n-len(all), operations.MaxPage)
+		page, err := o.Members(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all, q.After = append(all, page.Members...), page.Next
+	}
+	return all, nil
+}
+
+func (a *app) printMembers(members []operations.Member) error {
+	if a.Encoded() {
+		return a.Encode(members)
+	}
+	t := a.Table("KEY", "STATE", "REASON", "ATTEMPTS", "STATUS", "FINISHED", "ERROR").
+		Optional("FINISHED", "ATTEMPTS", "REASON", "ERROR", "STATUS").Folding("ERROR")
+	for _, m := range members {
+		status := ""
+		if m.Status > 0 {
+			status = strconv.Itoa(m.Status)
+		}
+		t.Row(m.Key, a.State(string(m.State)), string(m.Reason), strconv.Itoa(m.Attempts), status, m.FinishedAt, m.Error)
+	}
+	return t.Flush()
+}
+
+// memberCounts are the members of a run by state; "" of another run.
+func memberCounts(r operations.RunDetail) string {
+	var parts []string
+	for _, state := range operations.MemberStates {
+		if n := r.Members[state]; n > 0 {
+			parts = append(parts, strconv.Itoa(n)+" "+strings.ReplaceAll(string(state), "_", " "))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strconv.Itoa(r.MemberCount) + ": " + strings.Join(parts, ", ")
+}
+
+// memberFlags select the members of a run.
+type memberFlags struct {
+	parent string
+	keys   []string
+}
+
+func (f *memberFlags) flags(c *cobra.Command) {
+	c.Flags().StringVar(&f.parent, "parent", "", "only the members of this `run-ID`, whose job has each")
+	c.Flags().StringArrayVar(&f.keys, "member", nil, "of the run of --parent only the member with this `key`; may be repeated")
+}
+
+// add adds the members to a filter.
+func (f *memberFlags) add(to *ledger.Filter) error {
+	if to.Parent = f.parent; len(f.keys) == 0 {
+		return nil
+	}
+	if f.parent == "" {
+		return command.Usage("--member needs --parent, the run whose member it is")
+	}
+	ids, err := operations.MemberRunIDs(f.parent, f.keys)
+	if err != nil {
+		return command.Usage("%v", err)
+	}
+	to.IDs, to.Parent = append(to.IDs, ids...), ""
+	return nil
+}
