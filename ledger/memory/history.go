@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -35,16 +36,14 @@ func sweepList[T any](s *sweep, list *[]T, old func(T) bool) {
 		}
 	}
 	if s.del {
-		s.undo = append(s.undo, func() { *list = before })
-		*list = kept
+		set(s.tx, list, kept)
 	}
 }
 
-func sweepMap[V any](s *sweep, m map[string]V, old func(string, V) bool) {
+func sweepMap[K cmp.Ordered, V any](s *sweep, m map[K]V, old func(K, V) bool) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if value := m[key]; old(key, value) && s.takes() && s.del {
-			s.undo = append(s.undo, func() { m[key] = value })
-			delete(m, key)
+			drop(s.tx, m, key)
 		}
 	}
 }
@@ -57,15 +56,13 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	case ledger.AuditRows:
 		sweepList(s, &t.l.audit, func(a ledger.Audit) bool { return old(a.At) })
 	case ledger.EventRows:
-		for _, id := range slices.Sorted(maps.Keys(t.l.jobs)) {
-			sweepList(s, &t.l.jobs[id].events, func(e ledger.Event) bool { return old(e.At) })
-		}
+		sweepList(s, &t.l.events, func(e ledger.Event) bool { return old(e.At) })
 	case ledger.PauseRows:
-		sweepList(s, &t.l.pauses, func(p ledger.Pause) bool { return old(p.Until) })
+		sweepMap(s, t.l.pauses, func(_ int64, p ledger.Pause) bool { return old(p.Until) })
 	case ledger.IncidentRows:
-		sweepList(s, &t.l.incidents, func(i *ledger.Incident) bool { return !i.Open() && old(i.ClosedAt) })
+		sweepMap(s, t.l.incidents, func(_ int64, i ledger.Incident) bool { return !i.Open() && old(i.ClosedAt) })
 	case ledger.ExcerptRows:
-		sweepList(s, &t.l.excerpts, func(e ledger.Excerpt) bool { return old(e.KeepUntil) })
+		sweepMap(s, t.l.excerpts, func(_ string, e ledger.Excerpt) bool { return old(e.KeepUntil) })
 	case ledger.ProcessRows:
 		sweepMap(s, t.l.processes, func(_ string, p ledger.ProcessRow) bool { return old(p.HeartbeatAt) })
 	case ledger.ScheduleRows:
@@ -98,9 +95,8 @@ func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.Def
 				continue
 			}
 			d := ledger.OldDefinition{DefinitionKey: ledger.DefinitionKey{JobID: id, Hash: hash}, NextAt: t.l.nextDeclaration(id, hash)}
-			if j := t.l.jobs[id]; j != nil && j.stored {
-				d.Revision, d.Current, d.EndedAt = j.Revision, j.Hash, j.EndedAt
-			}
+			j := t.l.jobs[id]
+			d.Revision, d.Current, d.EndedAt = j.Revision, j.Hash, j.EndedAt
 			list = append(list, d)
 		}
 	}

@@ -13,9 +13,7 @@ func (t *tx) HourSpan() ledger.Later[ledger.HourSpan] { return ledger.Known(t.l.
 
 // PutHourSpan writes which hours are counted.
 func (t *tx) PutHourSpan(s ledger.HourSpan) error {
-	before := t.l.span
-	t.undo = append(t.undo, func() { t.l.span = before })
-	t.l.span = s
+	set(t, &t.l.span, s)
 	return nil
 }
 
@@ -54,7 +52,7 @@ func (t *tx) PutHours(rows []ledger.HourRow) error {
 	for _, h := range rows {
 		is := t.l.hours[h.HourKey]
 		is.HourKey, is.Counts = h.HourKey, h.Counts
-		t.setHour(is)
+		put(t, t.l.hours, h.HourKey, is)
 	}
 	return nil
 }
@@ -74,31 +72,16 @@ func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 		default:
 			continue
 		}
-		t.setHour(h)
+		put(t, t.l.hours, k, h)
 	}
 	return nil
-}
-
-func (t *tx) setHour(h ledger.HourRow) {
-	t.undoHour(h.HourKey)
-	t.l.hours[h.HourKey] = h
-}
-
-func (t *tx) undoHour(k ledger.HourKey) {
-	before, found := t.l.hours[k]
-	t.undo = append(t.undo, func() {
-		if t.l.hours[k] = before; !found {
-			delete(t.l.hours, k)
-		}
-	})
 }
 
 // DeleteHours deletes rows, the oldest first.
 func (t *tx) DeleteHours(before time.Time, limit int) error {
 	old := t.hours(func(h ledger.HourRow) bool { return h.Hour.Before(before) })
 	for _, h := range old[:min(limit, len(old))] {
-		t.undoHour(h.HourKey)
-		delete(t.l.hours, h.HourKey)
+		drop(t, t.l.hours, h.HourKey)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/cronce/cronce/ledger"
@@ -9,14 +8,14 @@ import (
 
 // OpenIncidents returns the open incidents of a cause and of jobs, by ID.
 func (t *tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
-	return t.incidents(func(i *ledger.Incident) bool {
+	return t.incidents(func(i ledger.Incident) bool {
 		return i.Open() && (cause == "" || i.Cause == cause) && (len(jobIDs) == 0 || slices.Contains(jobIDs, i.JobID))
 	})
 }
 
 // LockIncidents returns incidents, by ID.
 func (t *tx) LockIncidents(ids []int64) ledger.Later[[]ledger.Incident] {
-	return t.incidents(func(i *ledger.Incident) bool { return slices.Contains(ids, i.ID) })
+	return t.incidents(func(i ledger.Incident) bool { return slices.Contains(ids, i.ID) })
 }
 
 // LastIncidents returns the last incident of a cause of each of the jobs, by ID.
@@ -24,65 +23,35 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 	last := map[string]int64{}
 	for _, i := range t.l.incidents {
 		if i.Cause == cause {
-			last[i.JobID] = i.ID
+			last[i.JobID] = max(last[i.JobID], i.ID)
 		}
 	}
-	return t.incidents(func(i *ledger.Incident) bool { return last[i.JobID] == i.ID && slices.Contains(jobIDs, i.JobID) })
+	return t.incidents(func(i ledger.Incident) bool { return last[i.JobID] == i.ID && slices.Contains(jobIDs, i.JobID) })
 }
 
 // PendingIncidents returns the incidents that have a DueAt, by ID.
 func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
-	return t.incidents(func(i *ledger.Incident) bool { return !i.DueAt.IsZero() })
+	return t.incidents(func(i ledger.Incident) bool { return !i.DueAt.IsZero() })
 }
 
-func (t *tx) incidents(of func(*ledger.Incident) bool) ledger.Later[[]ledger.Incident] {
-	var found []ledger.Incident
-	for _, i := range t.l.incidents {
-		if of(i) {
-			found = append(found, *i)
-		}
-	}
-	return ledger.Known(found, nil)
+func (t *tx) incidents(of func(ledger.Incident) bool) ledger.Later[[]ledger.Incident] {
+	return ledger.Known(inOrder(t.l.incidents, of), nil)
 }
 
 // PutIncidents writes incidents, and opens or adds to those without an ID.
 func (t *tx) PutIncidents(list []ledger.Incident) error {
 	for _, i := range list {
 		i.NotifierState = slices.Clone(i.NotifierState)
-		at := t.incident(i)
-		if at == nil {
-			n, last := len(t.l.incidents), t.l.lastIncident
-			t.undo = append(t.undo, func() { t.l.incidents, t.l.lastIncident = t.l.incidents[:n], last })
-			t.l.lastIncident++
-			i.ID = t.l.lastIncident
-			t.l.incidents = append(t.l.incidents, &i)
-			continue
-		}
-		before := *at
-		t.undo = append(t.undo, func() { *at = before })
 		if i.ID == 0 {
-			at.Add(i)
-		} else {
-			*at = i
+			if open, _ := t.OpenIncidents(i.Cause, []string{i.JobID}).Get(); len(open) > 0 {
+				open[0].Add(i)
+				i = open[0]
+			} else {
+				set(t, &t.l.lastIncident, t.l.lastIncident+1)
+				i.ID = t.l.lastIncident
+			}
 		}
-	}
-	return nil
-}
-
-// incident returns the incident that is to be written: that of the ID, or the job's open
-// one of the cause. It returns nil if there is none.
-func (t *tx) incident(i ledger.Incident) *ledger.Incident {
-	if i.ID != 0 {
-		n, found := slices.BinarySearchFunc(t.l.incidents, i.ID, func(i *ledger.Incident, id int64) int { return cmp.Compare(i.ID, id) })
-		if !found {
-			return nil
-		}
-		return t.l.incidents[n]
-	}
-	for _, other := range t.l.incidents {
-		if other.Open() && other.JobID == i.JobID && other.Cause == i.Cause {
-			return other
-		}
+		put(t, t.l.incidents, i.ID, i)
 	}
 	return nil
 }

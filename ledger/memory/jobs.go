@@ -9,8 +9,7 @@ import (
 
 // newestOf returns the newest runs of a job that are no ranges, newest first.
 func (l *Ledger) newestOf(jobID string, window int) []*record {
-	rows := slices.DeleteFunc(l.matching(ledger.Filter{JobID: jobID}), func(r *record) bool { return r.JobID != jobID || !r.Until.IsZero() })
-	slices.SortFunc(rows, func(a, b *record) int { return older(b, a) })
+	rows := where(l.runs, newer, func(r *record) bool { return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() })
 	return rows[:min(window, len(rows))]
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,13 +12,12 @@ import (
 
 // Newest returns the rows that a filter selects, the newest first.
 func (t *tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] {
-	return t.page(f, func(a, b *record) int { return older(b, a) })
+	return t.page(f, newer)
 }
 
 // page returns the rows that a filter selects, without bodies. It looks at every run.
 func (t *tx) page(f ledger.Filter, order func(a, b *record) int) ledger.Later[[]ledger.Row] {
-	found := t.l.matching(f)
-	slices.SortFunc(found, order)
+	found := t.l.matching(f, order)
 	if f.Limit > 0 {
 		found = found[:min(f.Limit, len(found))]
 	}
@@ -42,21 +42,13 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 
 // Excerpts returns what is kept of the answers to a run's attempts.
 func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
-	var list []ledger.Excerpt
-	for _, e := range t.l.excerpts {
-		if e.RunID == runID {
-			list = append(list, e)
-		}
-	}
-	return ledger.Known(list, nil)
+	return ledger.Known(inOrder(t.l.excerpts, func(e ledger.Excerpt) bool { return e.RunID == runID }), nil)
 }
 
 // PutExcerpts writes excerpts.
 func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
 	for _, e := range list {
-		same := func(o ledger.Excerpt) bool { return o.RunID == e.RunID && o.N == e.N }
-		sweepList(&sweep{tx: t, del: true}, &t.l.excerpts, same)
-		t.l.excerpts = append(t.l.excerpts, e)
+		put(t, t.l.excerpts, fmt.Sprint(e.RunID, " ", e.N), e)
 	}
 	return nil
 }
@@ -82,8 +74,7 @@ func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
 func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
 	var list []ledger.RunSummary
 	for _, id := range jobIDs {
-		rows := t.l.matching(ledger.Filter{JobID: id})
-		slices.SortFunc(rows, func(a, b *record) int { return older(b, a) })
+		rows := t.l.matching(ledger.Filter{JobID: id}, newer)
 		mine := 0
 		for _, r := range rows[:min(len(rows), window)] {
 			if r.JobID == id && !ledger.IsAdHoc(r.ID) && mine < n { // "" is no filter
@@ -109,24 +100,22 @@ func (t *tx) Definitions(jobID string, limit int) ledger.Later[[]ledger.Declared
 
 // Events returns a job's events, the newest recorded first.
 func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
-	j := t.l.jobs[jobID]
-	if j == nil {
-		return ledger.Later[[]ledger.Event]{}
+	var list []ledger.Event
+	for _, e := range slices.Backward(t.l.events) {
+		if e.JobID == jobID && len(list) < limit {
+			list = append(list, e)
+		}
 	}
-	events := slices.Clone(j.events)
-	slices.Reverse(events)
-	return ledger.Known(events[:min(limit, len(events))], nil)
+	return ledger.Known(list, nil)
 }
 
 // Incidents returns the incidents of a filter.
 func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
-	var list []ledger.Incident
-	for _, i := range slices.Backward(t.l.incidents) {
-		if (f.ID == 0 || f.ID == i.ID) && ofJobs(f.JobID, f.JobIDs, i.JobID) && (!f.Open || i.Open()) &&
-			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(t.now)) && (f.Before == 0 || i.ID < f.Before) {
-			list = append(list, *i)
-		}
-	}
+	list := inOrder(t.l.incidents, func(i ledger.Incident) bool {
+		return (f.ID == 0 || f.ID == i.ID) && ofJobs(f.JobID, f.JobIDs, i.JobID) && (!f.Open || i.Open()) &&
+			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(t.now)) && (f.Before == 0 || i.ID < f.Before)
+	})
+	slices.Reverse(list)
 	if f.Due {
 		slices.SortFunc(list, func(a, b ledger.Incident) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
 	}
@@ -136,9 +125,9 @@ func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] 
 // Held returns the run for which each of the targets is held back.
 func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 	held := map[string]ledger.GivenBack{}
-	for _, r := range t.l.indexes.due[t.l.indexes.comingDue(t.now):] {
+	for _, r := range t.l.open {
 		g := ledger.GivenBack{Target: r.Call.Target, RunID: r.ID, Until: r.DueAt(), Why: r.WaitReason}
-		if g.Why.OfTarget() && slices.Contains(targets, g.Target) && g.After(held[g.Target]) {
+		if !r.Waiting && g.Until.After(t.now) && g.Why.OfTarget() && slices.Contains(targets, g.Target) && g.After(held[g.Target]) {
 			held[g.Target] = g
 		}
 	}
@@ -148,8 +137,8 @@ func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 // CountByJob counts the runs in an unfinished state.
 func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
-	for _, r := range t.l.indexes.due {
-		if r.State == state && slices.Contains(jobIDs, group(r)) {
+	for _, r := range t.l.open {
+		if !r.Waiting && r.State == state && slices.Contains(jobIDs, group(r)) {
 			counts[group(r)]++
 		}
 	}
@@ -158,26 +147,29 @@ func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[st
 
 // Counts counts the unfinished runs, the unacknowledged dead runs and the open incidents.
 func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
-	x := &t.l.indexes
-	c := ledger.Counts{Unfinished: map[ledger.State]int{}, DeadUnacknowledged: x.tallies[tally{state: ledger.Dead}]}
+	c := ledger.Counts{Unfinished: map[ledger.State]int{}}
 	for _, i := range t.l.incidents {
 		if i.Open() {
 			c.Incidents++
 		}
 	}
-	for t, n := range x.tallies {
-		if n > 0 && !t.state.Finished() && !t.member {
-			c.Unfinished[t.state] += n
+	for _, r := range t.l.runs {
+		switch {
+		case r.Parent != "":
+		case !r.State.Finished():
+			c.Unfinished[r.State]++
+		case r.State == ledger.Dead && r.AckedAt.IsZero():
+			c.DeadUnacknowledged++
 		}
 	}
-	for _, r := range x.due[:x.comingDue(t.now)] {
+	for _, r := range t.l.due(t.now) {
 		if slices.Contains(waiting, r.State) {
 			c.OldestDue = r.DueAt()
 			break
 		}
 	}
 	for _, j := range t.l.jobs {
-		if j.stored && j.EndedAt.IsZero() && j.Watermark.After(c.PlannedThrough) {
+		if j.EndedAt.IsZero() && j.Watermark.After(c.PlannedThrough) {
 			c.PlannedThrough = j.Watermark
 		}
 	}

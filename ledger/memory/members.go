@@ -8,52 +8,29 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// members are the frozen list of a parent, by run ID, and the runs that were made of it.
-type members struct {
-	list []ledger.Member
-	runs map[*record]bool
-}
-
-func (l *Ledger) membersOf(parent string) *members {
-	m := l.members[parent]
-	if m == nil {
-		m = &members{runs: map[*record]bool{}}
-		l.members[parent] = m
-	}
-	return m
-}
-
 // group is what limits count a run by.
 func group(r *record) string { return cmp.Or(r.Parent, ledger.OwnerOf(r.JobID)) }
 
 func byRunID(a, b ledger.Member) int { return cmp.Compare(a.RunID, b.RunID) }
 
-// setMembers replaces a list.
-func (t *tx) setMembers(parent string, list []ledger.Member) {
-	m := t.l.membersOf(parent)
-	before := m.list
-	t.undo = append(t.undo, func() { m.list = before })
-	m.list = list
-}
-
 // PutMembers adds members to a list.
 func (t *tx) PutMembers(parent string, list []ledger.Member) error {
-	all := slices.Concat(t.l.membersOf(parent).list, list)
+	all := slices.Concat(t.l.members[parent], list)
 	slices.SortStableFunc(all, byRunID)
-	t.setMembers(parent, slices.CompactFunc(all, func(a, b ledger.Member) bool { return a.RunID == b.RunID }))
+	put(t, t.l.members, parent, slices.CompactFunc(all, func(a, b ledger.Member) bool { return a.RunID == b.RunID }))
 	return nil
 }
 
 // DropMembers deletes a list.
 func (t *tx) DropMembers(parent string) error {
-	t.setMembers(parent, nil)
+	drop(t, t.l.members, parent)
 	return nil
 }
 
 // SelectMembers returns members of a list, by run ID.
 func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Later[[]ledger.MemberState] {
 	var found []ledger.MemberState
-	for _, m := range t.l.membersOf(q.Parent).list {
+	for _, m := range t.l.members[q.Parent] {
 		s := ledger.MemberState{Member: m}
 		r := t.l.runs[m.RunID]
 		if r != nil {
@@ -72,8 +49,10 @@ func (t *tx) CountMembers(parents []string) ledger.Later[[]ledger.MemberCount] {
 	var counts []ledger.MemberCount
 	for _, parent := range distinct(parents) {
 		byState := map[ledger.State]int{}
-		for r := range t.l.membersOf(parent).runs {
-			byState[r.State]++
+		for _, r := range t.l.runs {
+			if r.Parent == parent {
+				byState[r.State]++
+			}
 		}
 		for _, s := range ledger.States {
 			if n := byState[s]; n > 0 && s != ledger.Succeeded {
@@ -92,12 +71,12 @@ func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) led
 		if r == nil || !q.Has(&r.Row) {
 			continue
 		}
-		list := t.l.membersOf(parent).list
+		list := t.l.members[parent]
 		n := min(len(list), limit-deleted)
 		for _, m := range list[:n] {
 			_ = t.Delete([]string{m.RunID})
 		}
-		t.setMembers(parent, list[n:])
+		put(t, t.l.members, parent, list[n:])
 		deleted += n
 	}
 	return ledger.Known(deleted, nil)

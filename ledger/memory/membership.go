@@ -3,7 +3,6 @@ package memory
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -15,32 +14,17 @@ type declaration struct {
 	at    time.Time
 }
 
-// put writes an entry of a map.
-func put[K comparable, V any](t *tx, m map[K]V, key K, value V) {
-	before, known := m[key]
-	t.undo = append(t.undo, func() {
-		if known {
-			m[key] = before
-		} else {
-			delete(m, key)
-		}
-	})
-	m[key] = value
-}
-
 // ClaimRegistry stores the name of the registry that has the ledger, unless one is stored.
 func (t *tx) ClaimRegistry(name string) ledger.Later[string] {
 	if t.l.registry == "" {
-		t.undo = append(t.undo, func() { t.l.registry = "" })
-		t.l.registry = name
+		set(t, &t.l.registry, name)
 	}
 	return ledger.Known(t.l.registry, nil)
 }
 
 // Processes returns all processes, by ID.
 func (t *tx) Processes() ledger.Later[[]ledger.ProcessRow] {
-	byID := func(a, b ledger.ProcessRow) int { return strings.Compare(a.ID, b.ID) }
-	return ledger.Known(slices.SortedFunc(maps.Values(t.l.processes), byID), nil)
+	return ledger.Known(inOrder(t.l.processes, func(ledger.ProcessRow) bool { return true }), nil)
 }
 
 // PutProcess writes a process.
@@ -62,10 +46,7 @@ func (t *tx) SetHeartbeats(ids []string, at time.Time) error {
 
 // DeleteProcess deletes a process.
 func (t *tx) DeleteProcess(id string) error {
-	if p, known := t.l.processes[id]; known {
-		delete(t.l.processes, id)
-		t.undo = append(t.undo, func() { t.l.processes[id] = p })
-	}
+	drop(t, t.l.processes, id)
 	return nil
 }
 
@@ -112,7 +93,7 @@ func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
 // CountRunning counts the running runs of each process.
 func (t *tx) CountRunning() ledger.Later[map[string]int] {
 	counts := map[string]int{}
-	for _, r := range t.l.indexes.due {
+	for _, r := range t.l.open {
 		if r.State == ledger.Running {
 			counts[r.LeasedBy]++
 		}
@@ -137,7 +118,7 @@ func (t *tx) LockAll() error { return nil }
 // LastLease returns the latest lease of an unfinished run.
 func (t *tx) LastLease() ledger.Later[time.Time] {
 	var last time.Time
-	for _, r := range t.l.indexes.due {
+	for _, r := range t.l.open {
 		if r.LeasedAt.After(last) {
 			last = r.LeasedAt
 		}
@@ -147,22 +128,18 @@ func (t *tx) LastLease() ledger.Later[time.Time] {
 
 // JobsAfter returns jobs by ID.
 func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
-	var list []ledger.JobRow
-	for _, id := range slices.Sorted(maps.Keys(t.l.jobs)) {
-		if j := t.l.jobs[id]; id > after && j.stored && len(list) < limit {
-			row := j.JobRow
-			row.Body = nil
-			list = append(list, row)
-		}
+	list := inOrder(t.l.jobs, func(j ledger.JobRow) bool { return j.JobID > after })
+	for i := range list {
+		list[i].Body = nil
 	}
-	return ledger.Known(list, nil)
+	return ledger.Known(list[:min(limit, len(list))], nil)
 }
 
 // JobBodies returns the definitions of jobs.
 func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
 	bodies := map[string][]byte{}
 	for _, id := range ids {
-		if j := t.l.jobs[id]; j != nil && j.Body != nil {
+		if j := t.l.jobs[id]; j.Body != nil {
 			bodies[id] = j.Body
 		}
 	}

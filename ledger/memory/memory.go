@@ -30,19 +30,21 @@ type Ledger struct {
 	lastDeclaration int                               // the order of the last first declaration
 	bodies          map[string][]byte                 // job, hash -> definition
 
-	jobs      map[string]*job
+	jobs      map[string]ledger.JobRow
+	events    []ledger.Event
 	runs      map[string]*record
-	members   map[string]*members // by parent
-	indexes   indexes
+	open      map[string]*record         // those that are unfinished
+	slots     map[string]*record         // those that have their jobs' slots, by job
+	members   map[string][]ledger.Member // by parent; by run ID
+	excerpts  map[string]ledger.Excerpt  // by run and attempt
 	audit     []ledger.Audit
-	excerpts  []ledger.Excerpt
 	lastAudit int64  // the ID of the last entry of the audit
 	change    uint64 // the position of the last change of a run
 
-	incidents    []*ledger.Incident // by ID
-	lastIncident int64              // the ID of the last incident
+	incidents    map[int64]ledger.Incident
+	lastIncident int64 // the ID of the last incident
 
-	pauses    []ledger.Pause // by ID
+	pauses    map[int64]ledger.Pause
 	lastPause int64
 
 	hours map[ledger.HourKey]ledger.HourRow
@@ -64,13 +66,17 @@ func WithClock(now func() time.Time) *Ledger {
 		versions:  map[string]map[string]string{},
 		declared:  map[string]map[string]declaration{},
 		bodies:    map[string][]byte{},
-		jobs:      map[string]*job{},
+		jobs:      map[string]ledger.JobRow{},
 		runs:      map[string]*record{},
-		members:   map[string]*members{},
+		open:      map[string]*record{},
+		slots:     map[string]*record{},
+		members:   map[string][]ledger.Member{},
+		excerpts:  map[string]ledger.Excerpt{},
+		incidents: map[int64]ledger.Incident{},
+		pauses:    map[int64]ledger.Pause{},
 		hours:     map[ledger.HourKey]ledger.HourRow{},
 		templates: map[string]ledger.TemplateRow{},
 		schedules: map[string]ledger.ScheduleRow{},
-		indexes:   indexes{tallies: map[tally]int{}, free: map[string]bool{}},
 	}
 	l.Ledger = ledger.New(rows{l})
 	return l

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -9,13 +8,9 @@ import (
 
 // OldRuns returns old runs scheduled after a time, the oldest first.
 func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
-	var old []*record
-	for _, r := range t.l.runs {
-		if r.Parent == "" && q.Has(&r.Row) && (after.IsZero() || r.ScheduledAt.After(after)) {
-			old = append(old, r)
-		}
-	}
-	slices.SortFunc(old, older)
+	old := where(t.l.runs, older, func(r *record) bool {
+		return r.Parent == "" && q.Has(&r.Row) && (after.IsZero() || r.ScheduledAt.After(after))
+	})
 	var found []ledger.RunSummary
 	for i, r := range old {
 		if i >= limit && !r.ScheduledAt.Equal(old[i-1].ScheduledAt) {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -24,7 +23,7 @@ func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
 
 // Templates returns all templates, by name.
 func (t *tx) Templates() ledger.Later[[]ledger.TemplateRow] {
-	return ledger.Known(slices.SortedFunc(maps.Values(t.l.templates), func(a, b ledger.TemplateRow) int { return cmp.Compare(a.Name, b.Name) }), nil)
+	return ledger.Known(inOrder(t.l.templates, func(ledger.TemplateRow) bool { return true }), nil)
 }
 
 // PutTemplate writes a template.
@@ -86,8 +85,7 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 // CountDue counts runs that were due by a time, by template.
 func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
-	x := &t.l.indexes
-	for _, r := range x.due[:x.comingDue(by)] {
+	for _, r := range t.l.due(by) {
 		if slices.Contains(held, r.Call.Target) {
 			continue
 		}

@@ -34,24 +34,13 @@ func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.page(f,
 
 // Leased returns the runs that are leased under a token, by time.
 func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
-	var found []*record
-	for _, r := range t.l.indexes.due {
-		if r.State == ledger.Running && r.Token == token {
-			found = append(found, r)
-		}
-	}
-	slices.SortFunc(found, older)
-	return ledger.Known(copies(found), nil)
+	return ledger.Known(copies(where(t.l.open, older, func(r *record) bool { return r.State == ledger.Running && r.Token == token })), nil)
 }
 
 // Late returns unfinished runs whose LateAt has come, the earliest first.
 func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
-	late := t.l.indexes.late
-	n := 0
-	for n < min(limit, len(late)) && !late[n].LateAt.After(t.now) {
-		n++
-	}
-	return ledger.Known(copies(late[:n]), nil)
+	late := where(t.l.open, byLate, func(r *record) bool { return !r.LateAt.IsZero() && !r.LateAt.After(t.now) })
+	return ledger.Known(copies(late[:min(limit, len(late))]), nil)
 }
 
 func copies(list []*record) []ledger.Row {
@@ -65,8 +54,7 @@ func copies(list []*record) []ledger.Row {
 // Due returns due runs, the earliest first.
 func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	var due []ledger.Row
-	x := &t.l.indexes
-	for _, r := range x.due[:x.comingDue(t.now)] {
+	for _, r := range t.l.due(t.now) {
 		if len(due) >= q.Limit {
 			break
 		}
@@ -80,26 +68,34 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 
 // NextDue returns the DueAt of the first run that is not due yet.
 func (t *tx) NextDue() ledger.Later[time.Time] {
-	x := &t.l.indexes
-	if n := x.comingDue(t.now); n < len(x.due) {
-		return ledger.Known(x.due[n].DueAt(), nil)
+	var next time.Time
+	for _, r := range t.l.open {
+		if at := r.DueAt(); !r.Waiting && at.After(t.now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
 	}
-	return ledger.Later[time.Time]{}
+	return ledger.Known(next, nil)
+}
+
+// waiters returns the oldest run that waits for each job's slot.
+func (l *Ledger) waiters() map[string]*record {
+	first := map[string]*record{}
+	for _, r := range l.open {
+		if of := first[r.JobID]; r.Waiting && (of == nil || older(r, of) < 0) {
+			first[r.JobID] = r
+		}
+	}
+	return first
 }
 
 // Slots returns the slots of jobs that are taken or waited for.
 func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 	var list []ledger.Slot
+	waiters := t.l.waiters()
 	for _, id := range distinct(jobIDs) {
-		j := t.l.jobs[id]
-		if j == nil || j.slot == nil && len(j.waiting) == 0 {
-			continue
+		if holder, waiter := t.l.slots[id], waiters[id]; holder != nil || waiter != nil {
+			list = append(list, ledger.Slot{JobID: id, Holder: slotRun(holder), Waiter: slotRun(waiter)})
 		}
-		s := ledger.Slot{JobID: id, Holder: slotRun(j.slot)}
-		if len(j.waiting) > 0 {
-			s.Waiter = slotRun(j.waiting[0])
-		}
-		list = append(list, s)
 	}
 	return ledger.Known(list, nil)
 }
@@ -113,17 +109,17 @@ func slotRun(r *record) ledger.SlotRun {
 
 // FreeJobs returns the jobs whose slot is free while runs wait for it.
 func (t *tx) FreeJobs() ledger.Later[[]string] {
-	return ledger.Known(slices.Sorted(maps.Keys(t.l.indexes.free)), nil)
+	free := t.l.waiters()
+	maps.DeleteFunc(free, func(job string, _ *record) bool { return t.l.slots[job] != nil })
+	return ledger.Known(slices.Sorted(maps.Keys(free)), nil)
 }
 
 // Unfinished lists the unfinished runs of jobs.
 func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	byJob := map[string][]string{}
-	for _, id := range distinct(jobIDs) {
-		if j := t.l.jobs[id]; j != nil {
-			for r := range j.unfinished {
-				byJob[id] = append(byJob[id], r.ID)
-			}
+	for _, r := range t.l.open {
+		if r.Parent == "" && slices.Contains(jobIDs, r.JobID) {
+			byJob[r.JobID] = append(byJob[r.JobID], r.ID)
 		}
 	}
 	return ledger.Known(byJob, nil)
@@ -131,39 +127,28 @@ func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 
 // Ranges returns the range rows in which a scheduled time of an interval lies.
 func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
-	var list []ledger.Row
-	if j := t.l.jobs[jobID]; j != nil {
-		for _, r := range j.ranges {
-			if !r.Until.Before(first) && !r.ScheduledAt.After(last) {
-				list = append(list, r.Row)
-			}
-		}
-	}
-	return ledger.Known(list, nil)
+	return ledger.Known(copies(where(t.l.runs, older, func(r *record) bool {
+		return r.JobID == jobID && !r.Until.IsZero() && !r.Until.Before(first) && !r.ScheduledAt.After(last)
+	})), nil)
 }
 
 // CountOwn counts the scheduled times of an interval that have rows of their own.
 func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
-	n := 0
-	if j := t.l.jobs[jobID]; j != nil {
-		for _, r := range j.scheduled {
-			if !r.ScheduledAt.Before(first) && !r.ScheduledAt.After(last) {
-				n++
-			}
-		}
-	}
-	return ledger.Known(n, nil)
+	return ledger.Known(len(where(t.l.runs, older, func(r *record) bool {
+		return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() && !ledger.IsAdHoc(r.ID) &&
+			!r.ScheduledAt.Before(first) && !r.ScheduledAt.After(last)
+	})), nil)
 }
 
 // CountRuns counts the runs of a filter.
 func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
-	return ledger.Known(len(t.l.matching(f)), nil)
+	return ledger.Known(len(t.l.matching(f, older)), nil)
 }
 
 // Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	counts := map[ledger.SettledCount]int{}
-	for _, r := range t.l.matching(f) {
+	for _, r := range t.l.matching(f, older) {
 		counts[ledger.SettledCount{Acknowledged: !r.AckedAt.IsZero(), Rerun: r.RerunID != ""}]++
 	}
 	var list []ledger.SettledCount
@@ -182,16 +167,9 @@ func cell(r *record) ledger.RunSummary {
 	}
 }
 
-// matching are the runs that a filter selects, in no order, whatever its
-// limit.
-func (l *Ledger) matching(f ledger.Filter) []*record {
-	var found []*record
-	for _, r := range l.runs {
-		if matches(&r.Run, f) {
-			found = append(found, r)
-		}
-	}
-	return found
+// matching are the runs that a filter selects, in an order, whatever its limit.
+func (l *Ledger) matching(f ledger.Filter, order func(a, b *record) int) []*record {
+	return where(l.runs, order, func(r *record) bool { return matches(&r.Run, f) })
 }
 
 func matches(r *ledger.Run, f ledger.Filter) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,81 +81,6 @@ func TestCanceledContext(t *testing.T) {
 	if err := l.Ping(context.Background()); err != nil {
 		t.Errorf("Close shuts nobody else out: %v", err)
 	}
-}
-
-// The cost of a claim does not grow with the finished runs.
-func BenchmarkClaimBesideFinished(b *testing.B) {
-	for _, finished := range []int{0, 100_000} {
-		b.Run(fmt.Sprint(finished), func(b *testing.B) {
-			l := memory.New()
-			trigger(b, l, 0, finished)
-			for settle(b, l, 1000) > 0 {
-			}
-			next := finished
-			for b.Loop() {
-				trigger(b, l, next, 64)
-				next += 64
-				settle(b, l, 64)
-			}
-			b.ReportMetric(float64(next-finished)/b.Elapsed().Seconds(), "runs/s")
-		})
-	}
-}
-
-// Nor with what is due and waits for a free caller.
-func BenchmarkClaimFromBacklog(b *testing.B) {
-	l := memory.New()
-	next := 100_000
-	trigger(b, l, 0, next)
-	for b.Loop() {
-		trigger(b, l, next, 64)
-		next += 64
-		settle(b, l, 64)
-	}
-}
-
-// Admission of one scheduled time of each of 300 jobs, leased, then recorded.
-func BenchmarkAdmit(b *testing.B) {
-	ctx := context.Background()
-	l := memory.New()
-	var defs []ledger.Definition
-	d := ledger.Declaration{Process: "p", Registry: "r", Version: "v"}
-	for i := range 300 {
-		defs = append(defs, ledger.Definition{JobID: fmt.Sprint("j", i), Hash: "h"})
-	}
-	d.Definitions = slices.Values(defs)
-	if err := l.Declare(ctx, d); err != nil {
-		b.Fatal(err)
-	}
-	at, err := l.Assignments(ctx, "v", "")
-	if err != nil {
-		b.Fatal(err)
-	}
-	l.ShiftClock(100 * 365 * 24 * time.Hour)
-	for b.Loop() {
-		a := ledger.Admission{Owner: "p", Token: "t", LeaseFor: time.Minute}
-		for i := range at {
-			due := at[i].Watermark.Truncate(time.Second).Add(time.Second)
-			a.Plans = append(a.Plans, ledger.Plan{JobID: at[i].JobID, Revision: at[i].Revision, After: at[i].Watermark, Through: due,
-				Runs: []ledger.RunSpec{{
-					RunID: at[i].JobID + "@" + due.Format(time.RFC3339), ScheduledAt: due, Count: 1, State: ledger.Planned,
-					Lease: true, Overlap: ledger.OverlapSkip, Call: ledger.Call{Horizon: time.Hour},
-				}}})
-			at[i].Watermark = due
-		}
-		got, err := l.Admit(ctx, a)
-		if err != nil || len(got.Leased) != 300 {
-			b.Fatalf("leased %d, stale %d: %v", len(got.Leased), len(got.Stale), err)
-		}
-		var os []ledger.Outcome
-		for _, w := range got.Leased {
-			os = append(os, ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded})
-		}
-		if _, err := l.Record(ctx, os); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(300*float64(b.N)/b.Elapsed().Seconds(), "runs/s")
 }
 
 // A run that is canceled gives its slot to the next, which is due: the next

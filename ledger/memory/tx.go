@@ -24,10 +24,9 @@ func (t *tx) Now() (time.Time, error) { return t.now, nil }
 func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	var list []ledger.JobRow
 	for _, id := range distinct(ids) {
-		if j := t.l.jobs[id]; j != nil && j.stored {
-			row := j.JobRow
-			row.Body = nil
-			list = append(list, row)
+		if j, known := t.l.jobs[id]; known {
+			j.Body = nil
+			list = append(list, j)
 		}
 	}
 	return ledger.Known(list, nil)
@@ -36,12 +35,9 @@ func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 // PutJobs writes fields of jobs, or new rows.
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	for _, c := range changes {
-		j := t.l.job(c.JobID)
-		before, stored := j.JobRow, j.stored
-		t.undo = append(t.undo, func() { j.JobRow, j.stored = before, stored })
-		if !j.stored {
-			j.JobRow, j.stored = c.JobRow, true
-			continue
+		j, known := t.l.jobs[c.JobID]
+		if !known {
+			j, c.Set = c.JobRow, 0
 		}
 		if c.Set&ledger.JobWatermark != 0 {
 			j.Watermark = c.Watermark
@@ -55,6 +51,7 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 		if c.Set&ledger.JobPause != 0 {
 			j.PausedAt, j.PausedBy, j.PausedWhy = c.PausedAt, c.PausedBy, c.PausedWhy
 		}
+		put(t, t.l.jobs, c.JobID, j)
 	}
 	return nil
 }
@@ -66,11 +63,11 @@ func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 		if t.l.runs[row.ID] != nil {
 			continue
 		}
-		r := &record{Row: row, job: t.l.job(row.JobID)}
+		r := &record{Row: row, changed: t.l.change + 1}
 		if !t.hasRoom(r, row.HasSlot) {
 			break
 		}
-		t.l.touch(r)
+		t.l.change++
 		t.l.keep(r)
 		t.undo = append(t.undo, func() { t.l.forget(r) })
 		inserted[i] = true
@@ -80,7 +77,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 
 // hasRoom fails the transaction if a run is to get a slot that another one has.
 func (t *tx) hasRoom(r *record, hasSlot bool) bool {
-	if holder := r.job.slot; hasSlot && holder != nil && holder != r {
+	if holder := t.l.slots[r.JobID]; hasSlot && holder != nil && holder != r {
 		t.failed = fmt.Errorf("run %s cannot have its job's slot, which %s has", r.ID, holder.ID)
 		return false
 	}
@@ -117,13 +114,13 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 func (t *tx) update(r *record, c *ledger.Change) {
 	before := *r
 	t.undo = append(t.undo, func() {
-		t.l.indexes.remove(r)
+		t.l.forget(r)
 		*r = before
-		t.l.indexes.add(r)
+		t.l.keep(r)
 	})
-	t.l.indexes.remove(r)
+	t.l.forget(r)
 	c.Apply(&r.Row)
-	t.l.indexes.add(r)
+	t.l.keep(r)
 	if c.Attempt != nil {
 		a := *c.Attempt
 		a.StartedAt, a.FinishedAt = a.StartedAt.Truncate(time.Microsecond), a.FinishedAt.Truncate(time.Microsecond)
@@ -131,7 +128,8 @@ func (t *tx) update(r *record, c *ledger.Change) {
 		r.attempts = append(r.attempts, a)
 	}
 	if !c.Unlisted {
-		t.l.touch(r)
+		t.l.change++
+		r.changed = t.l.change
 	}
 }
 
@@ -148,28 +146,21 @@ func (t *tx) Delete(ids []string) error {
 
 // AddEvents adds events.
 func (t *tx) AddEvents(list []ledger.Event) error {
-	for _, e := range list {
-		j := t.l.job(e.JobID)
-		n := len(j.events)
-		t.undo = append(t.undo, func() { j.events = j.events[:n] })
-		j.events = append(j.events, e)
-	}
+	set(t, &t.l.events, append(t.l.events, list...))
 	return nil
 }
 
 // AddAudit adds actions to the audit.
 func (t *tx) AddAudit(list []ledger.Audit) error {
-	n, last := len(t.l.audit), t.l.lastAudit
-	t.undo = append(t.undo, func() { t.l.audit, t.l.lastAudit = t.l.audit[:n], last })
 	for _, a := range list {
 		if k := a.Kept; k != nil {
 			if kept, _ := t.Kept(k.Principal, k.Key).Get(); len(kept) > 0 {
 				return ledger.ErrRepeated
 			}
 		}
-		t.l.lastAudit++
+		set(t, &t.l.lastAudit, t.l.lastAudit+1)
 		a.ID, a.At, a.Request = t.l.lastAudit, t.now, nil
-		t.l.audit = append(t.l.audit, a)
+		set(t, &t.l.audit, append(t.l.audit, a))
 	}
 	return nil
 }

@@ -11,29 +11,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// state writes out what a transaction can change: the rows, and their indexes.
+// state writes out what a transaction can change.
 func (l *Ledger) state() (text string) {
-	ids := func(list []*record) (ids []string) {
-		for _, r := range list {
-			ids = append(ids, r.ID)
-		}
-		return ids
-	}
 	for _, id := range slices.Sorted(maps.Keys(l.runs)) {
 		text += fmt.Sprintf("%+v changed %d, %+v\n", l.runs[id].Row, l.runs[id].changed, l.runs[id].attempts)
 	}
-	for _, id := range slices.Sorted(maps.Keys(l.jobs)) {
-		if j := l.jobs[id]; j.stored {
-			text += fmt.Sprintf("%+v %v %d unfinished, slot %t, %v %v %v\n", j.JobRow, j.events, len(j.unfinished), j.slot != nil,
-				ids(j.waiting), ids(j.scheduled), ids(j.ranges))
-		}
-	}
-	for _, i := range l.incidents {
-		text += fmt.Sprintf("%+v\n", *i)
-	}
-	tallies := maps.Clone(l.indexes.tallies)
-	maps.DeleteFunc(tallies, func(_ tally, n int) bool { return n == 0 })
-	return text + fmt.Sprint(ids(l.indexes.due), ids(l.indexes.late), l.indexes.free, tallies, l.audit, l.lastAudit, l.lastIncident)
+	ids := func(m map[string]*record) []string { return slices.Sorted(maps.Keys(m)) }
+	return text + fmt.Sprintf("%+v\n%+v\n%+v\n%v %v %v %d %d", l.jobs, l.events, l.incidents, ids(l.open), ids(l.slots), l.audit, l.lastAudit, l.lastIncident)
 }
 
 // row returns the row of a run that is scheduled at a minute.

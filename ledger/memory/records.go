@@ -1,0 +1,102 @@
+package memory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// record is a run's row and what the engine keeps with it.
+type record struct {
+	ledger.Row
+	changed  uint64 // the position of its last change
+	attempts []ledger.Attempt
+}
+
+// keep adds a record. Its fields do not change until forget.
+func (l *Ledger) keep(r *record) {
+	l.runs[r.ID] = r
+	if r.State.Finished() {
+		return
+	}
+	l.open[r.ID] = r
+	if r.HasSlot {
+		l.slots[r.JobID] = r
+	}
+}
+
+// forget takes a record out.
+func (l *Ledger) forget(r *record) {
+	delete(l.runs, r.ID)
+	delete(l.open, r.ID)
+	if l.slots[r.JobID] == r {
+		delete(l.slots, r.JobID)
+	}
+}
+
+// where returns the records that fit, in an order. It looks at every one.
+func where(records map[string]*record, order func(a, b *record) int, fits func(*record) bool) (found []*record) {
+	for _, r := range records {
+		if fits(r) {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, order)
+	return found
+}
+
+// due returns the unfinished records that do not wait for a slot and are due by a time, the
+// earliest first.
+func (l *Ledger) due(by time.Time) []*record {
+	return where(l.open, byDue, func(r *record) bool { return !r.Waiting && !r.DueAt().After(by) })
+}
+
+// The orders of records. None leaves two equal, so that a simulation repeats itself.
+func older(a, b *record) int {
+	return cmp.Or(a.ScheduledAt.Compare(b.ScheduledAt), cmp.Compare(a.ID, b.ID))
+}
+
+func newer(a, b *record) int { return older(b, a) }
+
+func byDue(a, b *record) int { return cmp.Or(a.DueAt().Compare(b.DueAt()), older(a, b)) }
+
+func byLate(a, b *record) int { return cmp.Or(a.LateAt.Compare(b.LateAt), cmp.Compare(a.ID, b.ID)) }
+
+// set writes a value.
+func set[T any](t *tx, at *T, value T) {
+	before := *at
+	t.undo = append(t.undo, func() { *at = before })
+	*at = value
+}
+
+// put writes an entry of a map.
+func put[K comparable, V any](t *tx, m map[K]V, key K, value V) {
+	before, known := m[key]
+	t.undo = append(t.undo, func() {
+		if m[key] = before; !known {
+			delete(m, key)
+		}
+	})
+	m[key] = value
+}
+
+// drop deletes an entry of a map.
+func drop[K comparable, V any](t *tx, m map[K]V, key K) {
+	if before, known := m[key]; known {
+		t.undo = append(t.undo, func() { m[key] = before })
+		delete(m, key)
+	}
+}
+
+// inOrder returns the values of a map that fit, by key.
+func inOrder[K cmp.Ordered, V any](m map[K]V, fits func(V) bool) (list []V) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if v := m[key]; fits(v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
