@@ -26,11 +26,14 @@ func TestASuccessLooksForOpenIncidentsOnce(t *testing.T) {
 	}
 	looks := onIncidents.FindAllString(strings.Join(seen.texts, "\n"), -1)
 	done := func(look string) bool { return !strings.Contains(look, "never executed") }
-	more := func(look string) bool { return done(look) && !strings.Contains(look, "(actual rows=0 loops=1)") }
+	more := func(look string) bool { return done(look) && !noRow.MatchString(look) }
 	if !slices.ContainsFunc(looks, done) || slices.ContainsFunc(looks, more) {
 		t.Fatalf("a record of 200 successes looks at incidents by %q: want each once at most, and no row", looks)
 	}
 }
+
+// noRow matches a step that found none. PostgreSQL 18 writes fractions of rows.
+var noRow = regexp.MustCompile(`\(actual rows=0(\.00)? loops=1\)`)
 
 // onIncidents matches what a plan does with incidents.
 var onIncidents = regexp.MustCompile(`[A-Z][A-Za-z ]+(using \w+ )?on (cronce\.)?incidents\b.*`)
