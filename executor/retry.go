@@ -19,7 +19,7 @@ const (
 func judge(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Outcome {
 	o := ledger.Outcome{
 		Lease:    ledger.Lease{RunID: w.RunID, Token: w.Token},
-		Failures: w.Failures,
+		Failures: w.Failures, AckEarlier: w.Call.AckEarlier,
 	}
 	switch {
 	case a.Unsent:

@@ -146,5 +146,6 @@ func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {
 		StartWithin:   j.Alarm.StartWithin,
 		FinishWithin:  j.Alarm.FinishWithin,
 		Heartbeat:     j.HeartbeatURLEnv != "",
+		AckEarlier:    j.Acknowledge == jobs.AckBySuccess,
 	}
 }

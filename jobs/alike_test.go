@@ -34,6 +34,7 @@ func alike() (list []jobs.Job) {
 		func(j *jobs.Job) { j.Overlap = jobs.OverlapQueue },
 		func(j *jobs.Job) { j.CatchUp = jobs.CatchUpAll },
 		func(j *jobs.Job) { j.CatchUpWindow = time.Hour },
+		func(j *jobs.Job) { j.Acknowledge = jobs.AckBySuccess },
 		func(j *jobs.Job) { j.KeyScope = "event:x" },
 		func(j *jobs.Job) { j.MaxInFlight = 3 },
 		func(j *jobs.Job) { j.Async = jobs.Async{Within: time.Hour} },

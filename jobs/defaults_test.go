@@ -27,6 +27,7 @@ defaults:
   overlap: queue
   catchUp: all
   catchUpWindow: 1h
+  acknowledge: success
   maxInFlight: 3
   alarm: { startWithin: 1m, finishWithin: 2m }
   owner: Platform
@@ -48,6 +49,7 @@ jobs:
     overlap: skip
     catchUp: none
     catchUpWindow: 2h
+    acknowledge: operator
     maxInFlight: 1
     alarm: { startWithin: 0s, finishWithin: 3m }
     owner: Billing
@@ -77,6 +79,7 @@ func TestAJobTakesWhatItDoesNotSetFromTheDefaults(t *testing.T) {
 		{"retry.jitter", plain.Retry.Jitter, own.Retry.Jitter, 0.5, 0.0},
 		{"overlap", plain.Overlap, own.Overlap, jobs.OverlapQueue, jobs.OverlapSkip},
 		{"catchUp", plain.CatchUp, own.CatchUp, jobs.CatchUpAll, jobs.CatchUpNone},
+		{"acknowledge", plain.Acknowledge, own.Acknowledge, jobs.AckBySuccess, jobs.Acknowledge("")},
 		{"catchUpWindow", plain.CatchUpWindow, own.CatchUpWindow, time.Hour, 2 * time.Hour},
 		{"maxInFlight", plain.MaxInFlight, own.MaxInFlight, 3, 1},
 		{"alarm", plain.Alarm, own.Alarm, jobs.Alarm{StartWithin: time.Minute, FinishWithin: 2 * time.Minute}, jobs.Alarm{FinishWithin: 3 * time.Minute}},

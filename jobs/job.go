@@ -44,11 +44,13 @@ type Job struct {
 	// Spread delays each run by less than this, in whole seconds. Each scheduled time has
 	// its own, fixed delay; see DueAt. Spread is at most 720h, and at most the
 	// shortest time between two scheduled times. 0: no delay.
-	Spread   time.Duration `json:"spread,omitempty"`
-	Async    Async         `json:"-"`             // default: a 202 is a success
-	Each     Each          `json:"each,omitzero"` // default: a run is one call
-	Alarm    Alarm         `json:"-"`             // default: that of the registry, for each field
-	Metadata               // not sent to the target
+	Spread time.Duration `json:"spread,omitempty"`
+	Async  Async         `json:"-"`             // default: a 202 is a success
+	Each   Each          `json:"each,omitzero"` // default: a run is one call
+	// Acknowledge is AckBySuccess, or "" for AckByOperator, the default.
+	Acknowledge Acknowledge `json:"acknowledge,omitempty"`
+	Alarm       Alarm       `json:"-"` // default: that of the registry, for each field
+	Metadata                // not sent to the target
 	// HeartbeatURLEnv is the variable that holds an address, which is requested at the
 	// start and end of each run in the form of healthchecks.io; "": none.
 	HeartbeatURLEnv string `json:"heartbeat,omitempty"`
@@ -117,4 +119,14 @@ const (
 	CatchUpNone   CatchUp = "none"   // none of them runs
 	CatchUpLatest CatchUp = "latest" // the latest of them runs
 	CatchUpAll    CatchUp = "all"    // all of them run
+)
+
+// Acknowledge says what acknowledges the dead runs of a job.
+type Acknowledge string
+
+const (
+	AckByOperator Acknowledge = "operator" // only an operator
+	// AckBySuccess: a success also acknowledges those of earlier scheduled times, which are
+	// then neither counted nor redriven by filter.
+	AckBySuccess Acknowledge = "success"
 )

@@ -20,6 +20,9 @@ func (j Job) withDefaults(p Platform) Job {
 	setDefault(&j.Overlap, OverlapSkip)
 	setDefault(&j.CatchUp, CatchUpLatest)
 	setDefault(&j.CatchUpWindow, 24*time.Hour)
+	if j.Acknowledge == AckByOperator {
+		j.Acknowledge = ""
+	}
 	route, _, _ := strings.Cut(j.Path, "?")
 	setDefault(&j.KeyScope, "route:"+j.Method+"_"+routePath(route))
 	j.Scopes = slices.Clone(j.Scopes)

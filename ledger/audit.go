@@ -82,7 +82,8 @@ func (k ActionKind) Changes() string {
 // Audit is one action on a run, on a job (RunID ""), or on several runs of a job (RunID
 // "", and another entry for each run). A store writes it in the transaction of the action,
 // and never changes it afterwards. It outlives its run: only PurgeHistory deletes it, after
-// HistoryPurge.AuditRetention. Actions of the system have no Audit, but for the end of a Pause.
+// HistoryPurge.AuditRetention. Actions of the system have no Audit, but for
+// the end of a Pause and acknowledgements by a success (Outcome.AckEarlier).
 type Audit struct {
 	ID      int64     // unique in the ledger; a later action has a greater one
 	At      time.Time // on the store's clock

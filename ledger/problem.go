@@ -102,6 +102,8 @@ type incidentChanges struct {
 	expiring []problem
 	// succeeded is each job's greatest run ID.
 	succeeded map[string]string
+	// acks has those of succeeded whose success acknowledges earlier dead runs.
+	acks map[string]string
 }
 
 // add takes an outcome.
@@ -123,7 +125,25 @@ func (c *incidentChanges) add(o *Outcome) {
 			c.succeeded = map[string]string{}
 		}
 		c.succeeded[jobID] = max(c.succeeded[jobID], o.RunID)
+		if o.AckEarlier {
+			if c.acks == nil {
+				c.acks = map[string]string{}
+			}
+			c.acks[jobID] = max(c.acks[jobID], o.RunID)
+		}
 	}
+}
+
+// openOnes asks for the open incidents of the jobs that succeeded.
+func (c *incidentChanges) openOnes(tx Tx) Later[[]Incident] {
+	var jobs []string
+	for job := range c.succeeded {
+		jobs = append(jobs, job)
+	}
+	if len(jobs) == 0 {
+		return Later[[]Incident]{}
+	}
+	return tx.OpenIncidents("", sortedSet(jobs))
 }
 
 // closable returns the IDs of the open incidents that the successes close: not those of a

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 )
 
@@ -62,7 +60,7 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 
 // record writes outcomes, and returns which were written.
 func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
-	open := openOf(tx, outcomes)
+	open, earlier := openOf(tx, outcomes)
 	before := lockContinued(tx, outcomes)
 	now, err := tx.Now()
 	if err != nil {
@@ -80,7 +78,11 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 	}
 	written = updateFenced(tx, changes)
 	incidents, err := open.Get()
-	if err != nil || len(incidents) == 0 && !anyResult(outcomes) {
+	if err != nil {
+		return written, err
+	}
+	dead, err := earlier.Get()
+	if err != nil || len(incidents) == 0 && len(dead) == 0 && !anyResult(outcomes) {
 		return written, err // usual; which were written is not needed here
 	}
 	ok, err := written.Get()
@@ -98,6 +100,9 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 			said = append(said, e)
 		}
 	}
+	if err := ended.acknowledge(tx, dead, now); err != nil {
+		return written, err
+	}
 	if err := ended.write(tx, incidents, now); err != nil || len(said) == 0 {
 		return written, err
 	}
@@ -114,18 +119,16 @@ func anyResult(outcomes []Outcome) bool {
 	return false
 }
 
-// openOf asks for the open incidents of the jobs that succeeded.
-func openOf(tx Tx, outcomes []Outcome) Later[[]Incident] {
+// openOf asks for the open incidents of the jobs that succeeded, and for the dead runs that
+// their successes may acknowledge.
+func openOf(tx Tx, outcomes []Outcome) (Later[[]Incident], Later[[]Row]) {
 	var succeeded incidentChanges
 	for i := range outcomes {
 		if outcomes[i].State == Succeeded {
 			succeeded.add(&outcomes[i])
 		}
 	}
-	if len(succeeded.succeeded) == 0 {
-		return Later[[]Incident]{}
-	}
-	return tx.OpenIncidents("", slices.Sorted(maps.Keys(succeeded.succeeded)))
+	return succeeded.openOnes(tx), succeeded.earlierDead(tx)
 }
 
 // lockContinued locks the runs whose outcome depends on their row. An outcome that ends a

@@ -244,7 +244,7 @@ func (r *Row) again(now time.Time) bool {
 func (m *releaseTx) finish(r *Row, counts map[State]int) {
 	if failed := counts[Dead] + counts[Canceled]; failed == 0 {
 		r.finish(Succeeded, "", m.now)
-		m.ended.add(&Outcome{Lease: Lease{RunID: r.ID}, State: Succeeded})
+		m.ended.add(&Outcome{Lease: Lease{RunID: r.ID}, State: Succeeded, AckEarlier: r.Call.AckEarlier})
 	} else {
 		r.finish(Dead, ReasonMembers, m.now)
 		m.ended.dead = append(m.ended.dead, problem{JobID: r.JobID, RunID: r.ID, Reason: ReasonMembers, Count: failed, Error: failedMembers(r.Fan, counts)})
@@ -260,21 +260,23 @@ func failedMembers(f Fan, counts map[State]int) string {
 	return text
 }
 
-// end opens and closes the incidents of the parents that ended.
+// end opens and closes the incidents of the parents that ended, and acknowledges dead runs
+// before them.
 func (m *releaseTx) end() error {
 	if len(m.ended.dead) == 0 && len(m.ended.succeeded) == 0 {
 		return nil
 	}
-	var jobs []string
-	for job := range m.ended.succeeded {
-		jobs = append(jobs, job)
+	open, earlier := m.ended.openOnes(m.tx), m.ended.earlierDead(m.tx)
+	incidents, err := open.Get()
+	if err != nil {
+		return err
 	}
-	var open []Incident
-	if len(jobs) > 0 {
-		var err error
-		if open, err = m.tx.OpenIncidents("", sortedSet(jobs)).Get(); err != nil {
-			return err
-		}
+	dead, err := earlier.Get()
+	if err != nil {
+		return err
 	}
-	return m.ended.write(m.tx, open, m.now)
+	if err := m.ended.acknowledge(m.tx, dead, m.now); err != nil {
+		return err
+	}
+	return m.ended.write(m.tx, incidents, m.now)
 }

@@ -97,6 +97,9 @@ type Call struct {
 	Key  string `json:"key,omitempty"`
 	// Heartbeat says that the job's heartbeat is pinged at this run's start and end.
 	Heartbeat bool `json:"heartbeat,omitempty"`
+	// AckEarlier says that the run's success acknowledges its job's dead runs of earlier
+	// scheduled times.
+	AckEarlier bool `json:"ackEarlier,omitempty"`
 }
 
 // keySafeFor returns how long after its first lease the run's key is safe.

@@ -80,8 +80,11 @@ type Outcome struct {
 	State    State
 	Reason   Reason
 	Replayed bool
-	Failures int           // the budget used, this attempt included
-	Wait     time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
+	// AckEarlier is that of the run's Call. Succeeded: the job's unacknowledged dead runs of
+	// earlier scheduled times are acknowledged by SystemActor, at most MaxAckEarlier of them.
+	AckEarlier bool
+	Failures   int           // the budget used, this attempt included
+	Wait       time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
 	// Members is how many members the frozen list of a FannedOut parent has; 0: it was frozen
 	// before, and no attempt was made.
 	Members    int

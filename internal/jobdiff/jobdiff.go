@@ -199,6 +199,7 @@ func (p planned) fields() fields {
 		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},
 		{"async", p.Async.String()}, {"each", p.Each.String()}, {"alarm", p.Alarm.String()}, {"heartbeat", cmp.Or(p.HeartbeatURLEnv, "none")},
 		{"overlap", string(p.Overlap)}, {"catchUp", string(p.CatchUp)}, {"catchUpWindow", p.CatchUpWindow.String()},
+		{"acknowledge", cmp.Or(string(p.Acknowledge), string(jobs.AckByOperator))},
 		{"keyScope", p.KeyScope}, {"key", p.Key.String()}, {"maxInFlight", limit},
 		{"description", p.Description}, {"owner", p.Owner}, {"labels", p.LabelText()},
 	}

@@ -52,6 +52,7 @@ jobs:
     owner: h
     labels: { i: j }
     heartbeat: { urlEnv: HC }
+    acknowledge: success
 `
 
 // A field that a new kind of edit changes in the stored definition is in the list of

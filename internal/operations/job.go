@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -27,6 +28,7 @@ type Job struct {
 	Overlap      string   `json:"overlap"`
 	CatchUp      string   `json:"catchUp"`
 	Spread       string   `json:"spread,omitempty"`
+	Acknowledge  string   `json:"acknowledge"`
 	Async        *Async   `json:"async,omitempty"` // nil: a 202 is a success
 	Each         string   `json:"each,omitempty"`  // in words; empty: its runs have no members
 	Enabled      bool     `json:"enabled"`
@@ -205,7 +207,8 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 		ID: j.ID, Schedule: j.Schedule, InWords: j.ParsedSchedule().Describe(), Timezone: j.Timezone, DST: string(j.DST),
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
 		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
-		Enabled: !j.Disabled, State: JobActive, Next: scheduledTime(NextRun(pauses, j, from)),
+		Acknowledge: string(cmp.Or(j.Acknowledge, jobs.AckByOperator)),
+		Enabled:     !j.Disabled, State: JobActive, Next: scheduledTime(NextRun(pauses, j, from)),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged, Incidents: append([]JobIncident{}, st.incidents...),

@@ -75,6 +75,7 @@ var groups = []struct {
 	{"overlap", rules, overlapCases},
 	{"lease", statements, slices.Concat(leaseCases, sendBeforeCases)},
 	{"record", rules, recordCases},
+	{"acknowledged by a success", rules, ackEarlierCases},
 	{"accepted", rules, acceptedCases},
 	{"waits", rules, waitsCases},
 	{"why", statements, whyCases},
