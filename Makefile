@@ -20,8 +20,8 @@ POSTGRES ?=
 # Stamped into bin/cronce; empty: what the Go tool knows of the commit.
 VERSION ?=
 
-# The modules that are released; the others are bench, chaos and the examples.
-RELEASED = ./... ./idempotency/... ./idempotency/echo/... ./idempotency/gin/... ./idempotency/grpc/... ./idempotency/nats/... ./internal/testdb/...
+# The modules that are released; the others are bench, chaos and the examples. First what takes longest.
+RELEASED = ./ledger/postgres ./internal/simulate ./internal/cli ./cmd/lambda ./... ./idempotency/... ./idempotency/echo/... ./idempotency/gin/... ./idempotency/grpc/... ./idempotency/nats/... ./internal/testdb/...
 
 # One version of the linter for every machine. It is built from source, about a
 # minute the first time, since a prebuilt binary lags behind the Go release.
@@ -34,8 +34,8 @@ WITH_DATABASES = bin/with-databases
 # The race detector watches all code but SQLite's, which is C translated to Go:
 # that takes most of the time and can show nothing of ours.
 RACE = -race -gcflags='modernc.org/...=-race=false'
-# The packages whose goroutines share state, quick enough for every `make test`.
-RACED = ./executor/... ./ledger/memory ./idempotency ./targets/... ./cleanup ./jobs/retention
+# The packages whose goroutines share state, quick enough for every `make test`; test-race has all.
+RACED = ./executor ./ledger/memory ./idempotency ./targets/... ./cleanup
 
 # When two threads fire timers of one synctest bubble, the race detector itself
 # crashes (golang/go#78156). So packages with bubbles run on one thread under it:
