@@ -24,10 +24,10 @@ type attempter struct {
 	logger   *slog.Logger
 }
 
-// attempt makes one attempt of a run. shut: the target cannot be called at all now, for
+// attempt makes one attempt of a run. closed: the target cannot be called at all now, for
 // as long as the outcome waits. An outcome without a state is not recorded: the
 // lease is gone, and with it the right to record anything.
-func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, shut bool) {
+func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, closed bool) {
 	w, now := r.Work, t.ledger.clock.now()
 	if w.Frozen {
 		return ledger.Outcome{Lease: r.lease(), State: ledger.FannedOut, Failures: w.Failures}, false
@@ -141,7 +141,7 @@ func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took t
 // those that meet the same while nothing is leased for that target.
 func (t *attempter) logUnsent(w ledger.Work, a Answer, o ledger.Outcome) {
 	level := levelOf(a)
-	if t.work.isShut(w.Call.Target) {
+	if t.work.isClosed(w.Call.Target) {
 		level = slog.LevelDebug
 	}
 	t.logger.Log(context.Background(), level, "run not sent; waiting without using an attempt",

@@ -16,11 +16,11 @@ const pollEvery = time.Second
 // with the next attempt number, is the ledger's to say: see [ledger.Claim]. It
 // belongs to the loop's goroutine.
 type claimer struct {
-	ledger *ledgerClient
-	work   *workset
-	timer  *claimTimer
-	poll   time.Duration // how often to claim when nothing is known to be due
-	beside time.Time     // when claimBeside asked last
+	ledger      *ledgerClient
+	work        *workset
+	timer       *claimTimer
+	poll        time.Duration // how often to claim when nothing is known to be due
+	lastStarved time.Time     // when claimStarved asked last
 }
 
 // claimDue leases a batch of due work if it is time and there is room for it.
@@ -35,18 +35,18 @@ func (c *claimer) claimDue(ctx context.Context) {
 	}
 }
 
-// claimBeside leases runs of jobs that have nothing waiting here, while a backlog has their
+// claimStarved leases runs of jobs that have nothing waiting here, while a backlog has their
 // target or all places. The ledger hands out the longest due first, so a retry would else
 // wait for the whole backlog of another job, even of another target.
-func (c *claimer) claimBeside(ctx context.Context) {
-	if ctx.Err() != nil || c.ledger.backoff.left() > 0 || time.Since(c.beside) < c.poll {
+func (c *claimer) claimStarved(ctx context.Context) {
+	if ctx.Err() != nil || c.ledger.backoff.left() > 0 || time.Since(c.lastStarved) < c.poll {
 		return
 	}
-	limit, targets, jobIDs := c.work.beside()
+	limit, targets, jobIDs := c.work.starved()
 	if limit == 0 {
 		return
 	}
-	c.beside = time.Now()
+	c.lastStarved = time.Now()
 	if got, until, ok := c.ledger.claim(ctx, limit, targets, jobIDs); ok {
 		c.work.add(got.Work, until)
 	}

@@ -35,10 +35,10 @@ func (d *dispatcher) observe() {
 func (d *dispatcher) serve(ctx context.Context, r *run) {
 	for ok := true; ok; r, ok = d.work.take() {
 		target := r.Call.Target
-		o, shut := d.attempts.attempt(ctx, r)
+		o, closed := d.attempts.attempt(ctx, r)
 		d.work.end(r, o)
-		if shut {
-			d.work.shut(target, o.Wait, o.WaitReason)
+		if closed {
+			d.work.closeTarget(target, o.Wait, o.WaitReason)
 		}
 		if d.work.low() {
 			d.wake.send()

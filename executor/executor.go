@@ -34,7 +34,7 @@ type Executor struct {
 	leases  *leaseKeeper
 
 	beat, pulse, wake signal
-	turned            atomic.Pointer[time.Time] // when the loop last came round
+	lastLoop          atomic.Pointer[time.Time] // when the loop last came round
 }
 
 // New checks the configuration and returns an Executor. It calls neither the ledger nor
@@ -96,7 +96,7 @@ func (e *Executor) limitOf(target string) int {
 // ledger.ErrSchema and ledger.ErrInvalidRun. It returns that error; after a graceful stop
 // it returns nil, or the error of Alarm.Stop. Call Run at most once.
 func (e *Executor) Run(ctx context.Context) error {
-	e.members.stays = true
+	e.members.lasting = true
 	// What is recorded and renewed during the stop must survive ctx.
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -137,7 +137,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil && e.ledger.backoff.fatal == nil {
-		e.turned.Store(new(time.Now()))
+		e.lastLoop.Store(new(time.Now()))
 		e.members.handoverDue()
 		select { // a heartbeat that is due goes before all else
 		case <-e.pulse:
@@ -149,7 +149,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 			e.admit.planDue(ctx)
 			e.keyed.planDue(ctx)
 			e.claim.claimDue(ctx)
-			e.claim.claimBeside(ctx)
+			e.claim.claimStarved(ctx)
 			e.fan.release(ctx)
 		}
 		e.calls.start(calls)
@@ -261,8 +261,8 @@ func (e *Executor) Ready() error { return e.ledger.ready() }
 // first check. The planner checks at least once a second, also while the ledger returns
 // errors. Only a ledger that does not respond at all blocks it.
 func (e *Executor) PlannerAge() time.Duration {
-	if turned := e.turned.Load(); turned != nil {
-		return time.Since(*turned)
+	if last := e.lastLoop.Load(); last != nil {
+		return time.Since(*last)
 	}
 	return 0
 }

@@ -23,8 +23,8 @@ const (
 	asideEach  = 4
 )
 
-// besideJobs limits how many waiting jobs a claim names.
-const besideJobs = 1000
+// maxStarvedJobs limits how many waiting jobs a claim names.
+const maxStarvedJobs = 1000
 
 // lanes are the queued runs, one lane a target, and the three limits: of calls in
 // all, of the target, of the job. Lanes take turns, so that one slow target with
@@ -48,13 +48,13 @@ type lanes struct {
 // lane is a target's queue.
 type lane struct {
 	tally
-	target string
-	runs   jobQueues
-	fresh  tally             // of fresh runs, which the lane counts too
-	jobs   map[string]*tally // of each job that has runs here
-	shut   time.Time         // nothing is leased for this target until then
-	pace   pace
-	aside  bool // the target is a channel or a heartbeat
+	target      string
+	runs        jobQueues
+	fresh       tally             // of fresh runs, which the lane counts too
+	jobs        map[string]*tally // of each job that has runs here
+	closedUntil time.Time         // nothing is leased for this target until then
+	pace        pace
+	aside       bool // the target is a channel or a heartbeat
 }
 
 // tally counts runs against a limit.
@@ -80,7 +80,7 @@ func (l *lane) closed(now time.Time, fresh bool) bool {
 	if full && fresh {
 		full = l.fresh.waiting >= l.limit
 	}
-	return full || now.Before(l.shut) || l.pace.gap > 0 && l.waiting >= pacedAhead
+	return full || now.Before(l.closedUntil) || l.pace.gap > 0 && l.waiting >= pacedAhead
 }
 
 func newLanes(maxInFlight int, limit func(string) int) lanes {
@@ -249,7 +249,7 @@ func (q *lanes) excess() (out []*run) {
 	return out
 }
 
-// busy names the targets and jobs at their limits, and the targets that are shut.
+// busy names the targets and jobs at their limits, and the targets that are closed.
 func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 	for _, l := range q.turns {
 		if l.closed(now, false) || l.aside && q.aside.full() {
@@ -264,10 +264,10 @@ func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 	return targets, jobIDs
 }
 
-// beside tells what a claim leaves out that is for jobs with nothing waiting here, and how
+// starved tells what a claim leaves out that is for jobs with nothing waiting here, and how
 // many runs it may lease: none where an ordinary claim finds them. It leaves out the jobs
 // that wait, and the targets that take not even a fresh run.
-func (q *lanes) beside(now time.Time) (limit int, targets, jobIDs []string) {
+func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 	crowded := q.all.waiting > q.room()
 	for _, l := range q.turns {
 		crowded = crowded || l.full() && l.waiting > 0
@@ -285,7 +285,7 @@ func (q *lanes) beside(now time.Time) (limit int, targets, jobIDs []string) {
 			jobIDs = append(jobIDs, id)
 		}
 	}
-	if !crowded || len(jobIDs) > besideJobs {
+	if !crowded || len(jobIDs) > maxStarvedJobs {
 		return 0, nil, nil
 	}
 	return max(0, q.max-q.fresh.waiting), targets, jobIDs

@@ -30,8 +30,8 @@ type membership struct {
 	logger *slog.Logger
 	ahead  aheadWatch
 
-	stays  bool     // this process lives longer than one beat
-	living []string // versions, at the last heartbeat; nil: take up the assignments anew
+	lasting bool     // this process lives longer than one beat
+	living  []string // versions, at the last heartbeat; nil: take up the assignments anew
 	// handover is when to take them up again for a job that waits to use new time zones.
 	handover time.Time
 }
@@ -102,7 +102,7 @@ func (m *membership) heartbeat(ctx context.Context) {
 		return
 	}
 	defer func() { m.ahead.note(m.plan.latest(), reply.Now) }()
-	m.work.setAlone(m.stays && reply.Processes == 1)
+	m.work.setAlone(m.lasting && reply.Processes == 1)
 	m.work.giveBackHeld(reply.Held)
 	if m.living != nil && slices.Equal(m.living, reply.LiveVersions) {
 		return

@@ -170,21 +170,21 @@ func (s *workset) setAlone(alone bool) {
 	s.lanes.alone = alone
 }
 
-// shut leases nothing more for a target until wait is over, and gives back what
+// closeTarget leases nothing more for a target until wait is over, and gives back what
 // is queued for it.
-func (s *workset) shut(target string, wait time.Duration, why ledger.WaitReason) {
+func (s *workset) closeTarget(target string, wait time.Duration, why ledger.WaitReason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lanes.of(target)
-	l.shut = time.Now().Add(wait)
+	l.closedUntil = time.Now().Add(wait)
 	s.giveBack(s.lanes.empty(l), wait, why)
 }
 
-// isShut reports whether nothing is leased for a target.
-func (s *workset) isShut(target string) bool {
+// isClosed reports whether nothing is leased for a target.
+func (s *workset) isClosed(target string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Now().Before(s.lanes.of(target).shut)
+	return time.Now().Before(s.lanes.of(target).closedUntil)
 }
 
 // next takes up to n ended runs to be written, oldest first.
@@ -260,10 +260,10 @@ func (s *workset) busy() (targets, jobIDs []string) {
 	return s.lanes.busy(time.Now())
 }
 
-// beside tells what a claim leaves out that is for jobs with nothing waiting here, and how
+// starved tells what a claim leaves out that is for jobs with nothing waiting here, and how
 // many runs it may lease.
-func (s *workset) beside() (limit int, targets, jobIDs []string) {
+func (s *workset) starved() (limit int, targets, jobIDs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lanes.beside(time.Now())
+	return s.lanes.starved(time.Now())
 }

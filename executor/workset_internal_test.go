@@ -79,7 +79,7 @@ func TestAShutTargetIsBusyUntilItOpens(t *testing.T) {
 	s := newWorkset(8, noLimit, time.Now)
 	s.add(workFor("down", "a", 5, 0), later())
 	s.add(workFor("up", "b", 1, 0), later())
-	s.shut("down", time.Minute, ledger.WaitReason{Code: ledger.WaitBreakerOpen})
+	s.closeTarget("down", time.Minute, ledger.WaitReason{Code: ledger.WaitBreakerOpen})
 	given := s.next(10)
 	if len(given) != 5 {
 		t.Fatalf("shutting gave back %d runs of 5", len(given))
@@ -91,7 +91,7 @@ func TestAShutTargetIsBusyUntilItOpens(t *testing.T) {
 		t.Errorf("busy = %v", targets)
 	}
 	if got := marked(s, "down", "a", 0, 1); got != 0 {
-		t.Error("a plan may lease for a shut target")
+		t.Error("a plan may lease for a closed target")
 	}
 	if targets, _ := s.lanes.busy(time.Now().Add(time.Minute)); len(targets) != 0 {
 		t.Errorf("still busy when open: %v", targets)

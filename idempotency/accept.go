@@ -70,7 +70,7 @@ func (a *accepter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sendReplay(w, r, look.Record.Reply)
 		return
 	case v == accepted:
-		a.tell(w, look.Record.Body)
+		a.sendProgress(w, look.Record.Body)
 		return
 	case v != doWork:
 		_, _, err = v.answer(look)
@@ -81,11 +81,11 @@ func (a *accepter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	started.work.request = inner(started.ctx, r, body)
 	go a.run(started)
-	a.tell(w, started.work.former)
+	a.sendProgress(w, started.work.former)
 }
 
-// tell answers that the work goes on.
-func (a *accepter) tell(w http.ResponseWriter, progress []byte) {
+// sendProgress answers that the work goes on.
+func (a *accepter) sendProgress(w http.ResponseWriter, progress []byte) {
 	if len(progress) == 0 {
 		progress = []byte("null")
 	}

@@ -138,8 +138,8 @@ type member struct {
 // section 3.2.3). They are written as they come, and moved only if that is not
 // their order.
 func (c *canonicalizer) object(out []byte, depth int) (_ []byte, err error) {
-	var few [8]member // most objects need no more memory
-	members, sorted := few[:0], true
+	var small [8]member // most objects need no more memory
+	members, sorted := small[:0], true
 	out = append(out, c.take(1)...)
 	for c.more('}') {
 		if len(members) > 0 {

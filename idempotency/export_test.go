@@ -27,18 +27,18 @@ type (
 func Found(f *flight) *store.Record { return f.found }
 
 const (
-	Leads = leads
-	Looks = looks
-	Knows = knows
-	Quits = quits
+	Leader   = leader
+	Lookup   = lookup
+	Shared   = shared
+	TimedOut = timedOut
 )
 
 func (g *gate) Enter(ctx context.Context, k Key) (*flight, turn) {
 	return g.enter(ctx, k, time.Now().Add(time.Hour), time.Now().Add(time.Minute))
 }
-func (g *gate) Leave(f *flight, known bool)                  { g.leave(f, known) }
-func (g *gate) Tell(f *flight, found *store.Record, ok bool) { g.tell(f, found, ok) }
-func (g *gate) Len() int                                     { return len(g.flights) }
+func (g *gate) Leave(f *flight, known bool)                   { g.leave(f, known) }
+func (g *gate) Share(f *flight, found *store.Record, ok bool) { g.share(f, found, ok) }
+func (g *gate) Len() int                                      { return len(g.flights) }
 
 // Scopes is how many default scopes are remembered.
 func (k *Kit) Scopes() int { return len(k.scopes.owners) }

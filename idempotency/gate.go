@@ -28,7 +28,7 @@ type flight struct {
 	known   bool          // the key's fate
 	baton   chan struct{} // one token: lead, or when the fate is known look
 	waiting int
-	told    chan struct{} // closed: found is read by all, and changed by none
+	done    chan struct{} // closed: found is read by all, and changed by none
 	found   *store.Record // nil: nothing is stored
 }
 
@@ -36,10 +36,10 @@ type flight struct {
 type turn int
 
 const (
-	leads turn = iota // tries to take the key, then calls leave
-	looks             // looks the key up for all who waited, then calls tell
-	knows             // has the flight's found
-	quits             // ctx or its time to wait ended; there is no flight
+	leader   turn = iota // tries to take the key, then calls leave
+	lookup               // looks the key up for all who waited, then calls share
+	shared               // has the flight's found
+	timedOut             // ctx or its time to wait ended; there is no flight
 )
 
 // enter waits while another call leads, and then looks. If the caller leads it
@@ -54,27 +54,27 @@ func (g *gate) enter(ctx context.Context, key Key, until, due time.Time) (*fligh
 		f = &flight{key: key, due: due}
 		g.flights[key] = f
 		g.mu.Unlock()
-		return f, leads
+		return f, leader
 	}
 	if f.baton == nil {
-		f.baton, f.told = make(chan struct{}, 1), make(chan struct{})
+		f.baton, f.done = make(chan struct{}, 1), make(chan struct{})
 	}
-	baton, told := f.baton, f.told
+	baton, done := f.baton, f.done
 	f.waiting++
 	g.mu.Unlock()
 
 	enough := time.NewTimer(time.Until(until))
 	defer enough.Stop()
 	select {
-	case <-told:
-		return f, knows
+	case <-done:
+		return f, shared
 	case <-baton:
 		return f, g.takeOver(f, due)
 	case <-enough.C:
 	case <-ctx.Done():
 	}
 	g.quit(f)
-	return nil, quits
+	return nil, timedOut
 }
 
 func (g *gate) takeOver(f *flight, due time.Time) turn {
@@ -82,10 +82,10 @@ func (g *gate) takeOver(f *flight, due time.Time) turn {
 	defer g.mu.Unlock()
 	f.waiting--
 	if f.known {
-		return looks
+		return lookup
 	}
 	f.due = due
-	return leads
+	return leader
 }
 
 // leave ends the caller's lead. If the key's fate is known, one of the waiting callers
@@ -100,9 +100,9 @@ func (g *gate) leave(f *flight, known bool) {
 	g.pass(f)
 }
 
-// tell ends the caller's look at the key of a flight. If it came to nothing
+// share ends the caller's look at the key of a flight. If it came to nothing
 // another of those who wait looks.
-func (g *gate) tell(f *flight, found *store.Record, ok bool) {
+func (g *gate) share(f *flight, found *store.Record, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !ok {
@@ -110,7 +110,7 @@ func (g *gate) tell(f *flight, found *store.Record, ok bool) {
 		return
 	}
 	f.found = found
-	close(f.told)
+	close(f.done)
 }
 
 // quit takes out a caller that waits no longer. A baton that was meant for it

@@ -18,7 +18,7 @@ func TestGateLetsOneLeadAndOneLookForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
 		leader, turn := g.Enter(t.Context(), gateKey)
-		if turn != idempotency.Leads {
+		if turn != idempotency.Leader {
 			t.Fatal(turn)
 		}
 		found := &store.Record{}
@@ -27,11 +27,11 @@ func TestGateLetsOneLeadAndOneLookForAll(t *testing.T) {
 		for range 10 {
 			go func() {
 				switch f, turn := g.Enter(t.Context(), gateKey); turn {
-				case idempotency.Looks:
+				case idempotency.Lookup:
 					looked.Add(1)
 					<-look
-					g.Tell(f, found, true)
-				case idempotency.Knows:
+					g.Share(f, found, true)
+				case idempotency.Shared:
 					if idempotency.Found(f) == found {
 						knew.Add(1)
 					}
@@ -62,7 +62,7 @@ func TestGateDoesNotWaitForALeaderThatIsOverdue(t *testing.T) {
 		stuck, _ := g.Enter(t.Context(), gateKey)
 		time.Sleep(time.Minute + 1) // virtual
 		next, turn := g.Enter(t.Context(), gateKey)
-		if turn != idempotency.Leads {
+		if turn != idempotency.Leader {
 			t.Fatal(turn)
 		}
 		g.Leave(stuck, true)
@@ -88,13 +88,13 @@ func TestGateGivesALeaderThatTookOverATimeOfItsOwn(t *testing.T) {
 		}()
 		synctest.Wait()
 		g.Leave(first, false)
-		if turn := <-second; turn != idempotency.Leads {
+		if turn := <-second; turn != idempotency.Leader {
 			t.Fatal(turn)
 		}
 		time.Sleep(30 * time.Second) // virtual
 		ctx, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		if _, turn := g.Enter(ctx, gateKey); turn != idempotency.Quits {
+		if _, turn := g.Enter(ctx, gateKey); turn != idempotency.TimedOut {
 			t.Errorf("a third call does not wait for the second: %d", turn)
 		}
 	})
@@ -112,12 +112,12 @@ func TestGateLetsNobodyJoinOnceTheFateIsKnown(t *testing.T) {
 		synctest.Wait()
 		g.Leave(leader, true)
 		newcomer, turn := g.Enter(t.Context(), gateKey)
-		if turn != idempotency.Leads {
+		if turn != idempotency.Leader {
 			t.Fatal("a newcomer waits for a look that began before it came")
 		}
-		g.Tell(<-looker, nil, false) // of no concern to the newcomer's flight
+		g.Share(<-looker, nil, false) // of no concern to the newcomer's flight
 		go func() {
-			if f, turn := g.Enter(t.Context(), gateKey); turn == idempotency.Leads {
+			if f, turn := g.Enter(t.Context(), gateKey); turn == idempotency.Leader {
 				t.Error("two lead at once")
 				g.Leave(f, false)
 			}
@@ -135,9 +135,9 @@ func TestGatePassesTheLookOnWhenItFails(t *testing.T) {
 		for range 10 {
 			go func() {
 				switch f, turn := g.Enter(t.Context(), gateKey); turn {
-				case idempotency.Looks:
-					g.Tell(f, nil, looked.Add(1) == 4)
-				case idempotency.Knows:
+				case idempotency.Lookup:
+					g.Share(f, nil, looked.Add(1) == 4)
+				case idempotency.Shared:
 					knew.Add(1)
 				}
 			}()
@@ -158,7 +158,7 @@ func TestGatePassesTheLeadOnWhenTheLeaderFails(t *testing.T) {
 		var led atomic.Int32
 		for range 10 {
 			go func() {
-				if f, turn := g.Enter(t.Context(), gateKey); turn == idempotency.Leads {
+				if f, turn := g.Enter(t.Context(), gateKey); turn == idempotency.Leader {
 					led.Add(1)
 					time.Sleep(time.Second) // virtual
 					g.Leave(f, false)
@@ -200,12 +200,12 @@ func TestGateLosesNoTurnToOneWhoGivesUp(t *testing.T) {
 				go func() {
 					f, turn := g.Enter(ctx, gateKey)
 					switch turn {
-					case idempotency.Quits:
+					case idempotency.TimedOut:
 						return
-					case idempotency.Leads:
+					case idempotency.Leader:
 						g.Leave(f, false)
-					case idempotency.Looks:
-						g.Tell(f, nil, true)
+					case idempotency.Lookup:
+						g.Share(f, nil, true)
 					}
 					turns.Add(1)
 				}()
@@ -229,7 +229,7 @@ func TestGateKeepsKeysApart(t *testing.T) {
 	other := gateKey
 	other.Principal = "q"
 	for _, k := range []idempotency.Key{gateKey, other} {
-		if _, turn := g.Enter(t.Context(), k); turn != idempotency.Leads {
+		if _, turn := g.Enter(t.Context(), k); turn != idempotency.Leader {
 			t.Error(k, turn)
 		}
 	}

@@ -63,11 +63,11 @@ func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, er
 	for {
 		f, turn := k.gate.enter(ctx, c.Key, until, due)
 		switch turn {
-		case quits:
+		case timedOut:
 			return k.lastLook(ctx, c)
-		case leads:
+		case leader:
 			return k.lead(ctx, until, c, f, try)
-		case looks:
+		case lookup:
 			if err := k.lookForAll(ctx, c, f); err != nil {
 				return Reply{}, false, err
 			}
@@ -87,7 +87,7 @@ func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, er
 func (k *Kit) lookForAll(ctx context.Context, c store.Claim, f *flight) (err error) {
 	var look store.KeyStatus
 	ok := false
-	defer func() { k.gate.tell(f, look.Record, ok) }()
+	defer func() { k.gate.share(f, look.Record, ok) }()
 	look, err = k.look(ctx, c)
 	ok = err == nil
 	return err

@@ -13,7 +13,7 @@ var actLimitCases = []testCase{
 		j := b.job("j")
 		for i := range 55 {
 			b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-			b.entered(j.besideAt(i, "x"))
+			b.entered(j.adHocAt(i, "x"))
 		}
 		got, err := b.Cancel(b.ctx, act())
 		b.must(err)

@@ -95,7 +95,7 @@ var admitCases = []testCase{
 	{"a range row counts only scheduled times without a row of their own", func(b *bed) {
 		j := b.job("j")
 		b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
-		b.entered(j.beside("x")) // ~ work accounts for no scheduled time
+		b.entered(j.adHoc("x")) // ~ work accounts for no scheduled time
 		j.admit(j.rangeOf(0, 4))
 		r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.ReasonCatchUpWindow)
 		if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(4)) {

@@ -115,14 +115,14 @@ func auditUnchanged(b *bed) {
 
 // repeat is the entry of a rerun of a run.
 func (j *job) repeat(runID, token string) ledger.Entry {
-	e := j.beside(token)
+	e := j.adHoc(token)
 	e.Trigger, e.RerunOf, e.Actor = ledger.ByRerun, runID, who("bob", "as new work")
 	return e
 }
 
 func auditEntries(b *bed) {
 	j, _ := b.died("j")
-	t := j.beside("t")
+	t := j.adHoc("t")
 	t.Trigger, t.Actor = ledger.ByOperator, who("ann", "now")
 	b.entered(t)
 	if again, err := b.Enter(b.ctx, t); err != nil || again.Inserted {
@@ -268,7 +268,7 @@ func auditUnshown(b *bed) {
 		"Resume": func(a ledger.Actor) error { return b.Resume(b.ctx, "paused", a) },
 		"Cancel": act(b.Cancel), "Redrive": act(b.Redrive), "Ack": act(b.Ack),
 		"Enter": func(a ledger.Actor) error {
-			e := j.beside("odd")
+			e := j.adHoc("odd")
 			e.Actor = a
 			_, err := b.Enter(b.ctx, e)
 			return err

@@ -24,8 +24,8 @@ var changesCases = []testCase{
 		f.told(j.id(0)) // two changes of it
 		b.record(succeeded(b.take("p1", j.id(0))))
 		f.told(j.id(0))
-		b.entered(j.beside("t"))
-		f.told(j.beside("t").RunID)
+		b.entered(j.adHoc("t"))
+		f.told(j.adHoc("t").RunID)
 	}},
 	{"acts of operators, reports and backfills are changes", func(b *bed) {
 		j, _ := b.died("j")
@@ -148,7 +148,7 @@ var changesCases = []testCase{
 		for _, name := range []string{"a", "b", "c", "d"}[:writers] {
 			j, store := b.job(name), b.second()
 			for i := range each {
-				e := j.beside(string(rune('a' + i)))
+				e := j.adHoc(string(rune('a' + i)))
 				want = append(want, e.RunID)
 				group.Go(func() {
 					if _, err := store.Enter(b.ctx, e); err != nil {

@@ -71,7 +71,7 @@ var clockCases = []testCase{
 		// Between the step and the next heartbeat the ledger goes on.
 		j := b.job("j")
 		b.setBack("process-of-j")
-		e := j.beside("t")
+		e := j.adHoc("t")
 		b.entered(e)
 		want := b.is(e.RunID, ledger.Running, "")
 		b.beat("process-of-j")
@@ -96,7 +96,7 @@ var clockCases = []testCase{
 	}},
 	{"a trigger that is due is due within ProcessTTL when the clock is set back", func(b *bed) {
 		j := b.job("j")
-		e := j.beside("t")
+		e := j.adHoc("t")
 		e.Lease = false
 		b.entered(e)
 		b.setBack("process-of-j")

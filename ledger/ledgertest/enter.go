@@ -13,7 +13,7 @@ var enterCases = []testCase{
 	{"an id entered before is not entered again", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow))
-		for _, e := range []ledger.Entry{j.entry(j.leased(0, ledger.OverlapAllow)), j.beside("x")} {
+		for _, e := range []ledger.Entry{j.entry(j.leased(0, ledger.OverlapAllow)), j.adHoc("x")} {
 			if e.RunID != j.id(0) {
 				b.entered(e)
 				e.Token = b.token()
@@ -30,7 +30,7 @@ var enterCases = []testCase{
 	}},
 	{"an entry repeated after a lost answer finds its lease", func(b *bed) {
 		j := b.job("j")
-		e := j.beside("x")
+		e := j.adHoc("x")
 		first := b.entered(e)
 		again, err := b.Enter(b.ctx, e)
 		b.must(err)
@@ -67,7 +67,7 @@ var enterCases = []testCase{
 			b.Error("a scheduled time of a paused job was leased")
 		}
 		b.is(j.id(0), ledger.Skipped, ledger.ReasonPaused)
-		if got := b.entered(j.beside("x")); got.Work == nil {
+		if got := b.entered(j.adHoc("x")); got.Work == nil {
 			b.Error("a trigger of a paused job was held back")
 		}
 	}},
@@ -107,11 +107,11 @@ var enterCases = []testCase{
 			}
 		}
 		b.entered(j.entry(j.leased(2, ledger.OverlapAllow)))
-		b.entered(j.beside("x"))
+		b.entered(j.adHoc("x"))
 	}},
 	{"a job that the ledger does not know is entered without a revision", func(b *bed) {
 		j := &job{bed: b, Position: ledger.Position{JobID: "new", Watermark: time.Now().Add(-time.Hour)}}
-		if got := b.entered(j.beside("x")); got.Work == nil {
+		if got := b.entered(j.adHoc("x")); got.Work == nil {
 			b.Error("a trigger of an unknown job was held back")
 		}
 		if got := b.entered(j.entry(j.leased(1, ledger.OverlapSkip))); got.Work == nil {
@@ -137,8 +137,8 @@ func (j *job) entry(in ledger.RunSpec) ledger.Entry {
 	return ledger.Entry{JobID: j.JobID, RunSpec: in, Owner: "p1", Token: j.token(), LeaseFor: lease}
 }
 
-// beside is a trigger at the first scheduled time, with its own id.
-func (j *job) beside(token string) ledger.Entry {
+// adHoc is a trigger at the first scheduled time, with its own id.
+func (j *job) adHoc(token string) ledger.Entry {
 	in := j.leased(0, ledger.OverlapSkip)
 	in.RunID += "~" + token
 	in.Trigger = ledger.ByOperator
@@ -160,7 +160,7 @@ func (b *bed) entered(e ledger.Entry) ledger.Entered {
 
 func triggered(b *bed) {
 	j := b.job("j")
-	e := j.beside("one")
+	e := j.adHoc("one")
 	got := b.entered(e)
 	if got.Work == nil {
 		b.Fatal("a trigger was not leased")

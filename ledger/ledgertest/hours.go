@@ -17,7 +17,7 @@ var hourCases = []testCase{
 		slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 		b.pass(10 * time.Minute)
 		b.record(succeeded(ws[0]), dead(ws[1], ledger.ReasonExhausted))
-		e := j.besideAt(2, "x")
+		e := j.adHocAt(2, "x")
 		e.Trigger = ledger.ByOperator
 		b.entered(e)
 
@@ -67,7 +67,7 @@ var hourCases = []testCase{
 		j, k = j.next(), k.next()
 		j.admit(j.missed(0), j.missed(1), j.rangeOf(2, 70), j.missed(71), j.planned(130, ledger.OverlapAllow))
 		k.admit(k.missed(0), k.missed(7))
-		b.entered(j.besideAt(6, "x"))
+		b.entered(j.adHocAt(6, "x"))
 		check := func() {
 			b.Helper()
 			sum := together(hoursOf(b.T, b.Store, "j"))

@@ -79,7 +79,7 @@ var leaseCases = []testCase{
 			if !c.NextAt.Equal(want) || len(c.Work) > 0 {
 				b.Errorf("NextAt %s, want %s; claimed %v", c.NextAt, want, runIDs(c.Work))
 			}
-			b.entered(j.besideAt(0, b.token())) // is due
+			b.entered(j.adHocAt(0, b.token())) // is due
 		}
 	}},
 	{"runs of busy targets and jobs are left", func(b *bed) {

@@ -93,7 +93,7 @@ var listCases = []testCase{
 		j := b.job("j")
 		tokens := []string{"a", "B", "a-b", "a.b", "ab", "Z", "0"}
 		for _, tok := range tokens {
-			b.entered(j.beside(tok))
+			b.entered(j.adHoc(tok))
 		}
 		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
 		want := []string{j.id(0)}
@@ -109,7 +109,7 @@ var listCases = []testCase{
 	{"List pages by its last row: every run once", func(b *bed) {
 		j := b.job("j")
 		for _, tok := range []string{"a", "b", "C", "d"} { // five runs at one scheduled time
-			b.entered(j.beside(tok))
+			b.entered(j.adHoc(tok))
 		}
 		var ins []ledger.RunSpec
 		for i := range 20 {
@@ -141,7 +141,7 @@ var listCases = []testCase{
 		j := b.job("j")
 		for i := range 55 {
 			b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-			b.entered(j.besideAt(i, "x"))
+			b.entered(j.adHocAt(i, "x"))
 		}
 		if n := len(b.page(ledger.Filter{})); n != 100 {
 			b.Errorf("listed %d of 110, want 100", n)

@@ -24,15 +24,15 @@ func (b *bed) neighbours() []*job {
 			b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
 		}
 		for _, tok := range []string{"b", "B", "0", "a-b", "a.b"} {
-			b.entered(j.besideAt(3, tok))
+			b.entered(j.adHocAt(3, tok))
 		}
 	}
 	return jobs
 }
 
-// besideAt is a trigger at the i-th scheduled time.
-func (j *job) besideAt(i int, token string) ledger.Entry {
-	e := j.beside(token)
+// adHocAt is a trigger at the i-th scheduled time.
+func (j *job) adHocAt(i int, token string) ledger.Entry {
+	e := j.adHoc(token)
 	e.RunID, e.ScheduledAt, e.Lease = j.id(i)+"~"+token, j.at(i), false
 	return e
 }
@@ -134,7 +134,7 @@ func rangeAmongNeighbours(b *bed) {
 	}
 	b.entered(j.entry(j.planned(0, ledger.OverlapAllow))) // its first
 	b.entered(j.entry(j.planned(3, ledger.OverlapAllow))) // its last
-	b.entered(j.besideAt(1, "x"))
+	b.entered(j.adHocAt(1, "x"))
 	j.admit(j.rangeOf(0, 3))
 	if r := b.get(j.rangeID(0, 3)); r.Count != 2 {
 		b.Errorf("the range counts %d of 4 scheduled times, two of which have rows; want 2", r.Count)

@@ -112,12 +112,12 @@ var overlapCases = []testCase{
 	}},
 	{"a triggered run takes no slot and waits for none", func(b *bed) {
 		j := b.job("j")
-		b.entered(j.beside("before"))
+		b.entered(j.adHoc("before"))
 		got := j.admit(j.leased(0, ledger.OverlapSkip))
 		if len(got.Leased) != 1 {
 			b.Fatalf("a triggered run suppressed the scheduled one")
 		}
-		if e := b.entered(j.beside("during")); e.Work == nil {
+		if e := b.entered(j.adHoc("during")); e.Work == nil {
 			b.Error("a triggered run waited for the slot")
 		}
 		b.record(succeeded(got.Leased[0]))

@@ -35,7 +35,7 @@ func recentRows(b *bed) {
 	a.admit(a.planned(0, ledger.OverlapAllow), a.rangeOf(1, 3), a.planned(4, ledger.OverlapAllow))
 	ab.admit(ab.planned(0, ledger.OverlapAllow))
 	for i := range 5 {
-		b.entered(a.besideAt(9, fmt.Sprint(i)))
+		b.entered(a.adHocAt(9, fmt.Sprint(i)))
 	}
 	want := map[string][]string{"a": {a.id(4), a.rangeID(1, 3), a.id(0)}, "a-b": {ab.id(0)}}
 	if got := b.recent(30, "a", "a-b", "a", "nobody", "", "x\x00"); !maps.EqualFunc(got, want, slices.Equal) {
@@ -83,7 +83,7 @@ func recentWindow(b *bed) {
 	j := b.job("j")
 	j.admit(j.missed(0))
 	for i := range ledger.OutcomeWindow {
-		e := j.besideAt(1, fmt.Sprintf("%04d", i))
+		e := j.adHocAt(1, fmt.Sprintf("%04d", i))
 		e.Lease = false
 		b.entered(e)
 	}

@@ -113,7 +113,7 @@ var pausesCases = []testCase{
 			b.Error("leased")
 		}
 		b.is(j.id(61), ledger.Skipped, ledger.ReasonPaused)
-		if got := b.entered(j.beside("x")); got.Work == nil {
+		if got := b.entered(j.adHoc("x")); got.Work == nil {
 			b.Error("a trigger was held back")
 		}
 	}},
@@ -237,7 +237,7 @@ func holdWaits(b *bed) {
 	b.record(retrying(w, 0))
 	hold := b.holdOf("target-of-j", 5*time.Minute)
 	got := k.admit(k.leased(0, ledger.OverlapAllow))
-	entered := b.entered(j.beside("x"))
+	entered := b.entered(j.adHoc("x"))
 	if len(got.Leased) != 0 || entered.Work != nil {
 		b.Errorf("leased %v, %v", runIDs(got.Leased), entered.Work)
 	}

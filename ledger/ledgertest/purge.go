@@ -87,7 +87,7 @@ var purgeCases = []testCase{
 	}},
 	{"~ work goes and does not raise purgedThrough", func(b *bed) {
 		j := b.job("j")
-		e := b.entered(j.beside("x"))
+		e := b.entered(j.adHoc("x"))
 		b.record(succeeded(*e.Work))
 		b.purge(ledger.Purge{})
 		b.left("j")
@@ -130,7 +130,7 @@ var purgeCases = []testCase{
 		j := b.job("j")
 		var ids []string
 		for _, at := range []time.Time{time.Unix(0, 0), time.Unix(-1, 0), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)} {
-			e := j.beside("x")
+			e := j.adHoc("x")
 			e.ScheduledAt, e.RunID = at, runID("j", at)+"~x"
 			b.record(succeeded(*b.entered(e).Work))
 			ids = append(ids, e.RunID)
@@ -158,7 +158,7 @@ var purgeCases = []testCase{
 	}},
 	{"a run canceled before its time stays until its time is past retention", func(b *bed) {
 		j := b.job("j")
-		e := j.besideAt(10*60, "x") // in about 9 hours
+		e := j.adHocAt(10*60, "x") // in about 9 hours
 		b.entered(e)
 		b.canceled(e.RunID)
 		p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour}

@@ -41,7 +41,7 @@ var purgeBatchCases = []testCase{
 		j := b.job("j")
 		ids := map[string]bool{}
 		for i := range 7 {
-			e := j.besideAt(0, string(rune('a'+i)))
+			e := j.adHocAt(0, string(rune('a'+i)))
 			e.Lease = true
 			w := *b.entered(e).Work
 			if i%3 == 0 {
@@ -52,12 +52,12 @@ var purgeBatchCases = []testCase{
 			b.changed(b.Ack(b.ctx, act(e.RunID)))(e.RunID)
 			ids[e.RunID] = true
 		}
-		b.entered(j.besideAt(1, "x"))
-		b.canceled(j.besideAt(1, "x").RunID)
+		b.entered(j.adHocAt(1, "x"))
+		b.canceled(j.adHocAt(1, "x").RunID)
 		b.pass(10 * time.Minute)
 		p := ledger.Purge{Retention: time.Minute, DeadRetention: time.Hour, Batch: 1}
 		first := b.purge(p)
-		if first.Runs != 1 || !first.More || len(first.Next.Found) != 3 || !first.Next.After.Equal(j.besideAt(0, "a").ScheduledAt) {
+		if first.Runs != 1 || !first.More || len(first.Next.Found) != 3 || !first.Next.After.Equal(j.adHocAt(0, "a").ScheduledAt) {
 			b.Fatalf("%+v: want one deleted and the three others of its time found", first)
 		}
 		revived := act(first.Next.Found[1])

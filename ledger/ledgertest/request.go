@@ -63,7 +63,7 @@ func (b *bed) acts() map[string]func(key string) error {
 			return err
 		},
 		"ledger.Entered": func(key string) error {
-			e := j.beside(fmt.Sprint("t", tokens)) // a repetition makes another run
+			e := j.adHoc(fmt.Sprint("t", tokens)) // a repetition makes another run
 			e.Trigger = ledger.ByOperator
 			return enter(key, e)
 		},
@@ -162,7 +162,7 @@ func requestRace(b *bed) {
 	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, _ string) error {
 		mu.Lock()
 		n++
-		e := j.beside(fmt.Sprint("t", n))
+		e := j.adHoc(fmt.Sprint("t", n))
 		mu.Unlock()
 		e.Trigger, e.Actor = ledger.ByOperator, asked("k")
 		_, err := s.Enter(b.ctx, e)

@@ -151,7 +151,7 @@ var tellCases = []testCase{
 		if done, err := b.Notify(b.ctx, t); err != nil || !done {
 			b.Fatal(done, err)
 		}
-		e := b.now("j").besideAt(9, "x")
+		e := b.now("j").adHocAt(9, "x")
 		e.Trigger, e.Call.FinishWithin = ledger.ByOperator, 5*time.Minute
 		b.entered(e)
 		if b.pass(4 * time.Minute); b.marks() != 0 {

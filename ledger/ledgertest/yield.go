@@ -76,7 +76,7 @@ var yieldCases = []testCase{
 	{"an entry that needs no slot, or whose job is paused, does not yield", func(b *bed) {
 		j, w := b.started("j")
 		b.record(retrying(w, 0))
-		for _, e := range []ledger.Entry{j.yielding(1, ledger.OverlapAllow), j.beside("x")} {
+		for _, e := range []ledger.Entry{j.yielding(1, ledger.OverlapAllow), j.adHoc("x")} {
 			e.YieldToDue = true
 			if got := b.entered(e); got.Work == nil || got.Due != "" {
 				b.Errorf("%+v; want its work", got)
