@@ -55,6 +55,8 @@ type Purge struct {
 	Runs   Runs // nil: only keys
 
 	Retention, DeadRetention, AuditRetention time.Duration
+
+	Templates []ledger.TemplateRetention // with a retention of their own
 	// TTL returns the TTL of a key scope, and the keyTTLs scope that it is from; "" is
 	// the default.
 	TTL func(scope string) (ttl time.Duration, rule string)
@@ -69,10 +71,16 @@ type Purge struct {
 // New returns the Purge that a registry configures. If runs is nil, it deletes only keys.
 func New(r *jobs.Registry, stores []Store, runs Runs) Purge {
 	c := r.Cleanup()
-	return Purge{
+	p := Purge{
 		Stores: stores, Runs: runs, Retention: c.LedgerRetention, DeadRetention: c.DeadRetention, AuditRetention: c.AuditRetention,
 		TTL: r.TTL, Observer: silent{}, Logger: slog.New(slog.DiscardHandler),
 	}
+	for _, t := range r.Templates() {
+		if t.Retention > 0 {
+			p.Templates = append(p.Templates, ledger.TemplateRetention{Template: t.ID, Retention: t.Retention})
+		}
+	}
+	return p
 }
 
 // Run purges all stores and the ledger in parallel. A store that fails does not stop the
@@ -138,8 +146,8 @@ func (p Purge) remove(ctx context.Context, keys purge.Store, r *StoreReport) err
 // forget purges the ledger's finished runs, then its history.
 func (p Purge) forget(ctx context.Context) StoreReport {
 	r := StoreReport{Name: FinishedRuns}
-	ask := ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention}
-	beside := ledger.HistoryPurge{Retention: p.Retention, AuditRetention: p.AuditRetention}
+	ask := ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention, Templates: p.Templates}
+	beside := ledger.HistoryPurge{Retention: p.Retention, AuditRetention: p.AuditRetention, Templates: p.Templates}
 	if p.DryRun {
 		var err error
 		r.Deleted, r.beside, err = p.count(ctx, ask, beside)
@@ -176,7 +184,7 @@ func (p Purge) forget(ctx context.Context) StoreReport {
 	})
 	if err == nil && !done {
 		var runs, rows int64
-		runs, rows, err = p.count(ctx, ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention}, beside)
+		runs, rows, err = p.count(ctx, ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention, Templates: p.Templates}, beside)
 		r.Remaining = runs + rows
 	}
 	r.fail(err)

@@ -299,3 +299,21 @@ func TestALedgerThatFailsDoesNotStopTheKeys(t *testing.T) {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
+
+// A template's own retention reaches the purge of runs and that of schedules.
+func TestATemplatesRetentionIsPurgedBy(t *testing.T) {
+	r, err := jobs.Parse("jobs.yaml", []byte(`{name: acme, jobs: [
+		{id: a, keyed: {max: 1, retention: 48h}, targetUrlEnv: A, path: /a},
+		{id: b, keyed: {max: 1}, targetUrlEnv: A, path: /b}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := &forgetful{}
+	if _, err := cleanup.New(r, nil, runs).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []ledger.TemplateRetention{{Template: "a", Retention: 48 * time.Hour}}
+	if !slices.Equal(runs.asks[0].Templates, want) || !slices.Equal(runs.asked[0].Templates, want) {
+		t.Errorf("runs %v, schedules %v, want %v", runs.asks[0].Templates, runs.asked[0].Templates, want)
+	}
+}

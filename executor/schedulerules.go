@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -44,7 +45,8 @@ func (r scheduleRules) Begin(s *ledger.Schedule, earliest, now time.Time) (time.
 	if err != nil {
 		return now, err
 	}
-	window := min(j.CatchUpWindow, r.registry.Cleanup().LedgerRetention)
+	t, _ := r.registry.Template(s.Template())
+	window := min(j.CatchUpWindow, cmp.Or(t.Retention, r.registry.Cleanup().LedgerRetention))
 	if j.CatchUp == jobs.CatchUpNone {
 		window = r.onTime
 	}

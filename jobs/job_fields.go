@@ -148,6 +148,8 @@ func (k *fileKeyed) Fields() []field.Row {
 		field.Of("max", field.Required(field.Count(&k.Max, 0)), "How many schedules the template can have, at most 10000000."),
 		field.Of("schema", field.Body(func(text json.RawMessage) { k.Schema = text }),
 			"JSON Schema of the data of each schedule; default: any object."),
+		field.Of("retention", field.Period(&k.Retention, 0, maxAge),
+			"How long finished runs of its schedules are kept, and schedules that ended; at least catchUpWindow; default cleanup.ledgerRetention."),
 	}
 }
 

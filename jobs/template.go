@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cronce/cronce/jobs/internal/field"
 )
@@ -17,9 +18,10 @@ import (
 // Schedule and no heartbeat. Timezone and DST are the defaults of its schedules. Path,
 // Body and Headers may have the placeholder {{key}}; Path and Body also {{data.FIELD}}.
 type Template struct {
-	Job                    // its ID has at most MaxTemplateID characters
-	Max    int             // how many schedules it can have; required
-	Schema json.RawMessage // JSON Schema of the data of a schedule; default: any object
+	Job                       // its ID has at most MaxTemplateID characters
+	Max       int             // how many schedules it can have; required
+	Schema    json.RawMessage // JSON Schema of the data of a schedule; default: any object
+	Retention time.Duration   // of finished runs of its schedules, and of ended schedules; at least CatchUpWindow; 0: Cleanup's
 }
 
 // Bounds of templates.
@@ -31,12 +33,13 @@ const (
 
 // keyedTerms are what a Template adds to a Job.
 type keyedTerms struct {
-	max    int
-	schema json.RawMessage
+	max       int
+	schema    json.RawMessage
+	retention time.Duration
 }
 
 func (t Template) enter(d *draft) {
-	d.jobs = append(d.jobs, registered{Job: t.Job, at: len(d.jobs), keyed: &keyedTerms{t.Max, t.Schema}})
+	d.jobs = append(d.jobs, registered{Job: t.Job, at: len(d.jobs), keyed: &keyedTerms{t.Max, t.Schema, t.Retention}})
 }
 
 // Templates returns all templates, sorted by ID, with the disabled ones. Jobs does not
@@ -59,7 +62,7 @@ func (r *Registry) Template(id string) (Template, bool) {
 }
 
 func (e *registered) template() Template {
-	return Template{Job: e.Job, Max: e.keyed.max, Schema: e.keyed.schema}
+	return Template{Job: e.Job, Max: e.keyed.max, Schema: e.keyed.schema, Retention: e.keyed.retention}
 }
 
 // Hash returns the hash of the template's definition, as Definition computes it.
@@ -68,8 +71,8 @@ func (t Template) Hash() (string, error) {
 	return hash, err
 }
 
-// ParseTemplate returns the template that Definition has encoded, without Max and
-// Schema, which are not part of it.
+// ParseTemplate returns the template that Definition has encoded, without Max, Schema and
+// Retention, which are not part of it.
 func ParseTemplate(body []byte) (Template, error) {
 	var d definition
 	if err := json.Unmarshal(body, &d); err != nil {
@@ -85,8 +88,8 @@ func ParseTemplate(body []byte) (Template, error) {
 }
 
 // Definition returns the template as canonical JSON, and the SHA-256 of that in
-// hexadecimal; see Job.Definition. Max and Schema are not part of it, since no run
-// depends on them.
+// hexadecimal; see Job.Definition. Max, Schema and Retention are not part of it, since no
+// run depends on them.
 func (t Template) Definition() (body []byte, hash string, err error) {
 	if body, err = t.define(true); err != nil {
 		return nil, "", err
@@ -114,6 +117,12 @@ func (d *draft) checkTemplate(path string, j Job, k *keyedTerms) {
 		d.Add(at, codeMissingField, "max is missing; set it to the number of schedules that the template can have at most, e.g. 10000")
 	case k.max < 0 || k.max > maxSchedules:
 		d.Add(at, field.OutOfRange, "max %d is out of range; valid values are 1 to %d", k.max, maxSchedules)
+	}
+	if d.Between(path+".keyed.retention", k.retention, 0, maxAge); k.retention > 0 && k.retention < j.CatchUpWindow {
+		// Else a schedule at a single time would be forgotten, made, and run, again.
+		d.Add(path+".keyed.retention", CodeRetention,
+			"retention %s is shorter than catchUpWindow %s: a repeated PUT of a single time could run it again; raise retention or lower catchUpWindow",
+			k.retention, j.CatchUpWindow)
 	}
 	if s := bytes.TrimSpace(k.schema); len(k.schema) > maxSchema || s != nil && (!json.Valid(s) || s[0] != '{') {
 		d.Add(path+".keyed.schema", CodeBadSchema, "schema must be a JSON Schema: an object of at most %d bytes, e.g. {type: object, required: [format]}", maxSchema)

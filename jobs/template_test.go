@@ -14,7 +14,7 @@ name: acme
 targets: { reports: { urlEnv: REPORTS_URL } }
 jobs:
   - id: customer-report
-    keyed: { max: 100000, schema: { type: object, required: [format] } }
+    keyed: { max: 100000, retention: 24h, schema: { type: object, required: [format] } }
     target: reports
     path: "/v1/reports/{{key}}?format={{data.format}}"
     headers: { X-Customer: "{{key}}" }
@@ -40,8 +40,8 @@ func template(t *testing.T, file string) jobs.Template {
 
 func TestATemplateOfTheFileHasItsTerms(t *testing.T) {
 	got := template(t, templateFile)
-	if got.Max != 100000 || string(got.Schema) != `{"required":["format"],"type":"object"}` {
-		t.Errorf("%d %s", got.Max, got.Schema)
+	if got.Max != 100000 || got.Retention != 24*time.Hour || string(got.Schema) != `{"required":["format"],"type":"object"}` {
+		t.Errorf("%d %s %s", got.Max, got.Retention, got.Schema)
 	}
 	if got.KeyScope != "route:POST_/v1/reports/{key}" {
 		t.Errorf("key scope %q, want the route as routers write it", got.KeyScope)
@@ -174,6 +174,8 @@ func TestTheFileIsRefusedIfATemplateCouldNotWork(t *testing.T) {
 		{"{ id: a, keyed: { max: 10000001 }, targetUrlEnv: A, path: /a }", "valid values are 1 to 10000000"},
 		{"{ id: a-name-of-33-characters-that-ends.., keyed: { max: 1 }, targetUrlEnv: A, path: /a }", "that of a template has at most 32"},
 		{"{ id: a, keyed: { max: 1, schema: [] }, targetUrlEnv: A, path: /a }", "[bad_schema]"},
+		{"{ id: a, keyed: { max: 1, retention: 23h }, targetUrlEnv: A, path: /a }", "retention 23h0m0s is shorter than catchUpWindow 24h0m0s"},
+		{"{ id: a, keyed: { max: 1, retention: -1h }, targetUrlEnv: A, path: /a }", "negative"},
 		{"{ id: a, keyed: { max: 1 }, timezone: Mars, targetUrlEnv: A, path: /a }", `invalid timezone "Mars"`},
 		{"{ id: a, keyed: { max: 1 }, heartbeat: { urlEnv: B }, targetUrlEnv: A, path: /a }", "remove heartbeat"},
 		{"{ id: a, keyed: { max: 1 }, maxInFlight: 2, targetUrlEnv: A, path: /a }", "set maxInFlight of the target"},

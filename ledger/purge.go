@@ -27,7 +27,9 @@ import (
 type Purge struct {
 	Retention     time.Duration // since FinishedAt
 	DeadRetention time.Duration // since FinishedAt, of unacknowledged dead runs
-	Batch         int           // at most this many runs; below 1 the default, 1000
+	// Templates have their own Retention for the runs of their schedules.
+	Templates []TemplateRetention
+	Batch     int // at most this many runs; below 1 the default, 1000
 	// From continues after an earlier batch: it is its Next. Zero begins anew.
 	From PurgeCursor
 	// DryRun deletes nothing and counts all runs that are past retention, whatever
@@ -51,6 +53,7 @@ type Purged struct {
 type PurgeCursor struct {
 	After time.Time // runs scheduled up to it are not read again
 	Found []string  // run IDs up to After that were past their retention
+	Pass  int       // 0: the runs without a retention of their template; n: those of Templates[n-1]
 }
 
 // BatchSize returns the number of runs that the purge may delete at once.
@@ -76,6 +79,9 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error)
 			return Purged{}, err
 		}
 		got.More = len(got.Next.Found) >= p.BatchSize()
+		if len(got.Next.Found) == 0 && p.From.Pass < len(p.Templates) {
+			return Purged{Next: PurgeCursor{Pass: p.From.Pass + 1}, More: true}, nil
+		}
 	}
 	n := min(p.BatchSize(), len(got.Next.Found))
 	if n == 0 {
@@ -91,13 +97,20 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error)
 	} else {
 		got.Next.Found = got.Next.Found[n:]
 	}
+	got.More = got.More || got.Next.Pass < len(p.Templates)
 	return got, nil
 }
 
-// old selects the runs that are past their retention at a time.
+// old selects the runs that are past their retention at a time, of the pass.
 func (p Purge) old(now time.Time) OldRuns {
+	retention, of := p.Retention, exceptTemplates(p.Templates)
+	if p.From.Pass > 0 {
+		t := p.Templates[p.From.Pass-1]
+		retention, of = t.Retention, OfTemplates{Templates: []string{t.Template}}
+	}
 	return OldRuns{
-		Scheduled: now.Add(-min(p.Retention, p.DeadRetention)), Finished: now.Add(-p.Retention),
+		Of:        of,
+		Scheduled: now.Add(-min(retention, p.DeadRetention)), Finished: now.Add(-retention),
 		UnseenState: Dead, UnseenFinished: now.Add(-p.DeadRetention),
 	}
 }
@@ -203,6 +216,15 @@ func (j *JobRow) isAhead(runID string) bool {
 
 // count counts all runs that may be deleted.
 func (p Purge) count(tx Tx) (n int, err error) {
+	for ; p.From.Pass <= len(p.Templates) && err == nil; p.From = (PurgeCursor{Pass: p.From.Pass + 1}) {
+		var of int
+		of, err = p.countPass(tx)
+		n += of
+	}
+	return n, err
+}
+
+func (p Purge) countPass(tx Tx) (n int, err error) {
 	now, err := tx.Now()
 	for after, more := p.From.After, true; more && err == nil; {
 		var found []RunSummary
@@ -223,25 +245,6 @@ func (p Purge) count(tx Tx) (n int, err error) {
 
 // countPage is how many runs are read at once to be counted.
 const countPage = 10_000
-
-// OldRuns selects runs that were scheduled and have finished long ago: those scheduled up
-// to Scheduled that finished up to Finished. For unacknowledged runs in UnseenState,
-// UnseenFinished counts instead of Finished.
-type OldRuns struct {
-	Scheduled      time.Time
-	Finished       time.Time
-	UnseenState    State
-	UnseenFinished time.Time
-}
-
-// Has reports whether it selects a row.
-func (q OldRuns) Has(r *Row) bool {
-	finished := q.Finished
-	if r.State == q.UnseenState && r.AckedAt.IsZero() {
-		finished = q.UnseenFinished
-	}
-	return !r.FinishedAt.IsZero() && !r.ScheduledAt.After(q.Scheduled) && !r.FinishedAt.After(finished)
-}
 
 // jobOf returns the job of a run.
 func jobOf(runID string) string {

@@ -8,6 +8,7 @@ import (
 // HistoryPurge asks for one bounded batch of old rows that are not runs to be deleted.
 // Kept are:
 //
+//   - a schedule that has ended or was deleted, for Retention after that;
 //   - an action of an operator, for AuditRetention, and a pause, as long after its end;
 //   - an event, for Retention after its time;
 //   - an incident, while it is open, and for Retention after its closing;
@@ -26,7 +27,8 @@ import (
 type HistoryPurge struct {
 	Retention      time.Duration
 	AuditRetention time.Duration
-	Batch          int // at most this many rows of each kind; below 1 the default, 1000
+	Templates      []TemplateRetention // for their schedules, instead of Retention
+	Batch          int                 // at most this many rows of each kind; below 1 the default, 1000
 	// DryRun deletes nothing and counts all rows that may be deleted, whatever Batch.
 	// Definitions that only a process to be deleted declares count as kept.
 	DryRun bool
@@ -92,17 +94,22 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 	if err != nil {
 		return got, err
 	}
-	kinds := []struct {
+	type oldKind struct {
 		rows OldRows
 		n    *int
-	}{
-		{OldRows{AuditRows, now.Add(-p.AuditRetention)}, &got.Audit},
-		{OldRows{PauseRows, now.Add(-p.AuditRetention)}, &got.Pauses},
-		{OldRows{EventRows, now.Add(-p.Retention)}, &got.Events},
-		{OldRows{IncidentRows, now.Add(-p.Retention)}, &got.Incidents},
-		{OldRows{ExcerptRows, now}, &got.Excerpts},
-		{OldRows{ProcessRows, now.Add(-ProcessRetention)}, &got.Processes},
-		{OldRows{ScheduleRows, now.Add(-p.Retention)}, &got.Schedules},
+	}
+	kinds := []oldKind{
+		{OldRows{Kind: AuditRows, Until: now.Add(-p.AuditRetention)}, &got.Audit},
+		{OldRows{Kind: PauseRows, Until: now.Add(-p.AuditRetention)}, &got.Pauses},
+		{OldRows{Kind: EventRows, Until: now.Add(-p.Retention)}, &got.Events},
+		{OldRows{Kind: IncidentRows, Until: now.Add(-p.Retention)}, &got.Incidents},
+		{OldRows{Kind: ExcerptRows, Until: now}, &got.Excerpts},
+		{OldRows{Kind: ProcessRows, Until: now.Add(-ProcessRetention)}, &got.Processes},
+		{OldRows{Kind: ScheduleRows, Until: now.Add(-p.Retention), Of: exceptTemplates(p.Templates)}, &got.Schedules},
+	}
+	for _, t := range p.Templates {
+		old := OldRows{Kind: ScheduleRows, Until: now.Add(-t.Retention), Of: OfTemplates{Templates: []string{t.Template}}}
+		kinds = append(kinds, oldKind{old, &got.Schedules})
 	}
 	asked := make([]Later[int], len(kinds))
 	for i, k := range kinds {
@@ -110,9 +117,11 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 	}
 	processes := tx.Processes() // those that are left
 	for i, k := range kinds {
-		if *k.n, err = asked[i].Get(); err != nil {
+		n, err := asked[i].Get()
+		if err != nil {
 			return got, err
 		}
+		*k.n += n
 	}
 	list, err := processes.Get()
 	if err != nil {
@@ -177,6 +186,7 @@ func (d *OldDefinition) isNeeded(until time.Time) bool {
 type OldRows struct {
 	Kind  HistoryKind
 	Until time.Time
+	Of    OfTemplates // of ScheduleRows
 }
 
 // HistoryKind is a kind of rows that are kept for a time.

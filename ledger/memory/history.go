@@ -66,7 +66,9 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	case ledger.ProcessRows:
 		sweepMap(s, t.l.processes, func(_ string, p ledger.ProcessRow) bool { return old(p.HeartbeatAt) })
 	case ledger.ScheduleRows:
-		sweepMap(s, t.l.schedules, func(_ string, r ledger.ScheduleRow) bool { return !r.EndedAt.IsZero() && old(r.EndedAt) })
+		sweepMap(s, t.l.schedules, func(_ string, r ledger.ScheduleRow) bool {
+			return !r.EndedAt.IsZero() && old(r.EndedAt) && q.Of.Has(r.JobID)
+		})
 	}
 	return ledger.Known(s.n, nil)
 }

@@ -29,7 +29,7 @@ var kinds = map[ledger.HistoryKind][2]string{
 // OldRows counts or deletes old rows of a kind.
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	if old.Kind == ledger.ScheduleRows {
-		return t.oldSchedules(old.Until, limit, del)
+		return t.oldSchedules(old, limit, del)
 	}
 	k := kinds[old.Kind]
 	var args params

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -28,8 +29,23 @@ func (t *tx) OldRuns(old ledger.OldRuns, after time.Time, limit int) ledger.Late
 		q.sql += ` AND r.scheduled_at > $6`
 		q.args.time(after)
 	}
+	q.sql += q.args.ofTemplates("r.run_id", old.Of)
 	q.sql += ` ORDER BY r.scheduled_at FETCH FIRST ($5) ROWS WITH TIES`
 	return ask(t, q, readSummary)
+}
+
+// ofTemplates is the condition of ledger.OfTemplates on the ID of a job or run. A colon in the
+// run ID of another job comes after its @.
+func (p *params) ofTemplates(column string, of ledger.OfTemplates) string {
+	if len(of.Templates) == 0 {
+		return ""
+	}
+	p.texts(of.Templates)
+	among := "= ANY"
+	if of.Except {
+		among = "<> ALL"
+	}
+	return fmt.Sprintf(` AND split_part(%s, ':', 1) %s ($%d)`, column, among, len(p.values))
 }
 
 // DeleteOldRuns deletes those of the runs that are old, with their attempts.

@@ -113,12 +113,15 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 }
 
 // oldSchedules counts, or deletes, schedules that have ended up to a time.
-func (t *tx) oldSchedules(until time.Time, limit int, del bool) ledger.Later[int] {
+func (t *tx) oldSchedules(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	q := query{sql: `SELECT o.id FROM positions o WHERE o.ended_at <= $1`}
-	q.args.time(until)
+	q.args.time(old.Until)
+	q.args.texts(old.Of.Templates)
+	q.args.bool(old.Of.Except || len(old.Of.Templates) == 0)
+	q.sql += ` AND (o.template IN (SELECT id FROM schedule_templates WHERE name = ANY ($2))) <> $3`
 	if limit > 0 {
-		q.sql += ` ORDER BY o.ended_at, o.id LIMIT $2`
 		q.args.int8(int64(limit))
+		q.sql += ` ORDER BY o.ended_at, o.id LIMIT $4`
 	}
 	if del {
 		q.sql = `

@@ -20,7 +20,7 @@ var kinds = map[ledger.HistoryKind][3]string{
 // OldRows counts or deletes old rows of a kind.
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	if old.Kind == ledger.ScheduleRows {
-		return t.oldSchedules(old.Until, limit, del)
+		return t.oldSchedules(old, limit, del)
 	}
 	k := kinds[old.Kind]
 	return t.old(k[0], k[1], `WHERE `+k[2]+` <= ?1`, old.Until.UnixMicro(), limit, del)

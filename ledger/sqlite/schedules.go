@@ -186,20 +186,22 @@ func (t *tx) updateSchedule(s *ledger.ScheduleRow, set ledger.ScheduleColumns) (
 }
 
 // oldSchedules counts, or deletes, schedules that have ended up to a time.
-func (t *tx) oldSchedules(until time.Time, limit int, del bool) ledger.Later[int] {
+func (t *tx) oldSchedules(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	if limit < 1 {
 		limit = -1 // none
 	}
-	const old = `(SELECT id FROM positions WHERE ended_at <= ?1 ORDER BY ended_at, id LIMIT 0 + ?2)`
+	const old = `(SELECT id FROM positions WHERE ended_at <= ?1 AND (template IN (SELECT id FROM schedule_templates WHERE name IN (SELECT value FROM json_each(?3)))) <> ?4
+		ORDER BY ended_at, id LIMIT 0 + ?2)`
+	args := append([]any{q.Until.UnixMicro(), limit}, ofTemplates(q.Of)...)
 	if !del {
 		n := 0
-		_, err := t.one(`SELECT count(*) FROM `+old, []any{until.UnixMicro(), limit}, &n)
+		_, err := t.one(`SELECT count(*) FROM `+old, args, &n)
 		return ledger.Known(n, err)
 	}
-	_, err := t.exec(`DELETE FROM schedules WHERE id IN `+old, until.UnixMicro(), limit)
+	_, err := t.exec(`DELETE FROM schedules WHERE id IN `+old, args...)
 	if err != nil {
 		return ledger.Known(0, err)
 	}
-	n, err := t.exec(`DELETE FROM positions WHERE id IN `+old, until.UnixMicro(), limit)
+	n, err := t.exec(`DELETE FROM positions WHERE id IN `+old, args...)
 	return ledger.Known(int(n), err)
 }

@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+)
+
+// TemplateRetention is how long after their end the runs of a template's schedules are kept,
+// and the schedules themselves.
+type TemplateRetention struct {
+	Template  string
+	Retention time.Duration
+}
+
+// OfTemplates selects by the template of a schedule; the zero OfTemplates selects all.
+type OfTemplates struct {
+	Templates []string
+	Except    bool // what is of none of them
+}
+
+// Has reports whether it selects a job ID.
+func (o OfTemplates) Has(jobID string) bool {
+	return len(o.Templates) == 0 || slices.Contains(o.Templates, TemplateOf(jobID)) != o.Except
+}
+
+// exceptTemplates selects what has no retention of its own.
+func exceptTemplates(list []TemplateRetention) OfTemplates {
+	of := OfTemplates{Except: true}
+	for _, t := range list {
+		of.Templates = append(of.Templates, t.Template)
+	}
+	return of
+}
+
+// OldRuns selects runs that were scheduled and have finished long ago: those scheduled up
+// to Scheduled that finished up to Finished. For unacknowledged runs in UnseenState,
+// UnseenFinished counts instead of Finished.
+type OldRuns struct {
+	Of             OfTemplates
+	Scheduled      time.Time
+	Finished       time.Time
+	UnseenState    State
+	UnseenFinished time.Time
+}
+
+// Has reports whether it selects a row.
+func (q OldRuns) Has(r *Row) bool {
+	if !q.Of.Has(jobOf(r.ID)) {
+		return false
+	}
+	finished := q.Finished
+	if r.State == q.UnseenState && r.AckedAt.IsZero() {
+		finished = q.UnseenFinished
+	}
+	return !r.FinishedAt.IsZero() && !r.ScheduledAt.After(q.Scheduled) && !r.FinishedAt.After(finished)
+}
