@@ -2,6 +2,8 @@ package postgres
 
 import "github.com/cronce/cronce/ledger"
 
+// The column settled has ClosedByOperator, and told has NotifierState. They keep their names:
+// in a rolling deploy, processes of the former release read and write them.
 const incidentColumns = ` id, job_id, cause, reason, error, run_id, count, reopened, opened_at, last_at, closed_at, closed_by, settled,
 	acked_at, acked_by, why, version, told, due_at `
 

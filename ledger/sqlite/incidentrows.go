@@ -7,6 +7,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// The column settled has ClosedByOperator, and told has NotifierState; see the engine of
+// PostgreSQL.
 const incidentColumns = `id, job_id, cause, reason, error, run_id, count, reopened, opened_at, last_at, closed_at, closed_by, settled,
 	acked_at, acked_by, why, version, told, due_at`
 

@@ -37,11 +37,7 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 		q, _ := sqlite.SelectAudit(page)
 		queries = append(queries, q)
 	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := direct(t, path)
 	for _, q := range queries {
 		for _, step := range explain(t, db, q) {
 			if m := fullScan.FindStringSubmatch(step); m != nil && !boundedIndex[m[4]] {
@@ -53,13 +49,7 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 
 // What is asked of a few jobs does not cost what all cost.
 func TestAFewJobsAreFoundByTheirIDs(t *testing.T) {
-	path := newFile(t)
-	open(t, path, &clock{})
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := planned(t)
 	for _, q := range sqlite.ReadsOfFewJobs() {
 		for _, step := range explain(t, db, q) {
 			if strings.HasPrefix(step, "SCAN runs") || strings.HasPrefix(step, "SCAN jobs") {
@@ -71,13 +61,7 @@ func TestAFewJobsAreFoundByTheirIDs(t *testing.T) {
 
 // Dead runs that nobody has acknowledged are few among very many.
 func TestDeadRunsAreFoundByTheirIndex(t *testing.T) {
-	path := newFile(t)
-	open(t, path, &clock{})
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := planned(t)
 	q, _ := sqlite.SelectRuns(ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 100}, "DESC")
 	if steps := strings.Join(explain(t, db, q), "; "); !strings.Contains(steps, "runs_dead") {
 		t.Errorf("%s\n\t%s", q, steps)
@@ -105,13 +89,7 @@ var filters = []ledger.Filter{
 
 // Runs in a state that is rare are found by an index, in the order of the listing.
 func TestExceptionalRunsAreFoundByTheirIndex(t *testing.T) {
-	path := newFile(t)
-	open(t, path, &clock{})
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := planned(t)
 	for _, state := range ledger.Exceptional {
 		for _, c := range []struct {
 			filter ledger.Filter
@@ -130,6 +108,23 @@ func TestExceptionalRunsAreFoundByTheirIndex(t *testing.T) {
 			}
 		}
 	}
+}
+
+// planned is an empty ledger's file, opened beside it.
+func planned(t *testing.T) *sql.DB {
+	path := newFile(t)
+	open(t, path, &clock{})
+	return direct(t, path)
+}
+
+func direct(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
 }
 
 func explain(t *testing.T, db *sql.DB, q string) (steps []string) {
@@ -170,13 +165,7 @@ func parameters(q string) (n int) {
 
 // What is unfinished is little, and is not looked for among all that ran.
 func TestTheUnfinishedAreReadFromTheirIndexes(t *testing.T) {
-	path := newFile(t)
-	open(t, path, &clock{})
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := planned(t)
 	for _, f := range []ledger.Filter{
 		{States: []ledger.State{ledger.Planned, ledger.Running, ledger.Retrying}},
 		{States: []ledger.State{ledger.Running}, Limit: 100},
@@ -195,13 +184,7 @@ func TestTheUnfinishedAreReadFromTheirIndexes(t *testing.T) {
 
 // A page of all runs is read in its order: many runs may have one scheduled time.
 func TestAListingOfAllRunsIsNotSorted(t *testing.T) {
-	path := newFile(t)
-	open(t, path, &clock{})
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := planned(t)
 	for _, f := range []ledger.Filter{
 		{Limit: 100},
 		{Since: time.Now(), Limit: 100},
@@ -217,13 +200,7 @@ func TestAListingOfAllRunsIsNotSorted(t *testing.T) {
 // A job's runs are read in the order of their ids, from where the page begins
 // to where it is full, and never sorted.
 func TestAListingByJobReadsItsIDsInOrder(t *testing.T) {
-	path := newFile(t)
-	open(t, path, &clock{})
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := planned(t)
 	now := time.Now()
 	cursor := &ledger.Cursor{ScheduledAt: now, ID: "a@b"}
 	for _, f := range []ledger.Filter{
