@@ -192,7 +192,8 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	if err != nil {
 		return err
 	}
-	written.Since, written.Until = fixed(f.Since), fixed(f.Until)
+	f.Parent = strings.TrimSpace(q.Get("parent"))
+	written.Since, written.Until, written.Parent = fixed(f.Since), fixed(f.Until), f.Parent
 	v.Lines = []string{runLines[v.Name]}
 	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "", IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
 	a.Unacknowledged, a.Limit = false, operations.MaxPage
@@ -207,6 +208,9 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	}
 	if len(a.IDs) == 1 && done.Counts.LeftOut[ledger.RejectedNotFound] == 1 {
 		return missing("The ledger has no run \""+a.IDs[0]+"\".", "It was purged, or was never planned.")
+	}
+	if err := d.membersFollow(r, v, done.Changed); err != nil {
+		return err
 	}
 	n := done.Counts.Changed + done.Remaining
 	v.Button = v.Verb + " " + counted(n, "run")

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,7 +118,7 @@ func askOf(name string, form url.Values, now time.Time) (ask operations.Ask, err
 	}
 	switch name {
 	case "redrive", "cancel", "ack":
-		ask.Selection, ask.Reason = selectionOf(form), ledger.Reason(form.Get("reason"))
+		ask.Selection, ask.Reason, ask.Parent = selectionOf(form), ledger.Reason(form.Get("reason")), form.Get("parent")
 		if text := form.Get("state"); text != "" {
 			for _, s := range strings.Split(text, ",") {
 				ask.State = append(ask.State, ledger.State(s))
@@ -265,8 +266,8 @@ func (d actDone) told(name string, form url.Values) (n notice, path string) {
 	}
 	n.Text = doneWords[name] + " " + counted(d.Counts.Changed, "run") + d.leftOut() + "."
 	n.Undo, n.Link = undoOf(name, d.Changed)
-	if len(ids) == 1 {
-		return n, runPath(ids[0])
+	if one := cmp.Or(strings.Join(ids, " "), form.Get("parent")); len(ids) < 2 && one != "" {
+		return n, runPath(one)
 	}
 	return n, runsPath("job", job, "state", form.Get("state"), "reason", form.Get("reason"), "since", form.Get("since"), "until", form.Get("until"))
 }

@@ -39,6 +39,9 @@ func groupRuns(runs []ledger.Run, now time.Time) []runGroup {
 	place := map[key]int{}
 	var groups []runGroup
 	for _, r := range runs {
+		if r.Reason == ledger.ReasonMembers {
+			r.Status = 0 // of its list, which was fetched
+		}
 		k := key{r.JobID, r.State, r.Reason, r.Status}
 		i, known := place[k]
 		if !known {

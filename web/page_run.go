@@ -29,6 +29,7 @@ type runView struct {
 	Acts     []ledger.Audit
 	// Deliveries are the pings of the run, and the notifications of its incidents.
 	Deliveries []operations.Delivery
+	Members    *membersView // of a run whose list is frozen
 	Job        string
 	Do         []actLink
 	Commands   []string
@@ -85,6 +86,9 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	}
 	slices.Reverse(v.Acts)
 	if v.Deliveries, err = d.Operations.RunDeliveries(ctx, run); err != nil {
+		return view{}, err
+	}
+	if v.Members, err = d.members(r, run); err != nil {
 		return view{}, err
 	}
 	v.Do, v.Commands = d.runActs(r, run), runCommands(run, v.Now)
@@ -209,7 +213,11 @@ func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) []step 
 		if at.IsZero() {
 			at = a.StartedAt
 		}
-		add(answerKind(a.Answer), what, answerWords[a.Answer], at)
+		detail := answerWords[a.Answer]
+		if r.Fan.Frozen() && a.Status == http.StatusOK {
+			detail = "its list was fetched: " + counted(r.Fan.Members, "member")
+		}
+		add(answerKind(a.Answer), what, detail, at)
 	}
 	for _, a := range acts {
 		add("canceled", "Operator: "+string(a.Action), "by "+a.By+": "+a.Why, a.At)

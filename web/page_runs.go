@@ -47,6 +47,7 @@ type runFilter struct {
 	Reason, Since, Until string
 	States               []string
 	Unacked              bool
+	Parent               string // of an action: its members
 }
 
 // Has reports whether a state is among those asked for.
@@ -220,6 +221,9 @@ func (f runFilter) any() bool {
 
 // address is the page with these filters, after a run, grouped or not.
 func (f runFilter) address(before string, grouped bool) string {
+	if f.Parent != "" {
+		return runPath(f.Parent)
+	}
 	pairs := append(f.pairs(), "before", before)
 	if f.Unacked {
 		pairs = append(pairs, "unacked", "1")
@@ -233,7 +237,7 @@ func (f runFilter) address(before string, grouped bool) string {
 // pairs are the names and values of an address that selects the same runs, acknowledged or
 // not.
 func (f runFilter) pairs() []string {
-	return append(selectionPairs(f.Selection), "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
+	return append(selectionPairs(f.Selection), "parent", f.Parent, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
 }
 
 // exportPairs are pairs as the API takes them.
@@ -254,6 +258,9 @@ func (f runFilter) words() string {
 	if len(f.States) > 0 {
 		text = strings.Join(f.States, " or ") + " runs"
 	}
+	if f.Parent != "" {
+		text = strings.TrimSuffix(text, "runs") + "members of " + f.Parent
+	}
 	for _, part := range [][2]string{{" of ", strings.TrimPrefix(f.Words(), "job ")}, {", ", strings.ReplaceAll(f.Reason, "_", " ")}, {" since ", f.Since}, {" until ", f.Until}} {
 		if part[1] != "" {
 			text += part[0] + part[1]
@@ -273,7 +280,7 @@ func (f runFilter) command() string {
 
 func (f runFilter) flags() (words []string) {
 	for _, flag := range append(selectionFlags(f.Selection), [][2]string{
-		{"--state", strings.Join(f.States, ",")}, {"--reason", f.Reason}, {"--since", f.Since}, {"--until", f.Until},
+		{"--parent", f.Parent}, {"--state", strings.Join(f.States, ",")}, {"--reason", f.Reason}, {"--since", f.Since}, {"--until", f.Until},
 	}...) {
 		if flag[1] != "" {
 			words = append(words, flag[0], shellQuote(flag[1]))

@@ -69,6 +69,9 @@ func CausesOf(runs []ledger.Run, now time.Time) []Cause {
 	place := map[key]int{}
 	causes := []Cause{}
 	for _, r := range runs {
+		if r.Reason == ledger.ReasonMembers {
+			r.Status = 0 // of its list, which was fetched
+		}
 		k := key{r.Call.Target, r.Reason, r.Status}
 		i, known := place[k]
 		if !known {

@@ -192,15 +192,15 @@ func (s *Service) parent(ctx context.Context, idOrKey string) (ledger.Run, error
 	return runs[0], nil
 }
 
-// memberCounts counts the members of a run by state; nil of a run without a frozen list.
-func (s *Service) memberCounts(ctx context.Context, r ledger.Run) (map[ledger.State]int, error) {
-	if !r.Fan.Frozen() {
-		return nil, nil
-	}
-	all, err := s.ledger.MemberCounts(ctx, []string{r.ID})
-	counts := map[ledger.State]int{}
-	for st, n := range all[r.ID] {
+// MemberCounts counts the members of a run by state; nil of a run without a frozen list.
+func (s *Service) MemberCounts(ctx context.Context, id string) (map[ledger.State]int, error) {
+	all, err := s.ledger.MemberCounts(ctx, []string{id})
+	var counts map[ledger.State]int
+	for st, n := range all[id] {
 		if n > 0 {
+			if counts == nil {
+				counts = map[ledger.State]int{}
+			}
 			counts[cmp.Or(st, NotStarted)] = n
 		}
 	}

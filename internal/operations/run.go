@@ -214,9 +214,11 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 	if err != nil {
 		return RunDetail{}, err
 	}
-	counts, err := s.memberCounts(ctx, r)
-	if err != nil {
-		return RunDetail{}, err
+	var counts map[ledger.State]int
+	if r.Fan.Frozen() {
+		if counts, err = s.MemberCounts(ctx, id); err != nil {
+			return RunDetail{}, err
+		}
 	}
 	v := RunDetail{Members: counts, Deliveries: deliveries, Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
 	if k := KeyOf(r); k.Value != r.ID || k.Header != jobs.HeaderIdempotencyKey {

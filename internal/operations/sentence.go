@@ -52,6 +52,9 @@ func became(r ledger.Run, attempts []ledger.Attempt) string {
 		if r.Replayed {
 			return "succeeded: the target answered with the stored answer of an earlier call, so the effect was made once"
 		}
+		if r.Fan.Frozen() {
+			return fmt.Sprintf("succeeded: all of its %d members did", r.Fan.Members)
+		}
 		return fmt.Sprintf("succeeded with attempt %d", r.Attempt)
 	case ledger.Running:
 		return fmt.Sprintf("is running: attempt %d is with process %s", r.Attempt, r.LeasedBy)
@@ -64,6 +67,9 @@ func became(r ledger.Run, attempts []ledger.Attempt) string {
 	case ledger.Planned:
 		return "is planned" + waiting(r.WaitReason)
 	case ledger.Dead:
+		if r.Reason == ledger.ReasonMembers {
+			return "is dead" + colon(r.Reason)
+		}
 		return "is dead" + colon(r.Reason) + latest(attempts)
 	}
 	return "was " + string(r.State) + colon(r.Reason)

@@ -8,14 +8,15 @@ import (
 	"github.com/cronce/cronce/cleanup"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
+	"github.com/cronce/cronce/jobs"
 )
 
 // printPurges shows what each attempt of a nightly purge removed, by store and
 // key scope. Other runs have no report.
-func (a *app) printPurges(attempts []operations.Attempt) error {
-	for _, at := range attempts {
+func (a *app) printPurges(run operations.RunDetail) error {
+	for _, at := range run.History {
 		var r cleanup.Report
-		if at.Detail == "" || json.Unmarshal([]byte(at.Detail), &r) != nil {
+		if run.JobID != jobs.PurgeJobID || at.Detail == "" || json.Unmarshal([]byte(at.Detail), &r) != nil {
 			continue
 		}
 		fmt.Fprintf(a.Out, "\nremoved by attempt %d\n", at.Attempt)

@@ -193,7 +193,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 	for _, at := range r.History {
 		h.Row(strconv.Itoa(at.Attempt), at.StartedAt, at.Took().String(), string(at.Answer), strconv.Itoa(at.Status), at.Code, at.Error)
 	}
-	return errors.Join(h.Flush(), a.printExcerpts(r.History), a.printPurges(r.History), a.printDeliveries(r.Deliveries))
+	return errors.Join(h.Flush(), a.printExcerpts(r.History), a.printPurges(r), a.printDeliveries(r.Deliveries))
 }
 
 // printExcerpts shows what the target said, of the attempts of which that is kept.

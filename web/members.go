@@ -1,0 +1,148 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
+)
+
+// membersOnPage is how many members of a run its page lists at once.
+const membersOnPage = 50
+
+// membersView is the part of a run's page that has its members.
+type membersView struct {
+	Total   int
+	Label   string
+	Bar     []bar
+	Counts  []memberCount
+	State   string // that is chosen
+	Key     string
+	States  []memberCount // to choose from
+	Rows    []memberRow
+	More    string
+	First   string // the first page, where this is a later one
+	Unknown string
+	Acts    []actLink
+	Exports []actLink
+	CLI     string
+}
+
+// memberCount is how many members are in a state.
+type memberCount struct {
+	State ledger.State
+	Words string
+	Kind  kind
+	Count int
+	Link  string
+}
+
+type memberRow struct {
+	operations.Member
+	Words string
+	Kind  kind
+}
+
+// members fills in the members of a run whose list is frozen.
+func (d *Dashboard) members(r *http.Request, run ledger.Run) (*membersView, error) {
+	if !run.Fan.Frozen() {
+		return nil, nil
+	}
+	counts, err := d.Operations.MemberCounts(r.Context(), run.ID)
+	if err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	v := &membersView{Total: run.Fan.Members, State: q.Get("state"), Key: strings.TrimSpace(q.Get("key"))}
+	v.count(run.ID, counts)
+	ask := operations.MemberQuery{Parent: run.ID, Key: v.Key, After: q.Get("after"), Limit: membersOnPage}
+	pairs := []string{"run", run.ID, "key", v.Key}
+	flags := [][2]string{{"--state", v.State}, {"--key", v.Key}}
+	if v.State != "" {
+		ask.States = []ledger.State{ledger.State(v.State)}
+		pairs = append(pairs, "state", v.State)
+	}
+	v.CLI = commandOf("cronce runs members "+shellQuote(run.ID), flags)
+	v.Exports = d.exportLinks("members", pairs...)
+	v.Acts = d.memberActs(r, run.ID, counts)
+	page, err := d.Operations.Members(r.Context(), ask)
+	if refused, is := operationsError(err); is {
+		v.Unknown, v.CLI, v.Exports = sentenceOf(refused.Message), "", nil
+		return v, nil
+	}
+	for _, m := range page.Members {
+		v.Rows = append(v.Rows, memberRow{m, memberWords(m.State), memberKind(m.State)})
+	}
+	if page.Next != "" {
+		v.More = membersPath(run.ID, v.State, v.Key, page.Next)
+	}
+	if ask.After != "" {
+		v.First = membersPath(run.ID, v.State, v.Key, "")
+	}
+	return v, err
+}
+
+// count draws the members by state.
+func (v *membersView) count(run string, counts map[ledger.State]int) {
+	var words []string
+	x := 0.0
+	for _, state := range operations.MemberStates {
+		c := memberCount{state, memberWords(state), memberKind(state), counts[state], membersPath(run, string(state), "", "")}
+		if v.States = append(v.States, c); c.Count == 0 {
+			continue
+		}
+		v.Counts, words = append(v.Counts, c), append(words, thousands(c.Count)+" "+c.Words)
+		width := max(chartWidth*float64(c.Count)/float64(max(v.Total, 1)), 6) // a single one is seen
+		v.Bar = append(v.Bar, bar{Class: "c " + string(c.Kind), X: round(x), W: round(width), H: 12, Title: words[len(words)-1]})
+		x += width
+	}
+	for i := range v.Bar { // that it fills the width
+		v.Bar[i].X, v.Bar[i].W = round(v.Bar[i].X*chartWidth/max(x, 1)), round(v.Bar[i].W*chartWidth/max(x, 1))
+	}
+	v.States = append(v.States, memberCount{State: operations.NotSucceeded, Words: memberWords(operations.NotSucceeded)})
+	v.Label = fmt.Sprintf("%s: %s", counted(v.Total, "member"), strings.Join(words, ", "))
+}
+
+func memberWords(s ledger.State) string { return strings.ReplaceAll(string(s), "_", " ") }
+
+func memberKind(s ledger.State) kind {
+	if s == operations.NotStarted {
+		return none
+	}
+	return kind(s)
+}
+
+// memberActs are the actions on all members of a run that fit their states.
+func (d *Dashboard) memberActs(r *http.Request, run string, counts map[ledger.State]int) (links []actLink) {
+	if counts[ledger.Dead] > 0 {
+		links = append(links, actLink{"redrive", "Redrive the dead…", actPath("redrive", "parent", run, "state", "dead")},
+			actLink{"ack", "Acknowledge the dead…", actPath("ack", "parent", run, "state", "dead")})
+	}
+	return d.allowed(r, links...)
+}
+
+func membersPath(run, state, key, after string) string {
+	return runPath(run) + strings.TrimPrefix(runsPath("state", state, "key", key, "after", after), "/runs") + "#members"
+}
+
+// membersFollow says what an action on a run does to its members.
+func (d *Dashboard) membersFollow(r *http.Request, v *actView, changed []operations.Run) error {
+	if len(changed) != 1 || changed[0].MemberCount == 0 {
+		return nil
+	}
+	id := changed[0].RunID
+	counts, err := d.Operations.MemberCounts(r.Context(), id)
+	open := 0
+	for _, state := range ledger.Claimable {
+		open += counts[state]
+	}
+	switch v.Name {
+	case "redrive":
+		v.Lines = []string{fmt.Sprintf("Its list stays as it is. Its %s, acknowledged ones left out, are sent again, each under its own key; the others are left.", counted(counts[ledger.Dead], "dead member"))}
+	case "cancel":
+		v.Lines = append(v.Lines, fmt.Sprintf("Its %s end with it, and %s are not started.", counted(open, "unfinished member"), thousands(counts[operations.NotStarted])))
+	}
+	return err
+}
