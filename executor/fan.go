@@ -84,7 +84,7 @@ func addMembers(all []ledger.Member, seen map[string]string, parent string, keys
 
 // freeze writes the list in parts, and reports whether all were written.
 func (t *attempter) freeze(ctx context.Context, l ledger.Lease, all []ledger.Member) bool {
-	for i := 0; i < len(all); i += freezeAtOnce {
+	for i := 0; i == 0 || i < len(all); i += freezeAtOnce { // an empty list, too, deletes what an earlier attempt has left
 		part := ledger.Freeze{Lease: l, First: i == 0, Members: all[i:min(i+freezeAtOnce, len(all))]}
 		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
 			got, err := t.ledger.freeze(ctx, part)

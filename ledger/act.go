@@ -51,6 +51,8 @@ type actionTx struct {
 	slots slots // redrive: of the runs' jobs
 	// parents are those of the runs that are members, and members those of canceled parents.
 	parents, members []Row
+	failed           map[string]int  // members of canceled parents that have not succeeded
+	seen             map[string]bool // parents whose failed members are all acknowledged now
 }
 
 func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
@@ -241,7 +243,7 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 	if locked, err = m.fit(locked); err != nil {
 		return nil, err
 	}
-	return locked, m.lockOpen(locked)
+	return locked, m.lockMembers(locked)
 }
 
 // write applies the action to runs that are locked.
@@ -278,6 +280,9 @@ func (m *actionTx) add(rows []Row) {
 func (m *actionTx) cancel(r *Row) {
 	r.finish(Canceled, ReasonOperator, m.now)
 	r.dropLease()
+	if r.Fan.Frozen() {
+		r.Fan.Failed = m.failed[r.ID]
+	}
 }
 
 // acknowledge leaves a run that was acknowledged before as it is.

@@ -22,23 +22,34 @@ func (m *actionTx) lockParents(rows []Row) Later[[]Row] {
 	return m.tx.LockRuns(sortedSet(ids))
 }
 
-// lockOpen locks the unfinished members of parents that are canceled with them. A parent that
-// was redriven has some before it fans out again.
-func (m *actionTx) lockOpen(rows []Row) error {
-	if m.kind != ActionCancel {
-		return nil
+// lockMembers locks and counts the members that follow their parents, or that their parents
+// follow.
+func (m *actionTx) lockMembers(rows []Row) error {
+	switch m.kind {
+	case ActionAck:
+		return m.seenParents(rows)
+	case ActionCancel:
+		m.failed = map[string]int{}
+		for i := range rows {
+			if !rows[i].Fan.Frozen() {
+				continue
+			}
+			if err := m.lockOpen(rows[i].ID, rows); err != nil {
+				return err
+			}
+		}
 	}
-	for i := range rows {
-		if !rows[i].Fan.Frozen() {
-			continue
-		}
-		open, err := m.tx.Runs(Filter{Parent: rows[i].ID, States: Claimable}).Get()
-		if err != nil {
-			return err
-		}
-		if len(open) == 0 {
-			continue
-		}
+	return nil
+}
+
+// lockOpen locks the unfinished members of a parent that are canceled with it. A parent that
+// was redriven has some before it fans out again.
+func (m *actionTx) lockOpen(parent string, rows []Row) error {
+	open, err := m.tx.Runs(Filter{Parent: parent, States: Claimable}).Get()
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
 		locked, err := m.tx.LockRuns(runIDs(open)).Get()
 		if err != nil {
 			return err
@@ -48,6 +59,48 @@ func (m *actionTx) lockOpen(rows []Row) error {
 				m.members = append(m.members, r)
 			}
 		}
+	}
+	counts, err := m.tx.CountMembers([]string{parent}).Get()
+	for _, c := range counts {
+		m.failed[parent] += c.Count
+	}
+	return err
+}
+
+// seenParents finds the dead parents whose failed members have all been seen with those that are
+// acknowledged now.
+func (m *actionTx) seenParents(rows []Row) error {
+	m.seen = map[string]bool{}
+	for i := range m.parents {
+		p := &m.parents[i]
+		now := 0
+		for k := range rows {
+			if rows[k].Parent == p.ID && rows[k].AckedAt.IsZero() && rows[k].RerunID == "" {
+				now++
+			}
+		}
+		if p.State != Dead || now == 0 {
+			continue
+		}
+		counted, settled := m.tx.CountMembers([]string{p.ID}), m.tx.Settled(Filter{Parent: p.ID, States: []State{Dead}})
+		counts, err := counted.Get()
+		if err != nil {
+			return err
+		}
+		before, err := settled.Get()
+		if err != nil {
+			return err
+		}
+		dead := 0
+		for _, c := range counts {
+			if c.State == Dead {
+				dead += c.Count
+			}
+		}
+		for _, c := range before {
+			now += c.Count
+		}
+		m.seen[p.ID] = now >= dead
 	}
 	return nil
 }
@@ -66,26 +119,57 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 	for i := range m.members {
 		follow(&m.members[i], m.cancel)
 	}
-	if m.kind != ActionRedrive {
-		return changes
-	}
 	for i := range m.parents {
 		p := &m.parents[i]
 		own := slices.ContainsFunc(rows, func(r Row) bool { return r.ID == p.ID })
-		if !own && p.State == Dead && slices.ContainsFunc(rows, func(r Row) bool { return r.Parent == p.ID }) {
+		if own || p.State != Dead || !slices.ContainsFunc(rows, func(r Row) bool { return r.Parent == p.ID }) {
+			continue
+		}
+		switch {
+		case m.kind == ActionRedrive:
 			follow(p, func(r *Row) {
 				r.redrive(m.now)
 				m.takeSlotAgain(r)
 			})
+		case m.kind == ActionAck && m.seen[p.ID] && p.AckedAt.IsZero():
+			follow(p, m.acknowledge)
 		}
 	}
 	return changes
 }
 
+// purgedMembers reports which of the finished parents have lost failed members to a purge. What
+// is left of such a list may not run again: it could succeed without them.
+func purgedMembers(tx Tx, finished []*Row) (map[string]bool, error) {
+	var ids []string
+	lost := map[string]int{}
+	for _, p := range finished {
+		if p.Fan.Frozen() {
+			ids, lost[p.ID] = append(ids, p.ID), p.Fan.Failed
+		}
+	}
+	purged := map[string]bool{}
+	if len(ids) == 0 {
+		return purged, nil
+	}
+	counts, err := tx.CountMembers(sortedSet(ids)).Get()
+	for _, c := range counts {
+		if c.State == Dead || c.State == Canceled {
+			lost[c.Parent] -= c.Count
+		}
+	}
+	for _, id := range ids {
+		purged[id] = lost[id] > 0
+	}
+	return purged, err
+}
+
 // whyParentForbids returns why a member may not be redriven because of its parent.
-func (m *actionTx) whyParentForbids(r *Row, parents map[string]*Row, busy map[string]bool) (RejectionCause, string) {
+func (m *actionTx) whyParentForbids(r *Row, parents map[string]*Row, busy, purged map[string]bool) (RejectionCause, string) {
 	p := parents[r.Parent]
 	switch {
+	case p != nil && purged[p.ID]:
+		return RejectedNotFound, whyPurged
 	case p == nil:
 		return RejectedNotFound, "its parent " + r.Parent + " is not in the ledger"
 	case p.State.Finished() && p.State != Dead:
@@ -95,6 +179,8 @@ func (m *actionTx) whyParentForbids(r *Row, parents map[string]*Row, busy map[st
 	}
 	return "", ""
 }
+
+const whyPurged = "the purge has deleted some of the failed members: acknowledge the others, and rerun those as new work that must be done"
 
 // parentsOf returns the parents of the members among rows, by ID, as they are.
 func (m *actionTx) parentsOf(rows []Row) (map[string]*Row, error) {

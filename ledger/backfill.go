@@ -25,6 +25,7 @@ type backfillTx struct {
 	now    time.Time
 	job    JobRow
 	own    map[string]*Row // the rows of single scheduled times, by ID
+	purged map[string]bool // those that have lost members to a purge
 	ranges []Row           // of the job's revision
 	got    Backfilled
 
@@ -84,8 +85,15 @@ func (m *backfillTx) read() (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	var finished []*Row
 	for i := range rows {
 		m.own[rows[i].ID] = &rows[i]
+		if rows[i].State.backfillable() {
+			finished = append(finished, &rows[i])
+		}
+	}
+	if m.purged, err = purgedMembers(m.tx, finished); err != nil {
+		return false, err
 	}
 	m.ranges, err = ranges.Get()
 	m.ranges = slices.DeleteFunc(m.ranges, func(r Row) bool { return r.Revision != m.job.Revision })
@@ -103,7 +111,7 @@ func (m *backfillTx) decide(in RunSpec) {
 	case own && !r.State.backfillable():
 		m.got.Left++
 		return
-	case own && (r.RerunID != "" || r.State == Canceled && !r.Fan.Frozen() && r.KeyUnsafe(m.now)):
+	case own && (m.purged[r.ID] || r.RerunID != "" || r.State == Canceled && !r.Fan.Frozen() && r.KeyUnsafe(m.now)):
 		m.got.Refused++
 		return
 	}

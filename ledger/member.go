@@ -69,6 +69,7 @@ type Fan struct {
 	Cursor   string `json:"cursor,omitempty"`   // the last member that this pass over the list has looked at
 	Done     bool   `json:"done,omitempty"`     // the pass has looked at all
 	Again    State  `json:"again,omitempty"`    // members in this state are made due again; "": none
+	Failed   int    `json:"failed,omitempty"`   // dead and canceled members, when the parent finished
 }
 
 // Frozen reports whether the list is frozen.

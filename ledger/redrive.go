@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -15,10 +16,23 @@ func (m *actionTx) judgeRedrive(rows []Row) (fit []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
+	finished := slices.Collect(maps.Values(parents))
+	for i := range rows {
+		finished = append(finished, &rows[i])
+	}
+	finished = slices.DeleteFunc(finished, func(p *Row) bool { return !p.State.Finished() })
+	purged, err := purgedMembers(m.tx, finished)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range rows {
 		cause, why := m.whyNotRedriven(r.Run, busy[r.JobID] && r.Parent == "")
-		if cause == "" && r.Parent != "" {
-			cause, why = m.whyParentForbids(&r, parents, busy)
+		switch {
+		case cause != "":
+		case r.Parent != "":
+			cause, why = m.whyParentForbids(&r, parents, busy, purged)
+		case purged[r.ID]:
+			cause, why = RejectedNotFound, whyPurged
 		}
 		if cause == "" {
 			fit = append(fit, r)

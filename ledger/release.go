@@ -242,7 +242,8 @@ func (r *Row) again(now time.Time) bool {
 
 // finish ends a parent.
 func (m *releaseTx) finish(r *Row, counts map[State]int) {
-	if failed := counts[Dead] + counts[Canceled]; failed == 0 {
+	r.Fan.Failed = counts[Dead] + counts[Canceled]
+	if failed := r.Fan.Failed + r.Fan.Members - r.Fan.Released; failed == 0 {
 		r.finish(Succeeded, "", m.now)
 		m.ended.add(&Outcome{Lease: Lease{RunID: r.ID}, State: Succeeded, AckEarlier: r.Call.AckEarlier})
 	} else {
@@ -253,7 +254,7 @@ func (m *releaseTx) finish(r *Row, counts map[State]int) {
 
 // failedMembers says how many of a parent's members failed.
 func failedMembers(f Fan, counts map[State]int) string {
-	text := fmt.Sprintf("%d of %d members failed", counts[Dead]+counts[Canceled], f.Members)
+	text := fmt.Sprintf("%d of %d members failed", f.Failed+f.Members-f.Released, f.Members)
 	if counts[Canceled] > 0 {
 		text += fmt.Sprintf(": %d dead, %d canceled", counts[Dead], counts[Canceled])
 	}

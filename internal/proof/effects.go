@@ -18,7 +18,7 @@ func (c *check) effects() {
 		c.effectsOf(id, made[id])
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.rows)) {
-		if c.rows[id].State == ledger.Succeeded && len(made[id]) == 0 {
+		if r := c.rows[id]; r.State == ledger.Succeeded && r.Call.Each == nil && len(made[id]) == 0 {
 			c.add(NoEffect, id, "")
 		}
 	}

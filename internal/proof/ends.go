@@ -12,6 +12,9 @@ import (
 func (c *check) spans() {
 	for _, id := range slices.Sorted(maps.Keys(c.Took)) {
 		r := c.rows[id]
+		if r.Call.Each != nil {
+			continue // its members are bounded
+		}
 		if took, most := c.Took[id], max(r.Call.Horizon, r.SendBefore.Sub(r.StartedAt))+c.Spare; took > most {
 			c.add(Slow, id, "%s, and %s is the most; it is %s", took, most, c.rows[id].State)
 		}
@@ -45,6 +48,8 @@ func (c *check) founded(r ledger.Run, refused bool) bool {
 		return !r.AcceptedAt.IsZero() && !r.FinishedAt.Before(r.AcceptedAt.Add(r.Call.Within-c.Lead))
 	case ledger.ReasonKeyExpired:
 		return refused || !r.FinishedAt.Before(r.SendBefore.Add(-c.Lead))
+	case ledger.ReasonMembers:
+		return c.failedMembers[r.ID] > 0
 	case ledger.ReasonPermanent, ledger.ReasonUnauthorized, ledger.ReasonPayloadMismatch:
 		list := c.Attempts[r.ID]
 		return len(list) > 0 && list[len(list)-1].Answer == ledger.AnswerRefused && (refused || !c.Answered)
@@ -67,6 +72,9 @@ func (c *check) wasted() {
 func (c *check) removals() {
 	for _, r := range c.Removed {
 		keep := r.Retention
+		if p, member := c.rows[r.Parent]; member {
+			r.Run = p // members go with their parent, before it
+		}
 		if r.State == ledger.Dead && r.AckedAt.IsZero() {
 			keep = r.DeadRetention
 		}

@@ -13,7 +13,9 @@
 //   - a dead run has a reason, and its history agrees with it;
 //   - no run is unfinished when it should long have ended, and none took longer
 //     than its horizon and a lease;
-//   - a run that met no fault succeeded.
+//   - a run that met no fault succeeded;
+//   - a list of members is one that the target served in whole, and a parent that succeeded
+//     has a run of each member, which succeeded too.
 //
 // A Witness, where a harness can put one between the executors and the ledger, adds
 // what the rows do not show afterwards:
@@ -144,6 +146,10 @@ type Evidence struct {
 	Incidents []ledger.Incident
 	Channels  []jobs.Channel
 	Watched   time.Time
+	// Frozen are the lists of members, by parent, and Lists the keys that the target served
+	// for it, one list for each time that it served one; nil: not known.
+	Frozen map[string][]ledger.Member
+	Lists  map[string][][]string
 	// Seen are the violations that a Witness saw as they happened.
 	Seen []Violation
 }
@@ -180,7 +186,7 @@ func (t *Tally) Add(o Tally) {
 
 // Check returns every violation that the evidence shows; none is the proof.
 func Check(e Evidence) ([]Violation, Tally) {
-	c := &check{Evidence: e, found: e.Seen, rows: map[string]ledger.Run{}}
+	c := &check{Evidence: e, found: e.Seen, rows: map[string]ledger.Run{}, failedMembers: map[string]int{}}
 	for _, look := range looks {
 		look(c)
 	}
@@ -190,6 +196,7 @@ func Check(e Evidence) ([]Violation, Tally) {
 // looks are what is looked at, the scheduled times first: they sort the rows.
 var looks = []func(*check){
 	(*check).scheduledTimes, (*check).gaps, // Lost, Doubled, Stray, Miscounted; Gap, Unsettled
+	(*check).members,   // Partial, Torn
 	(*check).effects,   // NoEffect, TwoEffects, NoRun, Unplanned, Early, Late
 	(*check).keyed,     // of functions without a ledger: Unheeded
 	(*check).requests,  // Changed
@@ -210,6 +217,8 @@ type check struct {
 	found []Violation
 	tally Tally
 	rows  map[string]ledger.Run // the newest of each id
+	// failedMembers counts those that are dead or canceled, by parent.
+	failedMembers map[string]int
 }
 
 func (c *check) add(rule Rule, of, what string, args ...any) {

@@ -3,6 +3,7 @@ package proof_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,14 @@ func good(t *testing.T) proof.Evidence {
 	return e
 }
 
+func TestAParentHasItsMembersEffects(t *testing.T) {
+	e := good(t)
+	withMembers(ledger.Succeeded, "b", "a")(&e)
+	if found, _ := proof.Check(e); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
 func TestWholeEvidenceShowsNoViolation(t *testing.T) {
 	found, tally := proof.Check(good(t))
 	if len(found) > 0 || tally.Times != 3 || tally.Succeeded != 3 || tally.Effects != 3 {
@@ -64,6 +73,28 @@ func dead(why ledger.Reason, answers ...ledger.Answer) func(*proof.Evidence) {
 		for i, a := range answers {
 			e.Attempts[r.ID] = append(e.Attempts[r.ID], ledger.Attempt{RunID: r.ID, N: i + 1, Answer: a})
 		}
+	}
+}
+
+// withMembers makes the first run a parent of a, which succeeded, and b; its target served a list.
+func withMembers(b ledger.State, served ...string) func(*proof.Evidence) {
+	return func(e *proof.Evidence) {
+		e.Rows[0].Call.Each = &ledger.Each{}
+		e.Frozen, e.Effects = map[string][]ledger.Member{}, e.Effects[1:]
+		for key, state := range map[string]ledger.State{"a": ledger.Succeeded, "b": b} {
+			m, _ := jobs.MemberRunID(id(1), key)
+			e.Frozen[id(1)] = append(e.Frozen[id(1)], ledger.Member{RunID: m, Key: key})
+			r := succeeded(1)
+			r.ID, r.Parent, r.State = m, id(1), state
+			if state != "" {
+				e.Rows = append(e.Rows, r)
+			}
+			if state == ledger.Succeeded {
+				e.Effects = append(e.Effects, proof.Effect{RunID: m, Begun: minute(1), At: minute(1)})
+			}
+		}
+		slices.SortFunc(e.Frozen[id(1)], func(a, b ledger.Member) int { return strings.Compare(a.Key, b.Key) })
+		e.Lists = map[string][][]string{id(1): {served}}
 	}
 }
 
@@ -165,6 +196,14 @@ func TestRules(t *testing.T) {
 		{proof.Purged, func(e *proof.Evidence) {
 			e.Rows[0].State, e.Rows[0].FinishedAt = ledger.Dead, minute(1)
 			e.Removed = []proof.Removal{{Run: e.Rows[0], At: minute(11), Retention: time.Minute, DeadRetention: time.Hour}}
+		}},
+		{proof.Partial, withMembers(ledger.Dead, "a", "b")},
+		{proof.Partial, withMembers("", "a", "b")},
+		{proof.Torn, withMembers(ledger.Succeeded, "a")},
+		{proof.Torn, func(e *proof.Evidence) {
+			withMembers(ledger.Succeeded, "a", "b")(e)
+			e.Frozen[id(1)] = e.Frozen[id(1)][:1]
+			e.Lists[id(1)] = [][]string{{"a"}}
 		}},
 		{proof.Gap, func(e *proof.Evidence) {
 			later := e.Revisions[0]

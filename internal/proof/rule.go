@@ -42,6 +42,9 @@ const (
 	Untold     Rule = "a channel was not told"
 	Misled     Rule = "a channel was told out of turn"
 	Echoed     Rule = "a channel was told of its own failures"
+	Partial    Rule = "a parent succeeded, and a member of its list did not"
+	Torn       Rule = "a frozen list is not one that the target served"
+	Uncounted  Rule = "the counts of a parent's members are not those of their runs"
 )
 
 // Rules are all of them.
@@ -49,5 +52,5 @@ var Rules = []Rule{
 	Lost, Doubled, Stray, Miscounted, NoEffect, TwoEffects, NoRun, Unplanned, Early, Late, Changed, Stuck,
 	Unfenced, Overlapped, Unsettled, Dropped, Gap, SentLate, Slow, Forgotten, Tireless, Unfounded, Wasted, Purged,
 	Unheeded, Paused, CatchUp, Unasked, Hasty, Busy, Passed,
-	Unopened, Unclosed, Twofold, Baseless, Untold, Misled, Echoed,
+	Unopened, Unclosed, Twofold, Baseless, Untold, Misled, Echoed, Partial, Torn, Uncounted,
 }

@@ -104,7 +104,7 @@ func (c *check) accounts() map[string]*account {
 	for _, r := range c.Rows {
 		c.count(r)
 		switch {
-		case ledger.IsAdHoc(r.ID):
+		case ledger.IsAdHoc(r.ID), r.Parent != "":
 		case !r.Until.IsZero():
 			a := of(r.JobID)
 			a.ranges = append(a.ranges, r)

@@ -37,6 +37,7 @@ type Witness struct {
 	renewed  map[string]int
 	returned map[string]int
 	problems map[Problems]int
+	frozen   map[string][]ledger.Member // lists of parents, as they were when members were made of them
 	seen     []Violation
 }
 
@@ -77,7 +78,7 @@ func NewWitness(s ledger.Store, now func() time.Time) *Witness {
 		Store: s, known: map[string]jobs.Job{}, holds: map[string]bool{}, revisions: map[string][]revision{},
 		runs: map[string]*history{}, slots: map[string]string{}, now: now, alive: time.Now(), paused: map[string]bool{},
 		open: map[string]map[string]bool{}, attempts: map[string][]ledger.Attempt{}, renewed: map[string]int{}, returned: map[string]int{},
-		problems: map[Problems]int{},
+		problems: map[Problems]int{}, frozen: map[string][]ledger.Member{},
 	}
 }
 
@@ -86,14 +87,14 @@ func NewWitness(s ledger.Store, now func() time.Time) *Witness {
 func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	rows, err := w.Store.List(ctx, ledger.Filter{Limit: math.MaxInt})
+	rows, err := w.Store.List(ctx, ledger.Filter{WithMembers: true, Limit: math.MaxInt})
 	if err != nil {
 		return Evidence{}, err
 	}
 	e := Evidence{
-		Rows: append(slices.Clone(w.purged), rows...), Seen: slices.Clone(w.seen), Removed: w.removed,
+		Rows: append(slices.Clone(w.purged), rows...), Removed: w.removed,
 		Renewed: w.renewed, Returned: w.returned, Attempts: maps.Clone(w.attempts),
-		Problems: maps.Clone(w.problems),
+		Problems: maps.Clone(w.problems), Frozen: maps.Clone(w.frozen),
 	}
 	if e.Incidents, err = w.incidents(ctx, ledger.IncidentFilter{}); err != nil {
 		return e, err
@@ -101,11 +102,15 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	e.Took, e.Begun = w.took()
 	for _, r := range rows {
 		_, list, err := w.Store.Get(ctx, r.ID)
+		if err == nil && r.Fan.Frozen() {
+			err = w.counted(ctx, r)
+		}
 		if err != nil {
 			return e, err
 		}
 		e.Attempts[r.ID] = append(e.Attempts[r.ID], list...)
 	}
+	e.Seen = slices.Clone(w.seen)
 	for _, id := range slices.Sorted(maps.Keys(w.revisions)) {
 		for _, ep := range w.revisions[id] {
 			if ep.Open {

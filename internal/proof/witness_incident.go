@@ -23,6 +23,9 @@ type ends struct {
 func newEnds() ends { return ends{map[string]string{}, map[string]string{}, map[string]int{}} }
 
 func (e ends) add(o ledger.Outcome) {
+	if ledger.IsMember(o.RunID) {
+		return // its parent's incident counts it
+	}
 	job, _, _ := strings.Cut(o.RunID, "@")
 	switch o.State {
 	case ledger.Dead:

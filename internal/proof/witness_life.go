@@ -73,7 +73,7 @@ func (w *Witness) took() (all map[string]time.Duration, begun map[string]time.Ti
 // claimed looks at what a claim got.
 func (w *Witness) claimed(c ledger.Claim, work []ledger.Work) {
 	for _, l := range work {
-		if slices.Contains(c.BusyTargets, l.Call.Target) || slices.Contains(c.BusyJobs, ledger.OwnerOf(l.JobID)) {
+		if slices.Contains(c.BusyTargets, l.Call.Target) || slices.Contains(c.BusyJobs, group(l.Parent, l.JobID)) {
 			w.saw(Busy, l.RunID, "%s, by %s", l.Call.Target, c.Owner)
 		}
 	}
@@ -90,10 +90,10 @@ func (w *Witness) left(ctx context.Context, c ledger.Claim, at time.Time) error 
 	}
 	now := at.Add(-time.Millisecond)
 	rows, err := w.Store.List(ctx, ledger.Filter{
-		States: ledger.Unfinished, Limit: math.MaxInt,
+		States: ledger.Claimable, WithMembers: true, Limit: math.MaxInt,
 	})
 	for _, r := range rows {
-		if w.due(r, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, ledger.OwnerOf(r.JobID)) {
+		if w.due(r, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, group(r.Parent, r.JobID)) {
 			w.saw(Passed, r.ID, "%s, attempt %d, due %s, lease until %s, at %s", r.State, r.Attempt, stamp(r.NextAt), stamp(r.LeasedUntil), stamp(now))
 		}
 	}

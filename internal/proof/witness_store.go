@@ -121,7 +121,9 @@ func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, er
 	ctx = context.WithoutCancel(ctx) // the look-ups are evidence
 	for _, r := range got.PastSendBefore {
 		w.ended(r.ID, r.JobID)
-		w.problems[Problems{r.JobID, ledger.IncidentDead}] += r.Count
+		if r.Parent == "" {
+			w.problems[Problems{r.JobID, ledger.IncidentDead}] += r.Count
+		}
 	}
 	w.leased(got.Now, got.Work...)
 	w.claimed(c, got.Work)
@@ -171,6 +173,9 @@ func (w *Witness) Cancel(ctx context.Context, a ledger.Action) (ledger.ActionRes
 	for _, r := range got.Changed {
 		w.run(r.ID).token = ""
 		w.ended(r.ID, r.JobID)
+		if err == nil && r.Fan.Frozen() {
+			err = w.canceledMembers(context.WithoutCancel(ctx), r.ID)
+		}
 	}
 	return got, err
 }
@@ -183,7 +188,11 @@ func (w *Witness) Redrive(ctx context.Context, a ledger.Action) (ledger.ActionRe
 	if a.DryRun {
 		return got, err
 	}
-	for _, r := range got.Changed {
+	changed, err2 := w.withParents(context.WithoutCancel(ctx), got.Changed)
+	if err == nil {
+		err = err2
+	}
+	for _, r := range changed {
 		w.renew(r)
 		if !a.Force {
 			continue
@@ -256,7 +265,7 @@ func (w *Witness) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged,
 }
 
 func (w *Witness) rows(ctx context.Context) (map[string]ledger.Run, error) {
-	list, err := w.Store.List(ctx, ledger.Filter{Limit: math.MaxInt})
+	list, err := w.Store.List(ctx, ledger.Filter{WithMembers: true, Limit: math.MaxInt})
 	rows := make(map[string]ledger.Run, len(list))
 	for _, r := range list {
 		rows[r.ID] = r

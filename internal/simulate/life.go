@@ -33,6 +33,9 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 		s.template = s.plan.newTemplate(r)
 		s.plan.template = s.template
 	}
+	if r := w.Dice("members", 0); r.IntN(3) == 0 && !o.EventsOnly {
+		s.plan.each = s.plan.newEach(r)
+	}
 	reg, err := s.plan.registry()
 	if err != nil {
 		return proof.Evidence{}, w.tally, err
@@ -146,11 +149,12 @@ func (s *script) ended(ctx context.Context, due time.Time) bool {
 func (s *script) complete(e *proof.Evidence, due time.Time) {
 	e.Due, e.Skew, e.Given = due, jobs.MaxClockSkew, s.given
 	e.Lag, e.Spare, e.Keyed, e.Answered, e.Healthy = lag, spare+s.back, s.keyed, true, s.healthy
-	e.Lead, e.Back = s.back+time.Second, s.back
+	e.Lead, e.Back, e.Lists = s.back+time.Second, s.back, map[string][][]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.targets)) {
 		t := s.targets[name]
 		e.Effects = append(e.Effects, t.effects...)
 		e.Requests = append(e.Requests, t.requests...)
+		maps.Copy(e.Lists, t.lists)
 	}
 	e.Always = s.always()
 	open := map[string]bool{}

@@ -88,6 +88,8 @@ var mutants = []struct {
 	{"a notification is written with what is told", tellingBy(forgetting), []proof.Rule{proof.Untold}},
 	{"an incident is told as it is", tellingBy(heedless), []proof.Rule{proof.Baseless}},
 	{"an incident that lasts is told again", tellingBy(unreminding), []proof.Rule{proof.Untold}},
+	{"an attempt deletes what an earlier one has frozen", behind(func(s ledger.Store) piling { return piling{s} }), []proof.Rule{proof.Torn}},
+	{"members are counted by the states of their runs", behind(func(s ledger.Store) miscounting { return miscounting{s} }), []proof.Rule{proof.Uncounted}},
 	{"a notification has one key", tellingBy(doubling), []proof.Rule{proof.Misled}},
 	{"a channel's failures are told in others", tellingBy(echoing), []proof.Rule{proof.Echoed}},
 }
@@ -189,4 +191,4 @@ func TestEveryRuleHasAMutant(t *testing.T) {
 
 // byHand are rules that a broken part cannot break alone; the tests of package
 // proof break the evidence.
-var byHand = []proof.Rule{proof.NoRun, proof.Unplanned, proof.Unsettled, proof.Gap}
+var byHand = []proof.Rule{proof.Partial, proof.NoRun, proof.Unplanned, proof.Unsettled, proof.Gap}

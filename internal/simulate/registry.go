@@ -47,6 +47,8 @@ type plan struct {
 	jobs     []jobs.Job
 	// template makes schedules at run time; nil: none. A version may be without it.
 	template *jobs.Template
+	// each has members; nil: no job has.
+	each *jobs.Job
 	// timed: a platform has the schedules too. An edit leaves them alone, since
 	// a store cannot tell the scheduled times of a platform's other schedule from the
 	// job's own, and would leave them out of a range row's count.
@@ -143,6 +145,9 @@ func (p plan) registry() (*jobs.Registry, error) {
 	}
 	for _, j := range p.jobs {
 		entries = append(entries, j)
+	}
+	if p.each != nil {
+		entries = append(entries, *p.each)
 	}
 	if p.template != nil {
 		entries = append(entries, *p.template)

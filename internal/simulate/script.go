@@ -112,6 +112,7 @@ func (s *script) freeze() {
 func (s *script) edit() {
 	s.plan = s.plan.edit(s.Rand)
 	s.editTemplate()
+	s.editEach()
 	reg, err := s.plan.registry()
 	if err != nil {
 		s.fail(err)
@@ -204,6 +205,9 @@ func (s *script) act(states ...ledger.State) ledger.Action {
 	if s.IntN(3) > 0 {
 		a.JobID = s.someJob().ID
 	}
+	if s.plan.each != nil && s.IntN(2) == 0 {
+		a.JobID, a.Parent = "", s.someParent()
+	}
 	return a
 }
 
@@ -266,6 +270,12 @@ func (s *script) trigger() {
 		Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, at), Lease: s.IntN(2) == 0,
 	}}
 	limit := between(s.Rand, time.Second, time.Minute)
+	if j.Each != (jobs.Each{}) {
+		entry.Lease = false
+		_, err := s.ledger.Enter(context.Background(), entry)
+		s.must(err)
+		return
+	}
 	s.tasks.Go(func() { _, _ = s.drive(reg, "trigger", limit, entry) }) // what it leaves, others finish
 	s.note(func(t *Tally) { t.Triggers++ })
 }

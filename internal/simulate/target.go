@@ -39,6 +39,7 @@ type target struct {
 	calls    map[string]int // by run
 	effects  []proof.Effect
 	requests []proof.Request
+	lists    map[string][][]string // of members, by parent
 	down     time.Time
 }
 
@@ -56,7 +57,7 @@ func (w *world) newTarget(name string, ttl time.Duration) *target {
 	r := w.Dice("target "+name, 0)
 	t := &target{
 		w: w, name: name, ttl: ttl, skew: between(r, 0, 4*time.Minute) - 2*time.Minute, flaws: w.options.Target,
-		keys: map[string]*key{}, calls: map[string]int{},
+		keys: map[string]*key{}, calls: map[string]int{}, lists: map[string][][]string{},
 	}
 	w.targets[name] = t
 	return t
@@ -70,6 +71,9 @@ func (t *target) now() time.Time { return t.w.Now().Add(t.skew) }
 func (t *target) serve(c executor.Call, sent time.Time) executor.Answer {
 	name := c.Registry + " " + t.w.options.Key(c, t.w)
 	payload := fmt.Sprintf("%s %s %s %s %s", c.Work.Call.Method, c.Work.Call.Path, c.Work.Call.Body, c.Work.Call.Scopes, c.Work.Call.Headers)
+	if c.List {
+		payload = "the list at " + c.Work.Call.Path
+	}
 	t.mu.Lock()
 	t.calls[c.RunID]++
 	n := t.calls[c.RunID]
@@ -77,7 +81,11 @@ func (t *target) serve(c executor.Call, sent time.Time) executor.Answer {
 	t.requests = append(t.requests, proof.Request{RunID: c.RunID, Text: payload, Attempt: c.Attempt, Sent: sent})
 	t.mu.Unlock()
 	t.w.note(func(tally *Tally) { tally.Calls++ })
-	a := t.answer(c, name, payload, t.w.Dice(t.name+c.RunID, n))
+	answer := t.answer
+	if c.List {
+		answer = t.list
+	}
+	a := answer(c, name, payload, t.w.Dice(t.name+c.RunID, n))
 	t.mu.Lock()
 	t.requests[at].Reason = a.Reason
 	t.mu.Unlock()

@@ -70,6 +70,7 @@ type Tally struct {
 	Edits, Pauses, Backfills, Redrives, Cancels   int
 	Triggers, Ticks, Purges, Events, Keyed        int
 	Schedules                                     int // made, changed and deleted at run time
+	Lists                                         int // of members that were served
 }
 
 // Add sums two tallies.
@@ -85,7 +86,7 @@ func (t *Tally) fields() []*int {
 		&t.Outages, &t.Unavailable, &t.LostAnswers,
 		&t.Calls, &t.LostCalls, &t.LateCalls, &t.Doubles, &t.Replays,
 		&t.Edits, &t.Pauses, &t.Backfills, &t.Redrives, &t.Cancels,
-		&t.Triggers, &t.Ticks, &t.Purges, &t.Events, &t.Keyed, &t.Schedules,
+		&t.Triggers, &t.Ticks, &t.Purges, &t.Events, &t.Keyed, &t.Schedules, &t.Lists,
 	}
 }
 

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -75,6 +76,63 @@ var memberOperateCases = []testCase{
 		}
 		b.release(10, parent)
 		b.is(parent, ledger.Succeeded, "")
+	}},
+	{"a parent whose list is shorter than it says is not succeeded", func(b *bed) {
+		l := b.job("j").parent(0, 0)
+		b.freeze(l, true, "a")
+		b.record(ledger.Outcome{
+			Lease: l, State: ledger.FannedOut, Members: 2,
+			Attempt: ledger.Attempt{RunID: l.RunID, N: 1, Answer: ledger.AnswerFresh, Status: 200},
+		})
+		b.ends(ledger.Succeeded, b.release(10, l.RunID).Work...)
+		b.release(10, l.RunID)
+		b.is(l.RunID, ledger.Dead, ledger.ReasonMembers)
+	}},
+	{"a parent is acknowledged with the last of its failed members", func(b *bed) {
+		parent, work := b.fannedOut("a", "b", "c")
+		b.ends(ledger.Dead, work["a"], work["b"])
+		b.ends(ledger.Succeeded, work["c"])
+		b.release(0, parent)
+		b.changed(b.Ack(b.ctx, act(work["a"].RunID)))(work["a"].RunID)
+		if r := b.get(parent); !r.AckedAt.IsZero() {
+			b.Errorf("acknowledged at %s, and a member is not", r.AckedAt)
+		}
+		b.changed(b.Ack(b.ctx, act(work["b"].RunID)))(work["b"].RunID)
+		if r := b.get(parent); r.AckedAt.IsZero() || r.By != "ann" {
+			b.Errorf("%+v: all of its failed members are acknowledged", r)
+		}
+	}},
+	{"a parent whose failed members are partly purged does not work on", func(b *bed) {
+		parent, member := b.failed()
+		b.pass(48 * time.Hour)
+		p := ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour, Batch: 1}
+		got, err := b.PurgeRuns(b.ctx, p)
+		b.must(err)
+		if _, _, err := b.Get(b.ctx, member); err == nil { // it began with the other
+			p.From = got.Next
+			_, err = b.PurgeRuns(b.ctx, p)
+			b.must(err)
+		}
+		res, err := b.Redrive(b.ctx, act(parent))
+		b.must(err)
+		if len(res.Rejected) != 1 || !strings.Contains(res.Rejected[0].Why, "purge") {
+			b.Errorf("%+v", res)
+		}
+	}},
+	{"a canceled parent that has lost members to a purge is not backfilled", func(b *bed) {
+		j := b.job("j")
+		l := j.parent(0, 0)
+		b.fanOut(l, "a", "b")
+		b.release(2, l.RunID)
+		b.changed(b.Cancel(b.ctx, act(l.RunID)))(l.RunID)
+		b.pass(48 * time.Hour)
+		_, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour, Batch: 1})
+		b.must(err)
+		got, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapSkip)}, Actor: act().Actor})
+		b.must(err)
+		if got.Planned != 0 || got.Refused != 1 {
+			b.Errorf("%+v", got)
+		}
 	}},
 	{"a filter by parent selects members, and no filter does without", func(b *bed) {
 		parent, member := b.failed()
