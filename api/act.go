@@ -65,7 +65,8 @@ func checkQuery(r *http.Request, fields []string) error {
 func keyOf(r *http.Request) (string, error) {
 	header := r.Header.Values("Idempotency-Key")
 	if len(header) != 1 {
-		return "", problem(http.StatusBadRequest, idempotency.CodeMissingKey, "a mutation needs one Idempotency-Key; send a new UUID, and the same one again when the answer was lost")
+		return "", problem(http.StatusBadRequest, idempotency.CodeMissingKey,
+			"a mutation needs one Idempotency-Key; send a new UUID, and the same one again when the answer was lost")
 	}
 	return idempotency.ParseKey(header[0])
 }

@@ -26,8 +26,9 @@ func (c *concurrencyLimit) enter(who string) (leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by[who] >= maxOfIdentity || c.open >= maxOfProcess {
-		return nil, problem(http.StatusTooManyRequests, "too_many_in_progress", fmt.Sprintf("%d requests of this identity are open, and %d of this process; an identity may have %d, and the process %d: ask again after Retry-After",
-			c.by[who], c.open, maxOfIdentity, maxOfProcess))
+		return nil, problem(http.StatusTooManyRequests, "too_many_in_progress",
+			fmt.Sprintf("%d requests of this identity are open, and %d of this process; an identity may have %d, and the process %d: ask again after Retry-After",
+				c.by[who], c.open, maxOfIdentity, maxOfProcess))
 	}
 	c.open++
 	c.by[who]++

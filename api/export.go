@@ -15,7 +15,8 @@ var exports = map[string]struct {
 	allowed []string
 	read    func(*params, *operations.Export)
 }{
-	"runs":      {[]string{"state", "reason", "since", "until", "unacknowledged"}, func(q *params, e *operations.Export) { e.Runs = q.runs() }},
+	"runs": {[]string{"state", "reason", "since", "until", "unacknowledged"},
+		func(q *params, e *operations.Export) { e.Runs = q.runs() }},
 	"members":   {[]string{"run", "state", "key"}, func(q *params, e *operations.Export) { e.Members = q.members(q.text("run")) }},
 	"incidents": {[]string{"open"}, func(q *params, e *operations.Export) { e.Incidents.Open = q.flag("open") }},
 	"audit":     {[]string{"run", "by", "since", "until"}, func(q *params, e *operations.Export) { e.Audit = q.audit() }},
@@ -90,7 +91,8 @@ func (s *stream) begin() {
 
 // runs reads a filter of runs.
 func (p *params) runs() ledger.Filter {
-	f := ledger.Filter{States: oneOf(p, "state", ledger.States), Since: p.time("since"), Until: p.time("until"), Unacknowledged: p.flag("unacknowledged")}
+	f := ledger.Filter{States: oneOf(p, "state", ledger.States), Since: p.time("since"), Until: p.time("until"),
+		Unacknowledged: p.flag("unacknowledged")}
 	if reasons := oneOf(p, "reason", ledger.Reasons); len(reasons) > 0 {
 		f.Reason = reasons[0]
 	}

@@ -34,7 +34,8 @@ func (g *Gate) Admit(r *http.Request) (access.Identity, error) {
 		rates, most = g.programs, "2,000"
 	}
 	if !rates.Allow(who.Principal()) {
-		return who, problem(http.StatusTooManyRequests, "too_many_requests", "this identity asks more often than "+most+" times a second; ask again after Retry-After")
+		return who, problem(http.StatusTooManyRequests, "too_many_requests",
+			"this identity asks more often than "+most+" times a second; ask again after Retry-After")
 	}
 	return who, nil
 }

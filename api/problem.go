@@ -52,7 +52,8 @@ func problemOf(err error) *Problem {
 	case errors.Is(err, idempotency.ErrInvalidKey):
 		return problem(http.StatusBadRequest, idempotency.CodeInvalidKey, err.Error())
 	case errors.Is(err, ledger.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return problem(http.StatusServiceUnavailable, "ledger_unavailable", "the ledger did not answer in time; repeat the request after Retry-After, a POST with the same key")
+		return problem(http.StatusServiceUnavailable, "ledger_unavailable",
+			"the ledger did not answer in time; repeat the request after Retry-After, a POST with the same key")
 	}
 	return problem(http.StatusInternalServerError, "internal", "the server failed; its log says why")
 }

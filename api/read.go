@@ -73,7 +73,8 @@ func (s *server) reads() {
 	s.get("/v1/jobs/{id}/trend", false, func(ctx context.Context, r *http.Request, _ *params) (any, error) {
 		return s.ops.Trend(ctx, r.PathValue("id"))
 	})
-	s.get("/v1/runs", false, s.listRuns, "job", "owner", "label", "target", "state", "reason", "since", "until", "unacknowledged", "limit", "cursor")
+	s.get("/v1/runs", false, s.listRuns, "job", "owner", "label", "target", "state", "reason", "since", "until", "unacknowledged", "limit",
+		"cursor")
 	s.get("/v1/runs/{id}", true, s.getRun)
 	s.get("/v1/runs/{id}/members", false, s.listMembers, "state", "key", "limit", "cursor")
 	s.get("/v1/why", false, s.explain, "job", "at", "member")

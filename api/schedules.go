@@ -91,7 +91,8 @@ func (s *server) pageOfSchedules(r *http.Request) (page schedulePage, err error)
 		return page, err
 	}
 	q := query(r, "prefix", "limit", "cursor")
-	f := ledger.ScheduleFilter{Template: template, KeyPrefix: q.text("prefix"), Limit: q.count("limit", operations.DefaultPage, operations.MaxPage)}
+	f := ledger.ScheduleFilter{Template: template, KeyPrefix: q.text("prefix"),
+		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage)}
 	if p := q.cursor("schedules"); p != nil {
 		f.AfterKey = p.ID
 	}

@@ -94,5 +94,6 @@ func (s *server) noRoute(w http.ResponseWriter, r *http.Request) {
 	for _, method := range allowed {
 		w.Header().Add("Allow", method)
 	}
-	s.fail(w, r, problem(http.StatusMethodNotAllowed, "method_not_allowed", "the resource does not take the method "+r.Method+"; use "+allowed[0]))
+	s.fail(w, r, problem(http.StatusMethodNotAllowed, "method_not_allowed",
+		"the resource does not take the method "+r.Method+"; use "+allowed[0]))
 }

@@ -35,7 +35,8 @@ type keyed struct {
 const workLease = time.Second
 
 var longWorkOptions = idempotency.Options{
-	Principal: idempotency.SinglePrincipal("cronce"), Lease: workLease, MaxRun: time.Second, StoreTimeout: time.Second, Wait: 300 * time.Millisecond,
+	Principal: idempotency.SinglePrincipal("cronce"), Lease: workLease, MaxRun: time.Second, StoreTimeout: time.Second,
+	Wait: 300 * time.Millisecond,
 }
 
 // openKeys opens the kit of an engine. The database need not answer yet.

@@ -65,7 +65,8 @@ func workerHandler(ctx context.Context) (h http.Handler, end func(), err error) 
 	engine, keys, dir := os.Getenv(envWorkerEngine), os.Getenv(envWorkerKeys), os.Getenv(envWorkerDir)
 	if engine == EngineScript {
 		self, err := os.Executable()
-		script := &cgi.Handler{Path: keys, Dir: dir, Env: []string{"DATA=" + dir, "WORK=" + self, envWorkerPart + "=1"}, InheritEnv: []string{envWorkerSteps}}
+		script := &cgi.Handler{Path: keys, Dir: dir, Env: []string{"DATA=" + dir, "WORK=" + self, envWorkerPart + "=1"},
+			InheritEnv: []string{envWorkerSteps}}
 		return script, func() {}, err
 	}
 	k, err := openKeys(ctx, engine, keys)

@@ -200,7 +200,8 @@ func (o *Outbox) look(incidents []ledger.Incident, runs []ledger.Run) bool {
 	for _, i := range incidents {
 		switch {
 		case i.Cause != ledger.IncidentDead:
-		case i.JobID == "incident-open" && i.Open(), i.JobID == "incident-closed" && !i.Open(), i.JobID == "opened-written" && len(i.NotifierState) > 0:
+		case i.JobID == "incident-open" && i.Open(), i.JobID == "incident-closed" && !i.Open(),
+			i.JobID == "opened-written" && len(i.NotifierState) > 0:
 			o.at(i.JobID)
 		}
 	}
@@ -249,7 +250,8 @@ func (o *Outbox) check(ctx context.Context) error {
 		}
 		opened, recovered := notice{i.ID, eventOpened}, notice{i.ID, eventRecovered}
 		if got[opened] != 1+i.Reopened || got[recovered] != 1+i.Reopened || i.Open() {
-			errs = append(errs, fmt.Errorf("incident %d of %s (open: %v, reopened %d times) was told by %d notifications, and its end by %d", i.ID, i.JobID, i.Open(), i.Reopened, got[opened], got[recovered]))
+			errs = append(errs, fmt.Errorf("incident %d of %s (open: %v, reopened %d times) was told by %d notifications, and its end by %d",
+				i.ID, i.JobID, i.Open(), i.Reopened, got[opened], got[recovered]))
 		}
 		delete(got, opened)
 		delete(got, recovered)

@@ -67,7 +67,8 @@ func revisionsOf(turns []turn, d *deployments, watermarks map[string]time.Time) 
 		if t.ended || !known {
 			continue
 		}
-		e := revision{proof.Revision{JobID: t.jobID, Schedule: def.job.ParsedSchedule(), From: t.at, To: watermarks[t.jobID], Open: true}, t.revision, def.revision}
+		e := revision{proof.Revision{JobID: t.jobID, Schedule: def.job.ParsedSchedule(), From: t.at, To: watermarks[t.jobID], Open: true},
+			t.revision, def.revision}
 		if i+1 < len(turns) && turns[i+1].jobID == t.jobID {
 			e.To, e.Open = turns[i+1].at, false
 		}

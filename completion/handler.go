@@ -39,7 +39,8 @@ func Handler(t *Tokens, l Reporter, safe func(runID, progress string) string, lo
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		runID := r.PathValue("id")
 		if !t.Valid(runID, tokenOf(r)) {
-			fail(w, http.StatusUnauthorized, "completion_token_invalid", "The token is not this run's. Send Cronce-Completion-Token of the run's call, as Authorization: Bearer TOKEN.")
+			fail(w, http.StatusUnauthorized, "completion_token_invalid",
+				"The token is not this run's. Send Cronce-Completion-Token of the run's call, as Authorization: Bearer TOKEN.")
 			return
 		}
 		said, ok := read(w, r)
@@ -96,5 +97,6 @@ func fail(w http.ResponseWriter, status int, code, detail string) {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"type": "about:blank", "status": status, "code": code, "title": http.StatusText(status), "detail": detail})
+	_ = json.NewEncoder(w).Encode(map[string]any{"type": "about:blank", "status": status, "code": code, "title": http.StatusText(status),
+		"detail": detail})
 }

@@ -64,8 +64,9 @@ func New(cfg Config) (*Executor, error) {
 		e.fan.poll = pollEvery
 	}
 	e.members = &membership{
-		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, schedules: e.keyed, work: e.work, onTime: cfg.OnTime, host: cfg.Host, program: cfg.Program,
-		admit: e.admit.admit, pulse: e.pulse, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
+		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, schedules: e.keyed, work: e.work, onTime: cfg.OnTime, host: cfg.Host,
+		program: cfg.Program,
+		admit:   e.admit.admit, pulse: e.pulse, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
 	}
 	e.admit.reassign, e.keyed.reassign = e.members.reassign, e.members.reassign
 	e.calls = &dispatcher{

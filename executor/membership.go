@@ -39,7 +39,8 @@ type membership struct {
 // declare tells the ledger which definitions this process has, and begins to
 // plan those that are current.
 func (m *membership) declare(ctx context.Context) {
-	d := ledger.Declaration{Registry: m.registry.Name(), Version: m.registry.Version(), Host: m.host, Program: m.program, Definitions: m.definitions}
+	d := ledger.Declaration{Registry: m.registry.Name(), Version: m.registry.Version(), Host: m.host, Program: m.program,
+		Definitions: m.definitions}
 	if !m.ledger.declare(ctx, d) {
 		m.pulse.send() // a heartbeat of an unknown process declares again
 		return

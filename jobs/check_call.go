@@ -60,13 +60,15 @@ func (d *draft) checkCall(path string, j Job, template bool) {
 		d.Add(path+".path", code, "%s", why)
 	} else if !validKeyScope(j.KeyScope) {
 		d.Add(path+".keyScope", codeBadScope,
-			"invalid key scope %s; a key scope is visible ASCII, at most %d characters, without *; set keyScope", field.Quoted(j.KeyScope), maxKeyScope)
+			"invalid key scope %s; a key scope is visible ASCII, at most %d characters, without *; set keyScope", field.Quoted(j.KeyScope),
+			maxKeyScope)
 	}
 	for i, s := range j.Scopes {
 		at := fmt.Sprintf("%s.scopes[%d]", path, i)
 		if !validScope(s) {
 			d.Add(at, codeBadScope,
-				"invalid scope %s; a scope is visible ASCII without quotes and backslashes (RFC 6749, section 3.3), one scope per entry", field.Quoted(s))
+				"invalid scope %s; a scope is visible ASCII without quotes and backslashes (RFC 6749, section 3.3), one scope per entry",
+				field.Quoted(s))
 		} else if slices.Contains(j.Scopes[:i], s) {
 			d.Add(at, codeDuplicateScope, "duplicate scope %q; remove one", s)
 		}

@@ -157,6 +157,7 @@ func (d *draft) checkAsync(path string, j Job) {
 	}
 	if j.Retry.Horizon < a.Within {
 		d.Add(path+".retry.horizon", field.BadDuration,
-			"horizon %s is shorter than async.within %s, so the run's key could expire during the work; set at least %s, or remove horizon", j.Retry.Horizon, a.Within, a.Within)
+			"horizon %s is shorter than async.within %s, so the run's key could expire during the work; set at least %s, or remove horizon",
+			j.Retry.Horizon, a.Within, a.Within)
 	}
 }

@@ -60,7 +60,8 @@ func (d *draft) checkKey(path string, t Target) {
 		d.Add(path+".header", codeBadName, "invalid header name %s; a name has letters, digits and dashes", field.Quoted(k.Header))
 	case credential || isOwnField(lower) || slices.Contains(tracingFields, lower) || slices.Contains(authFields, lower):
 		d.Add(path+".header", codeBadName,
-			"the header %s has another meaning in the call; name the field in which the target takes keys, such as %s", k.Header, HeaderIdempotencyKey)
+			"the header %s has another meaning in the call; name the field in which the target takes keys, such as %s", k.Header,
+			HeaderIdempotencyKey)
 	}
 	if k.Lifetime != "" {
 		if why := badPath(k.Lifetime); why != "" {

@@ -105,7 +105,8 @@ func (d *draft) checkName() string {
 	name := string(d.names[0])
 	if len(name) > 64 || !validToken(name) || punctuation(name[0]) {
 		d.Add("name", codeBadName,
-			"invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit", field.Quoted(name))
+			"invalid name %s; a name has 1 to 64 letters, digits, dots, dashes and underscores, and starts with a letter or digit",
+			field.Quoted(name))
 	}
 	return name
 }
@@ -134,7 +135,8 @@ func (d *draft) checkEntryName(path, what, name string) {
 	switch {
 	case !ValidJobID(name):
 		d.Add(path, codeBadName,
-			"invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what, field.Quoted(name))
+			"invalid %s name %s; a name has 1 to 64 of a-z, 0-9, dot, dash and underscore, and starts with a letter or digit", what,
+			field.Quoted(name))
 	case name == BuiltinTarget && what == "target":
 		d.Add(path, codeBadName, "the target name %q is reserved for built-in jobs; choose another", name)
 	}

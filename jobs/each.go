@@ -168,7 +168,8 @@ func (d *draft) checkEach(path string, j Job, keyed *keyedTerms) {
 		d.Add(at, codeNeedlessField, "a job with keyed cannot have each, because run IDs have a place for one key; remove one of them")
 	}
 	if len(j.ID) > MaxEachID {
-		d.Add(path+".id", codeBadID, "the id %s has %d characters; that of a job with each has at most %d, because members follow it in run IDs", field.Quoted(j.ID), len(j.ID), MaxEachID)
+		d.Add(path+".id", codeBadID, "the id %s has %d characters; that of a job with each has at most %d, because members follow it in run IDs",
+			field.Quoted(j.ID), len(j.ID), MaxEachID)
 	}
 	if why := badPath(e.Path); e.Path == "" {
 		d.Add(at+".path", codeMissingField, "path is missing; set it to that of the list, e.g. /v1/tenants")
@@ -176,7 +177,8 @@ func (d *draft) checkEach(path string, j Job, keyed *keyedTerms) {
 		d.Add(at+".path", codeBadPath, "%s", why)
 	}
 	if e.Items != "" && slices.Contains(strings.Split(e.Items, "."), "") {
-		d.Add(at+".items", CodeBadValue, "invalid items %s; write the names of fields with dots between them, e.g. tenants.id", field.Quoted(e.Items))
+		d.Add(at+".items", CodeBadValue, "invalid items %s; write the names of fields with dots between them, e.g. tenants.id",
+			field.Quoted(e.Items))
 	}
 	if e.Max > maxEach {
 		d.Add(at+".max", CodeBadValue, "max %d is out of range; valid values are 1 to %d", e.Max, maxEach)

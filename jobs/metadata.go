@@ -53,7 +53,8 @@ func checkLabels(r *field.Report, path string, labels map[string]string) {
 		at := field.Join(path, name)
 		if !labelName(name) {
 			r.Add(at, codeBadName,
-				"invalid label name %s; a name has 1 to %d letters, digits, dots, dashes, underscores and slashes, and starts with a letter or digit", field.Quoted(name), maxLabel)
+				"invalid label name %s; a name has 1 to %d letters, digits, dots, dashes, underscores and slashes, and starts with a letter or digit",
+				field.Quoted(name), maxLabel)
 			continue
 		}
 		checkLine(r, at, labels[name], maxLabel)

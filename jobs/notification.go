@@ -213,7 +213,8 @@ func (c Channel) secrets() []authField {
 // plainAddress is a mail address without a name: visible ASCII around one @.
 func plainAddress(s string) bool {
 	local, domain, found := strings.Cut(s, "@")
-	return found && local != "" && domain != "" && len(s) <= 254 && field.VisibleASCII(s) && !strings.ContainsAny(s, `<>(),;:"\[]`) && !strings.Contains(domain, "@")
+	return found && local != "" && domain != "" && len(s) <= 254 && field.VisibleASCII(s) && !strings.ContainsAny(s, `<>(),;:"\[]`) &&
+		!strings.Contains(domain, "@")
 }
 
 func (d *draft) checkSelection(at string, c Channel) {

@@ -98,7 +98,8 @@ func (d *draft) checkSecret(path string, f authField) {
 		d.checkVariable(path+".env", f.name+".env", s.Env, "the variable that holds "+f.holds)
 	case !filepath.IsAbs(s.File) && !strings.HasPrefix(s.File, "/") || strings.ContainsFunc(s.File, control) || len(s.File) > 4096:
 		d.Add(path+".file", codeBadPath,
-			"%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)", f.name, f.holds)
+			"%s.file must be the absolute path of the file that holds %s, e.g. /run/secrets/token, not its content (not shown: it may be a secret)",
+			f.name, f.holds)
 	}
 }
 

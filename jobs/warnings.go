@@ -17,14 +17,16 @@ var quartz = regexp.MustCompile(`^(?:(?:CRON_)?TZ=\S+\s+)?(?:\S+\s+){3}\?\s+\S+\
 func (r *Registry) Warnings(now time.Time) Problems {
 	found := Problems{}
 	if r.Empty() {
-		found = append(found, Problem{File: r.file, Code: codeNoJobs, Message: "the registry has no jobs, so only the nightly purge runs; put jobs below \"jobs:\""})
+		found = append(found, Problem{File: r.file, Code: codeNoJobs,
+			Message: "the registry has no jobs, so only the nightly purge runs; put jobs below \"jobs:\""})
 	}
 	zoned := false
 	for i, j := range r.All() {
 		zoned = zoned || !j.Disabled && r.scheduleAt(i).Location() != time.UTC
 		if !j.Disabled && r.scheduleAt(i).Next(now).IsZero() {
 			found = append(found, r.JobProblem(j.ID, "schedule", codeNeverAgain, fmt.Sprintf(
-				"the schedule %s has no scheduled time after now: the job never runs again; set a later time, or remove or disable the job", j.Schedule)))
+				"the schedule %s has no scheduled time after now: the job never runs again; set a later time, or remove or disable the job",
+				j.Schedule)))
 		}
 		if m := quartz.FindStringSubmatch(strings.TrimSpace(j.Schedule)); m != nil && !j.Disabled {
 			found = append(found, r.JobProblem(j.ID, "schedule", codeQuartz, fmt.Sprintf(

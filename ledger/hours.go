@@ -25,7 +25,8 @@ func (l *Ledger) Hours(ctx context.Context, jobID string, since, until time.Time
 // HoursOf is Hours of several jobs together.
 func (l *Ledger) HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error) {
 	return read(ctx, l, "count hours", func(tx Tx) ([]Hour, error) {
-		r := hourReader{tx: tx, jobIDs: sortedSet(jobIDs), since: hourOf(since), until: hourOf(until.Add(time.Hour - 1)), sums: map[time.Time]*Tally{}}
+		r := hourReader{tx: tx, jobIDs: sortedSet(jobIDs), since: hourOf(since), until: hourOf(until.Add(time.Hour - 1)),
+			sums: map[time.Time]*Tally{}}
 		if err := r.read(); err != nil {
 			return nil, err
 		}

@@ -26,7 +26,8 @@ const (
 )
 
 // RejectionCauses lists every cause, in the order in which commands print them.
-var RejectionCauses = []RejectionCause{RejectedNotFound, RejectedState, RejectedAcknowledged, RejectedRerun, RejectedPastSendBefore, RejectedUnfinished}
+var RejectionCauses = []RejectionCause{RejectedNotFound, RejectedState, RejectedAcknowledged, RejectedRerun, RejectedPastSendBefore,
+	RejectedUnfinished}
 
 // Text says in words which runs a cause leaves out.
 func (c RejectionCause) Text() string {

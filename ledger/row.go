@@ -52,7 +52,8 @@ func (r *Row) listed() Run {
 func (r *Row) work() Work {
 	return Work{
 		RunID: r.ID, JobID: r.JobID, Parent: r.Parent, Frozen: r.Fan.Frozen(), ScheduledAt: r.ScheduledAt, Trigger: r.Trigger, Attempt: r.Attempt,
-		Failures: r.Failures, SendBefore: r.SendBefore, KeySafeUntil: r.keySafeUntil(), LeasedUntil: r.DueAt(), AcceptedAt: r.AcceptedAt, Token: r.Token, Call: r.Call,
+		Failures: r.Failures, SendBefore: r.SendBefore, KeySafeUntil: r.keySafeUntil(), LeasedUntil: r.DueAt(), AcceptedAt: r.AcceptedAt,
+		Token: r.Token, Call: r.Call,
 	}
 }
 

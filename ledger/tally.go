@@ -109,7 +109,8 @@ const NoBucket = -1
 
 // CountRow returns the count of a single row.
 func CountRow(r *Row) RunCount {
-	c := RunCount{JobID: r.JobID, Hour: hourOf(r.ScheduledAt), State: r.State, Trigger: r.Trigger, Late: NoBucket, Took: NoBucket, Count: r.Count}
+	c := RunCount{JobID: r.JobID, Hour: hourOf(r.ScheduledAt), State: r.State, Trigger: r.Trigger, Late: NoBucket, Took: NoBucket,
+		Count: r.Count}
 	switch {
 	case !r.Until.IsZero():
 		c.Kind = RowRange

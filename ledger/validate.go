@@ -136,5 +136,6 @@ func visible(s string) bool {
 }
 
 func (in *RunSpec) invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: run %.200q at %s: %s", ErrInvalidRun, in.RunID, in.ScheduledAt.UTC().Format(time.RFC3339Nano), fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: run %.200q at %s: %s", ErrInvalidRun, in.RunID, in.ScheduledAt.UTC().Format(time.RFC3339Nano),
+		fmt.Sprintf(format, args...))
 }

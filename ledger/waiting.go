@@ -115,7 +115,8 @@ func (s *surroundings) waitReason(r *Row) WaitReason {
 	case r.Waiting && holder != "":
 		return WaitReason{Code: WaitSlotTaken, Text: "run " + holder + " has the job's slot"}
 	case hold != nil:
-		return WaitReason{Code: WaitTargetHeld, Text: fmt.Sprintf("%s holds target %s until %s: %s", hold.By, hold.Target, hold.Until.UTC().Format(time.RFC3339), hold.Why)}
+		return WaitReason{Code: WaitTargetHeld, Text: fmt.Sprintf("%s holds target %s until %s: %s", hold.By, hold.Target,
+			hold.Until.UTC().Format(time.RFC3339), hold.Why)}
 	case r.WaitReason.Code != "":
 		return r.WaitReason
 	case !r.Waiting && r.DueAt().After(s.now):

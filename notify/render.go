@@ -48,7 +48,8 @@ func cloudEvent(m Message, id string) any {
 		"registry": m.Registry, "incident": i.ID, "key": m.key(), "jobId": i.JobID, "cause": i.Cause, "count": i.Count,
 		"openedAt": i.OpenedAt.UTC().Format(time.RFC3339), "title": m.title(), "text": m.text(), "flapping": flapping(i),
 	}
-	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link, "owner": m.Owner, "command": m.command()} {
+	for name, value := range map[string]string{"reason": string(i.Reason), "error": i.Error, "runId": i.RunID, "link": m.Link,
+		"owner": m.Owner, "command": m.command()} {
 		if value != "" {
 			data[name] = value
 		}

@@ -77,7 +77,8 @@ func (w *Watch) writeOne(ctx context.Context, t *decided, now time.Time) (bool, 
 	w.written += len(mine)
 	for n, l := range mine {
 		l.written = true
-		w.Logger.Info("notification written", "channel", l.Channel.Name, "event", string(l.Event), "incident", t.ID, "incidents", 1+len(l.message.Others),
+		w.Logger.Info("notification written", "channel", l.Channel.Name, "event", string(l.Event), "incident", t.ID, "incidents",
+			1+len(l.message.Others),
 			"job", t.JobID, "cause", string(t.Cause), "run", change.Runs[n].RunID)
 	}
 	return done, err

@@ -68,7 +68,8 @@ func parseCrontab(body span) (expression, error) {
 		words = append([]span{{"0", body.at}}, words...)
 	case 6:
 	default:
-		return nil, body.fail("schedule", "%d fields; write five (minute hour day-of-month month day-of-week) or six (second first)%s", len(words), yearHint(len(words)))
+		return nil, body.fail("schedule", "%d fields; write five (minute hour day-of-month month day-of-week) or six (second first)%s",
+			len(words), yearHint(len(words)))
 	}
 	c, line := new(cronFields), everyTime
 	for i, w := range words {

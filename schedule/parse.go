@@ -158,7 +158,8 @@ func parseNickname(body span) (expression, error) {
 	case words[0].text == "@reboot":
 		return nil, body.fail("schedule", "not supported: replicas start at different times, so they cannot agree on one; use a schedule, or run the job with `cronce trigger`")
 	}
-	return nil, body.fail("schedule", "write @hourly, @daily (@midnight), @weekly, @monthly, @yearly (@annually) or @every <duration>%s", lowerHint(body.text))
+	return nil, body.fail("schedule", "write @hourly, @daily (@midnight), @weekly, @monthly, @yearly (@annually) or @every <duration>%s",
+		lowerHint(body.text))
 }
 
 func lowerHint(text string) string {

@@ -55,7 +55,8 @@ func parseAllowed(list []string) (*egress, error) {
 		} else if hosts.Valid(item) {
 			e.names = append(e.names, strings.ToLower(strings.TrimSuffix(item, ".")))
 		} else {
-			return nil, bad(jobs.CodeBadValue, "%q cannot be allowed as a target; give a host name, an IP address, or a network such as 10.0.0.0/8", item)
+			return nil, bad(jobs.CodeBadValue, "%q cannot be allowed as a target; give a host name, an IP address, or a network such as 10.0.0.0/8",
+				item)
 		}
 	}
 	return e, nil

@@ -20,7 +20,8 @@ func EnvironmentProxy(lookup func(string) (string, bool)) (func(*http.Request) (
 	var problems jobs.Problems
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
 		if value, _ := lookup(name); value != "" && !validProxy(value) {
-			problems = append(problems, jobs.Problem{Code: jobs.CodeBadURL, Message: name + " is not the URL of a proxy; use one such as http://proxy.example:3128, or unset it"})
+			problems = append(problems, jobs.Problem{Code: jobs.CodeBadURL,
+				Message: name + " is not the URL of a proxy; use one such as http://proxy.example:3128, or unset it"})
 		}
 	}
 	if len(problems) > 0 {
@@ -37,7 +38,8 @@ func validProxy(value string) bool {
 		u, err = url.Parse("http://" + value)
 	}
 	return err == nil && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) &&
-		hosts.Valid(u.Hostname()) && hosts.ValidPort(u.Port()) && (u.Path == "" || u.Path == "/") && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
+		hosts.Valid(u.Hostname()) && hosts.ValidPort(u.Port()) && (u.Path == "" || u.Path == "/") && u.RawQuery == "" && !u.ForceQuery &&
+		u.Fragment == ""
 }
 
 // proxy asks for a request's proxy. What goes through one is judged by its host

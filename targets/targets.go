@@ -115,7 +115,8 @@ func New(c Config) (*Targets, error) {
 	}
 	for _, entry := range c.Registry.Targets() {
 		r := resolver{lookup: c.Lookup, now: c.now, log: c.Logger, entry: entry}
-		resolved := &target{name: entry.Name, base: r.base(), signer: r.signer(t.tokens), tls: r.ownTLS(transport), keepAnswers: entry.KeepAnswers}
+		resolved := &target{name: entry.Name, base: r.base(), signer: r.signer(t.tokens), tls: r.ownTLS(transport),
+			keepAnswers: entry.KeepAnswers}
 		resolved.breaker = newBreaker(entry.Name, c.BreakerFailures, c.BreakerOpenFor, c.Logger)
 		if len(r.problems) > 0 && idle(c.Registry, entry.Name) {
 			continue

@@ -74,7 +74,8 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 	}
 	if n := counts.DeadUnacknowledged; n > 0 {
 		h.Items = append(h.Items, attention{
-			Kind: "dead", What: counted(n, "dead run") + " nobody has acknowledged", Do: "Redrive them when the cause is mended, or acknowledge them.",
+			Kind: "dead", What: counted(n, "dead run") + " nobody has acknowledged",
+			Do:   "Redrive them when the cause is mended, or acknowledge them.",
 			Link: runsPath("state", "dead", "unacked", "1", "group", "1"), OfDead: true,
 		})
 	}
@@ -86,10 +87,12 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 	h.Items = append(h.Items, d.breakerTrouble()...)
 	serving := d.Serving()
 	if text := serving.PurgeWarning; text != "" {
-		h.Items = append(h.Items, attention{Kind: "missed", What: "The nightly purge is overdue", Do: sentenceOf(text), Link: "/keys", CLI: "cronce purge --dry-run"})
+		h.Items = append(h.Items, attention{Kind: "missed", What: "The nightly purge is overdue", Do: sentenceOf(text), Link: "/keys",
+			CLI: "cronce purge --dry-run"})
 	}
 	if text := serving.ReloadWarning; text != "" {
-		h.Items = append(h.Items, attention{Kind: "canceled", What: "The registry was not reloaded; the former one is served", Do: sentenceOf(text), CLI: "cronce check"})
+		h.Items = append(h.Items, attention{Kind: "canceled", What: "The registry was not reloaded; the former one is served",
+			Do: sentenceOf(text), CLI: "cronce check"})
 	}
 	return h, nil
 }

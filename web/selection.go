@@ -11,7 +11,8 @@ import (
 
 // selectionOf reads which jobs an address selects.
 func selectionOf(q url.Values) operations.Selection {
-	sel := operations.Selection{Job: strings.TrimSpace(q.Get("job")), Owner: strings.TrimSpace(q.Get("owner")), Target: strings.TrimSpace(q.Get("target"))}
+	sel := operations.Selection{Job: strings.TrimSpace(q.Get("job")), Owner: strings.TrimSpace(q.Get("owner")),
+		Target: strings.TrimSpace(q.Get("target"))}
 	for _, l := range q["label"] {
 		if l = strings.TrimSpace(l); l != "" {
 			sel.Labels = append(sel.Labels, l)

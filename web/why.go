@@ -26,7 +26,8 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	if t, ok := operations.ParseTime(text, now, time.UTC); ok {
 		return t.UTC(), nil
 	}
-	return time.Time{}, invalid("\""+text+"\" is not a time.", "Write one as 2006-01-02T15:04:05Z, 2006-01-02 15:04, 15:04, or as an age: 24h, 7d.")
+	return time.Time{}, invalid("\""+text+"\" is not a time.",
+		"Write one as 2006-01-02T15:04:05Z, 2006-01-02 15:04, 15:04, or as an age: 24h, 7d.")
 }
 
 func (d *Dashboard) scheduleOf(v jobView) *schedule.Schedule {

@@ -107,7 +107,8 @@ type Loopback struct{}
 // Identify implements Control.
 func (Loopback) Identify(r *http.Request) (Identity, error) {
 	if !loopback(r.RemoteAddr) || !loopback(r.Host) {
-		return Identity{}, &DeniedError{http.StatusForbidden, "forbidden", "without an access file (--access) only this machine is served, by its loopback address or localhost"}
+		return Identity{}, &DeniedError{http.StatusForbidden, "forbidden",
+			"without an access file (--access) only this machine is served, by its loopback address or localhost"}
 	}
 	return Identity{Role: Admin}, nil
 }

@@ -33,7 +33,8 @@ type proof struct {
 func (i *issuer) prove(ctx context.Context, text string) (p proof, err error) {
 	set, err := i.keys.find(ctx, keyID(text))
 	if err != nil {
-		return p, &DeniedError{http.StatusServiceUnavailable, "issuer_unavailable", "the OIDC issuer does not give its keys, so the token cannot be verified; ask again after Retry-After"}
+		return p, &DeniedError{http.StatusServiceUnavailable, "issuer_unavailable",
+			"the OIDC issuer does not give its keys, so the token cannot be verified; ask again after Retry-After"}
 	}
 	token, err := oidc.NewVerifier(i.keys.issuer, set, i.verifies).Verify(ctx, text)
 	if err != nil {

@@ -179,7 +179,8 @@ func (s *Client) refused(res *http.Response, text []byte) (again time.Duration, 
 	}
 	if json.Unmarshal(text, &p) != nil || p.Code == "" {
 		err := fmt.Errorf("%s answered HTTP %d, not as its API does; is --server right?", s.base, res.StatusCode)
-		if res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout {
+		if res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable ||
+			res.StatusCode == http.StatusGatewayTimeout {
 			return 0, err
 		}
 		return final, err

@@ -114,7 +114,8 @@ func (s *Client) changeMany(ctx context.Context, template string, changes []oper
 		}
 	}
 	var answers manyAnswers
-	err := s.ask(ctx, http.MethodPost, schedulesPath(template)+"?"+actorQuery(who).Encode(), body.Bytes(), &answers, "Content-Type", "application/x-ndjson")
+	err := s.ask(ctx, http.MethodPost, schedulesPath(template)+"?"+actorQuery(who).Encode(), body.Bytes(), &answers, "Content-Type",
+		"application/x-ndjson")
 	if err == nil && len(answers) != len(changes) {
 		err = fmt.Errorf("the answer has %d lines for %d schedules; send them again", len(answers), len(changes))
 	}

@@ -129,7 +129,8 @@ func (a asking) askAll(ctx context.Context) (got Answers) {
 // its key and changes nothing: the job has no dead run.
 func (a asking) ask(client *http.Client, i int) error {
 	method, body := http.MethodGet, ""
-	path := []string{"/v1/status", "/v1/runs?limit=50", "/v1/jobs?limit=50", "/v1/runs?state=dead", "/v1/audit", "/v1/processes", "/v1/jobs/job-000000", "/v1/runs?job=job-000000", "/v1/incidents", ""}[i/askers%10]
+	path := []string{"/v1/status", "/v1/runs?limit=50", "/v1/jobs?limit=50", "/v1/runs?state=dead", "/v1/audit", "/v1/processes",
+		"/v1/jobs/job-000000", "/v1/runs?job=job-000000", "/v1/incidents", ""}[i/askers%10]
 	if path == "" {
 		method, path, body = http.MethodPost, "/v1/runs/ack", `{"job":"job-000000","why":"a benchmark"}`
 	}

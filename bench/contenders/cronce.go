@@ -110,7 +110,8 @@ func registry(n int, at time.Time, over time.Duration) (*jobs.Registry, error) {
 	entries := []jobs.Entry{jobs.Name("bench"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}}
 	for i := range n {
 		due := at.Add((over * time.Duration(i) / time.Duration(n)).Truncate(time.Second))
-		entries = append(entries, jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: "at(" + due.Format("2006-01-02T15:04:05") + ")", Target: "svc", Path: "/run"})
+		entries = append(entries, jobs.Job{ID: fmt.Sprintf("job-%06d", i), Schedule: "at(" + due.Format("2006-01-02T15:04:05") + ")",
+			Target: "svc", Path: "/run"})
 	}
 	return jobs.NewRegistry(entries...)
 }

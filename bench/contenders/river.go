@@ -59,7 +59,8 @@ func runRiver(ctx context.Context, t *rig.Task) error {
 	if err != nil {
 		return err
 	}
-	completed, unsubscribe := client.SubscribeConfig(&river.SubscribeConfig{ChanSize: t.Runs + 1, Kinds: []river.EventKind{river.EventKindJobCompleted}})
+	completed, unsubscribe := client.SubscribeConfig(&river.SubscribeConfig{ChanSize: t.Runs + 1,
+		Kinds: []river.EventKind{river.EventKindJobCompleted}})
 	defer unsubscribe()
 	if err := client.Start(ctx); err != nil {
 		return err

@@ -45,7 +45,8 @@ func main() {
 			rows = append(rows, append([]string{string(store)}, row...))
 		}
 		fmt.Println(rig.Table([]string{
-			"", "put, 1,000 at once", "CPU each", "made, and changed, one by one by 8 callers", fmt.Sprintf("%d due at once, planned after (p50, p99)", *due),
+			"", "put, 1,000 at once", "CPU each", "made, and changed, one by one by 8 callers",
+			fmt.Sprintf("%d due at once, planned after (p50, p99)", *due),
 			"CPU of an idle process", "heap with all waiting",
 		}, rows))
 		return nil
@@ -70,7 +71,8 @@ type measure struct {
 
 func openMeasure(ctx context.Context, d *rig.Databases, store rig.Store) (m *measure, err error) {
 	m = &measure{}
-	m.registry, err = jobs.NewRegistry(jobs.Name("keyed"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, jobs.Cleanup{DisabledBecause: "measured"},
+	m.registry, err = jobs.NewRegistry(jobs.Name("keyed"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
+		jobs.Cleanup{DisabledBecause: "measured"},
 		jobs.Template{Max: 10_000_000, Job: jobs.Job{ID: "report", Target: "svc", Path: "/reports/{{key}}"}})
 	if err != nil {
 		return nil, err
@@ -131,7 +133,8 @@ func (m *measure) all(ctx context.Context, n, due int, idle time.Duration) (row 
 		}
 	}
 	took := time.Since(begun)
-	row = append(row, fmt.Sprintf("%.0f/s", float64(n)/took.Seconds()), fmt.Sprintf("%.0f µs", float64((ownCPU()-cpu).Microseconds())/float64(n)))
+	row = append(row, fmt.Sprintf("%.0f/s", float64(n)/took.Seconds()),
+		fmt.Sprintf("%.0f µs", float64((ownCPU()-cpu).Microseconds())/float64(n)))
 
 	made, err := m.singles(ctx, daily)
 	if err != nil {

@@ -69,7 +69,8 @@ func row(jobs int, c rig.Contender, rounds []rig.Result) []string {
 	if !c.Silent {
 		arrival = middle(arrived).String()
 	}
-	return []string{strconv.Itoa(jobs), c.Name, middle(planned).String(), arrival, fmt.Sprintf("%.0f", registered.Median), fmt.Sprintf("%.0f", peak.Median)}
+	return []string{strconv.Itoa(jobs), c.Name, middle(planned).String(), arrival, fmt.Sprintf("%.0f", registered.Median),
+		fmt.Sprintf("%.0f", peak.Median)}
 }
 
 // middle takes the median of each figure.

@@ -55,14 +55,15 @@ func declare(ctx context.Context, store ledger.Store) error {
 		return err
 	}
 	var failed error
-	err = store.Declare(ctx, ledger.Declaration{Process: "p", Registry: "bench", Version: reg.Version(), Definitions: func(yield func(ledger.Definition) bool) {
-		for _, j := range reg.Jobs() {
-			body, hash, err := j.Definition()
-			if failed = err; err != nil || !yield(ledger.Definition{JobID: j.ID, Hash: hash, Body: body}) {
-				return
+	err = store.Declare(ctx, ledger.Declaration{Process: "p", Registry: "bench", Version: reg.Version(),
+		Definitions: func(yield func(ledger.Definition) bool) {
+			for _, j := range reg.Jobs() {
+				body, hash, err := j.Definition()
+				if failed = err; err != nil || !yield(ledger.Definition{JobID: j.ID, Hash: hash, Body: body}) {
+					return
+				}
 			}
-		}
-	}})
+		}})
 	if err == nil && failed == nil {
 		_, err = ledgertest.Assignments(ctx, store, reg.Version())
 	}

@@ -81,7 +81,8 @@ func pages(busiest string) []string {
 		"/runs/" + url.PathEscape(busiest), "/targets", "/keys", "/processes", "/audit",
 
 		"/v1/status", "/v1/jobs?limit=50", "/v1/jobs/" + busiestJob, "/v1/runs?limit=100", "/v1/runs?job=" + busiestJob + "&limit=100",
-		"/v1/runs?state=dead&limit=100", "/v1/runs?state=dead&unacknowledged=true&limit=100", "/v1/runs?state=canceled", "/v1/runs?job=" + busiestJob + "&state=missed",
+		"/v1/runs?state=dead&limit=100", "/v1/runs?state=dead&unacknowledged=true&limit=100", "/v1/runs?state=canceled",
+		"/v1/runs?job=" + busiestJob + "&state=missed",
 		"/v1/runs/" + url.PathEscape(busiest), "/v1/incidents", "/v1/audit", "/v1/processes",
 	}
 }

@@ -70,5 +70,6 @@ func table(results map[string][]rig.Result) string {
 			rig.Spreads(r, rig.Result.PeakMB).String(),
 		})
 	}
-	return rig.Table([]string{"", "runs/s", "ratio", "CPU of the process, µs a run", "CPU of PostgreSQL, µs a run", "ratio of both", "peak RSS, MB"}, rows)
+	return rig.Table([]string{"", "runs/s", "ratio", "CPU of the process, µs a run", "CPU of PostgreSQL, µs a run", "ratio of both",
+		"peak RSS, MB"}, rows)
 }

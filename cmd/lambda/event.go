@@ -115,7 +115,8 @@ func (s shape) directEvent() (event, error) {
 	}
 	if !s.has("scheduledAt") {
 		if e.id == "" {
-			return e, fmt.Errorf("%w: job %q without scheduledAt and without id, so a repeat could not be told from new work; %s", errBadEvent, e.jobID, knownEvents)
+			return e, fmt.Errorf("%w: job %q without scheduledAt and without id, so a repeat could not be told from new work; %s",
+				errBadEvent, e.jobID, knownEvents)
 		}
 		return e, nil
 	}

@@ -51,7 +51,8 @@ func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 	}
 	if age := now.Sub(run.at); age >= j.Retry.Horizon {
 		return run, ofKind(errTooLate, fmt.Errorf("the event for %s is %s old, and a call of job %q may be sent only within %s of its scheduled time: the target may have forgotten the key; "+
-			"not sent; to make the call as new work, send an event with a new id and no time", run.runID, age.Round(time.Second), j.ID, j.Retry.Horizon))
+			"not sent; to make the call as new work, send an event with a new id and no time", run.runID, age.Round(time.Second), j.ID,
+			j.Retry.Horizon))
 	}
 	if ahead := run.at.Sub(now); ahead > eventEarly {
 		return run, fmt.Errorf("the event for %s comes %s ahead of its time; not sent", run.runID, ahead.Round(time.Second))

@@ -20,7 +20,8 @@ func (h *handler) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := notify.NewWatch(notify.Config{Registry: h.reg, Ledger: l, Runs: l, PublicURL: h.publicURL, Planned: true, Logger: h.log, Now: time.Now})
+	w := notify.NewWatch(notify.Config{Registry: h.reg, Ledger: l, Runs: l, PublicURL: h.publicURL, Planned: true, Logger: h.log,
+		Now: time.Now})
 	return w.Send(ctx, h.work, func() bool { return timeFor(ctx, 2*askAgain) }) // what is left is the next tick's
 }
 
@@ -54,7 +55,8 @@ func (h *handler) mails() map[string]bool {
 
 // noMail leaves a mail to others, and keeps the ticks to come from trying.
 var noMail = executor.Answer{
-	Unsent: true, RetryAfter: 5 * time.Minute, Error: noMailText, WaitReason: ledger.WaitReason{Code: ledger.WaitTargetNotConfigured, Text: noMailText},
+	Unsent: true, RetryAfter: 5 * time.Minute, Error: noMailText,
+	WaitReason: ledger.WaitReason{Code: ledger.WaitTargetNotConfigured, Text: noMailText},
 }
 
 const noMailText = "not sent: a Lambda sends no email; run cronce serve on the same ledger, or use another type of channel"

@@ -151,7 +151,8 @@ func (h *handler) verdict(run ledger.Run) (answer, error) {
 	case !run.State.Finished():
 		return a, fmt.Errorf("run %s is %s after attempt %d: %w", run.ID, run.State, run.Attempt, errUnfinished)
 	case run.State == ledger.Dead && h.ledger == nil:
-		return a, ofKind(errDead, fmt.Errorf("run %s is dead (%s) after attempt %d, which was answered with status %d", run.ID, run.Reason, run.Attempt, run.Status))
+		return a, ofKind(errDead, fmt.Errorf("run %s is dead (%s) after attempt %d, which was answered with status %d",
+			run.ID, run.Reason, run.Attempt, run.Status))
 	}
 	return a, nil
 }

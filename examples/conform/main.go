@@ -84,7 +84,8 @@ func bearer(r *http.Request) (string, error) {
 
 func (a app) count(w http.ResponseWriter, r *http.Request) {
 	var n int
-	err := a.db.QueryRowContext(r.Context(), a.bind(`SELECT count(*) FROM `+a.effects()+` WHERE operation = ?`), r.FormValue("operation")).Scan(&n)
+	err := a.db.QueryRowContext(r.Context(), a.bind(`SELECT count(*) FROM `+a.effects()+` WHERE operation = ?`),
+		r.FormValue("operation")).Scan(&n)
 	if err != nil {
 		http.Error(w, "try again", http.StatusServiceUnavailable)
 		return

@@ -14,7 +14,8 @@ import (
 // whose process may die between, sets the key:
 // metadata.AppendToOutgoingContext(ctx, MetadataKey, orderID).
 func UnaryClientInterceptor() grpc.UnaryClientInterceptor {
-	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+		opts ...grpc.CallOption) error {
 		if md, _ := metadata.FromOutgoingContext(ctx); len(md.Get(MetadataKey)) == 0 {
 			ctx = metadata.AppendToOutgoingContext(ctx, MetadataKey, rand.Text())
 		}

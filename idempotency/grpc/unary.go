@@ -43,8 +43,9 @@ func (i *interceptor) unary(ctx context.Context, request any, info *grpc.UnarySe
 func (i *interceptor) operation(ctx context.Context, request any, method string) (op idempotency.Operation, err error) {
 	op.Scope = MethodScope(method)
 	if i.kit.InTransaction(ctx) {
-		return op, refuse(codes.Internal, idempotency.CodeMisplaced, "the idempotency interceptor runs inside a transaction, and would answer before that is committed:"+
-			" chain it once, and before what opens a transaction")
+		return op, refuse(codes.Internal, idempotency.CodeMisplaced,
+			"the idempotency interceptor runs inside a transaction, and would answer before that is committed:"+
+				" chain it once, and before what opens a transaction")
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
 	if op.Key, err = key(md.Get(MetadataKey)); err != nil {
@@ -52,7 +53,8 @@ func (i *interceptor) operation(ctx context.Context, request any, method string)
 	}
 	op.Principal, err = i.opt.Principal(ctx)
 	if err != nil || op.Principal == "" || len(op.Principal) > idempotency.MaxPrincipalLength {
-		return op, refuse(codes.Unauthenticated, idempotency.CodeNoPrincipal, "keys belong to a caller, and this call does not prove who makes it")
+		return op, refuse(codes.Unauthenticated, idempotency.CodeNoPrincipal,
+			"keys belong to a caller, and this call does not prove who makes it")
 	}
 	if op.SendBefore, err = sendBefore(md.Get(MetadataSendBefore)); err != nil {
 		return op, err

@@ -130,10 +130,12 @@ var callCases = map[string]func(*testing.T, Engine){
 	"a panic in the call leaves the outcome unknown": func(t *testing.T, e Engine) {
 		func() {
 			defer func() { _ = recover() }()
-			_, _, _ = idempotency.Call(t.Context(), kit(t, e.Store), charge, idempotency.Effect[int]{Do: func(context.Context) (int, error) { panic("oops") }})
+			_, _, _ = idempotency.Call(t.Context(), kit(t, e.Store), charge,
+				idempotency.Effect[int]{Do: func(context.Context) (int, error) { panic("oops") }})
 		}()
 		var charges int
-		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
+		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge,
+			vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
 			t.Fatal(err, charges)
 		}
 	},

@@ -17,7 +17,8 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 		var charges int
 		reserve(t, e, "dead process", time.Minute)
 		e.Age(chargeKey, time.Hour)
-		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) {
+		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge,
+			vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) {
 			t.Fatal(err)
 		}
 		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 41, true, nil))
@@ -66,7 +67,8 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 		reserve(t, e, "dead process", 0)
 		lossy := lossy{e.Store, e.Store.(store.Reserver)}
 		_, _, _ = idempotency.Call(t.Context(), kit(t, lossy), charge, reconciled(vendor(&charges, nil), 41, true, nil))
-		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
+		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge,
+			vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
 			t.Fatal(err, charges)
 		}
 		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge, reconciled(vendor(&charges, nil), 41, true, nil))
@@ -82,7 +84,8 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 			ok(t, err)
 		}}
 		brief := kit(t, suspended, func(o *idempotency.Options) { o.MaxRun = time.Nanosecond })
-		if _, _, err := idempotency.Call(t.Context(), brief, charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrUnavailable) || charges != 1 {
+		if _, _, err := idempotency.Call(t.Context(), brief, charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrUnavailable) ||
+			charges != 1 {
 			t.Fatal(err, charges)
 		}
 		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))

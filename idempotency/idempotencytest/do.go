@@ -137,7 +137,8 @@ var doCases = map[string]func(*testing.T, Engine){
 		}
 	},
 	"a deadline in the past starts nothing": func(t *testing.T, e Engine) {
-		_, _, err := idempotency.Do(t.Context(), kit(t, e.Store), idempotency.Operation{Scope: "s", Key: "k", SendBefore: time.Now().Add(-time.Second)},
+		_, _, err := idempotency.Do(t.Context(), kit(t, e.Store),
+			idempotency.Operation{Scope: "s", Key: "k", SendBefore: time.Now().Add(-time.Second)},
 			func(ctx context.Context) (int, error) { return 0, e.Write(ctx, "x") })
 		if !errors.Is(err, idempotency.ErrTooLate) {
 			t.Error(err)

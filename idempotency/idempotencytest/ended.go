@@ -73,10 +73,11 @@ var endedCases = map[string]func(*testing.T, Engine){
 		// A busy machine may take all of a short MaxRun to come to the end.
 		for maxRun := 50 * time.Millisecond; maxRun <= patience; maxRun *= 2 {
 			name, ended := maxRun.String(), false
-			w := post(kit(t, e.Store).Handler(idempotency.Route{Scope: scope, MaxRun: maxRun}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				ended = e.Write(r.Context(), name) == nil && e.End(r.Context(), true) == nil
-				<-r.Context().Done()
-			})), name, `{}`)
+			w := post(kit(t, e.Store).Handler(idempotency.Route{Scope: scope, MaxRun: maxRun},
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					ended = e.Write(r.Context(), name) == nil && e.End(r.Context(), true) == nil
+					<-r.Context().Done()
+				})), name, `{}`)
 			if !ended {
 				continue
 			}
@@ -111,11 +112,12 @@ var endedCases = map[string]func(*testing.T, Engine){
 		for ending, end := range ends {
 			for maxRun := 100 * time.Millisecond; maxRun <= patience; maxRun *= 2 {
 				name, ended := ending+maxRun.String(), false
-				h := kit(t, e.Store).Handler(idempotency.Route{Scope: scope, MaxRun: maxRun}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					if ended = e.Write(r.Context(), name) == nil && end(r.Context()) == nil; ended {
-						_ = e.Sleep(r.Context(), 2*patience)
-					}
-				}))
+				h := kit(t, e.Store).Handler(idempotency.Route{Scope: scope, MaxRun: maxRun},
+					http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+						if ended = e.Write(r.Context(), name) == nil && end(r.Context()) == nil; ended {
+							_ = e.Sleep(r.Context(), 2*patience)
+						}
+					}))
 				if w := post(h, name, `{}`); w.Code < 500 {
 					t.Errorf("%s: answered %d", name, w.Code)
 				}

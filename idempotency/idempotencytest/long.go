@@ -109,7 +109,8 @@ var longCases = map[string]func(*testing.T, Engine){
 		expect(t, post(h, "k", `{}`), http.StatusCreated, `"paid"`, true)
 		written(t, e, "paid", 1)
 	},
-	"a dead worker's key stays in progress for the other entry points, until long work takes it over or it expires": func(t *testing.T, e Engine) {
+	"a dead worker's key stays in progress for the other entry points, until long work takes it over or it expires": func(t *testing.T,
+		e Engine) {
 		p, other := longWork(t, e.Store), longWork(t, e.Other)
 		k := kit(t, e.Other, wait(-1))
 		h := k.Handler(route, pay(e, http.StatusCreated, "paid"))
@@ -139,7 +140,8 @@ var longCases = map[string]func(*testing.T, Engine){
 		k, other := kit(t, e.Store), kit(t, e.Other, wait(-1))
 		inProgress := func(after string) {
 			t.Helper()
-			if _, _, err := idempotency.Do(t.Context(), other, op, func(context.Context) (int, error) { return 0, errNo }); !errors.Is(err, idempotency.ErrInProgress) {
+			if _, _, err := idempotency.Do(t.Context(), other, op,
+				func(context.Context) (int, error) { return 0, errNo }); !errors.Is(err, idempotency.ErrInProgress) {
 				t.Errorf("%s, Do: %v", after, err)
 			}
 			effect := idempotency.Effect[int]{Do: func(context.Context) (int, error) { return 0, errNo }}

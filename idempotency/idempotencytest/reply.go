@@ -46,7 +46,8 @@ var replyCases = map[string]func(*testing.T, Engine){
 		first, second := post(h, "k", `{}`), post(h, "k", `{}`)
 		expect(t, first, 200, "", false)
 		expect(t, second, 200, "", true)
-		if first.Header().Get("Content-Disposition") == "" || second.Header().Get("Content-Disposition") != "" || second.Header().Get("Etag") != "" {
+		if first.Header().Get("Content-Disposition") == "" || second.Header().Get("Content-Disposition") != "" ||
+			second.Header().Get("Etag") != "" {
 			t.Errorf("first %q, then %q", first.Header(), second.Header())
 		}
 		if got := second.Header().Get("Location"); got != "/caf\u00e9" {

@@ -57,7 +57,8 @@ VALUES (:scope, :principal, :key, :hash, :claim, :state, :status, {{in :lease}},
 		recordJoined: record(`{{in :ttl}}`),
 		// As after an insert, the row says that the outcome of the work is unknown.
 		resume: t.Statement(`
-UPDATE {{table}} SET state = 'omitted', response_status = 500, response_body = NULL, owner = :claim, locked_until = NULL, expires_at = {{in :ttl}}
+UPDATE {{table}} SET state = 'omitted', response_status = 500, response_body = NULL, owner = :claim, locked_until = NULL,
+	expires_at = {{in :ttl}}
 WHERE {{key}} AND owner = :owner AND state = 'accepted'`),
 		// The index on expires_at gives the order, and where to go on.
 		doomed: t.Statement(`

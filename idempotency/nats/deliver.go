@@ -79,7 +79,8 @@ func (d *delivery) settle(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrPermanent, err)
 	}
-	op := idempotency.Operation{Scope: idempotency.EventScope(d.opt.Event, d.opt.Handler), Key: id, Payload: d.opt.Payload(d.msg), TTL: d.opt.TTL}
+	op := idempotency.Operation{Scope: idempotency.EventScope(d.opt.Event, d.opt.Handler), Key: id, Payload: d.opt.Payload(d.msg),
+		TTL: d.opt.TTL}
 	for try := uint64(1); ; try++ {
 		if ctx.Err() != nil {
 			return errStopping

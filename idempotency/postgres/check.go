@@ -80,7 +80,8 @@ func (s *Store) problems(d standing) error {
 		add("the role may not %s the table %s: GRANT it", strings.Join(d.missing, ", "), s.name)
 	}
 	if len(d.must) > 0 {
-		add("the columns %s of the table %s must not be null and have no default: the kit does not set them, so give them one", strings.Join(d.must, ", "), s.name)
+		add("the columns %s of the table %s must not be null and have no default: the kit does not set them, so give them one",
+			strings.Join(d.must, ", "), s.name)
 	}
 	if len(d.rules) > 0 {
 		add("the rules %s of the table %s keep rows from being stored: drop them", strings.Join(d.rules, ", "), s.name)

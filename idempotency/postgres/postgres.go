@@ -66,7 +66,8 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	o.Schema, o.Table = cmp.Or(o.Schema, keytable.DefaultSchema), cmp.Or(o.Table, keytable.DefaultTable)
 	table := pgx.Identifier{o.Schema, o.Table}.Sanitize()
 	isolation := cmp.Or(o.Isolation, pgx.ReadCommitted)
-	s := &Store{pool: pool, schema: o.Schema, table: o.Table, name: table, isolation: isolation, isolationDefault: o.Isolation == "", sql: newStatements(table, isolation), gone: newPurgeStatements(table)}
+	s := &Store{pool: pool, schema: o.Schema, table: o.Table, name: table, isolation: isolation, isolationDefault: o.Isolation == "",
+		sql: newStatements(table, isolation), gone: newPurgeStatements(table)}
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}

@@ -200,13 +200,14 @@ func (c *Client) PutMany(ctx context.Context, template string, changes []Change)
 			return nil, err
 		}
 	}
-	err = c.ask(ctx, http.MethodPost, path(template, "")+"?"+c.query().Encode(), "application/x-ndjson", body.Bytes(), func(text []byte) error {
-		results, err = readResults(text)
-		if err == nil && len(results) != len(changes) {
-			err = fmt.Errorf("the answer has %d lines for %d changes", len(results), len(changes))
-		}
-		return err
-	})
+	err = c.ask(ctx, http.MethodPost, path(template, "")+"?"+c.query().Encode(), "application/x-ndjson", body.Bytes(),
+		func(text []byte) error {
+			results, err = readResults(text)
+			if err == nil && len(results) != len(changes) {
+				err = fmt.Errorf("the answer has %d lines for %d changes", len(results), len(changes))
+			}
+			return err
+		})
 	return results, err
 }
 

@@ -56,7 +56,8 @@ func Open(path string) (*sql.DB, error) {
 
 // source is the driver's name for the file.
 func source(path string) string {
-	settings := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(8388608)"}, "_txlock": {"immediate"}}
+	settings := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(8388608)"},
+		"_txlock": {"immediate"}}
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	return "file:" + escaped + "?" + settings.Encode()
 }

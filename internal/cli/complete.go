@@ -42,7 +42,8 @@ func (a *app) completeBelow(root *cobra.Command) {
 			states = fixed(operations.JobStates)
 		}
 		for flag, complete := range map[string]cobra.CompletionFunc{
-			"job": a.completeJobs, "state": states, "reason": fixed(ledger.Reasons), "owner": a.completeOwners, "label": a.completeLabels, "format": fixed(operations.Formats),
+			"job": a.completeJobs, "state": states, "reason": fixed(ledger.Reasons), "owner": a.completeOwners, "label": a.completeLabels,
+			"format": fixed(operations.Formats),
 			"target": a.completeTargets,
 		} {
 			if c.Flags().Lookup(flag) != nil {

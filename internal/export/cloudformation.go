@@ -20,7 +20,8 @@ const MaxInline = 51_200
 //go:embed cloudformation.json.tmpl
 var cloudFormationText string
 
-var cloudFormation = template.Must(template.New("").Funcs(template.FuncMap{"json": asJSON, "text": asJSON, "value": reference}).Parse(cloudFormationText))
+var cloudFormation = template.Must(template.New("").Funcs(template.FuncMap{"json": asJSON, "text": asJSON,
+	"value": reference}).Parse(cloudFormationText))
 
 // Template is a CloudFormation template.
 type Template struct {

@@ -175,7 +175,8 @@ func (p *plan) timeouts() (least, enough time.Duration) {
 		}
 		least = max(least, j.Timeout+answerMargin)
 		if least > maxFunctionTime {
-			p.refuse("job %q: its timeout is %s, and a Lambda runs for %s at most; lower the timeout, or run the job with cronce serve", j.ID, j.Timeout, maxFunctionTime)
+			p.refuse("job %q: its timeout is %s, and a Lambda runs for %s at most; lower the timeout, or run the job with cronce serve", j.ID,
+				j.Timeout, maxFunctionTime)
 			least = maxFunctionTime
 		}
 		terms := j.HorizonTerms(jobs.Platform{})

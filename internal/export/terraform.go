@@ -43,7 +43,8 @@ func Terraform(r *jobs.Registry, o Options) (*Configuration, error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.byID)) {
 		if name := snake(id); slices.Contains(reservedVariables, name) {
-			p.refuse("the variable %s would be Terraform's variable %s, which has another meaning; name another in the registry, such as APP_%[1]s", p.byID[id], name)
+			p.refuse("the variable %s would be Terraform's variable %s, which has another meaning; name another in the registry, such as APP_%[1]s",
+				p.byID[id], name)
 		}
 	}
 	if len(p.problems) > 0 {

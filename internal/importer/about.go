@@ -71,7 +71,8 @@ func (e *entry) label(labels map[string]string) {
 	}
 	if len(left) > 0 {
 		e.note(Description,
-			"labels not taken over: %s; a job has at most %d, names and values of at most %d characters, and no secrets", names(left), maxLabels, maxLabel)
+			"labels not taken over: %s; a job has at most %d, names and values of at most %d characters, and no secrets", names(left), maxLabels,
+			maxLabel)
 	}
 }
 

@@ -37,7 +37,8 @@ func (b *builder) crontab(f File) {
 		if text := string(f.Data); strings.Contains(text, "$"+name) || strings.Contains(text, "${"+name) {
 			continue
 		}
-		c.add(Difference{File: c.file, Line: c.lines[name], Aspect: Output, Text: fmt.Sprintf("the variable %s is for the commands; the registry has none", short(name))})
+		c.add(Difference{File: c.file, Line: c.lines[name], Aspect: Output,
+			Text: fmt.Sprintf("the variable %s is for the commands; the registry has none", short(name))})
 	}
 }
 
@@ -85,7 +86,8 @@ func (c *crontab) job(line string, n int) {
 	if !c.assumed && c.zone == "" {
 		c.assumed = true
 		e.note(TimeZone,
-			"the crontab runs in the zone of its machine, which the file does not say; the jobs have %s (--timezone sets another)", c.options.Timezone)
+			"the crontab runs in the zone of its machine, which the file does not say; the jobs have %s (--timezone sets another)",
+			c.options.Timezone)
 	}
 	if id := c.enter(e); id != "" && e.lock.key != "" && !e.lock.shared {
 		c.locks[e.lock.key] = append(c.locks[e.lock.key], Difference{File: e.file, Line: e.line, Job: id})
@@ -126,7 +128,8 @@ func (c *crontab) read(e *entry, line string) error {
 		return errors.New("the line ends with a backslash; cron does not continue a command on the next line")
 	}
 	if err := e.readLine(command, stdin); err != nil {
-		if words := strings.Fields(rest); !c.options.System && len(words) > 1 && (strings.HasSuffix(words[1], "curl") || strings.HasSuffix(words[1], "wget")) {
+		if words := strings.Fields(rest); !c.options.System && len(words) > 1 &&
+			(strings.HasSuffix(words[1], "curl") || strings.HasSuffix(words[1], "wget")) {
 			return errors.New("the word before the command looks like a user; --system reads lines with users")
 		}
 		return err

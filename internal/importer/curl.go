@@ -16,14 +16,19 @@ var curlOptions = map[string]option{
 	"max-time": valued, "connect-timeout": valued, "retry": valued, "retry-delay": valued, "retry-max-time": valued,
 	"retry-all-errors": bare, "retry-connrefused": bare, "fail": bare, "fail-with-body": bare, "fail-early": bare,
 	"location": bare, "location-trusted": bare, "max-redirs": valued, "insecure": bare, "cacert": valued,
-	"cert": valued, "key": valued, "proxy": valued, "noproxy": valued, "resolve": valued, "connect-to": valued, "interface": valued, "dns-servers": valued,
-	"ipv4": bare, "ipv6": bare, "http1.0": bare, "http1.1": bare, "http2": bare, "http3": bare, "tlsv1.2": bare, "tlsv1.3": bare, "proto": valued,
+	"cert": valued, "key": valued, "proxy": valued, "noproxy": valued, "resolve": valued, "connect-to": valued, "interface": valued,
+	"dns-servers": valued,
+	"ipv4":        bare, "ipv6": bare, "http1.0": bare, "http1.1": bare, "http2": bare, "http3": bare, "tlsv1.2": bare, "tlsv1.3": bare,
+	"proto":       valued,
 	"tcp-nodelay": bare, "no-keepalive": bare, "keepalive-time": valued, "limit-rate": valued, "speed-limit": valued, "speed-time": valued,
 	"silent": bare, "show-error": bare, "verbose": bare, "output": valued, "remote-name": bare, "include": bare, "write-out": valued,
-	"no-buffer": bare, "no-progress-meter": bare, "progress-bar": bare, "compressed": bare, "stderr": valued, "trace": valued, "trace-ascii": valued,
-	"user-agent": valued, "referer": valued, "basic": bare, "globoff": bare, "disable": bare, "dump-header": valued,
-	"form": valued, "form-string": valued, "data-urlencode": valued, "upload-file": valued, "config": valued, "netrc": bare, "netrc-file": valued,
-	"next": bare, "aws-sigv4": valued, "unix-socket": valued, "digest": bare, "ntlm": bare, "negotiate": bare, "anyauth": bare, "cookie-jar": valued,
+	"no-buffer": bare, "no-progress-meter": bare, "progress-bar": bare, "compressed": bare, "stderr": valued, "trace": valued,
+	"trace-ascii": valued,
+	"user-agent":  valued, "referer": valued, "basic": bare, "globoff": bare, "disable": bare, "dump-header": valued,
+	"form": valued, "form-string": valued, "data-urlencode": valued, "upload-file": valued, "config": valued, "netrc": bare,
+	"netrc-file": valued,
+	"next":       bare, "aws-sigv4": valued, "unix-socket": valued, "digest": bare, "ntlm": bare, "negotiate": bare, "anyauth": bare,
+	"cookie-jar": valued,
 }
 
 var curlShort = map[byte]string{
@@ -40,11 +45,13 @@ var curlRefused = map[string]string{
 	"config": "a file of options", "netrc": "a password file", "netrc-file": "a password file", "next": "several requests",
 	"aws-sigv4": "an AWS signature; use a target with auth type sigv4", "unix-socket": "a Unix socket",
 	"cert": "a client certificate; use a target with tls: { cert, key }", "key": "a client certificate; use a target with tls: { cert, key }",
-	"digest": "digest authentication", "ntlm": "NTLM authentication", "negotiate": "Kerberos authentication", "anyauth": "authentication by negotiation",
+	"digest": "digest authentication", "ntlm": "NTLM authentication", "negotiate": "Kerberos authentication",
+	"anyauth": "authentication by negotiation",
 }
 
 // curlQuiet are options about what is printed, which cronce has no use for.
-var curlQuiet = []string{"silent", "show-error", "verbose", "output", "remote-name", "include", "write-out", "no-buffer", "no-progress-meter",
+var curlQuiet = []string{"silent", "show-error", "verbose", "output", "remote-name", "include", "write-out", "no-buffer",
+	"no-progress-meter",
 	"progress-bar", "compressed", "stderr", "trace", "trace-ascii", "dump-header", "cookie-jar"}
 
 // curl is a command line of curl while it is read.

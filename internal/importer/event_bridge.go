@@ -155,7 +155,8 @@ func (e *entry) spread(window, most time.Duration) {
 		"the flexible window is a spread of %s: cronce delays each run by a fixed time of less than that, AWS by one that it chooses; the run ID has the scheduled time", plural.Duration(e.job.spread))
 	if window > most {
 		e.note(Times,
-			"the flexible window of %s is longer than the shortest time between two scheduled times, which a spread cannot exceed", plural.Duration(window))
+			"the flexible window of %s is longer than the shortest time between two scheduled times, which a spread cannot exceed",
+			plural.Duration(window))
 	}
 }
 

@@ -107,7 +107,8 @@ func Import(source Source, files []File, o Options) (Result, error) {
 	if _, err := schedule.Parse("0 0 * * *", o.Timezone, ""); err != nil {
 		return Result{}, err
 	}
-	b := &builder{options: o, ids: map[string]bool{jobs.PurgeJobID: true}, targetNames: map[string]bool{}, variables: map[string]string{}, origins: map[string]string{}, locks: map[string][]Difference{}}
+	b := &builder{options: o, ids: map[string]bool{jobs.PurgeJobID: true}, targetNames: map[string]bool{}, variables: map[string]string{},
+		origins: map[string]string{}, locks: map[string][]Difference{}}
 	for _, f := range files {
 		if len(f.Data) > MaxFileSize {
 			return Result{}, fmt.Errorf("%s has more than %d bytes; split it", f.Name, MaxFileSize)

@@ -122,7 +122,8 @@ func (p *pgScript) call(function string, args []sqlToken, file string, line int)
 		}
 		fallthrough
 	case "alter_job":
-		p.add(Difference{File: file, Line: line, Aspect: NotImported, Text: "cron." + function + " names a job by its number and is not applied; check the job that it is for"})
+		p.add(Difference{File: file, Line: line, Aspect: NotImported,
+			Text: "cron." + function + " names a job by its number and is not applied; check the job that it is for"})
 	}
 }
 

@@ -231,12 +231,14 @@ func (e *entry) header(name string, value word) {
 		}
 	case lower == "idempotency-key":
 		e.note(Headers, "Idempotency-Key is not taken over; cronce sends the run ID")
-	case slices.Contains([]string{"user-agent", "host", "content-length", "connection", "expect", "transfer-encoding", "te", "trailer", "upgrade",
+	case slices.Contains([]string{"user-agent", "host", "content-length", "connection", "expect", "transfer-encoding", "te", "trailer",
+		"upgrade",
 		"keep-alive", "content-encoding", "proxy-connection", "proxy-authorization"}, lower) || strings.HasPrefix(lower, "cronce-"):
 		e.note(Headers, "the header %s is not taken over; cronce sets it itself or not at all", printable(name))
 	case slices.Contains(harmless, lower):
 		text, known := value.literal(e.call.env)
-		if !known || text == "" || len(text) > 256 || looksSecret(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if !known || text == "" || len(text) > 256 || looksSecret(text) ||
+			strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 			e.note(Headers, "the header %s is not taken over", name)
 			return
 		}

@@ -12,12 +12,17 @@ import (
 var wgetOptions = map[string]option{
 	"method": valued, "header": valued, "post-data": valued, "body-data": valued, "post-file": valued, "body-file": valued,
 	"user": valued, "http-user": valued, "password": valued, "http-password": valued, "auth-no-challenge": bare,
-	"timeout": valued, "connect-timeout": valued, "read-timeout": valued, "dns-timeout": valued, "tries": valued, "waitretry": valued, "retry-connrefused": bare, "retry-on-http-error": valued,
-	"quiet": bare, "no-verbose": bare, "verbose": bare, "output-document": valued, "output-file": valued, "append-output": valued, "spider": bare,
-	"server-response": bare, "show-progress": bare, "delete-after": bare, "content-on-error": bare, "debug": bare, "progress": valued, "directory-prefix": valued,
-	"no-check-certificate": bare, "ca-certificate": valued, "max-redirect": valued, "user-agent": valued, "referer": valued, "no-cache": bare, "no-proxy": bare,
+	"timeout": valued, "connect-timeout": valued, "read-timeout": valued, "dns-timeout": valued, "tries": valued, "waitretry": valued,
+	"retry-connrefused": bare, "retry-on-http-error": valued,
+	"quiet": bare, "no-verbose": bare, "verbose": bare, "output-document": valued, "output-file": valued, "append-output": valued,
+	"spider":          bare,
+	"server-response": bare, "show-progress": bare, "delete-after": bare, "content-on-error": bare, "debug": bare, "progress": valued,
+	"directory-prefix":     valued,
+	"no-check-certificate": bare, "ca-certificate": valued, "max-redirect": valued, "user-agent": valued, "referer": valued, "no-cache": bare,
+	"no-proxy":   bare,
 	"no-cookies": bare, "no-hsts": bare, "inet4-only": bare, "inet6-only": bare, "https-only": bare, "secure-protocol": valued,
-	"certificate": valued, "private-key": valued, "load-cookies": valued, "input-file": valued, "recursive": bare, "mirror": bare, "execute": valued,
+	"certificate": valued, "private-key": valued, "load-cookies": valued, "input-file": valued, "recursive": bare, "mirror": bare,
+	"execute": valued,
 }
 
 var wgetShort = map[byte]string{
@@ -27,7 +32,8 @@ var wgetShort = map[byte]string{
 }
 
 // wgetRefused are options without which the call would be another one.
-var wgetRefused = []string{"post-file", "body-file", "certificate", "private-key", "load-cookies", "input-file", "recursive", "mirror", "execute"}
+var wgetRefused = []string{"post-file", "body-file", "certificate", "private-key", "load-cookies", "input-file", "recursive", "mirror",
+	"execute"}
 
 type wget struct {
 	*tool

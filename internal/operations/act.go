@@ -71,7 +71,8 @@ func (s *Service) Act(ctx context.Context, what RunAction, sel Selection, act le
 			return RunActionResult{}, err
 		}
 	}
-	do := map[RunAction]func(context.Context, ledger.Action) (ledger.ActionResult, error){Cancel: s.ledger.Cancel, Redrive: s.ledger.Redrive, Ack: s.ledger.Ack}[what]
+	do := map[RunAction]func(context.Context, ledger.Action) (ledger.ActionResult, error){Cancel: s.ledger.Cancel, Redrive: s.ledger.Redrive,
+		Ack: s.ledger.Ack}[what]
 	if do == nil {
 		return RunActionResult{}, refuse(Invalid, "unknown action %q; valid actions: cancel, redrive, ack", what)
 	}

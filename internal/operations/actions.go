@@ -30,9 +30,11 @@ var Actions = slices.Concat([]Action{
 	{"pause", "Pause", "/v1/jobs/{id}/pause", access.Operator, nil, http.StatusOK, (*Service).askPause},
 	{"resume", "Resume", "/v1/jobs/{id}/resume", access.Operator, nil, http.StatusOK, (*Service).askResume},
 	{"trigger", "Trigger", "/v1/jobs/{id}/trigger", access.Operator, nil, http.StatusCreated, (*Service).askTrigger},
-	{"backfill", "Backfill", "/v1/jobs/{id}/backfill", access.Operator, []string{"dryRun", "from", "to", "series"}, http.StatusOK, (*Service).askBackfill},
+	{"backfill", "Backfill", "/v1/jobs/{id}/backfill", access.Operator, []string{"dryRun", "from", "to", "series"}, http.StatusOK,
+		(*Service).askBackfill},
 	{"rerun", "Rerun", "/v1/runs/{id}/rerun", access.Admin, []string{"newKey", "mayDouble"}, http.StatusCreated, (*Service).askRerun},
-	{AddPause, "Pause", "/v1/pauses", access.Operator, []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"}, http.StatusCreated, (*Service).askChangePause},
+	{AddPause, "Pause", "/v1/pauses", access.Operator, []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"},
+		http.StatusCreated, (*Service).askChangePause},
 	{ChangePause, "Change", "/v1/pauses/{id}/change", access.Operator, []string{"from", "until"}, http.StatusOK, (*Service).askChangePause},
 	{EndPause, "End", "/v1/pauses/{id}/end", access.Operator, nil, http.StatusOK, (*Service).askEndPause},
 	{AckIncident, "Acknowledge", "/v1/incidents/{id}/ack", access.Operator, []string{"close"}, http.StatusOK, (*Service).askIncident},
@@ -46,7 +48,8 @@ var Actions = slices.Concat([]Action{
 func onRuns(what RunAction, verb string, fields ...string) []Action {
 	do := func(s *Service, ctx context.Context, ask Ask) (any, error) { return s.askRuns(ctx, what, ask) }
 	fields = append(fields, "dryRun")
-	many := append([]string{"runIds", "parent", "member", "job", "owner", "label", "target", "state", "reason", "since", "until", "limit", "includeAcknowledged", "series"}, fields...)
+	many := append([]string{"runIds", "parent", "member", "job", "owner", "label", "target", "state", "reason", "since", "until", "limit",
+		"includeAcknowledged", "series"}, fields...)
 	return []Action{
 		{string(what), verb, "/v1/runs/" + string(what), access.Operator, many, http.StatusOK, do},
 		{string(what), verb, "/v1/runs/{id}/" + string(what), access.Operator, fields, http.StatusOK, do},

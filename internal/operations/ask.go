@@ -108,7 +108,8 @@ func (s *Service) logAction(a Action, ask Ask, result any) {
 		return
 	}
 	facts := []any{"action", a.Name, "by", plaintext.Line(ask.actor.By), "why", plaintext.Line(ask.Why), "via", string(ask.actor.Via)}
-	for _, f := range [][2]string{{"on", cmp.Or(ask.ID, strings.Join(ask.RunIDs, " "))}, {"parent", ask.Parent}, {"member", strings.Join(ask.Member, " ")}, {"selection", ask.Words()}} {
+	for _, f := range [][2]string{{"on", cmp.Or(ask.ID, strings.Join(ask.RunIDs, " "))}, {"parent", ask.Parent},
+		{"member", strings.Join(ask.Member, " ")}, {"selection", ask.Words()}} {
 		if f[1] != "" {
 			facts = append(facts, f[0], plaintext.Line(f[1]))
 		}
@@ -239,7 +240,8 @@ func checkAsked(act ledger.Action) error {
 	case len(act.IDs) > MaxPart:
 		return refuse(Invalid, "runIds takes up to %d run IDs at once", MaxPart)
 	case act.Limit < 1 || act.Limit > MaxPart:
-		return refuse(Invalid, "limit must be from 1 to %d; while the answer has more than 0 remaining, repeat the request with a new key", MaxPart)
+		return refuse(Invalid, "limit must be from 1 to %d; while the answer has more than 0 remaining, repeat the request with a new key",
+			MaxPart)
 	case act.Reason != "" && !slices.Contains(ledger.Reasons, act.Reason):
 		return refuse(Invalid, "unknown reason %q", act.Reason)
 	}
@@ -260,7 +262,8 @@ func checkAsked(act ledger.Action) error {
 func AskOf(sel Selection, act ledger.Action) Ask {
 	a := Ask{
 		By: act.By, Why: act.Why, DryRun: act.DryRun, Force: act.Force, MayDouble: act.MayDouble, IncludeAcknowledged: act.IncludeAcknowledged,
-		RunIDs: act.IDs, Parent: act.Parent, Selection: sel, State: act.States, Reason: act.Reason, Since: timeOrNil(act.Since), Until: timeOrNil(act.Until),
+		RunIDs: act.IDs, Parent: act.Parent, Selection: sel, State: act.States, Reason: act.Reason, Since: timeOrNil(act.Since),
+		Until: timeOrNil(act.Until),
 	}
 	if act.Limit > 0 {
 		a.Limit = &act.Limit

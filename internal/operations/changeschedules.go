@@ -43,7 +43,8 @@ func ScheduleActor(by Caller, name, why string) (ledger.Actor, error) {
 // template.
 func MayChangeSchedules(who access.Identity, template string) error {
 	if !who.MayChange(template) {
-		return refuse(Forbidden, "this needs the role operator, or scheduler for the template %s, and %s is a %s", template, who.Principal(), who.Role)
+		return refuse(Forbidden, "this needs the role operator, or scheduler for the template %s, and %s is a %s", template, who.Principal(),
+			who.Role)
 	}
 	return nil
 }
@@ -51,7 +52,8 @@ func MayChangeSchedules(who access.Identity, template string) error {
 // MayReadSchedules returns an Error if an identity may not read the schedules of a template.
 func MayReadSchedules(who access.Identity, template string) error {
 	if !who.MayRead(template) {
-		return refuse(Forbidden, "this needs the role viewer, or scheduler for the template %s, and %s is a %s", template, who.Principal(), who.Role)
+		return refuse(Forbidden, "this needs the role viewer, or scheduler for the template %s, and %s is a %s", template, who.Principal(),
+			who.Role)
 	}
 	return nil
 }
@@ -112,7 +114,8 @@ func (r endingRules) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.P
 
 // itemOf checks a change. Its error is an Error.
 func itemOf(t jobs.Template, template string, change ScheduleChange, schema dataschema.Schema) (item ledger.ScheduleChange, err error) {
-	item = ledger.ScheduleChange{JobID: jobs.ScheduleID(template, change.Key), Delete: change.Delete, Generation: change.Generation, IfRevision: change.IfRevision}
+	item = ledger.ScheduleChange{JobID: jobs.ScheduleID(template, change.Key), Delete: change.Delete, Generation: change.Generation,
+		IfRevision: change.IfRevision}
 	switch {
 	case change.Generation < 0:
 		return item, refuse(Invalid, "generation must be at least 1, or left out")
@@ -123,7 +126,8 @@ func itemOf(t jobs.Template, template string, change ScheduleChange, schema data
 	case t.ID == "":
 		return item, refuse(UnknownJob, "the registry lacks the template %q; its schedules can only be read and deleted", template)
 	}
-	in := jobs.KeyedSchedule{Key: change.Key, Schedule: change.Schedule, Timezone: change.Timezone, DST: schedule.DST(change.DST), Data: change.Data}
+	in := jobs.KeyedSchedule{Key: change.Key, Schedule: change.Schedule, Timezone: change.Timezone, DST: schedule.DST(change.DST),
+		Data: change.Data}
 	if change.Until != nil {
 		in.Until = change.Until.UTC()
 	}
@@ -134,7 +138,8 @@ func itemOf(t jobs.Template, template string, change ScheduleChange, schema data
 	if problem, is := errors.AsType[jobs.Problem](err); is {
 		return item, refuse(Invalid, "%s", problem.Message)
 	}
-	item.ScheduleContent = ledger.ScheduleContent{Expr: checked.Schedule, Timezone: checked.Timezone, DST: string(checked.DST), Data: checked.Data, Until: checked.Until}
+	item.ScheduleContent = ledger.ScheduleContent{Expr: checked.Schedule, Timezone: checked.Timezone, DST: string(checked.DST),
+		Data: checked.Data, Until: checked.Until}
 	return item, err
 }
 
@@ -148,9 +153,11 @@ func (s *Service) outcome(t jobs.Template, template string, change ScheduleChang
 	case errors.Is(err, ledger.ErrGeneration):
 		out.Err = refuse(LaterGeneration, "the schedule %s has generation %d: the same with other content, or a later one; send a higher generation", r.Schedule.JobID, r.Schedule.Generation)
 	case errors.Is(err, ledger.ErrOtherRevision):
-		out.Err = refuse(OtherRevision, "the schedule %s has %s; read it, and decide again", jobs.ScheduleID(template, change.Key), revisionText(r.Schedule))
+		out.Err = refuse(OtherRevision, "the schedule %s has %s; read it, and decide again", jobs.ScheduleID(template, change.Key),
+			revisionText(r.Schedule))
 	case errors.Is(err, ledger.ErrQuota):
-		out.Err = refuse(TooManySchedules, "the template %s has %d schedules, its maximum; delete some, or raise keyed.max in the registry", template, t.Max)
+		out.Err = refuse(TooManySchedules, "the template %s has %d schedules, its maximum; delete some, or raise keyed.max in the registry",
+			template, t.Max)
 	case errors.Is(err, ledger.ErrNotFound):
 		out.Err = unknownSchedule(template, change.Key)
 	case errors.Is(err, ledger.ErrBacklog):

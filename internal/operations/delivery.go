@@ -47,7 +47,8 @@ func (s *Service) deliveriesOf(ctx context.Context, runIDs []string) ([]Delivery
 	})
 	for _, r := range runs {
 		d := Delivery{
-			RunID: r.ID, JobID: r.JobID, Event: r.ID[strings.LastIndexByte(r.ID, '-')+1:], State: r.State, At: actualTime(r.PlannedAt), Calls: r.Attempt,
+			RunID: r.ID, JobID: r.JobID, Event: r.ID[strings.LastIndexByte(r.ID, '-')+1:], State: r.State, At: actualTime(r.PlannedAt),
+			Calls: r.Attempt,
 		}
 		if r.State == ledger.Succeeded {
 			d.Arrived = actualTime(r.FinishedAt)

@@ -112,7 +112,8 @@ func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
 	case !mayDouble && run.RerunID != "":
 		return refuse(Conflict, "%s was rerun as %s: act on that run, or say --may-double", run.ID, run.RerunID)
 	case !mayDouble && run.State != ledger.Succeeded && run.Fan.Frozen():
-		return refuse(Conflict, "%s has members that may have been applied, and a rerun calls all of them under new keys; %s--may-double", run.ID, underItsKey(run))
+		return refuse(Conflict, "%s has members that may have been applied, and a rerun calls all of them under new keys; %s--may-double",
+			run.ID, underItsKey(run))
 	case !mayDouble && run.State != ledger.Succeeded && unknownOutcome(attempts):
 		return refuse(Conflict, "%s may have been applied: an attempt's outcome is unknown; %s--may-double", run.ID, underItsKey(run))
 	}

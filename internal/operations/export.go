@@ -67,10 +67,12 @@ type AuditRecord struct {
 // Export writes records as it reads them, a page at a time: nothing is kept, so that a
 // ledger of any size can be exported. Nothing is written if it is refused.
 func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
-	of := map[string]func(context.Context, *Export) ([]any, bool, error){"runs": s.exportRuns, "members": s.exportMembers, "incidents": s.exportIncidents, "audit": s.exportAudit}[e.What]
+	of := map[string]func(context.Context, *Export) ([]any, bool, error){"runs": s.exportRuns, "members": s.exportMembers,
+		"incidents": s.exportIncidents, "audit": s.exportAudit}[e.What]
 	write := map[Format]func(io.Writer, []any) error{CSV: writeCSV, NDJSON: writeNDJSON}[e.Format]
 	if of == nil || write == nil {
-		return refuse(Invalid, "unknown export %q as %q; valid exports: %s; valid formats: csv, ndjson", e.What, e.Format, strings.Join(Exports, ", "))
+		return refuse(Invalid, "unknown export %q as %q; valid exports: %s; valid formats: csv, ndjson", e.What, e.Format,
+			strings.Join(Exports, ", "))
 	}
 	runs := ledger.Filter{}
 	if err := s.Narrow(ctx, e.Selection, &runs); err != nil {

@@ -42,7 +42,8 @@ func (i Incident) State() string {
 
 func incidentOf(i ledger.Incident) Incident {
 	return Incident{
-		ID: i.ID, JobID: i.JobID, Cause: i.Cause, Reason: i.Reason, Error: i.Error, RunID: i.RunID, Count: i.Count, Reopened: i.Reopened, Open: i.Open(),
+		ID: i.ID, JobID: i.JobID, Cause: i.Cause, Reason: i.Reason, Error: i.Error, RunID: i.RunID, Count: i.Count, Reopened: i.Reopened,
+		Open:     i.Open(),
 		OpenedAt: actualTime(i.OpenedAt), LastAt: actualTime(i.LastAt), ClosedAt: actualTime(i.ClosedAt), ClosedBy: i.ClosedBy,
 		AckedAt: actualTime(i.AckedAt), AckedBy: i.AckedBy, Why: i.Why,
 	}

@@ -84,7 +84,8 @@ func pickRevision(declared []ledger.DeclaredDefinition, text string, otherwise i
 				return i, nil
 			}
 		}
-		return 0, refuse(Invalid, "no definition that the ledger keeps was declared by %s; the first is of %s", text, actualTime(declared[len(declared)-1].At))
+		return 0, refuse(Invalid, "no definition that the ledger keeps was declared by %s; the first is of %s", text,
+			actualTime(declared[len(declared)-1].At))
 	}
 	found := -1
 	for i, d := range declared {

@@ -171,7 +171,8 @@ func (s *Service) template(ctx context.Context, id string) (jobs.Template, error
 }
 
 func unknownSchedule(template, key string) error {
-	return refuse(UnknownSchedule, "the template %s has no schedule with the key %q; \"cronce schedules list %s\" lists them", template, key, template)
+	return refuse(UnknownSchedule, "the template %s has no schedule with the key %q; \"cronce schedules list %s\" lists them", template, key,
+		template)
 }
 
 // scheduleOf describes a schedule by what the registry says of its template.
@@ -218,7 +219,8 @@ func (s *Service) nextUntil(j jobs.Job, got ledger.Schedule) string {
 // keyedJob is the job that a schedule makes of its template; without the template it has
 // only the schedule itself.
 func (s *Service) keyedJob(got ledger.Schedule) (j jobs.Job, known bool) {
-	in := jobs.KeyedSchedule{Key: got.Key(), Schedule: got.Expr, Timezone: got.Timezone, DST: schedule.DST(got.DST), Data: got.Data, Until: got.Until}
+	in := jobs.KeyedSchedule{Key: got.Key(), Schedule: got.Expr, Timezone: got.Timezone, DST: schedule.DST(got.DST), Data: got.Data,
+		Until: got.Until}
 	t := jobs.Template{}
 	if reg, err := s.registry(); err == nil {
 		t, known = reg.Template(got.Template())

@@ -125,7 +125,8 @@ func (s *Service) Targets() ([]Target, error) {
 	}
 	out := []Target{}
 	for _, t := range reg.Targets() {
-		out = append(out, Target{Name: t.Name, Auth: string(t.Auth.Type), Jobs: uses[t.Name], MaxInFlight: t.MaxInFlight, Breaker: breakers[t.Name]})
+		out = append(out, Target{Name: t.Name, Auth: string(t.Auth.Type), Jobs: uses[t.Name], MaxInFlight: t.MaxInFlight,
+			Breaker: breakers[t.Name]})
 	}
 	return out, nil
 }

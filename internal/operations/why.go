@@ -124,7 +124,8 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 	case at.After(s.now()) && st.PausedAt.IsZero():
 		return Future, when + " is a scheduled time to come."
 	case at.After(s.now()):
-		return Future, fmt.Sprintf("%s is a scheduled time to come, and its run will be skipped unless the job is resumed: %s paused it (%s).", when, st.PausedBy, st.PausedWhy)
+		return Future, fmt.Sprintf("%s is a scheduled time to come, and its run will be skipped unless the job is resumed: %s paused it (%s).",
+			when, st.PausedBy, st.PausedWhy)
 	case !st.Watermark.IsZero() && !at.After(st.Watermark):
 		return BeforeJob, "The ledger has no run for " + when + ": the job did not exist then, had another schedule, or the clock was set back over this time."
 	case j.DueAt(at).After(s.now()):

@@ -119,7 +119,8 @@ func (c *check) channel(ch jobs.Channel, i ledger.Incident, list []notice) {
 		open, last = n.event != "recovered", n.ScheduledAt
 	}
 	if why := c.missing(ch, i, open, last); why != "" {
-		c.add(Untold, ch.JobID(), "of incident %d (%s %s): %s; told last at %s, due at %s", i.ID, i.JobID, i.Cause, why, stamp(last), stamp(i.DueAt))
+		c.add(Untold, ch.JobID(), "of incident %d (%s %s): %s; told last at %s, due at %s", i.ID, i.JobID, i.Cause, why, stamp(last),
+			stamp(i.DueAt))
 	}
 }
 

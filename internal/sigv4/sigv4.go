@@ -105,7 +105,8 @@ func canonicalHeaders(req *http.Request, fields []string) (lines, names string) 
 	list := []string{"host"}
 	for name, all := range req.Header {
 		lower := strings.ToLower(name)
-		if lower != "content-type" && !strings.HasPrefix(lower, "x-amz-") && !slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, name) }) {
+		if lower != "content-type" && !strings.HasPrefix(lower, "x-amz-") &&
+			!slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, name) }) {
 			continue
 		}
 		trimmed := make([]string, len(all))

@@ -53,7 +53,8 @@ func (s *script) goOn() (stuck []proof.Violation) {
 			}
 		}
 		for _, run := range left {
-			stuck = append(stuck, proof.Violation{Rule: proof.Stuck, Of: run.ID, What: fmt.Sprintf("%s, although its job's events go on", run.State)})
+			stuck = append(stuck, proof.Violation{Rule: proof.Stuck, Of: run.ID,
+				What: fmt.Sprintf("%s, although its job's events go on", run.State)})
 		}
 	}
 	return stuck

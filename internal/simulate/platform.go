@@ -104,7 +104,8 @@ func (w *world) brief(reg *jobs.Registry, kind string, limit time.Duration, l ex
 	p, alive := w.newProcess(context.Background(), w.name(kind))
 	p.ledger = l
 	ctx, cancel := context.WithTimeout(alive, limit)
-	e, err := executor.New(executor.Config{Registry: reg, Ledger: w.asks(p), Caller: p, Process: p.id, Grace: 5 * time.Second, Random: p.source()})
+	e, err := executor.New(executor.Config{Registry: reg, Ledger: w.asks(p), Caller: p, Process: p.id, Grace: 5 * time.Second,
+		Random: p.source()})
 	spare := w.mayDie(p, limit)
 	return e, ctx, func() { spare(); cancel(); p.cancel() }, err
 }

@@ -24,5 +24,6 @@ func ScheduleQuotes(line string) (message string, column int) {
 		value, _, _ = strings.Cut(value, "}")
 	}
 	value, _, _ = strings.Cut(value, " #")
-	return fmt.Sprintf("the schedule needs quotes, because * and @ have a meaning of their own in YAML; write schedule: %.80q", strings.TrimSpace(value)), len([]rune(before)) + 1
+	return fmt.Sprintf("the schedule needs quotes, because * and @ have a meaning of their own in YAML; write schedule: %.80q",
+		strings.TrimSpace(value)), len([]rune(before)) + 1
 }

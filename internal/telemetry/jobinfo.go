@@ -31,7 +31,8 @@ func (i jobInfo) Collect(c chan<- prometheus.Metric) {
 	list = list[:min(len(list), infoJobs)]
 	names := labelNames(list)
 	labels := append([]string{"job", "owner", "target"}, slices.Sorted(maps.Keys(names))...)
-	desc := prometheus.NewDesc("cronce_job_info", "1 for each job of the registry, with its owner, target and labels; at most 10000.", labels, nil)
+	desc := prometheus.NewDesc("cronce_job_info", "1 for each job of the registry, with its owner, target and labels; at most 10000.", labels,
+		nil)
 	for _, j := range list {
 		of := []string{j.ID, j.Owner, j.Target}
 		for _, name := range labels[3:] {

@@ -31,7 +31,9 @@ type jobHistogram struct {
 
 func newJobSeconds() *jobSeconds {
 	return &jobSeconds{
-		desc: prometheus.NewDesc("cronce_job_attempt_seconds", "Duration of calls by job; of the first 500 jobs that this process calls, of the others together under the job \"\".", []string{"job"}, nil),
+		desc: prometheus.NewDesc("cronce_job_attempt_seconds",
+			"Duration of calls by job; of the first 500 jobs that this process calls, of the others together under the job \"\".", []string{"job"},
+			nil),
 		jobs: map[string]*jobHistogram{},
 	}
 }

@@ -44,14 +44,16 @@ var latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5
 // NewMetrics makes the metrics, in a registry of their own.
 func NewMetrics() *Metrics {
 	m := &Metrics{
-		registry:  prometheus.NewRegistry(),
-		instants:  newPerJob("cronce_scheduled_times_total", "Scheduled times added to the ledger by this process, by state.", "job", "state"),
-		runs:      newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
-		succeeded: gaugePerJob("cronce_last_success_timestamp_seconds", "When this process last recorded a success of the job, Unix time.", "job"),
-		attempts:  counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
-		late:      newPerJob("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
+		registry: prometheus.NewRegistry(),
+		instants: newPerJob("cronce_scheduled_times_total", "Scheduled times added to the ledger by this process, by state.", "job", "state"),
+		runs:     newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
+		succeeded: gaugePerJob("cronce_last_success_timestamp_seconds", "When this process last recorded a success of the job, Unix time.",
+			"job"),
+		attempts: counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
+		late:     newPerJob("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "cronce_lateness_seconds", Help: "From the scheduled time plus the spread delay to the first attempt of scheduled runs.", Buckets: latencies,
+			Name: "cronce_lateness_seconds", Help: "From the scheduled time plus the spread delay to the first attempt of scheduled runs.",
+			Buckets: latencies,
 		}),
 		took:      histogram("cronce_attempt_seconds", "Duration of calls.", "target"),
 		jobTook:   newJobSeconds(),
@@ -60,7 +62,8 @@ func NewMetrics() *Metrics {
 		ledger:    histogram("cronce_ledger_seconds", "Duration of the ledger's answers.", "operation"),
 		ledgerErr: counter("cronce_ledger_errors_total", "Failed questions to the ledger.", "operation"),
 	}
-	m.registry.MustRegister(m.instants, m.runs, m.succeeded, m.attempts, m.late, m.lateness, m.took, m.jobTook, jobInfo{m.serving}, m.inFlight, m.waiting,
+	m.registry.MustRegister(m.instants, m.runs, m.succeeded, m.attempts, m.late, m.lateness, m.took, m.jobTook, jobInfo{m.serving},
+		m.inFlight, m.waiting,
 		m.ledger, m.ledgerErr, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

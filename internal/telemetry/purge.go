@@ -24,10 +24,11 @@ var _ cleanup.Observer = (*Purge)(nil)
 // Purge adds the metrics of the purge. It is called once.
 func (m *Metrics) Purge() *Purge {
 	p := &Purge{
-		keys:    counter("cronce_purged_keys_total", "Expired keys removed by this process.", "store", "scope"),
-		runs:    counter("cronce_purged_runs_total", "Finished runs removed from the ledger by this process."),
-		took:    histogram("cronce_purge_batch_seconds", "Duration of the purge's batches.", "store"),
-		left:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cronce_purge_left", Help: "Expired keys or runs that the last purge of this process had no time for."}, []string{"store"}),
+		keys: counter("cronce_purged_keys_total", "Expired keys removed by this process.", "store", "scope"),
+		runs: counter("cronce_purged_runs_total", "Finished runs removed from the ledger by this process."),
+		took: histogram("cronce_purge_batch_seconds", "Duration of the purge's batches.", "store"),
+		left: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cronce_purge_left",
+			Help: "Expired keys or runs that the last purge of this process had no time for."}, []string{"store"}),
 		failed:  counter("cronce_purge_failures_total", "Purges of a store that failed.", "store"),
 		last:    gauge("cronce_purge_last_success_timestamp_seconds", "When a nightly purge last succeeded, by the ledger; 0: never."),
 		overdue: gauge("cronce_purge_overdue", "1 when no nightly purge has succeeded for 36 hours."),

@@ -23,14 +23,19 @@ type Troubles struct {
 }
 
 var (
-	breakerDesc  = prometheus.NewDesc("cronce_breaker_state", "1 for the state that a target's breaker is in.", []string{"target", "state"}, nil)
+	breakerDesc = prometheus.NewDesc("cronce_breaker_state", "1 for the state that a target's breaker is in.", []string{"target", "state"},
+		nil)
 	runsDesc     = prometheus.NewDesc("cronce_unfinished_runs", "Unfinished runs in the ledger, by state.", []string{"state"}, nil)
 	deadDesc     = prometheus.NewDesc("cronce_dead_runs_unacknowledged", "Dead runs that nobody has acknowledged.", nil, nil)
 	openDesc     = prometheus.NewDesc("cronce_incidents_open", "Open incidents.", nil, nil)
-	incidentDesc = prometheus.NewDesc("cronce_incident_open", "1 for a job that has an open incident of the cause; at most 1000.", []string{"job", "cause"}, nil)
-	deadOfDesc   = prometheus.NewDesc("cronce_job_dead_runs_unacknowledged", "Dead runs of a job that nobody has acknowledged, among the newest 1000 of all jobs.", []string{"job"}, nil)
-	aheadDesc    = prometheus.NewDesc("cronce_ledger_ahead_seconds", "How far the ledger's latest watermark is ahead of its clock; 0 unless the clock was set back.", nil, nil)
-	dueDesc      = prometheus.NewDesc("cronce_oldest_due_seconds", "How long the oldest due run has waited to be started; 0 when none waits.", nil, nil)
+	incidentDesc = prometheus.NewDesc("cronce_incident_open", "1 for a job that has an open incident of the cause; at most 1000.",
+		[]string{"job", "cause"}, nil)
+	deadOfDesc = prometheus.NewDesc("cronce_job_dead_runs_unacknowledged",
+		"Dead runs of a job that nobody has acknowledged, among the newest 1000 of all jobs.", []string{"job"}, nil)
+	aheadDesc = prometheus.NewDesc("cronce_ledger_ahead_seconds",
+		"How far the ledger's latest watermark is ahead of its clock; 0 unless the clock was set back.", nil, nil)
+	dueDesc = prometheus.NewDesc("cronce_oldest_due_seconds", "How long the oldest due run has waited to be started; 0 when none waits.",
+		nil, nil)
 )
 
 func (w *watched) Describe(c chan<- *prometheus.Desc) {

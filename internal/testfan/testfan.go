@@ -45,7 +45,8 @@ func Out(t testing.TB, s ledger.Store, run ledger.RunSpec, job string, keys []st
 			t.Fatalf("%s: %s", o.RunID, results[0])
 		}
 	}
-	record(ledger.Outcome{Lease: l, State: ledger.FannedOut, Members: len(keys), Attempt: ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200}})
+	record(ledger.Outcome{Lease: l, State: ledger.FannedOut, Members: len(keys),
+		Attempt: ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200}})
 	in := ledger.Release{
 		Owner: "host-1", Token: "members of " + run.RunID, Limit: started, LeaseFor: time.Hour, Parents: []string{run.RunID},
 		Call: func(c ledger.Call, m ledger.Member) ledger.Call {
@@ -56,9 +57,11 @@ func Out(t testing.TB, s ledger.Store, run ledger.RunSpec, job string, keys []st
 	released, err := s.Release(ctx, in)
 	must(err)
 	for _, w := range released.Work {
-		o := ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: outcome(w.Call.Key), Attempt: ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200}}
+		o := ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: outcome(w.Call.Key),
+			Attempt: ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200}}
 		if o.State == ledger.Dead {
-			o.Reason, o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.ReasonPermanent, ledger.AnswerRefused, 404, "HTTP 404: no such tenant"
+			o.Reason, o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.ReasonPermanent, ledger.AnswerRefused, 404,
+				"HTTP 404: no such tenant"
 		}
 		if o.State != "" {
 			record(o)

@@ -26,7 +26,8 @@ var acceptedCases = []testCase{
 		b.pass(time.Minute + time.Second)
 		b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Accepted: 1}, OldestDue: r.NextAt})
 		again := b.take("p2", j.id(0))
-		if again.Attempt != 2 || again.Failures != 1 || !again.AcceptedAt.Equal(r.AcceptedAt) || !again.SendBefore.Equal(w.SendBefore) || string(again.Call.Body) != string(w.Call.Body) {
+		if again.Attempt != 2 || again.Failures != 1 || !again.AcceptedAt.Equal(r.AcceptedAt) || !again.SendBefore.Equal(w.SendBefore) ||
+			string(again.Call.Body) != string(w.Call.Body) {
 			b.Errorf("asked again as %+v, was %+v", again, w)
 		}
 		b.late(accepted(w, 0))

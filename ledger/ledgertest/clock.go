@@ -169,7 +169,8 @@ var clockCases = []testCase{
 		j.admit(j.planned(0, ledger.OverlapAllow))
 		c, err := b.Counts(b.ctx)
 		b.must(err)
-		if now := b.beat("process-of-j").Now; now.Sub(c.Now).Abs() > time.Minute || !c.PlannedThrough.Equal(b.now("j").Watermark) || c.Ahead() != 0 {
+		if now := b.beat("process-of-j").Now; now.Sub(c.Now).Abs() > time.Minute || !c.PlannedThrough.Equal(b.now("j").Watermark) ||
+			c.Ahead() != 0 {
 			b.Errorf("%+v at %s", c, now)
 		}
 		b.pass(-step)

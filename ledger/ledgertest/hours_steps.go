@@ -35,7 +35,8 @@ func hoursAfterSteps(seed uint64) testCase {
 
 func (s *hourSteps) step() {
 	s.Helper()
-	a := ledger.Action{Filter: ledger.Filter{JobID: s.jobID(), Limit: 1 + s.IntN(3)}, Actor: ledger.Actor{By: "ann", Why: "asked"}, Force: true}
+	a := ledger.Action{Filter: ledger.Filter{JobID: s.jobID(), Limit: 1 + s.IntN(3)}, Actor: ledger.Actor{By: "ann", Why: "asked"},
+		Force: true}
 	switch s.IntN(12) {
 	case 0, 1, 2:
 		s.plan(s.now(s.jobID()))

@@ -139,7 +139,8 @@ var incidentCases = []testCase{
 		if got := b.claim("p2", 10); len(got.PastSendBefore) != 2 {
 			b.Fatalf("past send-before %+v", got.PastSendBefore)
 		}
-		if i := b.incident("j"); i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonKeyExpired || i.Count != 2 || i.RunID != max(w.RunID, v.RunID) || i.Error != "" {
+		if i := b.incident("j"); i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonKeyExpired || i.Count != 2 ||
+			i.RunID != max(w.RunID, v.RunID) || i.Error != "" {
 			b.Errorf("incident %+v", i)
 		}
 	}},

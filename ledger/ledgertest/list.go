@@ -19,7 +19,8 @@ var listCases = []testCase{
 			if _, _, err := b.Get(b.ctx, id); !errors.Is(err, ledger.ErrNotFound) {
 				b.Errorf("%.40q: %.200v, want ErrNotFound", id, err)
 			}
-			for _, f := range []ledger.Filter{{IDs: []string{id}}, {JobID: "j\x00" + id}, {JobID: "j\xff" + id}, {Reason: ledger.Reason("\x00" + id)}} {
+			for _, f := range []ledger.Filter{{IDs: []string{id}}, {JobID: "j\x00" + id}, {JobID: "j\xff" + id},
+				{Reason: ledger.Reason("\x00" + id)}} {
 				if ids := b.page(f); len(ids) != 0 {
 					b.Errorf("a listing of what has %.40q has %v", id, ids)
 				}
@@ -155,7 +156,8 @@ var listCases = []testCase{
 		statuses, err := b.Jobs(b.ctx)
 		b.must(err)
 		lists := map[string][]ledger.Run{"List": b.all("j"), "Changes": f.changes().Runs, "Jobs": {*statuses[0].LastRun, *statuses[0].SlotRun}}
-		for name, cancel := range map[string]ledger.Action{"a preview of Cancel": {Actor: who("ann", "asked"), Filter: ledger.Filter{JobID: "j"}, DryRun: true}, "Cancel": act(j.id(1))} {
+		for name, cancel := range map[string]ledger.Action{"a preview of Cancel": {Actor: who("ann", "asked"), Filter: ledger.Filter{JobID: "j"},
+			DryRun: true}, "Cancel": act(j.id(1))} {
 			got, err := b.Cancel(b.ctx, cancel)
 			b.must(err)
 			lists[name] = got.Changed

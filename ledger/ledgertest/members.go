@@ -75,7 +75,8 @@ func (b *bed) release(limit int, parents ...string) ledger.Released {
 func (b *bed) ends(state ledger.State, work ...ledger.Work) {
 	b.Helper()
 	for _, w := range work {
-		o := ledger.Outcome{Lease: leaseOf(w), State: state, Attempt: ledger.Attempt{RunID: w.RunID, N: w.Attempt, Answer: ledger.AnswerFresh, Status: 200}}
+		o := ledger.Outcome{Lease: leaseOf(w), State: state,
+			Attempt: ledger.Attempt{RunID: w.RunID, N: w.Attempt, Answer: ledger.AnswerFresh, Status: 200}}
 		if state == ledger.Dead {
 			o.Reason, o.Attempt.Status, o.Attempt.Answer, o.Attempt.Error = ledger.ReasonPermanent, 404, ledger.AnswerRefused, "HTTP 404"
 		}
@@ -231,7 +232,8 @@ var memberCases = []testCase{
 		b.freeze(lost, true, "old")
 		b.pass(2 * lease)
 		held := leaseOf(b.take("p2", lost.RunID))
-		if got, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: lost, Members: membersOf(lost.RunID, "late")}); err != nil || got != ledger.Fenced {
+		if got, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: lost, Members: membersOf(lost.RunID, "late")}); err != nil ||
+			got != ledger.Fenced {
 			b.Errorf("%s %v", got, err)
 		}
 		b.fanOut(held, "new")
@@ -243,8 +245,10 @@ var memberCases = []testCase{
 	{"members are the parent's, and have a run ID that a header can have", func(b *bed) {
 		j := b.job("j")
 		l := j.parent(0, 0)
-		for _, id := range []string{"j@2026-11-01T03:00:00Z", memberID(runID("j", j.at(5)), "a"), memberID(l.RunID, "a b"), memberID(l.RunID, strings.Repeat("x", 128))} {
-			if _, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: l, Members: []ledger.Member{{RunID: id, Key: "k"}}}); !errors.Is(err, ledger.ErrInvalidRun) {
+		for _, id := range []string{"j@2026-11-01T03:00:00Z", memberID(runID("j", j.at(5)), "a"), memberID(l.RunID, "a b"),
+			memberID(l.RunID, strings.Repeat("x", 128))} {
+			if _, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: l,
+				Members: []ledger.Member{{RunID: id, Key: "k"}}}); !errors.Is(err, ledger.ErrInvalidRun) {
 				b.Errorf("%s: %v", id, err)
 			}
 		}

@@ -46,12 +46,14 @@ var memberListCases = []testCase{
 	{"members are found by the beginning of their keys, which a run ID has or not", func(b *bed) {
 		l := b.job("j").parent(0, 0)
 		var list []ledger.Member
-		for id, key := range map[string]string{"acme": "acme", "acme-2": "acme-2", "Acme": "Acme", "b": "b", "_0h": "acme/ü", "_1h": "ü/acme", "_2h": "a%me"} {
+		for id, key := range map[string]string{"acme": "acme", "acme-2": "acme-2", "Acme": "Acme", "b": "b", "_0h": "acme/ü", "_1h": "ü/acme",
+			"_2h": "a%me"} {
 			list = append(list, ledger.Member{RunID: memberID(l.RunID, id), Key: key})
 		}
 		_, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: l, First: true, Members: list})
 		b.must(err)
-		b.record(ledger.Outcome{Lease: l, State: ledger.FannedOut, Members: len(list), Attempt: ledger.Attempt{RunID: l.RunID, N: 1, Answer: ledger.AnswerFresh}})
+		b.record(ledger.Outcome{Lease: l, State: ledger.FannedOut, Members: len(list),
+			Attempt: ledger.Attempt{RunID: l.RunID, N: 1, Answer: ledger.AnswerFresh}})
 		for _, c := range []struct {
 			prefix string
 			limit  int

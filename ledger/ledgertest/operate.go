@@ -24,7 +24,8 @@ var operateCases = []testCase{
 	{"an unknown job cannot be paused or resumed", func(b *bed) {
 		b.job("j")
 		for _, id := range []string{"nobody", "j\x00", "\xff"} {
-			for _, err := range []error{b.Pause(b.ctx, id, ledger.Actor{By: "ann", Why: "x"}), b.Resume(b.ctx, id, ledger.Actor{By: "ann", Why: "x"})} {
+			for _, err := range []error{b.Pause(b.ctx, id, ledger.Actor{By: "ann", Why: "x"}),
+				b.Resume(b.ctx, id, ledger.Actor{By: "ann", Why: "x"})} {
 				if !errors.Is(err, ledger.ErrNotFound) {
 					b.Errorf("%q: %v, want ErrNotFound", id, err)
 				}

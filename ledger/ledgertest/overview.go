@@ -112,7 +112,8 @@ func processes(b *bed) {
 		}
 		list[i].HeartbeatAt = time.Time{}
 	}
-	want := []ledger.Process{{ProcessRow: ledger.ProcessRow{ID: "p1", Version: "v1"}, Definitions: 2}, {ProcessRow: ledger.ProcessRow{ID: "p2", Version: "v2", Host: "host-2", Program: "1.2.3"}, Alive: true, Definitions: 1, Running: 1}}
+	want := []ledger.Process{{ProcessRow: ledger.ProcessRow{ID: "p1", Version: "v1"}, Definitions: 2},
+		{ProcessRow: ledger.ProcessRow{ID: "p2", Version: "v2", Host: "host-2", Program: "1.2.3"}, Alive: true, Definitions: 1, Running: 1}}
 	if !slices.Equal(list, want) {
 		b.Errorf("processes %+v, want %+v", list, want)
 	}

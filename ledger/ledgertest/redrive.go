@@ -113,7 +113,8 @@ var redriveCases = []testCase{
 		j := b.deaths(4)
 		part := func(by, series string, refused bool, remaining int, want ...string) {
 			b.Helper()
-			a := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}, Actor: ledger.Actor{By: by, Why: "asked", Request: &ledger.Request{Series: series}}}
+			a := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1},
+				Actor: ledger.Actor{By: by, Why: "asked", Request: &ledger.Request{Series: series}}}
 			got, err := b.Redrive(b.ctx, a)
 			b.must(err)
 			var ids []string
@@ -121,7 +122,8 @@ var redriveCases = []testCase{
 				ids = append(ids, r.ID)
 			}
 			if !slices.Equal(ids, want) || refused != (len(got.Rejected) > 0) || got.Remaining != remaining {
-				b.Fatalf("series %s by %s changed %v, refused %+v, %d remain: want %v, %d", series, by, ids, got.Rejected, got.Remaining, want, remaining)
+				b.Fatalf("series %s by %s changed %v, refused %+v, %d remain: want %v, %d", series, by, ids, got.Rejected, got.Remaining, want,
+					remaining)
 			}
 		}
 		part("ann", "r", false, 3, j.id(0))

@@ -107,7 +107,8 @@ func requestUnchanging(b *bed) {
 	_, err := b.Cancel(b.ctx, all)
 	b.must(err)
 	b.must(b.Resume(b.ctx, "j", asked("resume")))
-	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)}, Actor: asked("backfill")})
+	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)},
+		Actor: asked("backfill")})
 	b.must(err)
 	b.told(b.audit(ledger.AuditFilter{}))
 	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))

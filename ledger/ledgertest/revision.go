@@ -102,7 +102,8 @@ var revisionCases = []testCase{
 		if s.Hash != "v1" || s.Revision <= j.Revision || s.Watermark.Before(now) {
 			b.Errorf("standing %+v, want a revision after %d that begins at %s", s, j.Revision, now)
 		}
-		if ended, begun := b.events("j", ledger.EventRevisionEnded), b.events("j", ledger.EventRevisionBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
+		if ended, begun := b.events("j", ledger.EventRevisionEnded),
+			b.events("j", ledger.EventRevisionBegun); !ended[0].At.Equal(j.at(0)) || !begun[0].At.Equal(s.Watermark) {
 			b.Errorf("events: ended %v, begun %v, want them at %s and %s", ended, begun, j.at(0), s.Watermark)
 		}
 		p := j.plan(1, j.leased(1, ledger.OverlapAllow))

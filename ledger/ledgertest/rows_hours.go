@@ -72,8 +72,10 @@ var hourRowCases = []rowsCase{
 				Late: ledger.NoBucket, Took: ledger.NoBucket,
 			}
 		}
-		same(t, "of a", tally(ledger.TallyQuery{JobID: "a"}), map[ledger.RunCount]int{count("a", 0, 0): 2, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1})
-		same(t, "of all", tally(ledger.TallyQuery{}), map[ledger.RunCount]int{count("", 0, 0): 3, count("", 0, ledger.RowAdHoc): 1, count("", 1, 0): 1})
+		same(t, "of a", tally(ledger.TallyQuery{JobID: "a"}),
+			map[ledger.RunCount]int{count("a", 0, 0): 2, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1})
+		same(t, "of all", tally(ledger.TallyQuery{}), map[ledger.RunCount]int{count("", 0, 0): 3, count("", 0, ledger.RowAdHoc): 1,
+			count("", 1, 0): 1})
 		same(t, "of each", tally(ledger.TallyQuery{ByJob: true}), map[ledger.RunCount]int{
 			count("a", 0, 0): 2, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1, count("b", 0, 0): 1,
 		})
@@ -89,7 +91,8 @@ var hourRowCases = []rowsCase{
 }
 
 func hourRow(n int, jobID string) ledger.HourRow {
-	return ledger.HourRow{HourKey: ledger.HourKey{Hour: pastHour.Add(time.Duration(n) * time.Hour), JobID: jobID}, Counts: "counts of " + jobID}
+	return ledger.HourRow{HourKey: ledger.HourKey{Hour: pastHour.Add(time.Duration(n) * time.Hour), JobID: jobID},
+		Counts: "counts of " + jobID}
 }
 
 func (t *table) putHours(rows ...ledger.HourRow) {

@@ -99,7 +99,8 @@ var incidentRowCases = []rowsCase{
 			cause ledger.IncidentCause
 			jobs  []string
 			want  int
-		}{{"", nil, 3}, {"", []string{"j"}, 2}, {ledger.IncidentDead, nil, 2}, {ledger.IncidentDead, []string{"j", "l"}, 1}, {ledger.IncidentMissed, nil, 0}} {
+		}{{"", nil, 3}, {"", []string{"j"}, 2}, {ledger.IncidentDead, nil, 2}, {ledger.IncidentDead, []string{"j", "l"}, 1},
+			{ledger.IncidentMissed, nil, 0}} {
 			list := t.openIncidents(c.cause, c.jobs...)
 			if len(list) != c.want {
 				t.Errorf("of %q and %v: %d, want %d", c.cause, c.jobs, len(list), c.want)
@@ -118,8 +119,9 @@ var incidentRowCases = []rowsCase{
 
 func incident(jobID string, cause ledger.IncidentCause) ledger.Incident {
 	return ledger.Incident{
-		JobID: jobID, Cause: cause, Reason: ledger.ReasonExhausted, Error: "e", RunID: jobID + "@1", Count: 1, OpenedAt: pastHour, LastAt: pastHour,
-		DueAt: pastHour, Version: 1, NotifierState: []byte("n"),
+		JobID: jobID, Cause: cause, Reason: ledger.ReasonExhausted, Error: "e", RunID: jobID + "@1", Count: 1, OpenedAt: pastHour,
+		LastAt: pastHour,
+		DueAt:  pastHour, Version: 1, NotifierState: []byte("n"),
 	}
 }
 

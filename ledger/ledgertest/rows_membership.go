@@ -20,7 +20,8 @@ var membershipCases = []rowsCase{
 		t.processes(func(tx ledger.Tx) error { return tx.PutProcess(b) }, b)
 		t.processes(func(tx ledger.Tx) error { return tx.PutProcess(a) }, a, b)
 		a.Version, b.HeartbeatAt = "v3", pastHour.Add(time.Second)
-		t.processes(func(tx ledger.Tx) error { return tx.PutProcess(a) }, a, ledger.ProcessRow{ID: "b", Version: "v1", HeartbeatAt: pastHour, Host: "h", Program: "1.0"})
+		t.processes(func(tx ledger.Tx) error { return tx.PutProcess(a) }, a,
+			ledger.ProcessRow{ID: "b", Version: "v1", HeartbeatAt: pastHour, Host: "h", Program: "1.0"})
 		t.processes(func(tx ledger.Tx) error { return tx.SetHeartbeats([]string{"b", "unknown"}, b.HeartbeatAt) }, a, b)
 		t.processes(func(tx ledger.Tx) error { return tx.DeleteProcess("a") }, b)
 		t.processes(func(tx ledger.Tx) error { return tx.DeleteProcess("a") }, b)

@@ -88,7 +88,8 @@ var listingRowCases = []rowsCase{
 	{"the last run of a job, and its streak, are of its newest rows", func(t *table) {
 		span := in(ledger.Missed, minute("j", 9))
 		span.ID, span.Until = span.ID+"/x", span.ScheduledAt.Add(time.Minute)
-		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Succeeded, minute("j", 1)), in(ledger.Dead, minute("j", 2)), in(ledger.Dead, minute("j", 3)),
+		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Succeeded, minute("j", 1)), in(ledger.Dead, minute("j", 2)),
+			in(ledger.Dead, minute("j", 3)),
 			in(ledger.Skipped, minute("j", 4)), span, in(ledger.Dead, minute("k", 5)), minute("l", 0))
 		last := func(states []ledger.State, window int) []string {
 			var ids []string
@@ -114,12 +115,14 @@ var listingRowCases = []rowsCase{
 		same(t, "streaks of two rows", streaks(2), map[string]ledger.Streak{"j": {Since: minute("j", 3).ScheduledAt, Rows: 2}, "k": k})
 	}},
 	{"runs are counted by job and state, and unacknowledged dead ones by job", func(t *table) {
-		t.insert(in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), minute("j", 2), in(ledger.Running, minute("k", 0)), in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 3)))
+		t.insert(in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), minute("j", 2), in(ledger.Running, minute("k", 0)),
+			in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 3)))
 		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] {
 			return tx.CountByJob(ledger.Running, []string{"j", "l"})
 		}), map[string]int{"j": 2})
 		same(t, "of no job", len(ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountByJob(ledger.Running, nil) })), 0)
-		same(t, "unseen", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountUnseen([]string{"k", "l"}) }), map[string]int{"k": 1})
+		same(t, "unseen", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountUnseen([]string{"k", "l"}) }),
+			map[string]int{"k": 1})
 	}},
 	{"a target is held back by the run whose wait ends last, for a cause of the target", func(t *table) {
 		later := time.Now().UTC().Truncate(time.Second).Add(time.Hour)

@@ -42,7 +42,8 @@ var scheduleRowCases = []rowsCase{
 		again.Expr = "again"
 		inserted := t.insertSchedules("t", again, other)
 		same(t, "inserted", inserted, []bool{false, true})
-		if list := t.schedules("t:b", "t:unknown", "t:a"); len(list) != 2 || list[0].Expr != "e" || list[1].JobID != "t:b" || list[0].ID == list[1].ID {
+		if list := t.schedules("t:b", "t:unknown", "t:a"); len(list) != 2 || list[0].Expr != "e" || list[1].JobID != "t:b" ||
+			list[0].ID == list[1].ID {
 			t.Errorf("%+v", list)
 		}
 	}},
@@ -87,7 +88,10 @@ var scheduleRowCases = []rowsCase{
 		same(t, "due", counts, map[string]int{"t": 2, "": 1})
 		early := ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour, 10, nil) })
 		same(t, "by an earlier time", early, map[string]int{"t": 1, "": 1})
-		if counts = ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour.Add(time.Hour), 2, nil) }); counts["t"]+counts[""] != 2 {
+		if counts = ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] {
+			return tx.CountDue(pastHour.Add(time.Hour), 2,
+				nil)
+		}); counts["t"]+counts[""] != 2 {
 			t.Errorf("of the first two: %v", counts)
 		}
 		held := minute("t:a", 2)
@@ -120,8 +124,10 @@ var scheduleRowCases = []rowsCase{
 
 func scheduleRow(id string) ledger.ScheduleRow {
 	return ledger.ScheduleRow{Schedule: ledger.Schedule{
-		JobID: id, Generation: 7, Revision: 1, Watermark: pastHour, NextAt: pastHour.Add(time.Minute), CreatedAt: pastHour, ChangedAt: pastHour, ChangedBy: "ann",
-		ScheduleContent: ledger.ScheduleContent{Expr: "e", Timezone: "z", DST: "d", Data: []byte(`{"a": "é"}`), Until: pastHour.Add(24 * time.Hour)},
+		JobID: id, Generation: 7, Revision: 1, Watermark: pastHour, NextAt: pastHour.Add(time.Minute), CreatedAt: pastHour, ChangedAt: pastHour,
+		ChangedBy: "ann",
+		ScheduleContent: ledger.ScheduleContent{Expr: "e", Timezone: "z", DST: "d", Data: []byte(`{"a": "é"}`),
+			Until: pastHour.Add(24 * time.Hour)},
 	}}
 }
 

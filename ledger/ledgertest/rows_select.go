@@ -85,7 +85,8 @@ var selectCases = []rowsCase{
 			})
 		}
 		counts := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.SettledCount] { return tx.Settled(ledger.Filter{JobID: "j"}) })
-		for _, want := range []ledger.SettledCount{{Acknowledged: true, Count: 1}, {Rerun: true, Count: 1}, {Acknowledged: true, Rerun: true, Count: 1}} {
+		for _, want := range []ledger.SettledCount{{Acknowledged: true, Count: 1}, {Rerun: true, Count: 1},
+			{Acknowledged: true, Rerun: true, Count: 1}} {
 			if !slices.Contains(counts, want) || len(counts) != 3 {
 				t.Errorf("%+v, want %+v among them", counts, want)
 			}
@@ -114,7 +115,8 @@ var selectCases = []rowsCase{
 			entries[i].RunID = minute("j", i).ID
 		}
 		t.write(func(tx ledger.Tx) error { return tx.AddAudit(entries) })
-		for series, want := range map[string][]ledger.Cursor{"r": {{ScheduledAt: minute("j", 1).ScheduledAt, ID: minute("j", 1).ID}}, "none": nil} {
+		for series, want := range map[string][]ledger.Cursor{"r": {{ScheduledAt: minute("j", 1).ScheduledAt, ID: minute("j", 1).ID}},
+			"none": nil} {
 			same(t, series, ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Cursor] { return tx.SeriesEnd("me", series) }), want)
 		}
 	}},

@@ -16,13 +16,16 @@ var transactionCases = []rowsCase{
 		err := t.Write(t.Context(), "test", func(tx ledger.Tx) error {
 			tx.Insert([]ledger.Row{minute("j", 1)})
 			tx.LockRuns([]string{r.ID})
-			return errors.Join(tx.Update([]ledger.Change{delay(r, ledger.Planned)}), tx.PutIncidents([]ledger.Incident{incident("j", ledger.IncidentDead)}),
-				tx.PutJobs([]ledger.JobChange{{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j"}, EndedAt: pastHour}, Set: ledger.JobRevision}}), failed)
+			return errors.Join(tx.Update([]ledger.Change{delay(r, ledger.Planned)}),
+				tx.PutIncidents([]ledger.Incident{incident("j", ledger.IncidentDead)}),
+				tx.PutJobs([]ledger.JobChange{{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j"}, EndedAt: pastHour},
+					Set: ledger.JobRevision}}), failed)
 		})
 		if !errors.Is(err, failed) {
 			t.Errorf("error %v", err)
 		}
-		same(t, "rows", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Find([]string{r.ID, minute("j", 1).ID}) }), []ledger.Row{r})
+		same(t, "rows", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Find([]string{r.ID, minute("j", 1).ID}) }),
+			[]ledger.Row{r})
 		if list := t.openIncidents(""); len(list) > 0 {
 			t.Errorf("incidents %+v", list)
 		}

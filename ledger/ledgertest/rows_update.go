@@ -127,7 +127,8 @@ func changingFields() (list []field) {
 			value := func(r *ledger.Row) reflect.Value { return of(r).Field(i) }
 			switch {
 			case !f.IsExported() || name == "" && slices.Contains(constant, f.Name):
-			case f.Anonymous, f.Type == reflect.TypeFor[ledger.Call](), f.Type == reflect.TypeFor[ledger.WaitReason](), f.Type == reflect.TypeFor[ledger.Fan]():
+			case f.Anonymous, f.Type == reflect.TypeFor[ledger.Call](), f.Type == reflect.TypeFor[ledger.WaitReason](),
+				f.Type == reflect.TypeFor[ledger.Fan]():
 				walk(map[bool]string{false: f.Name + "."}[f.Anonymous], f.Type, value)
 			default:
 				list = append(list, field{name + f.Name, func(r *ledger.Row) { another(value(r)) }})

@@ -71,7 +71,8 @@ func (r timing) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, 
 			overlap = ledger.Overlap(s.Data)
 		}
 		p.Runs = append(p.Runs, ledger.RunSpec{
-			RunID: runID(s.JobID, at), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: overlap, Call: call(s.JobID),
+			RunID: runID(s.JobID, at), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: overlap,
+			Call: call(s.JobID),
 		})
 	}
 	switch through := due.Truncate(time.Second); {
@@ -135,7 +136,8 @@ func (b *bed) refuses(in ledger.ScheduleChange, want error) {
 
 var someone = who("ann", "asked")
 
-var planner = ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: timing{}, Owner: "planner", LeaseFor: lease}
+var planner = ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: timing{},
+	Owner: "planner", LeaseFor: lease}
 
 // planAll plans all that is due, and returns the IDs of the runs that it planned.
 func (b *bed) planAll() (runs []string) {

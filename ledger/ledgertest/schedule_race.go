@@ -103,7 +103,8 @@ func (r *scheduleRace) edit(b *bed, store ledger.Store, key string, writer int) 
 	for i := range 25 {
 		in := keyed(key, fmt.Sprintf("%ds", 1+(i+writer)%4))
 		in.Delete = i%5 == 4
-		got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: someone})
+		got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{},
+			Actor: someone})
 		r.note(err, got...)
 		r.edited <- struct{}{}
 	}

@@ -180,7 +180,8 @@ func causes(b *bed) {
 	j := b.deaths(2)
 	k := j.next()
 	k.admit(k.planned(0, ledger.OverlapAllow))
-	refused := func(cause ledger.RejectionCause, do func(context.Context, ledger.Action) (ledger.ActionResult, error), a ledger.Action, ids ...string) {
+	refused := func(cause ledger.RejectionCause, do func(context.Context, ledger.Action) (ledger.ActionResult, error), a ledger.Action,
+		ids ...string) {
 		b.Helper()
 		got, err := do(b.ctx, a)
 		b.must(err)

@@ -53,7 +53,8 @@ var waitsCases = []testCase{
 		j, w := b.started("j")
 		b.record(refuse(w, ledger.WaitReason{Code: ledger.WaitNotSent, Text: "a\x00b\xff: " + strings.Repeat("\u00e4", ledger.WaitTextLimit)}))
 		got := b.get(j.id(0)).WaitReason
-		if got.Code != ledger.WaitNotSent || !strings.HasPrefix(got.Text, "a\uFFFDb\uFFFD: \u00e4") || !utf8.ValidString(got.Text) || len(got.Text) > ledger.WaitTextLimit+9 {
+		if got.Code != ledger.WaitNotSent || !strings.HasPrefix(got.Text, "a\uFFFDb\uFFFD: \u00e4") || !utf8.ValidString(got.Text) ||
+			len(got.Text) > ledger.WaitTextLimit+9 {
 			b.Errorf("kept %+v", got)
 		}
 	}},

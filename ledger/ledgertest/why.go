@@ -48,10 +48,12 @@ var whyCases = []testCase{
 		// never leased.
 		j := b.job("j")
 		b.declare("p1", "v1-of-j", "j")
-		given, waits, other, fourth := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow), j.leased(3, ledger.OverlapAllow)
+		given, waits, other, fourth := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow),
+			j.leased(3, ledger.OverlapAllow)
 		other.Call.Target, fourth.Call.Target = "other", "other"
 		work := j.admit(given, waits, other, fourth).Leased
-		b.record(refuseFor(work[0], breaker, time.Minute), refuseFor(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}, time.Minute))
+		b.record(refuseFor(work[0], breaker, time.Minute),
+			refuseFor(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}, time.Minute))
 		if got, want := b.waits(j.id(1), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
 			b.Errorf("text %q, want %q", got.Text, want)
 		}
@@ -100,7 +102,8 @@ var whyCases = []testCase{
 	{"of several causes of a target the one that ends last is told", func(b *bed) {
 		j := b.job("j")
 		b.declare("p1", "v1-of-j", "j")
-		work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow)).Leased
+		work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow),
+			j.planned(3, ledger.OverlapAllow)).Leased
 		noToken := ledger.WaitReason{Code: ledger.WaitNoToken}
 		b.record(refuseFor(work[0], breaker, 10*time.Second), refuseFor(work[2], noToken, 10*time.Second))
 		if got, want := b.waits(j.id(3), ledger.WaitNoToken), b.heldBy(j.id(2)); got.Text != want {
@@ -233,7 +236,8 @@ func (j *job) ends(states ...ledger.State) {
 		if s == ledger.Missed {
 			in = j.missed(i)
 		}
-		got, err := j.Admit(j.ctx, j.admission(ledger.Plan{JobID: j.JobID, Revision: j.Revision, After: after, Through: j.at(i), Runs: []ledger.RunSpec{in}}))
+		got, err := j.Admit(j.ctx, j.admission(ledger.Plan{JobID: j.JobID, Revision: j.Revision, After: after, Through: j.at(i),
+			Runs: []ledger.RunSpec{in}}))
 		j.must(err)
 		after = j.at(i)
 		switch s {

@@ -106,7 +106,8 @@ func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Later[[]ledger.ScheduleRo
 
 // SchedulesAfter returns the schedules of a template among the first rows after an ID.
 func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Later[ledger.SchedulePage] {
-	all := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.ID > after }, func(a, b ledger.ScheduleRow) int { return cmp.Compare(a.ID, b.ID) })
+	all := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.ID > after },
+		func(a, b ledger.ScheduleRow) int { return cmp.Compare(a.ID, b.ID) })
 	var page ledger.SchedulePage
 	for _, s := range all[:min(limit, len(all))] {
 		if page.Last = s.ID; s.Template() == template && !s.NextAt.IsZero() {

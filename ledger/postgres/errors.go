@@ -107,7 +107,8 @@ func constraintOf(err error) string {
 // first to detect a pooler.
 func retry(fn func() error) error {
 	for range 3 {
-		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected, featureNotSupported, noSuchStatement) && !errors.Is(err, errPooler) {
+		if err := fn(); !hasCode(err, serializationFailure, deadlockDetected, featureNotSupported, noSuchStatement) &&
+			!errors.Is(err, errPooler) {
 			return err
 		}
 	}

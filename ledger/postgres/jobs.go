@@ -13,7 +13,8 @@ func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 			SELECT state FROM runs WHERE run_id > j.job_id || '@' AND run_id < j.job_id || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 1)
 		FROM jobs j ORDER BY j.job_id`}
 	return ask(t, q, func(v *values) (ledger.JobAndNewest, error) {
-		return ledger.JobAndNewest{JobID: v.text(), Watermark: v.time(), EndedAt: v.time(), PausedAt: v.time(), Newest: ledger.State(v.text())}, nil
+		return ledger.JobAndNewest{JobID: v.text(), Watermark: v.time(), EndedAt: v.time(), PausedAt: v.time(), Newest: ledger.State(v.text())},
+			nil
 	})
 }
 

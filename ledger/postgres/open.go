@@ -247,7 +247,8 @@ func (l *Ledger) checkSchema(ctx context.Context, schema string) (owner string, 
 		return "", translate("look at the schema "+schema, err)
 	}
 	if have < SchemaVersion {
-		return "", fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`", ledger.ErrSchema, schema, have, SchemaVersion)
+		return "", fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`",
+			ledger.ErrSchema, schema, have, SchemaVersion)
 	}
 	return owner, nil
 }

@@ -56,12 +56,14 @@ const (
 )
 
 func readSaid(v *values, s *ledger.ScheduleRow) {
-	s.ID, s.JobID, s.Expr, s.Timezone, s.DST, s.Data, s.Until, s.Generation = v.int(), v.text(), v.text(), v.text(), v.text(), v.bytes(), v.time(), v.int()
+	s.ID, s.JobID, s.Expr, s.Timezone, s.DST, s.Data, s.Until, s.Generation = v.int(), v.text(), v.text(), v.text(), v.text(), v.bytes(),
+		v.time(), v.int()
 	s.PausedBy, s.PausedWhy, s.CreatedAt, s.ChangedAt, s.ChangedBy, s.DeletedAt = v.text(), v.text(), v.time(), v.time(), v.text(), v.time()
 }
 
 func readPosition(v *values, s *ledger.ScheduleRow) {
-	s.ID, s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt = v.int(), v.int(), v.int(), v.time(), v.time(), v.time(), v.time()
+	s.ID, s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt = v.int(), v.int(), v.int(), v.time(), v.time(), v.time(),
+		v.time()
 }
 
 func positionRow(v *values) (s ledger.ScheduleRow, err error) {
@@ -96,7 +98,8 @@ func complete(positions, said []ledger.ScheduleRow) []ledger.ScheduleRow {
 	list := make([]ledger.ScheduleRow, 0, len(positions))
 	for i := range positions {
 		if s, p := byID[positions[i].ID], &positions[i]; s != nil {
-			s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt = p.TemplateID, p.Revision, p.Watermark, p.NextAt, p.PausedAt, p.EndedAt
+			s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt = p.TemplateID, p.Revision, p.Watermark, p.NextAt, p.PausedAt,
+				p.EndedAt
 			list = append(list, *s)
 		}
 	}

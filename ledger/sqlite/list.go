@@ -97,7 +97,8 @@ func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
 // PutExcerpts writes excerpts.
 func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
 	for _, e := range list {
-		if _, err := t.exec(`INSERT OR REPLACE INTO excerpts (run_id, n, text, keep_until) VALUES (?, ?, ?, ?)`, e.RunID, e.N, e.Text, e.KeepUntil.UnixMicro()); err != nil {
+		if _, err := t.exec(`INSERT OR REPLACE INTO excerpts (run_id, n, text, keep_until) VALUES (?, ?, ?, ?)`, e.RunID, e.N, e.Text,
+			e.KeepUntil.UnixMicro()); err != nil {
 			return err
 		}
 	}

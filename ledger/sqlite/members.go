@@ -25,7 +25,8 @@ const (
 // PutMembers adds members to a list.
 func (t *tx) PutMembers(parent string, list []ledger.Member) error {
 	for _, m := range list {
-		if _, err := t.exec(`INSERT INTO members (parent, run_id, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, parent, m.RunID, m.Key); err != nil {
+		if _, err := t.exec(`INSERT INTO members (parent, run_id, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, parent, m.RunID,
+			m.Key); err != nil {
 			return err
 		}
 	}

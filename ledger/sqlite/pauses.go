@@ -40,7 +40,8 @@ func (t *tx) PutPause(p ledger.Pause) ledger.Later[int64] {
 	if err != nil {
 		return ledger.Known[int64](0, fmt.Errorf("pause of %s: %w", p.Selector, err))
 	}
-	args := []any{string(p.Kind), string(selector), p.From.UnixMicro(), p.Until.UnixMicro(), p.By, p.Why, p.CreatedAt.UnixMicro(), micros(p.EndedAt)}
+	args := []any{string(p.Kind), string(selector), p.From.UnixMicro(), p.Until.UnixMicro(), p.By, p.Why, p.CreatedAt.UnixMicro(),
+		micros(p.EndedAt)}
 	if p.ID == 0 {
 		_, err = t.one(`
 			INSERT INTO pauses (kind, selector, from_at, until_at, by, why, created_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, args, &p.ID)

@@ -222,7 +222,8 @@ func (t *tx) insert(r *ledger.Row) (bool, error) {
 	n, err := t.exec(insertRun, t.change, r.ID, ledger.IDJob(&r.Run), orNull(r.Parent), r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
 		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r),
 		r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
-		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), micros(r.KeySafeUntil), orNull(r.Token), r.LeasedBy, micros(r.LeasedAt),
+		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), micros(r.KeySafeUntil), orNull(r.Token), r.LeasedBy,
+		micros(r.LeasedAt),
 		micros(r.StartedAt), micros(r.LateAt))
 	return n > 0, err
 }

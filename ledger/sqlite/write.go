@@ -144,7 +144,8 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 		_, err := t.exec(`
 			INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request, count, series, principal, request_key, fingerprint, answer, about)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?)`,
-			t.now, string(a.Action), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Count, a.Series, kept.Principal, key, kept.Fingerprint, answer, a.About)
+			t.now, string(a.Action), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Count, a.Series, kept.Principal, key,
+			kept.Fingerprint, answer, a.About)
 		switch {
 		case key != nil && notUnique(err):
 			return ledger.ErrRepeated

@@ -114,7 +114,8 @@ func (m *Caller) Call(ctx context.Context, c executor.Call) executor.Answer {
 	s, err := m.server(m.secrets[c.Call.Target])
 	if err != nil {
 		return executor.Answer{
-			Unsent: true, Error: err.Error(), RetryAfter: 30 * time.Second, WaitReason: ledger.WaitReason{Code: ledger.WaitNoToken, Text: err.Error()},
+			Unsent: true, Error: err.Error(), RetryAfter: 30 * time.Second,
+			WaitReason: ledger.WaitReason{Code: ledger.WaitNoToken, Text: err.Error()},
 		}
 	}
 	message, err := compose(body, c)
@@ -191,7 +192,8 @@ func (m *Caller) client(s server) (*gomail.Client, error) {
 		policy = gomail.TLSOpportunistic
 	}
 	options := []gomail.Option{
-		gomail.WithPort(s.port), gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(config), gomail.WithDialContextFunc(dial), gomail.WithTimeout(15 * time.Second),
+		gomail.WithPort(s.port), gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(config), gomail.WithDialContextFunc(dial),
+		gomail.WithTimeout(15 * time.Second),
 	}
 	if s.user != "" {
 		auth := gomail.SMTPAuthAutoDiscover

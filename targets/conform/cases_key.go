@@ -110,7 +110,8 @@ func missingKey(s *script) {
 }
 
 func invalidKey(s *script) {
-	for _, keys := range [][]string{{""}, {"a b"}, {`"a`}, {`"a"b`}, {strings.Repeat("k", maxKeyLength+1)}, {"\xc3\xa4"}, {"a", "b"}, {"a", "a"}} {
+	for _, keys := range [][]string{{""}, {"a b"}, {`"a`}, {`"a"b`}, {strings.Repeat("k", maxKeyLength+1)}, {"\xc3\xa4"}, {"a", "b"},
+		{"a", "a"}} {
 		c := newCall()
 		c.keys = keys
 		// A server may treat an empty header as a missing one.

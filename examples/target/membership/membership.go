@@ -109,7 +109,8 @@ func (s *Service) releaseExpired(r *http.Request) (any, error) {
 		return nil, err
 	}
 	var commissions, cents int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(cents), 0) FROM locks WHERE released_by IS NULL`).Scan(&commissions, &cents); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(cents), 0) FROM locks WHERE released_by IS NULL`).Scan(&commissions,
+		&cents); err != nil {
 		return nil, err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE locks SET released_by = ? WHERE released_by IS NULL`, run); err != nil {

@@ -133,7 +133,8 @@ func (b *Backend) OpenPatiently(ctx context.Context, patience time.Duration, log
 		switch {
 		case err == nil:
 			return s, nil
-		case !errors.Is(err, ledger.ErrUnavailable) && EngineOf(b.DatabaseURL()) == "sqlite": // the file is not a ledger, and another start does not make it one
+		// the file is not a ledger, and another start does not make it one
+		case !errors.Is(err, ledger.ErrUnavailable) && EngineOf(b.DatabaseURL()) == "sqlite":
 			return nil, command.Usage("%w", err)
 		case !errors.Is(err, ledger.ErrUnavailable):
 			return nil, err

@@ -33,7 +33,8 @@ type Operator interface {
 	Templates(context.Context) ([]operations.Template, error)
 	Schedule(ctx context.Context, template, key string) (operations.Schedule, error)
 	ListSchedules(ctx context.Context, template, prefix string, limit int) ([]operations.Schedule, error)
-	ChangeSchedules(ctx context.Context, template string, changes []operations.ScheduleChange, who ledger.Actor) ([]operations.ScheduleOutcome, error)
+	ChangeSchedules(ctx context.Context, template string, changes []operations.ScheduleChange,
+		who ledger.Actor) ([]operations.ScheduleOutcome, error)
 	AckIncident(context.Context, ledger.IncidentAction) (operations.Incident, error)
 	Pauses(ctx context.Context, ended bool) ([]operations.Pause, error)
 	ChangePause(context.Context, operations.PauseChange) (operations.Pause, error)

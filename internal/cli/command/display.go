@@ -41,7 +41,8 @@ type stateStyle struct {
 }
 
 var stateStyles = map[string]stateStyle{
-	"planned": {"○", terminal.Plain}, "running": {"●", terminal.Blue}, "accepted": {"◐", terminal.Blue}, "fanned_out": {"◐", terminal.Blue}, "retrying": {"↻", terminal.Yellow},
+	"planned": {"○", terminal.Plain}, "running": {"●", terminal.Blue}, "accepted": {"◐", terminal.Blue}, "fanned_out": {"◐", terminal.Blue},
+	"retrying":  {"↻", terminal.Yellow},
 	"succeeded": {"✓", terminal.Green}, "dead": {"✗", terminal.Red}, "missed": {"!", terminal.Yellow},
 	"skipped": {"–", terminal.Faint}, "superseded": {"–", terminal.Faint}, "canceled": {"–", terminal.Faint},
 	"active": {"✓", terminal.Green}, "paused": {"‖", terminal.Yellow}, "disabled": {"–", terminal.Faint}, "new": {"○", terminal.Plain},

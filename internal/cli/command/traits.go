@@ -47,7 +47,8 @@ func (env *Env) refuseServer(c *cobra.Command) error {
 	case ServerOrLedger:
 	case LedgerOnly:
 		if env.Server != "" && !c.Flags().Changed("against") {
-			return Usage("%q works on a ledger itself, not through a server; leave out --server and CRONCE_SERVER, and name the ledger with --db", c.CommandPath())
+			return Usage("%q works on a ledger itself, not through a server; leave out --server and CRONCE_SERVER, and name the ledger with --db",
+				c.CommandPath())
 		}
 	default:
 		if c.Flags().Changed("server") && !c.HasSubCommands() {

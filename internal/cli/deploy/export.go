@@ -93,7 +93,8 @@ func exportFlags(c *cobra.Command, o *export.Options) {
 	c.Flags().BoolVar(&o.Stateless, "stateless", false, "no ledger and no tick")
 	c.Flags().StringVar((*string)(&o.Secrets), "secrets", string(export.SecretsManager),
 		"where the function finds its secrets: secretsmanager, ssm or plain")
-	c.Flags().StringVar(&o.SecretNames, "secret-names", "", "find each secret under this `prefix` and its variable's name, without a parameter")
+	c.Flags().StringVar(&o.SecretNames, "secret-names", "",
+		"find each secret under this `prefix` and its variable's name, without a parameter")
 }
 
 func (a *app) exportCloudFormation(o export.Options) error {

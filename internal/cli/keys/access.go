@@ -67,7 +67,8 @@ a password: the user may be any name, the password is the token.`,
 		},
 	}
 	c.Flags().StringVar(&role, "role", "viewer", "scheduler, viewer, operator or admin")
-	c.Flags().StringSliceVar(&templates, "template", nil, "ID of a job with keyed whose schedules the role scheduler may change; may be repeated")
+	c.Flags().StringSliceVar(&templates, "template", nil,
+		"ID of a job with keyed whose schedules the role scheduler may change; may be repeated")
 	return c
 }
 

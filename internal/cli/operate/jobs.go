@@ -120,11 +120,13 @@ func (a *app) printJob(j operations.JobDetail) error {
 		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Job)}, {"starts", j.Starts},
 		{"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
-		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"each", j.Each}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp}, {"spread", j.Spread},
+		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"each", j.Each}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp},
+		{"spread", j.Spread},
 		{"dead runs", "acknowledged by " + j.Acknowledge},
 		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.State(j.Outcome())}, {"incidents", j.Trouble()},
 		{"description", j.Description}, {"owner", j.Owner}, {"labels", labelText(j.Job)},
-		{"state", a.State(string(j.State))}, {"paused by", j.PausedBy}, {"paused until", j.PausedUntil}, {"paused why", j.PausedWhy}, {"held until", j.HeldUntil},
+		{"state", a.State(string(j.State))}, {"paused by", j.PausedBy}, {"paused until", j.PausedUntil}, {"paused why", j.PausedWhy},
+		{"held until", j.HeldUntil},
 	} {
 		if line[1] != "" || line[0] != "each" && !strings.HasSuffix(line[0], " until") {
 			t.Row(line[0], line[1])

@@ -31,7 +31,8 @@ func (w *who) actor() ledger.Actor {
 }
 
 func (w *who) flags(c *cobra.Command, a *app) {
-	c.Flags().StringVar(&w.by, "by", a.Getenv("USER", osUser()), "who does this, by `name`; kept in the ledger (default $USER, else the OS user)")
+	c.Flags().StringVar(&w.by, "by", a.Getenv("USER", osUser()),
+		"who does this, by `name`; kept in the ledger (default $USER, else the OS user)")
 	c.Flags().Lookup("by").DefValue = "" // the same help for everyone
 	w.byToken = func() bool { return a.Server != "" && a.Getenv("CRONCE_TOKEN", "") != "" && !c.Flags().Changed("by") }
 	c.Flags().StringVar(&w.why, "why", "", "the `reason`, kept in the ledger")

@@ -227,7 +227,8 @@ type tally map[ledger.ScheduleEffect]int
 
 func (t tally) String() string {
 	text := ""
-	for _, effect := range []ledger.ScheduleEffect{ledger.ScheduleCreated, ledger.ScheduleChanged, ledger.ScheduleUnchanged, ledger.ScheduleDeleted} {
+	for _, effect := range []ledger.ScheduleEffect{ledger.ScheduleCreated, ledger.ScheduleChanged, ledger.ScheduleUnchanged,
+		ledger.ScheduleDeleted} {
 		if t[effect] > 0 {
 			text += fmt.Sprintf("%d %s, ", t[effect], effect)
 		}

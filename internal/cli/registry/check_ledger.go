@@ -62,7 +62,8 @@ func checkTemplate(ctx context.Context, l ledger.Store, reg *jobs.Registry, t jo
 			if s.Live() {
 				if err := checkSchedule(t, schema, s); err != nil {
 					if n++; n <= shownSchedules {
-						broken = append(broken, reg.JobProblem(t.ID, "keyed", jobs.CodeBadData, fmt.Sprintf("the schedule %s would break: %s", s.JobID, messageOf(err))))
+						broken = append(broken, reg.JobProblem(t.ID, "keyed", jobs.CodeBadData,
+							fmt.Sprintf("the schedule %s would break: %s", s.JobID, messageOf(err))))
 					}
 				}
 			}
@@ -79,7 +80,8 @@ func checkTemplate(ctx context.Context, l ledger.Store, reg *jobs.Registry, t jo
 }
 
 func checkSchedule(t jobs.Template, schema dataschema.Schema, s ledger.Schedule) error {
-	_, err := t.Check(jobs.KeyedSchedule{Key: s.Key(), Schedule: s.Expr, Timezone: s.Timezone, DST: schedule.DST(s.DST), Data: s.Data, Until: s.Until})
+	_, err := t.Check(jobs.KeyedSchedule{Key: s.Key(), Schedule: s.Expr, Timezone: s.Timezone, DST: schedule.DST(s.DST), Data: s.Data,
+		Until: s.Until})
 	if err == nil {
 		err = schema.Check(s.Data)
 	}

@@ -35,9 +35,11 @@ func (a *app) checkLive(ctx context.Context, reg *jobs.Registry) (problems, warn
 		told, err := a.lifetimes(ctx, made.Targets, reg, t)
 		switch {
 		case errors.Is(err, targets.ErrNoLifetimes):
-			warned = append(warned, jobs.Problem{Code: jobs.CodeRetention, Message: fmt.Sprintf("target %s does not say how long it keeps keys; check that it is as long as keyTTLs says", t.Name)})
+			warned = append(warned, jobs.Problem{Code: jobs.CodeRetention,
+				Message: fmt.Sprintf("target %s does not say how long it keeps keys; check that it is as long as keyTTLs says", t.Name)})
 		case err != nil:
-			problems = append(problems, jobs.Problem{Code: jobs.CodeRetention, Message: fmt.Sprintf("target %s was asked how long it keeps keys: %v", t.Name, err)})
+			problems = append(problems, jobs.Problem{Code: jobs.CodeRetention,
+				Message: fmt.Sprintf("target %s was asked how long it keeps keys: %v", t.Name, err)})
 		default:
 			problems = append(problems, tooShort(reg, called, told)...)
 		}

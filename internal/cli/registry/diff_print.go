@@ -13,7 +13,8 @@ func (a *app) printDiff(d jobdiff.Diff) error {
 		return a.Encode(d)
 	}
 	if d.Registry != nil {
-		fmt.Fprintf(a.Out, "the registry's name: %s -> %s; another name is another caller at every target, and needs a ledger of its own\n\n", d.Registry.Old, d.Registry.New)
+		fmt.Fprintf(a.Out, "the registry's name: %s -> %s; another name is another caller at every target, and needs a ledger of its own\n\n",
+			d.Registry.Old, d.Registry.New)
 	}
 	counts := map[jobdiff.Change]int{}
 	for _, j := range d.Jobs {

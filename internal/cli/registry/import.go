@@ -36,15 +36,19 @@ table names them.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		a.importSource(importer.Crontab, "crontab files (- is standard input)", "  crontab -l | cronce import crontab --timezone Europe/London - > cronce.yaml\n  cronce import crontab --system /etc/crontab /etc/cron.d/billing"),
+		a.importSource(importer.Crontab, "crontab files (- is standard input)",
+			"  crontab -l | cronce import crontab --timezone Europe/London - > cronce.yaml\n  cronce import crontab --system /etc/crontab /etc/cron.d/billing"),
 		a.importSource(importer.Kubernetes, "CronJob manifests, YAML or JSON",
 			"  kubectl get cronjobs -o yaml | cronce import kubernetes - --to cronce.yaml\n  cronce import kubernetes cronjob.yaml"),
-		a.importSource(importer.EventBridge, "JSON that the AWS CLI printed", "  aws scheduler get-schedule --name nightly > nightly.json\n  aws events list-rules > rules.json\n  aws events list-targets-by-rule --rule close-day > targets.json\n  cronce import eventbridge nightly.json rules.json targets.json"),
-		a.importSource(importer.CloudScheduler, "JSON that gcloud printed", "  gcloud scheduler jobs list --format=json | cronce import cloud-scheduler -"),
+		a.importSource(importer.EventBridge, "JSON that the AWS CLI printed",
+			"  aws scheduler get-schedule --name nightly > nightly.json\n  aws events list-rules > rules.json\n  aws events list-targets-by-rule --rule close-day > targets.json\n  cronce import eventbridge nightly.json rules.json targets.json"),
+		a.importSource(importer.CloudScheduler, "JSON that gcloud printed",
+			"  gcloud scheduler jobs list --format=json | cronce import cloud-scheduler -"),
 		a.importSource(importer.Vercel, "vercel.json", "  cronce import vercel vercel.json"),
 		a.importSource(importer.PgCron, "SQL with cron.schedule and pg_net, or rows of cron.job as JSON",
 			"  psql -Atc 'select json_agg(j) from cron.job j' | cronce import pg-cron -\n  cronce import pg-cron supabase/migrations/*.sql"),
-		a.importSource(importer.GitHubActions, "workflows of GitHub Actions: none, and the table says why", "  cronce import github-actions .github/workflows/*.yml"),
+		a.importSource(importer.GitHubActions, "workflows of GitHub Actions: none, and the table says why",
+			"  cronce import github-actions .github/workflows/*.yml"),
 	)
 	return c
 }

@@ -36,7 +36,8 @@ func (a *app) apiAccess(file, listen string, log *slog.Logger) (control access.C
 		}, nil
 	}
 	if listen != "" && !access.IsLoopback(listen) {
-		log.Warn("API not served: the address is not loopback and there is no access file", "address", listen, "hint", "--access FILE; see docs/api.md")
+		log.Warn("API not served: the address is not loopback and there is no access file", "address", listen, "hint",
+			"--access FILE; see docs/api.md")
 		return nil, reload, nil
 	}
 	return access.Loopback{}, reload, nil
@@ -55,7 +56,8 @@ func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Servic
 func (s *server) api(gate *api.Gate, ops *operations.Service, control access.Control) http.Handler {
 	if control == nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "the API is not served: --listen is not a loopback address and there is no access file; see --access", http.StatusForbidden)
+			http.Error(w, "the API is not served: --listen is not a loopback address and there is no access file; see --access",
+				http.StatusForbidden)
 		})
 	}
 	return api.New(api.Config{Operations: ops, Gate: gate, Logger: s.log})

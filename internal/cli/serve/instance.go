@@ -65,7 +65,8 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log), server: s}
+	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log),
+		server: s}
 	host, _ := os.Hostname() // only shown
 	i.notify = notify.NewWatch(notify.Config{
 		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.app.PublicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.Now,
@@ -74,7 +75,8 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	alarm, err := newAlarm(time.Now)
 	if err == nil {
 		i.Executor, err = executor.New(executor.Config{
-			Process: i.process, Host: host, Program: s.app.Version, Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log, Observer: s.metrics.Executor(),
+			Process: i.process, Host: host, Program: s.app.Version, Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log,
+			Observer:    s.metrics.Executor(),
 			MaxInFlight: s.flags.maxInFlight, Grace: s.flags.grace, Lease: s.flags.lease,
 		})
 	}

@@ -79,7 +79,8 @@ Requests must name this server by its IP address, localhost, or a name of
 	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays leased to a process that does not answer")
 	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
 	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
-	c.Flags().StringVar(&a.PublicURL, "public-url", "", "the `URL` at which others reach --listen: for links in notifications, and for targets that report")
+	c.Flags().StringVar(&a.PublicURL, "public-url", "",
+		"the `URL` at which others reach --listen: for links in notifications, and for targets that report")
 	command.FromEnv(c.Flags(), "public-url", "listen", "allow-host", "listen-jwks", "access", "max-in-flight", "grace", "lease",
 		"ledger-patience", "watch")
 	return c

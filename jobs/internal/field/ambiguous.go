@@ -28,7 +28,8 @@ func (d *decoder) ambiguous(path string, n ast.Node) bool {
 	written := tk.Value
 	switch {
 	case isText && wordOfBool.MatchString(written):
-		d.Add(path, Ambiguous, `%s is ambiguous: some programs read it as true or false; write true or false, or "%s" with quotes for a string`, written, written)
+		d.Add(path, Ambiguous, `%s is ambiguous: some programs read it as true or false; write true or false, or "%s" with quotes for a string`,
+			written, written)
 	case !numberLike.MatchString(written):
 		return false
 	case !clearNumber.MatchString(written):

@@ -12,12 +12,15 @@ import (
 // foreign are names of fields and values in other schedulers, in lower case, and what
 // they are called here.
 var foreign = map[string][]string{
-	"cron": {"schedule"}, "crontab": {"schedule"}, "cronexpression": {"schedule"}, "scheduleexpression": {"schedule"}, "expression": {"schedule"},
-	"url": {"urlEnv", "targetUrlEnv"}, "uri": {"urlEnv", "targetUrlEnv"}, "baseurl": {"urlEnv", "targetUrlEnv"}, "endpoint": {"urlEnv", "path"},
-	"tz": {"timezone"}, "zone": {"timezone"}, "scheduleexpressiontimezone": {"timezone"},
+	"cron": {"schedule"}, "crontab": {"schedule"}, "cronexpression": {"schedule"}, "scheduleexpression": {"schedule"},
+	"expression": {"schedule"},
+	"url":        {"urlEnv", "targetUrlEnv"}, "uri": {"urlEnv", "targetUrlEnv"}, "baseurl": {"urlEnv", "targetUrlEnv"},
+	"endpoint": {"urlEnv", "path"},
+	"tz":       {"timezone"}, "zone": {"timezone"}, "scheduleexpressiontimezone": {"timezone"},
 	"concurrencypolicy": {"overlap"}, "concurrency": {"overlap"}, "misfire": {"catchUp"}, "misfirepolicy": {"catchUp"}, "catchup": {"catchUp"},
-	"startingdeadlineseconds": {"catchUpWindow"}, "retries": {"retry"}, "retryconfig": {"retry"}, "retrypolicy": {"retry"}, "backofflimit": {"retry"},
-	"suspend": {"enabled"}, "disabled": {"enabled"}, "paused": {"enabled"}, "payload": {"body"}, "data": {"body"}, "input": {"body"},
+	"startingdeadlineseconds": {"catchUpWindow"}, "retries": {"retry"}, "retryconfig": {"retry"}, "retrypolicy": {"retry"},
+	"backofflimit": {"retry"},
+	"suspend":      {"enabled"}, "disabled": {"enabled"}, "paused": {"enabled"}, "payload": {"body"}, "data": {"body"}, "input": {"body"},
 	"deadline": {"timeout"}, "attemptdeadline": {"timeout"}, "activedeadlineseconds": {"timeout"}, "name": {"id"}, "service": {"target"},
 	"tags": {"labels"}, "annotations": {"labels"}, "desc": {"description"}, "comment": {"description"}, "team": {"owner"},
 	"jitter": {"spread"}, "flexibletimewindow": {"spread"}, "randomizeddelaysec": {"spread"}, "randomdelay": {"spread"}, "splay": {"spread"},
