@@ -9,6 +9,7 @@ import (
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -80,6 +81,21 @@ func countsOf(ctx context.Context, s ledger.Store) func() (ledger.Counts, error)
 		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 		defer cancel()
 		return s.Counts(ctx)
+	}
+}
+
+// schedulesOf asks the ledger for the counters of templates, for a scrape. Templates of the
+// registry that have no schedule yet are not in them.
+func schedulesOf(ctx context.Context, s ledger.Store, registry func() *jobs.Registry) func() ([]telemetry.TemplateSchedules, error) {
+	return func() (list []telemetry.TemplateSchedules, err error) {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		counts, err := s.Templates(ctx)
+		for _, c := range counts {
+			t, _ := registry().Template(c.Template)
+			list = append(list, telemetry.TemplateSchedules{Template: c.Template, Live: c.Live, Max: t.Max})
+		}
+		return list, err
 	}
 }
 

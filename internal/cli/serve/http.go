@@ -14,6 +14,7 @@ import (
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/rollover"
+	"github.com/cronce/cronce/jobs"
 )
 
 // answer serves HTTP requests until closeServers is called. It still serves them after ctx has
@@ -23,6 +24,7 @@ func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], h
 	draining := context.WithoutCancel(ctx)
 	s.metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, s.store),
 		troublesOf(draining, s.store))
+	s.metrics.WatchSchedules(schedulesOf(draining, s.store, func() *jobs.Registry { return fleet.Current().registry }))
 	mux := healthMux(ctx, fleet, s.metrics)
 	ops, gate := s.operations(fleet), api.NewGate(control)
 	clients = &askers{Handler: s.api(gate, ops, control)}
