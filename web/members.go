@@ -10,7 +10,7 @@ import (
 )
 
 // membersOnPage is how many members of a run its page lists at once.
-const membersOnPage = 50
+const membersOnPage = 25
 
 // membersView is the part of a run's page that has its members.
 type membersView struct {
