@@ -38,6 +38,7 @@ var rowsGroups = []struct {
 	{"listing", listingRowCases},
 	{"job", jobRowCases},
 	{"incident", incidentRowCases},
+	{"member", memberRowCases},
 	{"hour", hourRowCases},
 	{"schedule", scheduleRowCases},
 	{"pause", pauseRowCases},
