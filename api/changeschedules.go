@@ -155,8 +155,8 @@ func (m *manyChanges) begin() {
 	}
 }
 
-// end tells what kept the request from its end. An answer that has begun is cut off, which
-// a client notices.
+// end tells what kept the request from its end. An answer that has begun gets a line of it and
+// is cut off, so that no client takes it for the whole.
 func (m *manyChanges) end(err error) {
 	switch {
 	case err == nil:
@@ -164,6 +164,10 @@ func (m *manyChanges) end(err error) {
 	case !m.begun:
 		m.s.fail(m.w, m.r, err)
 	default:
+		p := problemOf(err)
+		text, _ := operations.Encode(lineAnswer{Line: m.lines.number, Error: &lineError{p.Code, p.Detail}})
+		m.w.Write(append(text, '\n'))
+		_ = m.conn.Flush()
 		m.s.log.Error("API request failed", "method", m.r.Method, "path", m.r.URL.Path, "error", err)
 		panic(http.ErrAbortHandler)
 	}

@@ -10,39 +10,41 @@ import (
 
 // lines reads NDJSON in parts.
 type lines struct {
-	scanner *bufio.Scanner
-	number  int
+	reader *bufio.Reader
+	number int
 }
 
 func newLines(body io.Reader) *lines {
-	s := bufio.NewScanner(body)
-	s.Buffer(make([]byte, 0, 16<<10), maxLine)
-	return &lines{scanner: s}
+	return &lines{reader: bufio.NewReaderSize(body, maxLine)}
 }
 
 // part returns the next lines: as many as one transaction takes. The error is io.EOF after
 // the last one.
 func (l *lines) part() (part []line, err error) {
 	for size := 0; len(part) < operations.MaxScheduleChanges && size < maxPart; {
-		if !l.scanner.Scan() {
-			return part, l.end()
-		}
+		text, err := l.reader.ReadSlice('\n')
 		l.number++
-		text := l.scanner.Bytes()
-		if size += len(text); !isBlank(text) {
+		if size += len(text); errors.Is(err, bufio.ErrBufferFull) {
+			part = append(part, line{number: l.number, err: problem(413, "request_too_large", "the line is longer than 64 KiB; data has at most 16 KiB")})
+			err = l.skip()
+		} else if !isBlank(text) && (err == nil || errors.Is(err, io.EOF)) {
 			part = append(part, parseLine(l.number, text))
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return part, err
+		case err != nil:
+			return part, unread(err)
 		}
 	}
 	return part, nil
 }
 
-func (l *lines) end() error {
-	switch err := l.scanner.Err(); {
-	case err == nil:
-		return io.EOF
-	case errors.Is(err, bufio.ErrTooLong):
-		return problem(413, "request_too_large", "a line is longer than 64 KiB; data has at most 16 KiB")
-	default:
-		return unread(err)
+// skip reads to the end of a line.
+func (l *lines) skip() error {
+	for {
+		if _, err := l.reader.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
 	}
 }

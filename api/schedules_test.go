@@ -141,6 +141,7 @@ func TestManySchedulesAreChangedLineByLine(t *testing.T) {
 	engines(t, func(s *site) {
 		lines := strings.Join([]string{
 			`{"key":"a","schedule":"@daily"}`, ``, `{"key":"b","schedule":"nonsense"}`, `{"key":"a","schedule":"@hourly"}`, `not JSON`,
+			`{"key":"` + strings.Repeat("x", 200<<10) + `"}`,
 			`{"key":"c","schedule":"@daily"}`, `{"key":"c","delete":true}`, `{"key":"d","delete":true}`, `{"key":"a","schedule":"@hourly"}`,
 		}, "\n")
 		a := s.send("POST", "/v1/jobs/report/schedules?by=ann", lines, "Content-Type", "application/x-ndjson")
@@ -154,7 +155,7 @@ func TestManySchedulesAreChangedLineByLine(t *testing.T) {
 			s.must(json.Unmarshal(text, &l))
 			got = append(got, fmt.Sprint(l.Line, l.Key, " ", l.Result, l.Error.Code))
 		}
-		want := "1a created, 3b invalid_request, 4a changed, 5 invalid_request, 6c created, 7c deleted, 8d unknown_schedule, 9a unchanged"
+		want := "1a created, 3b invalid_request, 4a changed, 5 invalid_request, 6 request_too_large, 7c created, 8c deleted, 9d unknown_schedule, 10a unchanged"
 		if text := strings.Join(got, ", "); text != want {
 			s.Errorf("got  %s\nwant %s", text, want)
 		}

@@ -22,6 +22,7 @@ type schedulePlanner struct {
 	work      *workset
 	claims    *claimTimer
 	templates []ledger.TemplateRevision
+	last      string // the template that was planned last
 	sweeps    []ledger.ScheduleSweep
 	next      time.Time // when to look, on this machine's clock
 	// reassign is called where another process switched a template's definition.
@@ -61,10 +62,11 @@ func (p *schedulePlanner) planDue(ctx context.Context) {
 		return
 	}
 	p.next = time.Now().Add(schedulePoll)
-	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: p.templates, Rules: p.rules, Mark: p.work.markLeases})
+	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: p.templates, After: p.last, Rules: p.rules, Mark: p.work.markLeases})
 	if !ok {
 		return
 	}
+	p.last = got.Template
 	p.work.add(got.Leased, until)
 	if startable(got.Plans) > len(got.Leased) {
 		p.claims.want(time.Now())
@@ -112,7 +114,7 @@ func (p *schedulePlanner) report(got ledger.PlannedSchedules) {
 		}
 	}
 	for _, f := range got.Failed {
-		p.logger.Error("schedule cannot be planned; it is tried again in a minute", "job", f.JobID, "error", f.Err)
+		p.logger.Error("schedule cannot be planned; it is tried again in 15 minutes, or after an edit of its template", "job", f.JobID, "error", f.Err)
 	}
 	if len(got.Moved) > 0 {
 		p.templates = slices.DeleteFunc(p.templates, func(t ledger.TemplateRevision) bool { return slices.Contains(got.Moved, t.Template) })

@@ -274,15 +274,3 @@ func (m *scheduleChangeTx) write() error {
 	}
 	return err
 }
-
-// audit returns one entry: that of a schedule, or of the template for several.
-func (m *scheduleChangeTx) audit() Audit {
-	a := Audit{Action: ActionPutSchedule, JobID: m.changed[0], Count: len(m.changed), Actor: m.Actor}
-	if len(m.changed) > 1 {
-		a.JobID = m.Template
-	}
-	if m.Items[0].Delete {
-		a.Action = ActionDeleteSchedule
-	}
-	return a
-}

@@ -13,7 +13,9 @@ import "time"
 //     times;
 //   - MarkLate finds a late run: IncidentLate;
 //   - Record is given a KeySafeUntil that the target says: IncidentExpiry;
-//   - ReconcileIncidents is given the problem: every other cause.
+//   - PlanSchedules finds schedules that do not fit their template: IncidentUnplanned of
+//     the template, for ReasonNotPlannable;
+//   - ReconcileIncidents is given the problem: every other one.
 //
 // While the incident is open, each further problem of its cause adds to Count and
 // sets Reason, Error, RunID and LastAt; it does not open another one. A problem
@@ -70,10 +72,13 @@ const (
 	IncidentExpiry    IncidentCause = "expiry"    // the target forgets keys earlier than the registry says
 )
 
-// Reasons of an incident of IncidentLate.
+// Reasons of an incident of IncidentLate, and one of IncidentUnplanned.
 const (
 	ReasonNotStarted  Reason = "not_started"  // not started within Call.StartWithin
 	ReasonNotFinished Reason = "not_finished" // not finished within Call.FinishWithin
+	// ReasonNotPlannable: schedules of the template (JobID) no longer fit it. Each planning
+	// that fails adds to the incident.
+	ReasonNotPlannable Reason = "not_plannable"
 )
 
 // ReopenWithin is how long after an incident was closed another problem opens it again.

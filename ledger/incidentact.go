@@ -8,7 +8,8 @@ import (
 // ReconcileIncidents makes the open incidents of a cause match the current problems, which
 // are those of all jobs. It opens an incident for each job with a problem that has none open,
 // and closes the open incidents of the other jobs. An open incident whose problem lasts stays
-// as it is.
+// as it is. One for ReasonNotPlannable closes when no planning has added to it for long enough
+// that each of its schedules was tried again.
 func (l *Ledger) ReconcileIncidents(ctx context.Context, cause IncidentCause, observed []JobProblem) error {
 	openOnes := func(tx Tx) ([]Incident, error) { return tx.OpenIncidents(cause, nil).Get() }
 	if len(observed) == 0 {
@@ -26,7 +27,7 @@ func (l *Ledger) ReconcileIncidents(ctx context.Context, cause IncidentCause, ob
 		if err != nil {
 			return err
 		}
-		closing, opening := compareProblems(open, observed)
+		closing, opening := compareProblems(open, observed, now)
 		if len(closing) > 0 {
 			if err := closeIncidents(tx, closing, func(Incident) string { return "" }, now); err != nil {
 				return err
@@ -38,7 +39,7 @@ func (l *Ledger) ReconcileIncidents(ctx context.Context, cause IncidentCause, ob
 
 // compareProblems returns the IDs of the open incidents to close, and the problems that
 // have none.
-func compareProblems(open []Incident, observed []JobProblem) (closing []int64, opening []problem) {
+func compareProblems(open []Incident, observed []JobProblem, now time.Time) (closing []int64, opening []problem) {
 	was, is := map[string]bool{}, map[string]bool{}
 	for _, i := range open {
 		was[i.JobID] = true
@@ -50,7 +51,8 @@ func compareProblems(open []Incident, observed []JobProblem) (closing []int64, o
 		is[o.JobID] = true
 	}
 	for _, i := range open {
-		if !is[i.JobID] {
+		lasts := i.Reason == ReasonNotPlannable && now.Sub(i.LastAt) < planFailedAfter+time.Minute
+		if !is[i.JobID] && !lasts {
 			closing = append(closing, i.ID)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 )
 
@@ -12,7 +11,10 @@ import (
 // their runs as an Admission does, and when they are due next.
 type SchedulePlanning struct {
 	Templates []TemplateRevision // whose current definition the process has
-	Rules     ScheduleRules
+	// After is the template that was planned last: of those that are due, the next one by name
+	// is planned first, so that none with very many schedules keeps others waiting.
+	After string
+	Rules ScheduleRules
 	// Mark, if it is set, marks the runs that can start now: RunSpec.Lease. It is called in
 	// the transaction, perhaps more than once.
 	Mark     func([]Plan)
@@ -30,14 +32,15 @@ type TemplateRevision struct {
 // PlannedSchedules is the result of a SchedulePlanning. Stale is not used.
 type PlannedSchedules struct {
 	Admitted
-	Plans []Plan
+	Plans    []Plan
+	Template string // the one that was planned; "": none
 	// NextAt is when the next schedule is due, of the templates that may be planned; zero:
 	// none is. If it is not after Now, plan again at once.
 	NextAt time.Time
 	// Moved are the templates that have another revision.
 	Moved []string
-	// Failed has the schedules that the rules could not plan, which are tried again after a
-	// minute.
+	// Failed has the schedules that the rules could not plan, which are tried again after 15
+	// minutes, or when a sweep finds them: their template has an open incident meanwhile.
 	Failed []FailedSchedule
 }
 
@@ -57,7 +60,7 @@ const (
 	backlogAfter = 5 * time.Second
 	dueWindow    = 20_000
 
-	planFailedAfter = time.Minute
+	planFailedAfter = 15 * time.Minute
 	// planHeldAfter is when a schedule that a pause keeps back is looked at again: an operator
 	// may have ended the pause. A pause may keep back a million.
 	planHeldAfter = 5 * time.Minute
@@ -66,107 +69,29 @@ const (
 // PlanSchedules plans a batch of due schedules. See SchedulePlanning.
 func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (PlannedSchedules, error) {
 	due, err := read(ctx, l, "look for due schedules", p.look)
-	if err != nil || due.template == "" {
+	if err != nil {
 		return due.PlannedSchedules, err
 	}
-	var m *schedulePlanTx
-	err = l.rows.Write(ctx, "plan schedules of "+due.template, func(tx Tx) error {
-		m = &schedulePlanTx{SchedulePlanning: p, template: due.template, admission: admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}}
-		return m.run()
-	})
-	if err == nil {
-		err = m.admission.count()
-	}
-	if err != nil {
-		return PlannedSchedules{}, err
-	}
-	due.Admitted, due.Plans, due.Failed = m.admission.got, m.admission.Plans, m.failed
-	due.Moved = append(due.Moved, m.moved...)
-	if len(m.updates) == 0 {
+	for _, template := range due.templates {
+		var m *schedulePlanTx
+		err = l.rows.Write(ctx, "plan schedules of "+template, func(tx Tx) error {
+			m = &schedulePlanTx{SchedulePlanning: p, template: template, admission: admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}}
+			return m.run()
+		})
+		if err == nil {
+			err = m.admission.count()
+		}
+		if err != nil {
+			return PlannedSchedules{}, err
+		}
+		due.Moved = append(due.Moved, m.moved...)
+		if len(m.updates) > 0 {
+			due.Admitted, due.Plans, due.Failed, due.Template = m.admission.got, m.admission.Plans, m.failed, template
+			return due.PlannedSchedules, nil
+		}
 		due.NextAt = time.Time{} // others have locked what is due: look again after the next poll
 	}
 	return due.PlannedSchedules, nil
-}
-
-// dueTemplate is the template to plan next; "": none is.
-type dueTemplate struct {
-	PlannedSchedules
-	template string
-}
-
-// look finds the template whose schedules are due longest, of those that have no backlog.
-func (p SchedulePlanning) look(tx Tx) (got dueTemplate, err error) {
-	names := make([]string, len(p.Templates))
-	for i, t := range p.Templates {
-		names[i] = t.Template
-	}
-	asked, jobs, paused := tx.FirstDue(names), tx.PeekJobs(names), tx.Pauses(time.Time{})
-	if got.Now, err = tx.Now(); err != nil {
-		return got, err
-	}
-	first, err := asked.Get()
-	if err != nil {
-		return got, err
-	}
-	list, err := jobs.Get()
-	if err != nil {
-		return got, err
-	}
-	got.Moved = p.moved(list)
-	names = slices.DeleteFunc(names, func(n string) bool { return first[n].IsZero() || slices.Contains(got.Moved, n) })
-	if len(names) == 0 {
-		return got, nil
-	}
-	sort.Slice(names, func(i, k int) bool { return first[names[i]].Before(first[names[k]]) })
-	if got.NextAt = first[names[0]]; got.NextAt.After(got.Now) {
-		return got, nil
-	}
-	backlog, due, err := backlogs(tx, got.Now, paused)
-	i := slices.IndexFunc(names, func(n string) bool { return backlog[n] < maxBacklog })
-	if i < 0 || err != nil || due >= dueWindow {
-		got.NextAt = time.Time{} // look again after the next poll
-		return got, err
-	}
-	if got.NextAt = first[names[i]]; !got.NextAt.After(got.Now) {
-		got.template = names[i]
-	}
-	return got, nil
-}
-
-// backlogs returns how many runs of each template are due for a while, and how many are to
-// be claimed before others: not those of held targets, which wait without being in the way.
-func backlogs(tx Tx, now time.Time, paused Later[[]Pause]) (byTemplate map[string]int, due int, err error) {
-	list, err := paused.Get()
-	if err != nil {
-		return nil, 0, err
-	}
-	by, held := now.Add(-backlogAfter), pauses(list).held(now)
-	all := tx.CountDue(by, dueWindow, nil)
-	others := all
-	if len(held) > 0 {
-		others = tx.CountDue(by, dueWindow, held)
-	}
-	if byTemplate, err = all.Get(); err != nil {
-		return nil, 0, err
-	}
-	rest, err := others.Get()
-	for t, n := range rest {
-		byTemplate[t] = max(byTemplate[t], n)
-		due += n
-	}
-	return byTemplate, due, err
-}
-
-// moved returns the templates that have another revision, or have ended.
-func (p SchedulePlanning) moved(jobs []JobRow) (moved []string) {
-	for _, t := range p.Templates {
-		if !slices.ContainsFunc(jobs, func(j JobRow) bool {
-			return j.JobID == t.Template && j.Revision == t.Revision && j.EndedAt.IsZero()
-		}) {
-			moved = append(moved, t.Template)
-		}
-	}
-	return moved
 }
 
 // schedulePlanTx plans schedules of one template in a transaction.
@@ -274,7 +199,21 @@ func (m *schedulePlanTx) write() error {
 	if err := a.admitKeyed(m.current); err != nil {
 		return err
 	}
-	return a.tx.UpdateSchedules(m.updates)
+	if err := a.tx.UpdateSchedules(m.updates); err != nil {
+		return err
+	}
+	return m.openFailed()
+}
+
+// openFailed opens one incident of the template for all schedules that could not be planned.
+func (m *schedulePlanTx) openFailed() error {
+	if len(m.failed) == 0 {
+		return nil
+	}
+	last := m.failed[len(m.failed)-1]
+	return openIncidents(m.admission.tx, IncidentUnplanned, []problem{{
+		JobID: m.template, Reason: ReasonNotPlannable, Count: len(m.failed), Error: "the schedule " + last.JobID + " cannot be planned: " + last.Err.Error(),
+	}}, m.admission.got.Now)
 }
 
 // mark marks the runs of all plans together.

@@ -75,6 +75,9 @@ func what(i ledger.Incident) string {
 		}
 		return "late runs"
 	case ledger.IncidentUnplanned:
+		if i.Reason == ledger.ReasonNotPlannable {
+			return "schedules do not fit their template"
+		}
 		return "no process plans the job"
 	case ledger.IncidentOverdue:
 		return "the purge is overdue"

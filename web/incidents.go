@@ -54,7 +54,7 @@ var incidentKinds = map[ledger.IncidentCause]kind{
 func incidentItem(i ledger.Incident) attention {
 	a := attention{
 		Kind: cmp.Or(incidentKinds[i.Cause], "dead"), What: incidentWords(i), Link: jobPath(i.JobID), Since: i.OpenedAt, Incident: i.ID,
-		Do:  "An open incident: it closes " + closing(i.Cause) + ", and an acknowledgement silences it.",
+		Do:  "An open incident: it closes " + closing(i) + ", and an acknowledgement silences it.",
 		CLI: fmt.Sprintf("cronce incidents ack %d%s", i.ID, why),
 	}
 	if i.Error != "" {
@@ -63,9 +63,12 @@ func incidentItem(i ledger.Incident) attention {
 	return a
 }
 
-// closing is what closes an incident of a cause by itself.
-func closing(c ledger.IncidentCause) string {
-	if c == ledger.IncidentUnplanned {
+// closing is what closes an incident by itself.
+func closing(i ledger.Incident) string {
+	switch {
+	case i.Reason == ledger.ReasonNotPlannable:
+		return "when all schedules of the template have been planned"
+	case i.Cause == ledger.IncidentUnplanned:
 		return "when a process plans the job"
 	}
 	return "with the job's next success"
@@ -83,6 +86,9 @@ func incidentWords(i ledger.Incident) string {
 		}
 		return i.JobID + " is late: it has not started in time"
 	case ledger.IncidentUnplanned:
+		if i.Reason == ledger.ReasonNotPlannable {
+			return "Schedules of " + i.JobID + " do not fit their template"
+		}
 		return "No process plans " + i.JobID
 	case ledger.IncidentOverdue:
 		return "The nightly purge is overdue"
@@ -136,7 +142,7 @@ func (d *Dashboard) previewIncident(r *http.Request, v *actView) error {
 	v.CLI = fmt.Sprintf("cronce incidents ack %d%s", id, why)
 	v.Lines = []string{
 		incidentWords(i) + ". It is open since " + exact(i.OpenedAt) + ".",
-		"It no longer asks for attention, and closes " + closing(i.Cause) + ". This cannot be undone.",
+		"It no longer asks for attention, and closes " + closing(i) + ". This cannot be undone.",
 	}
 	v.hide("incident", text)
 	switch {

@@ -16,7 +16,7 @@ type AuditEntry struct {
 	JobID   string            `json:"jobId"`
 	RunID   string            `json:"runId,omitempty"`
 	RerunID string            `json:"rerunId,omitempty"`
-	About   string            `json:"about,omitempty"` // what else it is on: a pause, in words
+	About   string            `json:"about,omitempty"` // what else it is on: a pause, or many keys, in words
 	Count   int               `json:"count"`           // of the runs or jobs that it changed, in all requests of its series; 0: another entry counts this run
 	By      string            `json:"by"`
 	Why     string            `json:"why"`

@@ -1,7 +1,9 @@
 package ledgertest
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +31,21 @@ var scheduleChangeCases = []testCase{
 		}
 		if audit := b.audit(ledger.AuditFilter{}); len(audit) != 2 || audit[0].JobID != "t:acme" || audit[0].Action != ledger.ActionPutSchedule {
 			b.Errorf("the audit has what changed: %+v", audit)
+		}
+	}},
+	{"the audit of many names the template and tells which keys", func(b *bed) {
+		b.change(keyed("b", "1m"), keyed("a", "1m"), keyed("c", "1m"))
+		b.change(keyed("a", "1m"), keyed("d", "1m"), keyed("c", "2m"))
+		audit := b.audit(ledger.AuditFilter{JobID: "t"})
+		if want := fmt.Sprintf("keys a to c, SHA-256 of the sorted lines %x", sha256.Sum256([]byte("a\nb\nc\n"))); len(audit) != 2 || audit[1].About != want {
+			b.Errorf("%+v, want %s", audit, want)
+		}
+		if want := "keys c to d, "; !strings.HasPrefix(audit[0].About, want) || audit[0].Count != 2 {
+			b.Errorf("%+v, want %s", audit[0], want)
+		}
+		b.change(ledger.ScheduleChange{JobID: "t:a", Delete: true}, keyed("e", "1m"))
+		if last := b.audit(ledger.AuditFilter{JobID: "t"})[0]; last.Action != ledger.ActionPutSchedule || !strings.HasSuffix(last.About, "; deleted: 1") {
+			b.Errorf("a put beside a deletion: %+v", last)
 		}
 	}},
 	{"generations order the changes of a caller, deletions too", func(b *bed) {

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -263,7 +264,7 @@ var schedulePlanCases = []testCase{
 	}},
 	{"a schedule that cannot be planned keeps no other from it", func(b *bed) {
 		b.template()
-		b.change(many(3, "1m")...)
+		made := b.change(many(3, "1m")...)
 		b.pass(time.Minute)
 		bad := planner
 		bad.Rules = broken{key: "k0001"}
@@ -271,9 +272,63 @@ var schedulePlanCases = []testCase{
 		if b.must(err); len(got.Plans) != 2 || len(got.Failed) != 1 || got.Failed[0].JobID != "t:k0001" {
 			b.Errorf("%+v", got)
 		}
+		b.pass(16 * time.Minute)
+		b.planAll()
+		b.hasRuns("k0001", times("k0001", time.Minute, made[1].Schedule.Watermark, b.schedule("k0001").Watermark)) // nothing is lost
+	}},
+	{"schedules that cannot be planned open one incident of their template, while they are tried", func(b *bed) {
+		b.template()
+		b.change(many(3, "1h")...)
+		reconcile := func(want string) {
+			b.Helper()
+			b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, nil))
+			i := b.incident("t")
+			if got := fmt.Sprint(i.Open(), " ", i.Count, " ", i.Reason, " ", i.Error); got != want {
+				b.Errorf("got  %s\nwant %s", got, want)
+			}
+		}
+		bad := planner
+		bad.Rules = broken{}
+		plan := func(p ledger.SchedulePlanning, failed int) {
+			b.Helper()
+			got, err := b.PlanSchedules(b.ctx, p)
+			if b.must(err); len(got.Failed) != failed {
+				b.Errorf("%+v", got.Failed)
+			}
+		}
+		b.pass(time.Hour)
+		plan(bad, 3)
+		plan(bad, 0)
+		reconcile("true 3 not_plannable the schedule t:k0002 cannot be planned: unknown")
+		b.pass(15 * time.Minute)
+		plan(bad, 3)
+		b.pass(15 * time.Minute)
+		reconcile("true 6 not_plannable the schedule t:k0002 cannot be planned: unknown")
+		plan(planner, 0)
+		b.pass(2 * time.Minute)
+		reconcile("false 6 not_plannable the schedule t:k0002 cannot be planned: unknown")
+	}},
+	{"templates that are due take turns", func(b *bed) {
+		b.declare("planner", "v1", "s", "t")
+		b.assignments("v1")
+		others := many(501, "1m")
+		for i := range others {
+			others[i].JobID = "s" + others[i].JobID[1:]
+		}
+		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "s", Items: others, Rules: timing{}, Actor: someone})
+		b.must(err)
 		b.pass(time.Minute)
-		if runs := b.planAll(); len(runs) != 4 {
-			b.Errorf("nothing is lost: %v", runs)
+		b.change(many(3, "1m")...)
+		b.pass(time.Minute)
+		p, turns := planner, ""
+		p.Templates = []ledger.TemplateRevision{{Template: "s", Revision: 1}, {Template: "t", Revision: 1}}
+		for range 3 {
+			got, err := b.PlanSchedules(b.ctx, p)
+			b.must(err)
+			p.After, turns = got.Template, turns+got.Template
+		}
+		if turns != "sts" {
+			b.Errorf("turns of %s; want s, t, s", turns)
 		}
 	}},
 	{"tombstones and ended schedules are kept as long as the history", func(b *bed) {
@@ -299,13 +354,14 @@ var schedulePlanCases = []testCase{
 }
 
 // broken are rules that cannot read one key.
+// broken cannot plan a key; "": none at all.
 type broken struct {
 	timing
 	key string
 }
 
 func (r broken) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
-	if s.Key() == r.key {
+	if r.key == "" || s.Key() == r.key {
 		return ledger.Plan{}, errors.New("unknown")
 	}
 	return r.timing.Plan(s, now, all)

@@ -1,0 +1,96 @@
+package ledger
+
+// Which schedules are to be planned next, without a lock.
+
+import (
+	"slices"
+	"sort"
+	"time"
+)
+
+// dueTemplates are the templates to plan next, in the order of their turns.
+type dueTemplates struct {
+	PlannedSchedules
+	templates []string
+}
+
+// look finds the templates that have due schedules, of those that have no backlog.
+func (p SchedulePlanning) look(tx Tx) (got dueTemplates, err error) {
+	names := make([]string, len(p.Templates))
+	for i, t := range p.Templates {
+		names[i] = t.Template
+	}
+	asked, jobs, paused := tx.FirstDue(names), tx.PeekJobs(names), tx.Pauses(time.Time{})
+	if got.Now, err = tx.Now(); err != nil {
+		return got, err
+	}
+	first, err := asked.Get()
+	if err != nil {
+		return got, err
+	}
+	list, err := jobs.Get()
+	if err != nil {
+		return got, err
+	}
+	got.Moved = p.moved(list)
+	names = slices.DeleteFunc(names, func(n string) bool { return first[n].IsZero() || slices.Contains(got.Moved, n) })
+	if len(names) == 0 {
+		return got, nil
+	}
+	sort.Slice(names, func(i, k int) bool { return first[names[i]].Before(first[names[k]]) })
+	if got.NextAt = first[names[0]]; got.NextAt.After(got.Now) {
+		return got, nil
+	}
+	backlog, due, err := backlogs(tx, got.Now, paused)
+	names = slices.DeleteFunc(names, func(n string) bool { return backlog[n] >= maxBacklog })
+	if len(names) == 0 || err != nil || due >= dueWindow {
+		got.NextAt = time.Time{} // look again after the next poll
+		return got, err
+	}
+	got.NextAt = first[names[0]]
+	got.templates = slices.DeleteFunc(names, func(n string) bool { return first[n].After(got.Now) })
+	sort.Slice(got.templates, func(i, k int) bool {
+		a, b := got.templates[i], got.templates[k]
+		if (a > p.After) != (b > p.After) {
+			return a > p.After
+		}
+		return a < b
+	})
+	return got, nil
+}
+
+// backlogs returns how many runs of each template are due for a while, and how many are to
+// be claimed before others: not those of held targets, which wait without being in the way.
+func backlogs(tx Tx, now time.Time, paused Later[[]Pause]) (byTemplate map[string]int, due int, err error) {
+	list, err := paused.Get()
+	if err != nil {
+		return nil, 0, err
+	}
+	by, held := now.Add(-backlogAfter), pauses(list).held(now)
+	all := tx.CountDue(by, dueWindow, nil)
+	others := all
+	if len(held) > 0 {
+		others = tx.CountDue(by, dueWindow, held)
+	}
+	if byTemplate, err = all.Get(); err != nil {
+		return nil, 0, err
+	}
+	rest, err := others.Get()
+	for t, n := range rest {
+		byTemplate[t] = max(byTemplate[t], n)
+		due += n
+	}
+	return byTemplate, due, err
+}
+
+// moved returns the templates that have another revision, or have ended.
+func (p SchedulePlanning) moved(jobs []JobRow) (moved []string) {
+	for _, t := range p.Templates {
+		if !slices.ContainsFunc(jobs, func(j JobRow) bool {
+			return j.JobID == t.Template && j.Revision == t.Revision && j.EndedAt.IsZero()
+		}) {
+			moved = append(moved, t.Template)
+		}
+	}
+	return moved
+}
