@@ -235,8 +235,10 @@ func TestTheTickComesAsOftenAsAcceptedRunsAreAskedAgain(t *testing.T) {
 func TestTheTickDrivesWhatAWSCannotExpress(t *testing.T) {
 	spread := job("spread", "0 * * * *")
 	spread.Spread = time.Minute
+	fans := job("fans", "0 * * * *")
+	fans.Path, fans.Each = "/{{key}}", jobs.Each{Path: "/list"}
 	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
-		job("seven", "rate(7 minutes)"), job("seconds", "*/10 * * * * *"), job("hourly", "0 * * * *"), spread)
+		job("seven", "rate(7 minutes)"), job("seconds", "*/10 * * * * *"), job("hourly", "0 * * * *"), spread, fans)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,10 +250,10 @@ func TestTheTickDrivesWhatAWSCannotExpress(t *testing.T) {
 	for _, j := range template.Ticked {
 		ticked = append(ticked, j.JobID)
 	}
-	if !slices.Equal(ticked, []string{"seconds", "seven", "spread"}) {
+	if !slices.Equal(ticked, []string{"fans", "seconds", "seven", "spread"}) {
 		t.Errorf("the tick drives %v", template.Ticked)
 	}
-	for id, want := range map[string]bool{"JobSeven": false, "JobSeconds": false, "JobHourly": true, "JobSpread": false, "Tick": true} {
+	for id, want := range map[string]bool{"JobSeven": false, "JobSeconds": false, "JobHourly": true, "JobSpread": false, "JobFans": false, "Tick": true} {
 		if _, got := template.Resources[id]; got != want {
 			t.Errorf("%s: %v, want %v", id, got, want)
 		}

@@ -68,6 +68,9 @@ var errCounted = errors.New("AWS counts a rate from the deployment unless its mi
 // errSpread: AWS's flexible time window would draw a delay of its own.
 var errSpread = errors.New("its spread delays each run, and AWS would choose another delay")
 
+// errMembers: one event cannot finish such a run.
+var errMembers = errors.New("its runs have members (each), which ticks make and events do not")
+
 func (p *plan) scheduleJob(j jobs.Job) {
 	at, err := j.ParsedSchedule().AWS()
 	if err == nil && at.Align {
@@ -75,6 +78,9 @@ func (p *plan) scheduleJob(j jobs.Job) {
 	}
 	if err == nil && j.Spread > 0 {
 		err = errSpread
+	}
+	if err == nil && j.Each != (jobs.Each{}) {
+		err = errMembers
 	}
 	if err != nil {
 		p.leaveToTick(j, err)
