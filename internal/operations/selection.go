@@ -67,8 +67,18 @@ func (sel Selection) after(reg *jobs.Registry, id string, limit int) (list []job
 	return list, first+len(list) < reg.Len(), nil
 }
 
-// refuse says what of the selection no job has.
+// refuse says what of the selection no job has, or that only templates have it.
 func (sel Selection) refuse(reg *jobs.Registry) error {
+	var templates []string
+	for _, t := range reg.Templates() {
+		if !sel.One() && sel.takes(t.Job) {
+			templates = append(templates, t.ID)
+		}
+	}
+	if len(templates) > 0 {
+		return refuse(Invalid, "%s has only templates (%s), and schedules made at run time are not selected by owner, label, target or pattern; "+
+			"ask for one by its job ID, such as %s:KEY", sel.Words(), strings.Join(templates, ", "), templates[0])
+	}
 	ids, owners, labels, targets := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, t := range reg.Targets() {
 		targets[t.Name] = true

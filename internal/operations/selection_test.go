@@ -3,6 +3,7 @@ package operations_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/cronce/cronce/internal/operations"
@@ -32,5 +33,27 @@ func TestAPageOfJobsDoesNotReadAllJobs(t *testing.T) {
 	}
 	if list, more, err = s.JobsAfter(t.Context(), operations.Selection{}, "job-09998", 50); err != nil || more || len(list) == 0 {
 		t.Errorf("the last page has %d jobs, more %t, %v", len(list), more, err)
+	}
+}
+
+// What only a template has is not said to be unknown.
+func TestASelectionOfTemplatesAloneIsRefusedWithTheReason(t *testing.T) {
+	reg, err := jobs.Parse("jobs.yaml", []byte(`{name: acme, targets: {reports: {urlEnv: R}, svc: {urlEnv: S}}, jobs: [
+		{id: close-day, schedule: '@daily', target: svc, path: /a},
+		{id: report, keyed: {max: 1}, owner: Data, target: reports, path: /b}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sel, want := range map[*operations.Selection]string{
+		{Target: "reports"}: "target reports has only templates (report)",
+		{Owner: "Data"}:     "such as report:KEY",
+		{Owner: "Date"}:     `no job has the owner "Date"`,
+	} {
+		if _, err := sel.Of(reg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", sel.Words(), err, want)
+		}
+	}
+	if list, err := (operations.Selection{Target: "svc"}).Of(reg); err != nil || len(list) != 1 {
+		t.Errorf("%d jobs, %v", len(list), err)
 	}
 }
