@@ -13,7 +13,9 @@ import (
 // is not one of these.
 //
 // A rule that admits, leases or watches runs reads the pauses in its transaction, and the
-// store's clock decides. What was admitted before a pause was committed goes on.
+// store's clock decides. A change waits for no transaction that has read the pauses: each
+// scheduled time after the answer to it follows it, one before may not. What was admitted
+// goes on.
 type Pause struct {
 	ID   int64
 	Kind PauseKind

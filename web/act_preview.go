@@ -127,6 +127,9 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
 		return v.refuse(err)
 	}
 	v.Counts = []actCount{{"will run", done.Planned}, {"ran, or are about to", done.Left}, {"cannot be run", done.Refused}}
+	if done.Planned > 0 {
+		v.Lines = append(v.Lines, done.Takes.String())
+	}
 	if v.Button = "Run " + counted(done.Planned, "scheduled time"); done.Planned == 0 {
 		v.Refused = "There is nothing to run between these times."
 	}

@@ -135,9 +135,15 @@ func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 	}
 	several := s.rangeSpec("hourly", len(states), len(states)+5, ledger.Missed, ledger.ReasonCatchUpWindow)
 	s.admit("hourly", several)
-	s.record(s.admit("hourly", s.spec("hourly", len(states)+6))[0], ledger.Succeeded, "", ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200})
 	link := func(from, to time.Time) string {
 		return "/act/backfill?" + url.Values{"job": {"hourly"}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}.Encode()
+	}
+	if got := s.get(link(several.ScheduledAt, several.Until)).body; !strings.Contains(got, "How long they take is not known") {
+		t.Errorf("the preview of a job that never succeeded does not say that its time is unknown:\n%s", got)
+	}
+	s.record(s.admit("hourly", s.spec("hourly", len(states)+6))[0], ledger.Succeeded, "", ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200})
+	if got := s.get(link(several.ScheduledAt, several.Until)).body; !strings.Contains(got, "One after the other they take ") {
+		t.Errorf("the preview does not say how long it takes:\n%s", got)
 	}
 	want := map[string]string{several.RunID: link(several.ScheduledAt, several.Until), s.id("hourly", len(states)+6): ""}
 	for i := range states {

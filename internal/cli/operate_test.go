@@ -103,6 +103,12 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 		if err := json.Unmarshal([]byte(s.do(0, append(span, "--dry-run")...)), &counted); err != nil || counted.Planned != len(skipped) {
 			t.Fatalf("dry run %+v, %v: want %d", counted, err, len(skipped))
 		}
+		if t50 := counted.Takes; t50 == nil || t50.P50 == "" || t50.P95 == "" {
+			t.Errorf("a dry run says that they take %+v, and runs of the job have succeeded", t50)
+		}
+		if text := s.do(0, append(span[:len(span)-1:len(span)-1], "--dry-run")...); !strings.Contains(text, "One after the other they take ") {
+			t.Errorf("a dry run says %q", text)
+		}
 		if again := s.runs("--job", "tick", "--state", "skipped", "--until", last.ScheduledAt); len(again) != len(skipped)-1 {
 			t.Fatalf("a dry run moved something: %d left of %d", len(again), len(skipped)-1)
 		}

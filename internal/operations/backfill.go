@@ -38,6 +38,43 @@ type Backfilled struct {
 	// the series, which begin there, look at them.
 	Remaining int        `json:"remaining"`
 	Next      *time.Time `json:"next,omitempty"`
+	// Takes is how long the planned runs of a dry run take; nil: not known, as no run of the
+	// job succeeded in the last 28 days.
+	Takes *BackfillTime `json:"takes,omitempty"`
+}
+
+// BackfillTime is how long runs take one after the other, if each takes the median of the
+// job's runs of the last 28 days, or their p95.
+type BackfillTime struct {
+	P50 string `json:"p50"`
+	P95 string `json:"p95"`
+}
+
+// String says it in a sentence.
+func (t *BackfillTime) String() string {
+	if t == nil {
+		return "How long they take is not known: no run of the job succeeded in the last 28 days."
+	}
+	return fmt.Sprintf("One after the other they take %s, or %s if each is as slow as the slowest 5 %% of the last 28 days.", t.P50, t.P95)
+}
+
+// takes returns how long n runs of a job take one after the other, or nil.
+func (s *Service) takes(ctx context.Context, jobID string, n int) (*BackfillTime, error) {
+	hours, err := s.ledger.Hours(ctx, ledger.OwnerOf(jobID), s.now().Add(-slowdownBack), s.now().Add(time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	all := ledger.Histogram{}
+	for _, h := range hours {
+		all.Add(h.Durations)
+	}
+	if all.Total() == 0 {
+		return nil, nil
+	}
+	total := func(q float64) string { // rounded up
+		return (time.Duration(n)*all.Quantile(q) + time.Second - 1).Truncate(time.Second).String()
+	}
+	return &BackfillTime{total(.5), total(.95)}, nil
 }
 
 // Backfill plans the scheduled times of the span that did not run: the first MaxPart of
@@ -85,7 +122,10 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 			Overlap: ledger.OverlapQueue, Call: executor.FrozenCall(j, id, at),
 		})
 	}
-	return done, plan()
+	if err = plan(); err == nil && b.DryRun {
+		done.Takes, err = s.takes(ctx, j.ID, done.Planned)
+	}
+	return done, err
 }
 
 // and adds what a transaction did.

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -10,6 +11,7 @@ import (
 var raceOperateCases = []testCase{
 	{"a run is redriven once", raceRedrive},
 	{"a range is backfilled once", raceBackfill},
+	{"each scheduled time after the answer to a pause follows it", racePause},
 	{"operators and executors at once do not fail one another", raceOperators},
 }
 
@@ -110,4 +112,42 @@ func raceOperators(b *bed) {
 		}
 		return nil
 	})
+}
+
+// racePause: an operator pauses while processes admit. What is under way may go either way;
+// each process obeys the pause at the first scheduled time after it.
+func racePause(b *bed) {
+	stores := b.fleet(8, 3)
+	begun, err := b.Assignments(b.ctx, "v1", "")
+	b.must(err)
+	made := make(chan ledger.Pause, 1)
+	b.each(stores, 3, func(s ledger.Store, token string) error {
+		if token != "race-1-1" {
+			_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 0, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease})
+			return err
+		}
+		all := ledger.Selector{Job: "job-*"}
+		until := b.idle0().Add(time.Hour).Truncate(time.Second)
+		p, err := s.ChangePause(b.ctx, ledger.PauseChange{Kind: ledger.PauseSkip, Selector: all, Until: until, Actor: ann})
+		made <- p
+		return err
+	})
+	pause := <-made
+	b.pass(2 * time.Minute)
+	b.each(stores, 3, func(s ledger.Store, token string) error {
+		for i := range begun {
+			j := &job{Position: begun[i].Position}
+			k := int(pause.From.Sub(j.at(0))/time.Minute) + 1
+			p := j.plan(k, j.planned(k, ledger.OverlapAllow))
+			p.After = j.at(0)
+			if _, err := s.Admit(b.ctx, ledger.Admission{Plans: []ledger.Plan{p}, Owner: token, Token: token + "-2", LeaseFor: lease}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	skipped, err := b.List(b.ctx, ledger.Filter{States: []ledger.State{ledger.Skipped}, Reason: ledger.ReasonPaused})
+	if err != nil || len(skipped) != len(begun) {
+		b.Errorf("skipped %d times, %v: want one of each of %d jobs", len(skipped), err, len(begun))
+	}
 }

@@ -127,6 +127,10 @@ func (a *app) showBackfilled(b operations.Backfilled) error {
 	if b.DryRun {
 		verb = "would be planned"
 	}
-	_, err := fmt.Fprintf(a.Out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n", b.Planned, verb, b.Left, b.Refused)
+	takes := ""
+	if b.DryRun && b.Planned > 0 {
+		takes = b.Takes.String() + "\n"
+	}
+	_, err := fmt.Fprintf(a.Out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n%s", b.Planned, verb, b.Left, b.Refused, takes)
 	return err
 }
