@@ -142,6 +142,15 @@ func readEntry(f *zip.File) ([]byte, error) {
 
 // loadZone returns the zone of an IANA name from the current database. Its
 // errors say what to write instead.
+// Zone returns a time zone by its name in the IANA database.
+func Zone(name string) (*time.Location, error) {
+	z, err := loadZone(name)
+	if err != nil {
+		return nil, err
+	}
+	return z.loc, nil
+}
+
 func loadZone(name string) (*zone, error) {
 	db := currentZones()
 	if z, ok := db.zones.Load(name); ok {

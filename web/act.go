@@ -49,7 +49,7 @@ type actView struct {
 	Why, By string
 	NeedsBy bool // nothing proves who asks
 	CLI     string
-	Now     time.Time
+	Now     clock
 }
 
 type actCount struct {
@@ -117,7 +117,7 @@ func (d *Dashboard) newAct(r *http.Request, q url.Values) (*actView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &actView{act: a, Now: d.now(), Key: operations.NewToken(), NeedsBy: access.FromContext(r.Context()).Name == ""}
+	v := &actView{act: a, Now: d.clockOf(r), Key: operations.NewToken(), NeedsBy: access.FromContext(r.Context()).Name == ""}
 	if v.NeedsBy {
 		v.By = rememberedName(r)
 	}

@@ -25,7 +25,7 @@ func (d *Dashboard) subjectJob(r *http.Request, v *actView) (jobView, error) {
 	j := jobView{Now: v.Now}
 	id := strings.TrimSpace(r.URL.Query().Get("job"))
 	err := d.findJob(r, id, &j)
-	v.Subject, v.Back = id, jobPath(id)
+	v.Subject, v.Back, v.Now = id, jobPath(id), j.Now
 	v.hide("job", id)
 	if err == nil && j.Job == nil {
 		v.Refused = "The registry that this process serves does not have the job."
@@ -43,11 +43,11 @@ func (d *Dashboard) previewPause(r *http.Request, v *actView) error {
 	case j.Status == nil:
 		v.Refused = "The ledger does not know the job yet: no process has planned it."
 	case !j.Status.PausedAt.IsZero():
-		v.Refused = fmt.Sprintf("The job is paused already, since %s by %s: %s", exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy)
+		v.Refused = fmt.Sprintf("The job is paused already, since %s by %s: %s", v.Now.exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy)
 	}
 	v.Lines = []string{"Its scheduled times from now on are skipped, until somebody resumes it."}
 	if !j.Row.Next.IsZero() {
-		v.Lines = append(v.Lines, "The first that is skipped: "+exact(j.Row.Next)+".")
+		v.Lines = append(v.Lines, "The first that is skipped: "+v.Now.exact(j.Row.Next)+".")
 	}
 	v.Lines = append(v.Lines, "Runs that are planned or under way go on. Resume undoes the pause; a backfill runs what was skipped.")
 	return nil
@@ -64,18 +64,18 @@ func (d *Dashboard) previewResume(r *http.Request, v *actView) error {
 		return nil
 	}
 	v.Lines = []string{
-		fmt.Sprintf("It was paused on %s by %s: %s", exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy),
-		"Its scheduled times from now on run again." + next(j.Job.NextRun(v.Now)),
+		fmt.Sprintf("It was paused on %s by %s: %s", v.Now.exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy),
+		"Its scheduled times from now on run again." + next(j.Job.NextRun(v.Now.Time), v.Now),
 		"What was skipped stays skipped; a backfill runs it.",
 	}
 	return nil
 }
 
-func next(t time.Time) string {
+func next(t time.Time, now clock) string {
 	if t.IsZero() {
 		return ""
 	}
-	return " The next is " + exact(t) + "."
+	return " The next is " + now.exact(t) + "."
 }
 
 func (d *Dashboard) previewTrigger(r *http.Request, v *actView) error {
@@ -111,11 +111,11 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
 	}
 	b := operations.Backfill{JobID: v.Subject, To: v.Now.Truncate(time.Second), Actor: nobody, DryRun: true}
 	var err error
-	if b.From, err = parseTime(v.Ask.From, v.Now); err != nil {
+	if b.From, err = parseTime(v.Ask.From, v.Now.Time); err != nil {
 		return err
 	}
 	if v.Ask.To != "" {
-		if b.To, err = parseTime(v.Ask.To, v.Now); err != nil {
+		if b.To, err = parseTime(v.Ask.To, v.Now.Time); err != nil {
 			return err
 		}
 	}
@@ -191,7 +191,7 @@ const firstShown = 10
 func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	q := r.URL.Query()
 	var written runFilter
-	f, err := written.parse(q, v.Now)
+	f, err := written.parse(q, v.Now.Time)
 	if err != nil {
 		return err
 	}
@@ -301,6 +301,3 @@ func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunA
 }
 
 const why = " --why 'REASON'"
-
-// exact is a time as a sentence has it.
-func exact(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }

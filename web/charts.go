@@ -35,7 +35,7 @@ type throughput struct {
 	Label                string
 }
 
-func newThroughput(hours []ledger.Hour) (t throughput) {
+func newThroughput(hours []ledger.Hour, now clock) (t throughput) {
 	for _, h := range hours {
 		ok, dead, not, all := outcomes(h.ByState())
 		t.OK, t.Dead, t.Not, t.Total = t.OK+ok, t.Dead+dead, t.Not+not, t.Total+all
@@ -48,7 +48,7 @@ func newThroughput(hours []ledger.Hour) (t throughput) {
 	for i, h := range hours {
 		ok, dead, not, all := outcomes(h.ByState())
 		y := chartHeight
-		title := fmt.Sprintf("%s UTC: %s", h.Start.Format("2 Jan 15:04"), counted(all, "scheduled time"))
+		title := fmt.Sprintf("%s: %s", now.format(h.Start, "2 Jan 15:04 MST"), counted(all, "scheduled time"))
 		if all > 0 {
 			title += fmt.Sprintf("; %s succeeded, %s dead, %s not run", thousands(ok), thousands(dead), thousands(not))
 		}
@@ -187,7 +187,7 @@ type durationBars struct {
 	Label    string
 }
 
-func newDurationBars(cells []ledger.RunSummary) durationBars {
+func newDurationBars(cells []ledger.RunSummary, now clock) durationBars {
 	d := durationBars{Least: math.MaxInt64}
 	done, hist := succeeded(cells)
 	for _, c := range done {
@@ -201,7 +201,7 @@ func newDurationBars(cells []ledger.RunSummary) durationBars {
 		height := max(chartHeight*logShare(took, d.Least, d.Most), 4)
 		d.Bars = append(d.Bars, bar{
 			Class: "ok", X: round(chartWidth - float64(i+1)*width + width*.1), Y: round(chartHeight - height), W: round(width * .8), H: round(height),
-			Title: fmt.Sprintf("%s UTC: %s", c.ScheduledAt.Format("2 Jan 15:04:05"), short(took)),
+			Title: fmt.Sprintf("%s: %s", now.format(c.ScheduledAt, "2 Jan 15:04:05 MST"), short(took)),
 		})
 	}
 	d.Label = fmt.Sprintf("Durations of the last %s that succeeded: median %s, 95th percentile %s, longest %s", counted(d.N, "run"), short(d.P50), short(d.P95), short(d.Most))

@@ -32,7 +32,7 @@ func (d *Dashboard) addChanges(r *http.Request, jobID string, v *jobView) (err e
 	if v.Revisions, err = d.Ledger.Definitions(r.Context(), jobID, revisionsOnPage); err != nil {
 		return err
 	}
-	v.Changes = changesOf(v.Revisions, v.Now)
+	v.Changes = changesOf(v.Revisions, v.Now.Time)
 	q := r.URL.Query()
 	from, to := q.Get("from"), q.Get("to")
 	if from+to != "" {

@@ -17,7 +17,7 @@ var functions = template.FuncMap{
 	"when":       when,
 	"moment":     moment,
 	"written":    written,
-	"clock":      func(t time.Time) string { return t.UTC().Format("15:04") },
+	"clock":      func(t time.Time, now clock) string { return now.format(t, "15:04 MST") },
 	"short":      short,
 	"plural":     counted,
 	"number":     thousands,
@@ -32,7 +32,7 @@ var functions = template.FuncMap{
 	"templateOf": ledger.TemplateOf,
 	"because":    operations.Because,
 	"waits":      operations.WaitingFor,
-	"exact":      exact,
+	"exact":      func(t time.Time, now clock) string { return now.exact(t) },
 	"quote":      shellQuote,
 	"words":      func(command string) []string { return strings.Split(command, " ") },
 	"add":        func(a, b int) int { return a + b },
@@ -40,33 +40,33 @@ var functions = template.FuncMap{
 }
 
 // when is a time relative to now, which the script keeps so, with the exact time.
-func when(t, now time.Time) template.HTML {
+func when(t time.Time, now clock) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	return timeElement(t, " data-relative", relative(t, now))
+	return timeElement(t, now, " data-relative", relative(t, now.Time))
 }
 
-// moment is an exact time, UTC, to the second.
-func moment(t time.Time) template.HTML {
+// moment is an exact time, to the second.
+func moment(t time.Time, now clock) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	return timeElement(t, "", exact(t))
+	return timeElement(t, now, "", now.exact(t))
 }
 
 // written is the moment of a time that the API has written.
-func written(text string) template.HTML {
+func written(text string, now clock) template.HTML {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return "–"
 	}
-	return moment(t)
+	return moment(t, now)
 }
 
-func timeElement(t time.Time, attribute, text string) template.HTML {
+func timeElement(t time.Time, now clock, attribute, text string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s"%s>%s</time>`,
-		t.UTC().Format(time.RFC3339Nano), exact(t), attribute, template.HTMLEscapeString(text)))
+		t.UTC().Format(time.RFC3339Nano), template.HTMLEscapeString(now.exact(t)), attribute, template.HTMLEscapeString(text)))
 }
 
 // glyph is the shape of a kind, 12 by 14, decorative: its name stands beside it.

@@ -97,7 +97,7 @@ func heatTitle(d oneDay) string {
 		counts[kind(s)] += n
 		total += n
 	}
-	date := d.Start.Format("Mon 2 Jan 2006")
+	date := d.Start.Format("Mon 2 Jan 2006 UTC")
 	if total == 0 {
 		return date + ": no scheduled time"
 	}

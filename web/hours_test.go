@@ -58,7 +58,7 @@ func TestTheJobPageShowsTheTrend(t *testing.T) {
 	}
 	s.has("/", "No scheduled run has started in 24 hours.")
 	s.day()
-	s.has("/jobs/hourly", ">By day</h3>", `aria-label="Durations by day of 1 run: median `, `<path class="c dead" d="M`)
+	s.has("/jobs/hourly", ">By day, UTC</h3>", `aria-label="Durations by day of 1 run: median `, `<path class="c dead" d="M`)
 	if got := s.get("/jobs/hourly").body; strings.Index(got, `name="at"`) > strings.Index(got, `class="cells"`) {
 		t.Error("one goes through the cells to come to the question")
 	}

@@ -141,13 +141,13 @@ func (d *Dashboard) previewIncident(r *http.Request, v *actView) error {
 	v.Subject, v.Back, v.Button = "the incident of "+i.JobID, jobPath(i.JobID), "Acknowledge the incident"
 	v.CLI = fmt.Sprintf("cronce incidents ack %d%s", id, why)
 	v.Lines = []string{
-		incidentWords(i) + ". It is open since " + exact(i.OpenedAt) + ".",
+		incidentWords(i) + ". It is open since " + v.Now.exact(i.OpenedAt) + ".",
 		"It no longer asks for attention, and closes " + closing(i) + ". This cannot be undone.",
 	}
 	v.hide("incident", text)
 	switch {
 	case !i.Open():
-		v.Refused = "The incident is closed already, since " + exact(i.ClosedAt) + "."
+		v.Refused = "The incident is closed already, since " + v.Now.exact(i.ClosedAt) + "."
 	case !i.AckedAt.IsZero():
 		v.Refused = "The incident is acknowledged already, by " + i.AckedBy + ": " + sentenceOf(i.Why)
 	}

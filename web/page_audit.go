@@ -23,7 +23,7 @@ type auditView struct {
 	CLI       string
 	Exports   []actLink
 	Incidents []actLink // their export
-	Now       time.Time
+	Now       clock
 }
 
 // auditFilter is a filter as it was written in the address.
@@ -56,8 +56,8 @@ func (f *auditFilter) parse(q url.Values, now time.Time) (out ledger.AuditFilter
 
 func (d *Dashboard) audit(r *http.Request) (view, error) {
 	q, ctx := r.URL.Query(), r.Context()
-	v := auditView{Now: d.now()}
-	f, err := v.Filter.parse(q, v.Now)
+	v := auditView{Now: d.clockOf(r)}
+	f, err := v.Filter.parse(q, v.Now.Time)
 	if err != nil {
 		return view{}, err
 	}

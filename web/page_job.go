@@ -51,7 +51,7 @@ type jobView struct {
 	At        string
 	Policies  struct{ Overlap, CatchUp string }
 	Do        []actLink
-	Now       time.Time
+	Now       clock
 }
 
 // jobCell is one row of the ledger as a link.
@@ -77,7 +77,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		}
 		return d.template(r, t)
 	}
-	v := jobView{Now: d.now(), At: r.URL.Query().Get("at")}
+	v := jobView{Now: d.clockOf(r), At: r.URL.Query().Get("at")}
 	if err := d.findJob(r, id, &v); err != nil {
 		return view{}, err
 	}
@@ -91,20 +91,20 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 			return view{}, err
 		}
 	}
-	v.Durations = newDurationBars(mine)
+	v.Durations = newDurationBars(mine, v.Now)
 	v.Row.Strip = newStrip(mine, stripCells)
 	for _, c := range slices.Backward(mine[:min(len(mine), recentCells)]) {
-		v.Cells = append(v.Cells, newJobCell(c))
+		v.Cells = append(v.Cells, newJobCell(c, v.Now))
 	}
 	if v.Status != nil {
 		days, hours, err := d.countDays(ctx, id, d.scheduleOf(v), heatDays)
 		if err != nil {
 			return view{}, err
 		}
-		v.Heat, v.Trend = newHeat(id, days), newTrend(days, hours, v.Now)
+		v.Heat, v.Trend = newHeat(id, days), newTrend(days, hours, v.Now.Time)
 	}
 	if v.Job != nil {
-		v.Coming, v.Change = comingTimesOf(*v.Job, v.Now), atClockChange(*v.Job, v.Now)
+		v.Coming, v.Change = comingTimesOf(*v.Job, v.Now.Time), atClockChange(*v.Job, v.Now.Time)
 	}
 	if v.Events, err = d.Ledger.Events(ctx, id, pastOnPage); err != nil {
 		return view{}, err
@@ -164,9 +164,10 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		if err != nil {
 			return err
 		}
-		v.Job, v.Row = &j, newJobRow(j, v.Status, pauses, v.Now)
+		v.Now = v.Now.ofSchedule(&j)
+		v.Job, v.Row = &j, newJobRow(j, v.Status, pauses, v.Now.Time)
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
-		next := cmp.Or(v.Row.Next, v.Now)
+		next := cmp.Or(v.Row.Next, v.Now.Time)
 		v.Headers = headersFor(r, j.RequestHeaders(jobs.RunID(id, next), next))
 		v.Body = bodyFor(r, j.RequestBody(jobs.RunID(id, next), next))
 		if j.Target != jobs.BuiltinTarget {
@@ -227,11 +228,11 @@ func (d *Dashboard) jobOf(ctx context.Context, id string) (j jobs.Job, found boo
 	return j, err == nil, err
 }
 
-func newJobCell(c ledger.RunSummary) jobCell {
+func newJobCell(c ledger.RunSummary, now clock) jobCell {
 	k := kindOf(c.State, c.Replayed)
-	title := exact(c.ScheduledAt) + ": " + string(k)
+	title := now.exact(c.ScheduledAt) + ": " + string(k)
 	if c.Count > 1 {
-		title = exact(c.ScheduledAt) + " to " + exact(c.Until) + ": " + counted(c.Count, "scheduled time") + " " + string(k)
+		title = now.exact(c.ScheduledAt) + " to " + now.exact(c.Until) + ": " + counted(c.Count, "scheduled time") + " " + string(k)
 	}
 	if c.Reason != "" {
 		title += " (" + strings.ReplaceAll(string(c.Reason), "_", " ") + ")"

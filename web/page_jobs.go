@@ -33,7 +33,7 @@ type jobsView struct {
 	Unknown   string    // why no job can match
 	Runs      []actLink // those of the selected jobs
 	CLI       string
-	Now       time.Time
+	Now       clock
 }
 
 type stateCount struct {
@@ -71,7 +71,7 @@ var jobStates = []string{"failing", "paused", "active", "new", "disabled", "ende
 func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	q := r.URL.Query()
 	sel := selectionOf(q)
-	v := jobsView{Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), Choices: d.choices(sel), Sorts: jobOrders, Now: d.now()}
+	v := jobsView{Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), Choices: d.choices(sel), Sorts: jobOrders, Now: d.clockOf(r)}
 	if v.State != "" && !slices.Contains(jobStates, v.State) {
 		return view{}, invalid("There is no job state \""+v.State+"\".", "Valid states: "+strings.Join(jobStates, ", ")+".")
 	}
@@ -85,7 +85,7 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	briefs := d.briefs(states, v.Now)
+	briefs := d.briefs(states, v.Now.Time)
 	v.All = len(briefs)
 	counts := map[string]int{}
 	for _, b := range briefs {

@@ -15,7 +15,7 @@ import (
 
 type targetsView struct {
 	Rows []targetRow
-	Now  time.Time
+	Now  clock
 }
 
 type targetRow struct {
@@ -30,7 +30,7 @@ type targetRow struct {
 const waitingRuns = 200
 
 func (d *Dashboard) targets(r *http.Request) (view, error) {
-	v := targetsView{Now: d.now()}
+	v := targetsView{Now: d.clockOf(r)}
 	states := d.Serving().Breakers
 	uses := map[string]int{}
 	for j := range d.registry().Calls() {
@@ -71,7 +71,7 @@ type keysView struct {
 	Last      *ledger.Run
 	Next      time.Time
 	Overdue   bool
-	Now       time.Time
+	Now       clock
 }
 
 // proofRow is the retention proof of the jobs that share a key scope and its
@@ -86,7 +86,7 @@ type proofRow struct {
 
 func (d *Dashboard) keys(r *http.Request) (view, error) {
 	ctx := r.Context()
-	v := keysView{Now: d.now(), Stores: d.registry().KeyStores(), Cleanup: d.registry().Cleanup()}
+	v := keysView{Now: d.clockOf(r), Stores: d.registry().KeyStores(), Cleanup: d.registry().Cleanup()}
 	v.pageOf(proofRows(retention.Proofs(d.registry())), r.URL.Query().Get("offset"))
 	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobs.PurgeJobID, Limit: 7})
 	if err != nil {
@@ -101,7 +101,7 @@ func (d *Dashboard) keys(r *http.Request) (view, error) {
 		}
 	}
 	if j, ok := d.registry().Job(jobs.PurgeJobID); ok && !j.Disabled {
-		v.Next = j.ParsedSchedule().Next(v.Now)
+		v.Next = j.ParsedSchedule().Next(v.Now.Time)
 	}
 	title := "Keys"
 	if d.Serving().PurgeWarning != "" {

@@ -22,7 +22,7 @@ type overviewView struct {
 	Late      quantiles
 	Span      string    // "24h" or "30d"
 	Uncounted time.Time // earlier runs are not in Hours and Late yet; usually zero
-	Now       time.Time
+	Now       clock
 	Strips    []jobRow
 	Running   int
 	Accepted  int
@@ -32,7 +32,7 @@ type overviewView struct {
 
 func (d *Dashboard) overview(r *http.Request) (view, error) {
 	ctx := r.Context()
-	v := overviewView{Now: d.now(), Span: "24h", Jobs: d.registry().Len()}
+	v := overviewView{Now: d.clockOf(r), Span: "24h", Jobs: d.registry().Len()}
 	hours := 24
 	if r.URL.Query().Get("span") == "30d" {
 		v.Span, hours = "30d", 30*24
@@ -49,16 +49,16 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if v.Health, err = d.health(ctx); err != nil {
 		return view{}, err
 	}
-	if v.Paused, err = d.pausedItems(ctx, states); err != nil {
+	if v.Paused, err = d.pausedItems(ctx, states, v.Now); err != nil {
 		return view{}, err
 	}
-	v.Hours = newThroughput(timings)
+	v.Hours = newThroughput(timings, v.Now)
 	v.Late = newQuantiles("Lateness", timings, func(t ledger.Tally) ledger.Histogram { return t.Lateness })
 	dead, err := d.deadRuns(ctx, "")
 	if err != nil {
 		return view{}, err
 	}
-	if v.Strips, err = d.overviewStrips(ctx, states, groupRuns(dead, v.Now)); err != nil {
+	if v.Strips, err = d.overviewStrips(ctx, states, groupRuns(dead, v.Now.Time)); err != nil {
 		return view{}, err
 	}
 	if err := d.overviewDead(r, &v, dead); err != nil {
@@ -98,14 +98,14 @@ func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger
 			totals[s.JobID] = s.DeadUnacknowledged
 		}
 	}
-	shared, rest := sharedGroups(dead, v.Now)
+	shared, rest := sharedGroups(dead, v.Now.Time)
 	for _, run := range dead {
 		totals[run.JobID] -= run.Count
 	}
 	for _, run := range rest { // those of the shared causes are not in the job's own groups
 		totals[run.JobID] += run.Count
 	}
-	groups := slices.Concat(shared, deadGroups(rest, totals, v.Now))
+	groups := slices.Concat(shared, deadGroups(rest, totals, v.Now.Time))
 	v.Dead, v.MoreDead = groups[:min(len(groups), deadOnOverview)], v.Health.Counts.DeadUnacknowledged
 	for i, g := range v.Dead {
 		v.Dead[i].Acts = d.groupActs(r, g)

@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -14,7 +13,7 @@ type processesView struct {
 	Mine  string // the version of this process's registry
 	// Versions is how many different sets of definitions the living declare.
 	Versions int
-	Now      time.Time
+	Now      clock
 }
 
 type processRow struct {
@@ -28,7 +27,7 @@ func (d *Dashboard) processes(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := processesView{Now: d.now(), Mine: d.registry().Version()}
+	v := processesView{Now: d.clockOf(r), Mine: d.registry().Version()}
 	versions := map[string]bool{}
 	for _, p := range list {
 		if p.Alive {

@@ -33,7 +33,7 @@ type runView struct {
 	Job        string
 	Do         []actLink
 	Commands   []string
-	Now        time.Time
+	Now        clock
 	// Left is the time until nothing is sent any more; 0 when that has passed or
 	// is not set.
 	Left time.Duration
@@ -73,7 +73,7 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := runView{Run: run, Key: operations.KeyOf(run), Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.now(), Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
+	v := runView{Run: run, Key: operations.KeyOf(run), Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.clockOf(r).Of(run.JobID), Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
 	run.WaitReason = waits[id]
 	if run.Reason == ledger.ReasonPaused {
 		if v.Pause, err = d.pauseOf(ctx, run); err != nil {
@@ -91,14 +91,14 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if v.Members, err = d.members(r, run); err != nil {
 		return view{}, err
 	}
-	v.Do, v.Commands = d.runActs(r, run), runCommands(run, v.Now)
+	v.Do, v.Commands = d.runActs(r, run), runCommands(run, v.Now.Time)
 	v.Attempts = attemptViews(attempts)
 	for i := range v.Attempts {
 		v.Attempts[i].Excerpt = hidden(r, v.Attempts[i].Excerpt)
 	}
-	v.Steps = steps(run, attempts, v.Acts)
-	if !run.SendBefore.IsZero() && run.SendBefore.After(v.Now) {
-		v.Left = run.SendBefore.Sub(v.Now)
+	v.Steps = steps(run, attempts, v.Acts, v.Now)
+	if !run.SendBefore.IsZero() && run.SendBefore.After(v.Now.Time) {
+		v.Left = run.SendBefore.Sub(v.Now.Time)
 	}
 	return view{Template: "run", Title: fmt.Sprintf("%s: %s", v.Kind, id), Section: "Runs", Data: v}, nil
 }
@@ -186,7 +186,7 @@ func attemptViews(attempts []ledger.Attempt) (list []attemptView) {
 }
 
 // steps is the run's life in the order of time.
-func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) []step {
+func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit, now clock) []step {
 	var list []step
 	add := func(k kind, what, detail string, at time.Time) {
 		if !at.IsZero() {
@@ -203,7 +203,7 @@ func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit) []step 
 	} else {
 		add("planned", "Planned", "its request is frozen from here on", r.PlannedAt)
 	}
-	add("running", "First leased", "the send-before time was set: "+exact(r.SendBefore), r.StartedAt)
+	add("running", "First leased", "the send-before time was set: "+now.exact(r.SendBefore), r.StartedAt)
 	for _, a := range attempts {
 		what := fmt.Sprintf("Attempt %d: %s", a.N, strings.ReplaceAll(string(a.Answer), "_", " "))
 		if a.Status > 0 {

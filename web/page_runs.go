@@ -34,7 +34,7 @@ type runsView struct {
 	Cut     bool   // more rows match than were looked at
 	Rest    int    // groups that are not shown
 	Unknown string // why no run can match
-	Now     time.Time
+	Now     clock
 	Any     bool // a filter is set
 	Toggle  string
 	Acts    []actLink // on all runs that match
@@ -62,8 +62,8 @@ type runRow struct {
 
 func (d *Dashboard) runs(r *http.Request) (view, error) {
 	q, ctx := r.URL.Query(), r.Context()
-	v := runsView{States: ledger.States, Reasons: ledger.Reasons, Now: d.now(), Grouped: q.Get("group") != ""}
-	f, err := v.Filter.parse(q, v.Now)
+	v := runsView{States: ledger.States, Reasons: ledger.Reasons, Now: d.clockOf(r), Grouped: q.Get("group") != ""}
+	f, err := v.Filter.parse(q, v.Now.Time)
 	if err != nil {
 		return view{}, err
 	}
@@ -98,7 +98,7 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	}
 	out := view{Template: "runs", Title: title, Section: "Runs"}
 	if v.Grouped {
-		v.Groups = groupRuns(runs, v.Now)
+		v.Groups = groupRuns(runs, v.Now.Time)
 		slices.SortStableFunc(v.Groups, func(a, b runGroup) int { return b.Count - a.Count })
 		v.Rest = max(len(v.Groups)-groupsOnPage, 0)
 		v.Groups = v.Groups[:len(v.Groups)-v.Rest]

@@ -36,7 +36,7 @@ type targetView struct {
 	Failed    string    // the share of the finished runs that are dead
 	Waiting   []runRow
 	Incidents []ledger.Incident
-	Now       time.Time
+	Now       clock
 }
 
 // target is the page of a target: its jobs, and what becomes of their calls.
@@ -47,7 +47,7 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		return view{}, missing("The registry has no target \""+name+"\".", "The page Targets lists all.")
 	}
 	t := d.registry().Targets()[i]
-	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: "24h", Acts: d.targetActs(r, name), Now: d.now()}
+	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: "24h", Acts: d.targetActs(r, name), Now: d.clockOf(r)}
 	hours := 24
 	if r.URL.Query().Get("span") == "30d" {
 		v.Span, hours = "30d", 30*24
@@ -57,7 +57,7 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	var ids, shown []string
-	briefs := slices.DeleteFunc(d.briefs(states, v.Now), func(b brief) bool { return b.target != name })
+	briefs := slices.DeleteFunc(d.briefs(states, v.Now.Time), func(b brief) bool { return b.target != name })
 	for _, b := range briefs {
 		ids = append(ids, b.id)
 	}
@@ -76,12 +76,12 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v.Uncounted = uncounted
-	v.Hours = newThroughput(tallies)
+	v.Hours = newThroughput(tallies, v.Now)
 	v.Failed = shareOf(v.Hours.Dead, v.Hours.Dead+v.Hours.OK)
 	if v.Waiting, err = d.waitingOf(r, name); err != nil {
 		return view{}, err
 	}
-	v.Incidents, err = d.incidentsOf(ctx, ids, v.Now)
+	v.Incidents, err = d.incidentsOf(ctx, ids, v.Now.Time)
 	return view{Template: "target", Title: cmp.Or(strings.TrimPrefix(v.Breaker, "closed"), "target") + ": " + name, Section: "Targets", Data: v}, err
 }
 

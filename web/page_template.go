@@ -31,7 +31,7 @@ type templateView struct {
 	Acts   []ledger.Audit
 	Do     []actLink
 	CLI    string
-	Now    time.Time
+	Now    clock
 }
 
 // scheduleRow is a schedule in a list.
@@ -44,7 +44,7 @@ type scheduleRow struct {
 // template is the page of a template: its schedules by key.
 func (d *Dashboard) template(r *http.Request, t operations.Template) (view, error) {
 	ctx, q := r.Context(), r.URL.Query()
-	v := templateView{Template: t, Prefix: strings.TrimSpace(q.Get("key")), Now: d.now()}
+	v := templateView{Template: t, Prefix: strings.TrimSpace(q.Get("key")), Now: d.clockOf(r).Of(t.ID)}
 	if j, known := d.registry().Template(t.ID); known {
 		v.Job = &j
 	}
@@ -73,7 +73,7 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 	if err != nil {
 		return view{}, err
 	}
-	v.Hours = newThroughput(tallies)
+	v.Hours = newThroughput(tallies, v.Now)
 	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: t.ID, Limit: pastOnPage}); err != nil {
 		return view{}, err
 	}

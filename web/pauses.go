@@ -19,7 +19,7 @@ type pausesView struct {
 	Rows  []pauseRow
 	Ended bool // those that have ended too
 	Acts  []actLink
-	Now   time.Time
+	Now   clock
 }
 
 type pauseRow struct {
@@ -30,7 +30,7 @@ type pauseRow struct {
 }
 
 func (d *Dashboard) pausesPage(r *http.Request) (view, error) {
-	v := pausesView{Ended: r.URL.Query().Get("ended") != "", Now: d.now()}
+	v := pausesView{Ended: r.URL.Query().Get("ended") != "", Now: d.clockOf(r)}
 	list, err := d.Operations.Pauses(r.Context(), v.Ended)
 	if err != nil {
 		return view{}, err
@@ -95,23 +95,22 @@ func (row *jobRow) pause(j jobs.Job, pauses []ledger.Pause, now time.Time) {
 }
 
 // pausedItems are the pauses and holds that last, and how many jobs are paused without an end.
-func (d *Dashboard) pausedItems(ctx context.Context, states []ledger.JobState) (items []attention, err error) {
+func (d *Dashboard) pausedItems(ctx context.Context, states []ledger.JobState, now clock) (items []attention, err error) {
 	list, err := d.Ledger.Pauses(ctx, false)
-	now := d.now()
 	for _, p := range list {
 		if now.Before(p.From) || !now.Before(p.Until) {
 			continue
 		}
-		what := "Paused until " + exact(p.Until) + ": " + p.Selector.String()
+		what := "Paused until " + now.exact(p.Until) + ": " + p.Selector.String()
 		if p.Kind == ledger.PauseHold {
-			what = "Held until " + exact(p.Until) + ": nothing is sent to target " + p.Target
+			what = "Held until " + now.exact(p.Until) + ": nothing is sent to target " + p.Target
 		}
 		items = append(items, attention{Kind: "skipped", What: what, Do: "By " + p.By + ": " + sentenceOf(p.Why), Link: "/pauses", Since: p.From})
 	}
 	own := 0
 	for _, s := range states {
 		if j, found := d.registry().Job(s.JobID); found && !j.Disabled && !s.PausedAt.IsZero() {
-			if p, _ := operations.Paused(list, j, now); p == nil {
+			if p, _ := operations.Paused(list, j, now.Time); p == nil {
 				own++
 			}
 		}
@@ -134,7 +133,7 @@ type pauseAsk struct {
 
 // inFuture reads a time to come.
 func inFuture(text string, now time.Time) (time.Time, error) {
-	if at, ok := operations.ParseTimeAhead(text, now); ok {
+	if at, ok := operations.ParseTimeAhead(text, now, time.UTC); ok {
 		return at, nil
 	}
 	return time.Time{}, invalid("\""+text+"\" is not a time.", "Write one as 2006-01-02 15:04 for UTC, or 1h for an hour from now.")
@@ -184,21 +183,21 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 		}
 	}
 	v.Counts = []actCount{{"jobs", p.Jobs}, {"scheduled times in it", p.Times}}
-	v.Button = "Pause until " + exact(c.Until)
+	v.Button = "Pause until " + v.Now.exact(c.Until)
 	if c.Kind == ledger.PauseHold {
-		v.Button = "Hold until " + exact(c.Until)
+		v.Button = "Hold until " + v.Now.exact(c.Until)
 	}
 	return nil
 }
 
 func (v *actView) pauseTimes(c *operations.PauseChange) (err error) {
 	if v.Pause.From != "" {
-		if c.From, err = inFuture(v.Pause.From, v.Now); err != nil {
+		if c.From, err = inFuture(v.Pause.From, v.Now.Time); err != nil {
 			return err
 		}
 	}
 	if v.Pause.Until != "" {
-		c.Until, err = inFuture(v.Pause.Until, v.Now)
+		c.Until, err = inFuture(v.Pause.Until, v.Now.Time)
 	}
 	return err
 }
@@ -221,7 +220,7 @@ func (d *Dashboard) subjectPause(r *http.Request, v *actView) (operations.Pause,
 		if strconv.FormatInt(p.ID, 10) == id {
 			v.Subject, v.Back = "pause "+id+": "+ledger.Selector(p.Selection).String(), "/pauses"
 			v.hide("pause", id)
-			v.Lines = []string{fmt.Sprintf("%s from %s until %s, by %s: %s", p.Kind, p.From, p.Until, p.By, p.Why)}
+			v.Lines = []string{fmt.Sprintf("%s from %s until %s, by %s: %s", p.Kind, v.Now.rewritten(p.From), v.Now.rewritten(p.Until), p.By, p.Why)}
 			return p, nil
 		}
 	}
@@ -255,7 +254,7 @@ func (d *Dashboard) previewChangePause(r *http.Request, v *actView) error {
 	v.CLI = commandOf(fmt.Sprintf("cronce pauses change %d", p.ID), [][2]string{{"--from", stamp(c.From)}, {"--until", stamp(c.Until)}}) + why
 	v.Button = "Change it"
 	if !c.Until.IsZero() {
-		v.Lines = append(v.Lines, "It then ends at "+exact(c.Until)+".")
+		v.Lines = append(v.Lines, "It then ends at "+v.Now.exact(c.Until)+".")
 	}
 	return nil
 }

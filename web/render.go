@@ -42,7 +42,8 @@ type frame struct {
 	Notice                    *notice
 	Changes                   string            // the address of the changes of runs; "" for none
 	Assets                    map[string]string // name -> address
-	Now                       time.Time
+	Now                       clock
+	Zone                      zoneMenu
 }
 
 type menuEntry struct {
@@ -56,8 +57,8 @@ var menu = []menuEntry{
 	{Name: "Processes", Path: "/processes", Key: "p"}, {Name: "Pauses", Path: "/pauses", Key: "u"}, {Name: "Audit", Path: "/audit", Key: "a"},
 }
 
-func (d *Dashboard) frame(v view) frame {
-	f := frame{view: v, Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths, Now: d.now()}
+func (d *Dashboard) frame(r *http.Request, v view) frame {
+	f := frame{view: v, Zone: d.zoneMenu(r), Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths, Now: d.clockOf(r)}
 	if d.Acts {
 		f.Changes = "/v1/changes"
 	}
@@ -102,7 +103,7 @@ func render(w http.ResponseWriter, r *http.Request, status int, f frame) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("ETag", tag)
-	h.Set("Vary", "Accept-Encoding")
+	h.Set("Vary", "Accept-Encoding, Cookie")
 	if status == http.StatusOK && r.Header.Get("If-None-Match") == tag {
 		w.WriteHeader(http.StatusNotModified)
 		return nil

@@ -100,6 +100,7 @@ func New(c Config) *Dashboard {
 	}
 	mux.HandleFunc("GET /find", d.find)
 	mux.HandleFunc("POST /act/{act}", d.send)
+	mux.HandleFunc("POST /zone", d.chooseZone)
 	mux.HandleFunc("GET /assets/{name}", serveAsset)
 	d.handler = secure(mux)
 	return d
@@ -116,7 +117,7 @@ func (d *Dashboard) serve(w http.ResponseWriter, r *http.Request, page func(*htt
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
-	v, err := page(r)
+	v, err := page(d.readInZone(r))
 	status := cmp.Or(v.Status, http.StatusOK)
 	if err != nil {
 		v, status = d.failure(r, err)
@@ -128,7 +129,7 @@ func (d *Dashboard) serve(w http.ResponseWriter, r *http.Request, page func(*htt
 		}
 		v.Health = &h
 	}
-	f := d.frame(v)
+	f := d.frame(r, v)
 	f.Notice = noticeOf(r)
 	if err := render(w, r, status, f); err != nil {
 		d.Logger.Error("dashboard page not rendered", "path", r.URL.Path, "error", err)

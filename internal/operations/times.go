@@ -56,13 +56,13 @@ func instants(t time.Time) []time.Time {
 	return list
 }
 
-// ParseTimeAhead reads a time to come in UTC: absolute, a duration from now, or a time of day, which
-// is the next such time. A duration's end has whole seconds.
-func ParseTimeAhead(text string, now time.Time) (time.Time, bool) {
+// ParseTimeAhead reads a time to come, without an offset in a zone: absolute, a duration from now,
+// or a time of day, which is the next such time. A duration's end has whole seconds.
+func ParseTimeAhead(text string, now time.Time, zone *time.Location) (time.Time, bool) {
 	if ahead, ok := parseAge(text); ok {
 		return now.UTC().Add(ahead).Truncate(time.Second), true
 	}
-	at, ok := ParseTime(text, now, time.UTC)
+	at, ok := ParseTime(text, now, zone)
 	if ok && len(text) <= len(time.TimeOnly) && at.Before(now) {
 		at = at.AddDate(0, 0, 1)
 	}
@@ -75,6 +75,12 @@ func lastTimeOfDay(of, now time.Time) time.Time {
 		return t.AddDate(0, 0, -1)
 	}
 	return t
+}
+
+// IsAge reports whether a text is an age, or a duration from now.
+func IsAge(text string) bool {
+	_, ok := parseAge(text)
+	return ok
 }
 
 // parseAge reads a duration that may begin with whole weeks and days, of 7 days

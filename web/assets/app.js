@@ -21,7 +21,7 @@
       if (isNaN(t)) continue;
       if (!el.dataset.local) {
         el.dataset.local = local.format(t);
-        el.title = utc(t) + "\n" + el.dataset.local;
+        el.title = [...new Set([el.title, utc(t), el.dataset.local])].join("\n");
       }
       if (el.dataset.relative !== undefined) {
         const text = relative(t, now);
@@ -137,6 +137,13 @@
 
   function ready(root) { times(root); copies(root); }
 
+  // The browser's own zone is one of those to choose.
+  const zones = document.getElementById("zone"), own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (own && own !== "UTC") {
+    const mine = [...zones.options].find((o) => o.value === own) || zones.insertBefore(new Option(own, own), zones.options[1]);
+    mine.textContent = "mine: " + own;
+  }
+
   ready(document);
   const first = document.querySelector("[data-focus]"); // not where the focus would hide the preview above it
   if (first && !matchMedia("(pointer: coarse)").matches && first.getBoundingClientRect().bottom < innerHeight) first.focus();
@@ -157,6 +164,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
     if (event.key === "?") return document.getElementById("keys").showModal();
+    if (event.key === "z") return zones.focus();
     if (event.key === "/") {
       const field = document.getElementById("find");
       event.preventDefault();

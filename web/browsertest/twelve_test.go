@@ -41,9 +41,10 @@ func (n *newcomer) choose(selector, value string) {
 func (n *newcomer) press(field string) {
 	n.Helper()
 	n.clicks++
-	from := eval[string](n.tab, "location.href")
-	eval[bool](n.tab, "(document.querySelector("+quoted(field)+").form.requestSubmit(), true)")
-	n.arrived(from)
+	eval[bool](n.tab, "(document.body.id = 'left', document.querySelector("+quoted(field)+").form.requestSubmit(), true)")
+	eventually(n.T, "the page behind "+field, func() bool {
+		return n.holds(`document.readyState === "complete" && document.body.id !== "left" && !!document.querySelector("main")`)
+	})
 }
 
 func (n *newcomer) arrived(from string) {

@@ -32,7 +32,7 @@ func TimeAhead(name, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if at, ok := operations.ParseTimeAhead(text, now); ok {
+	if at, ok := operations.ParseTimeAhead(text, now, time.UTC); ok {
 		return at, nil
 	}
 	return time.Time{}, Usage("invalid %s %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21 or 04:40 (UTC), or a duration from now such as 90m, 24h or 7d", name, text)
