@@ -58,6 +58,7 @@ func (p *past) record(w ledger.Work, state ledger.State, reason ledger.Reason, w
 	if state != ledger.Succeeded {
 		failures++
 	}
+	p.tell()
 	fates, err := p.Record(p.Context(), []ledger.Outcome{{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Replayed: a.Answer == ledger.AnswerReplayed,
 		Failures: failures, Wait: wait, Attempt: a,
@@ -82,6 +83,7 @@ func (p *past) again(w ledger.Work, answer ledger.Answer, status int, text strin
 	p.record(w, ledger.Retrying, "", wait, p.attempt(w, answer, status, text, took))
 	p.clock = p.clock.Add(wait)
 	p.token++
+	p.tell()
 	got, err := p.Claim(p.Context(), ledger.Claim{Owner: "seed", Token: fmt.Sprint("t", p.token), Limit: 1, LeaseFor: time.Hour, Only: []string{w.RunID}})
 	must(p.T, err)
 	if len(got.Work) != 1 {

@@ -2,6 +2,7 @@ package browsertest_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,9 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/sqlite"
+	"github.com/cronce/cronce/migrations"
 )
 
 // platform is the registry whose past the pictures show.
@@ -43,9 +48,10 @@ keyTTLs:
 // outage, a night in which a target failed, a pause, and what operators did.
 type past struct {
 	*testing.T
-	*sqlite.Ledger
+	ledger.Store
 	reg      *jobs.Registry
 	clock    time.Time
+	tell     func() // tells the ledger the clock
 	from, to time.Time
 	token    int
 	mark     map[string]ledger.Position
@@ -55,8 +61,12 @@ type past struct {
 // days.
 func writePast(t *testing.T, text string, days int) (config, db string) {
 	t.Helper()
-	dir := t.TempDir()
-	config, path := filepath.Join(dir, "cronce.yaml"), filepath.Join(dir, "ledger.db")
+	return writePastOn(t, "sqlite", text, days)
+}
+
+func writePastOn(t *testing.T, engine, text string, days int) (config, db string) {
+	t.Helper()
+	config, db = filepath.Join(t.TempDir(), "cronce.yaml"), newLedger(t, engine)
 	must(t, os.WriteFile(config, []byte(formerly.Replace(text)), 0o600))
 	former, err := jobs.Load(config)
 	must(t, err)
@@ -66,13 +76,47 @@ func writePast(t *testing.T, text string, days int) (config, db string) {
 	now := time.Now().UTC().Truncate(time.Second)
 	p := &past{T: t, reg: reg, from: now.AddDate(0, 0, -days), to: now, mark: map[string]ledger.Position{}}
 	p.clock = p.from
-	p.Ledger, err = sqlite.Open(t.Context(), path, sqlite.Options{Now: func() time.Time { return p.clock }})
-	must(t, err)
+	var closed func()
+	if engine == "postgres" {
+		closed = p.openPostgres(db)
+	} else {
+		closed = p.openSQLite(strings.TrimPrefix(db, "sqlite:"))
+	}
 	p.declareAs("former", former)
 	p.clock = p.clock.Add(time.Minute)
 	p.live()
-	must(t, p.Close())
-	return config, "sqlite:" + path
+	closed()
+	return config, db
+}
+
+func (p *past) openSQLite(path string) (closed func()) {
+	l, err := sqlite.Open(p.Context(), path, sqlite.Options{Now: func() time.Time { return p.clock }})
+	must(p.T, err)
+	p.Store, p.tell = l, func() {}
+	return func() { must(p.T, l.Close()) }
+}
+
+// openPostgres opens a ledger whose clock is a now() that is found before the server's.
+func (p *past) openPostgres(url string) (closed func()) {
+	script, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger})
+	must(p.T, err)
+	conn, err := pgx.Connect(p.Context(), url)
+	must(p.T, err)
+	_, err = conn.Exec(p.Context(), strings.ReplaceAll(script, "INDEX CONCURRENTLY", "INDEX")+`
+		CREATE SCHEMA past;
+		CREATE TABLE past.clock AS SELECT pg_catalog.now() AS at;
+		CREATE FUNCTION past.now() RETURNS timestamptz STABLE LANGUAGE sql AS 'SELECT at FROM past.clock'`, pgx.QueryExecModeSimpleProtocol)
+	must(p.T, err)
+	l, err := postgres.Open(p.Context(), url, postgres.Schema("past, "+migrations.DefaultSchema+", pg_catalog"))
+	must(p.T, err)
+	p.Store, p.tell = l, func() {
+		_, err := conn.Exec(p.Context(), `UPDATE past.clock SET at = $1`, p.clock)
+		must(p.T, err)
+	}
+	return func() {
+		l.Close()
+		must(p.T, conn.Close(context.Background()))
+	}
 }
 
 func must(t *testing.T, err error) {
@@ -109,6 +153,7 @@ func (p *past) live() {
 		if !paused && d.at.After(pause) {
 			paused = true
 			p.clock = pause
+			p.tell()
 			must(p.T, p.Pause(p.Context(), "expire-trials", ledger.Actor{By: "maria", Why: "the trial table is being migrated until Monday", Via: ledger.ViaCLI}))
 		}
 		if d.at.After(outage) && d.at.Before(outageEnd) {
@@ -128,6 +173,7 @@ func (p *past) live() {
 
 func (p *past) begin() {
 	p.declare()
+	p.tell()
 	list, err := p.Assignments(p.Context(), p.reg.Version(), "")
 	must(p.T, err)
 	for _, s := range list {
@@ -141,6 +187,7 @@ var formerly = strings.NewReplacer(`schedule: "20 * * * *", target: crm`, `sched
 func (p *past) declare() { p.declareAs("seed", p.reg) }
 
 func (p *past) declareAs(process string, reg *jobs.Registry) {
+	p.tell()
 	must(p.T, p.Declare(p.Context(), ledger.Declaration{
 		Process: process, Registry: reg.Name(), Version: reg.Version(), Host: "scheduler-1", Program: "v1.4.0",
 		Definitions: func(yield func(ledger.Definition) bool) {
@@ -174,6 +221,7 @@ func (p *past) spec(d due, trigger ledger.Trigger) ledger.RunSpec {
 func (p *past) admit(jobID string, through time.Time, specs ...ledger.RunSpec) []ledger.Work {
 	at := p.mark[jobID]
 	p.token++
+	p.tell()
 	got, err := p.Admit(p.Context(), ledger.Admission{
 		Plans: []ledger.Plan{{JobID: jobID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: specs}},
 		Owner: "seed", Token: fmt.Sprint("t", p.token), LeaseFor: time.Hour,
@@ -223,6 +271,7 @@ func (p *past) acts() {
 		Filter: ledger.Filter{JobID: "sync-crm", States: []ledger.State{ledger.Dead}, Until: p.to.Add(-30 * 24 * time.Hour)},
 		Actor:  ledger.Actor{By: "jonas", Why: "the CRM was down for maintenance; the next sync had all changes", Via: ledger.ViaCLI},
 	}
+	p.tell()
 	_, err := p.Ack(p.Context(), old)
 	must(p.T, err)
 	p.clock = p.clock.Add(time.Second)

@@ -83,21 +83,12 @@ func TestTaskRedriveLastNightsDeadRunsOfOneJob(t *testing.T) {
 	eventually(t, "the overview without these runs", func() bool { return !strings.Contains(n.text("main"), "5 dead runs") })
 }
 
-func TestTaskWhoPausedThis(t *testing.T) {
-	n := arrive(t)
-	n.sees("paused", "1 d ago by maria")
-	n.follow("main td a", "expire-trials")
-	n.sees("by maria: the trial table is being migrated until Monday", "Resume")
-	n.took(1)
-}
-
-func TestTaskWhenDoesItRunAcrossTheClockChange(t *testing.T) {
-	n := arrive(t)
+func acrossTheClockChange(n *newcomer) {
 	n.follow("nav a", "Jobs")
 	n.follow("main td a", "close-books")
 	n.sees("every day at 00:00, Europe/London", "Next ten", "At the next clock change", "GMT", "BST", "1 h")
 	if text := n.text("main"); !strings.Contains(text, "clocks go forward 1 h") && !strings.Contains(text, "clocks go back 1 h") {
-		t.Errorf("the page does not say how the clocks change:\n%s", text)
+		n.Errorf("the page does not say how the clocks change:\n%s", text)
 	}
 	n.took(2)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -62,8 +63,58 @@ func (n *newcomer) atMost(clicks int) {
 	}
 }
 
-func TestTaskWhyWasThereNoRunAtALocalTimeOfYesterday(t *testing.T) {
-	n := arrive(t)
+// TestTwelveTasks does what an operator does in the morning, on each engine: what only reads
+// first, on one server.
+func TestTwelveTasks(t *testing.T) {
+	tasks := []struct {
+		name string
+		do   func(*newcomer)
+	}{
+		{"what is wrong, and since when", whatIsWrong},
+		{"why there was no run at a local time of yesterday", whyNoRunYesterday},
+		{"when a job runs across the clock change", acrossTheClockChange},
+		{"what got slower this month", whatGotSlower},
+		{"find a pasted key", findAKey},
+		{"compare a revision with an earlier one", compareRevisions},
+		{"export last month's failures", exportFailures},
+		{"how many calls an hour a target gets", callsAnHour},
+		{"redrive last night's dead runs of a team", redriveATeam},
+		{"who paused a job, and resume it", resume},
+		{"pause all of a target for an hour", pauseATarget},
+	}
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			config, db := writePastOn(t, engine, platform, 3)
+			s := serve(t, config, db, target(t, fine))
+			for _, task := range tasks {
+				t.Run(task.name, func(t *testing.T) {
+					n := &newcomer{tab: open(t, s)}
+					n.look(1280, "light")
+					n.visit("/")
+					task.do(n)
+				})
+			}
+			t.Run("was an alert sent, and did it arrive", func(t *testing.T) { wasAnAlertSent(t, newLedger(t, engine)) })
+		})
+	}
+}
+
+// newLedger is the address of an empty ledger.
+func newLedger(t *testing.T, engine string) string {
+	t.Helper()
+	if engine == "postgres" {
+		return testdb.Postgres(t)
+	}
+	return "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
+}
+
+// whatIsWrong reads the cause, the jobs and since when, without a click.
+func whatIsWrong(n *newcomer) {
+	n.sees("1 thing needs attention", "6 dead runs nobody has acknowledged", "sync-crm", "5 dead runs", "send-invoices", "h ago")
+	n.atMost(0)
+}
+
+func whyNoRunYesterday(n *newcomer) {
 	n.search("close-books")
 	n.sees("at (Europe/London)")
 	n.fill("input[name=at]", time.Now().AddDate(0, 0, -1).Format(time.DateOnly)+" 03:00")
@@ -72,45 +123,42 @@ func TestTaskWhyWasThereNoRunAtALocalTimeOfYesterday(t *testing.T) {
 	n.atMost(2)
 }
 
-func TestTaskRedriveLastNightsDeadRunsOfATeam(t *testing.T) {
-	n := arrive(t)
+func redriveATeam(n *newcomer) {
 	n.search("crm team")
 	n.sees("sync-crm", "CRM team")
 	n.follow("main .acts a", "Dead runs")
 	n.follow("main .acts a", "Redrive the dead")
 	n.sees("Redrive dead runs of owner CRM team", "will change", "cronce runs redrive --owner 'CRM team'")
 	if got := n.sendForm("maria"); !strings.Contains(got, "Redrove 5 runs") {
-		t.Fatalf("the page says %q", got)
+		n.Fatalf("the page says %q", got)
 	}
 	n.atMost(3)
 }
 
-func TestTaskResumeWhatSomebodyPaused(t *testing.T) {
-	n := arrive(t)
+func resume(n *newcomer) {
+	n.sees("paused", "1 d ago by maria")
 	n.follow("main td a", "expire-trials")
 	n.sees("by maria: the trial table is being migrated until Monday")
 	n.follow("main .acts a", "Resume")
 	if got := n.sendForm("jonas"); !strings.Contains(got, "Resumed") {
-		t.Fatalf("the page says %q", got)
+		n.Fatalf("the page says %q", got)
 	}
 	n.atMost(3)
 }
 
-func TestTaskPauseAllOfATargetForAnHour(t *testing.T) {
-	n := arrive(t)
+func pauseATarget(n *newcomer) {
 	n.follow("nav a", "Targets")
 	n.follow("main td a", "billing")
 	n.follow("main .acts a", "Pause its jobs")
 	n.sees("Pause until ", "cronce pauses add --target billing")
 	if got := n.sendForm("maria"); !strings.Contains(got, "Paused until") {
-		t.Fatalf("the page says %q", got)
+		n.Fatalf("the page says %q", got)
 	}
 	n.sees("target billing")
 	n.atMost(3)
 }
 
-func TestTaskWhatGotSlowerThisMonth(t *testing.T) {
-	n := arrive(t)
+func whatGotSlower(n *newcomer) {
 	n.follow("nav a", "Jobs")
 	n.choose("select[name=sort]", "slower")
 	n.press("select[name=sort]")
@@ -119,8 +167,7 @@ func TestTaskWhatGotSlowerThisMonth(t *testing.T) {
 }
 
 // A key as the log of a target has it: in capitals, in quotes, of another form than the run ID.
-func TestTaskFindAPastedKey(t *testing.T) {
-	n := arrive(t)
+func findAKey(n *newcomer) {
 	id := jobs.RunID("sync-crm", time.Now().UTC().Truncate(24*time.Hour).Add(-24*time.Hour+20*time.Minute))
 	n.search(`"` + strings.ToUpper(jobs.KeyUUID4.Of(id)) + `"`)
 	n.sees(id, "Timeline")
@@ -130,8 +177,7 @@ func TestTaskFindAPastedKey(t *testing.T) {
 	n.atMost(2)
 }
 
-func TestTaskCompareARevisionWithAnEarlierOne(t *testing.T) {
-	n := arrive(t)
+func compareRevisions(n *newcomer) {
 	n.search("sync-crm")
 	n.sees("What changed", "20 */2 * * *", "20 * * * *")
 	n.press("select[name=from]")
@@ -139,8 +185,7 @@ func TestTaskCompareARevisionWithAnEarlierOne(t *testing.T) {
 	n.atMost(2)
 }
 
-func TestTaskExportLastMonthsFailures(t *testing.T) {
-	n := arrive(t)
+func exportFailures(n *newcomer) {
 	n.follow("nav a", "Runs")
 	n.choose("select[name=state]", "dead")
 	n.fill("input[name=since]", "30d")
@@ -148,13 +193,12 @@ func TestTaskExportLastMonthsFailures(t *testing.T) {
 	n.sees("Export all that match", "CSV", "NDJSON")
 	csv := eval[string](n.tab, `fetch([...document.querySelectorAll("main a[download]")].find((a) => a.textContent === "CSV").href).then((r) => r.text())`)
 	if lines := strings.Split(strings.TrimSpace(csv), "\r\n"); !strings.Contains(lines[0], "owner,target,error") || len(lines) < 6 || !strings.Contains(csv, "sync-crm@") || strings.Contains(csv, "succeeded") {
-		t.Errorf("the export has\n%s", csv)
+		n.Errorf("the export has\n%s", csv)
 	}
 	n.atMost(2)
 }
 
-func TestTaskHowManyCallsAnHourHasATarget(t *testing.T) {
-	n := arrive(t)
+func callsAnHour(n *newcomer) {
 	n.follow("nav a", "Targets")
 	n.follow("main td a", "billing")
 	n.sees("Calls an hour", "error rate", "charge-subscriptions", "Next calls")
@@ -162,7 +206,7 @@ func TestTaskHowManyCallsAnHourHasATarget(t *testing.T) {
 }
 
 // A notification that was sent, and that it arrived, is on the page of the run that died.
-func TestTaskWasAnAlertSentAndDidItArrive(t *testing.T) {
+func wasAnAlertSent(t *testing.T, db string) {
 	const registry = `version: 1
 name: acme
 targets: { svc: { urlEnv: SVC_URL } }
@@ -176,7 +220,7 @@ notifications: [{ name: ops, type: webhook, urlEnv: HOOK_URL }]
 	})
 	config := filepath.Join(t.TempDir(), "cronce.yaml")
 	must(t, os.WriteFile(config, []byte(registry), 0o600))
-	s := serve(t, config, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"), env, "HOOK_URL="+strings.TrimPrefix(env, "SVC_URL=")+"/hook")
+	s := serve(t, config, db, env, "HOOK_URL="+strings.TrimPrefix(env, "SVC_URL=")+"/hook")
 	n := &newcomer{tab: open(t, s)}
 	n.look(1280, "light")
 	n.visit("/jobs/broken")

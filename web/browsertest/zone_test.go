@@ -4,13 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
 // The browser's own zone is one of those to choose; it holds on each page, without a script too.
 func TestTimesInTheBrowsersZone(t *testing.T) {
 	n := arrive(t)
+	defer call(n.tab, network.ClearBrowserCookies, cdp.Empty{})
 	n.choose("#zone", "Europe/Berlin")
 	n.press("#zone")
 	n.follow("nav a", "Runs")

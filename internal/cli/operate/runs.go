@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -125,7 +124,8 @@ func (a *app) runsListCommand() *cobra.Command {
 	return c
 }
 
-// printRuns shows, where a run that waits has no reason, why it does.
+// printRuns shows the code of a run's reason, or of why it waits, as filters take it; "runs show"
+// has the sentence.
 func (a *app) printRuns(runs []operations.Run) error {
 	if a.Encoded() {
 		return a.Encode(runs)
@@ -133,7 +133,11 @@ func (a *app) printRuns(runs []operations.Run) error {
 	t := a.Table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
 		Optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").Folding("REASON")
 	for _, r := range runs {
-		t.Row(r.RunID, a.State(r.StateText()), cmp.Or(string(r.Reason), r.Waiting.String()), string(r.Trigger),
+		reason := string(r.Reason)
+		if reason == "" && r.Waiting != nil {
+			reason = string(r.Waiting.Code)
+		}
+		t.Row(r.RunID, a.State(r.StateText()), reason, string(r.Trigger),
 			strconv.Itoa(r.Attempts), strconv.FormatBool(r.Replayed), r.FinishedAt)
 	}
 	return t.Flush()
