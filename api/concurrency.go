@@ -8,14 +8,22 @@ import (
 
 // The requests in progress share the ledger's connections with the process's own work:
 // when all of them wait, the work is still on time.
-const (
-	maxOfIdentity = 32
-	maxOfProcess  = 128
-)
+func limitRequests() *concurrencyLimit {
+	return &concurrencyLimit{what: "requests", ofIdentity: 32, ofProcess: 128, by: map[string]int{}}
+}
+
+// An export lasts as long as its client reads, so that clients that read slowly must not take
+// all requests.
+func limitExports() *concurrencyLimit {
+	return &concurrencyLimit{what: "exports", ofIdentity: 4, ofProcess: 16, by: map[string]int{}}
+}
 
 // concurrencyLimit limits how many requests are in progress: those of one identity, and
 // all.
 type concurrencyLimit struct {
+	what                  string
+	ofIdentity, ofProcess int
+
 	mu   sync.Mutex
 	open int
 	by   map[string]int
@@ -25,10 +33,10 @@ type concurrencyLimit struct {
 func (c *concurrencyLimit) enter(who string) (leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.by[who] >= maxOfIdentity || c.open >= maxOfProcess {
+	if c.by[who] >= c.ofIdentity || c.open >= c.ofProcess {
 		return nil, problem(http.StatusTooManyRequests, "too_many_in_progress",
-			fmt.Sprintf("%d requests of this identity are open, and %d of this process; an identity may have %d, and the process %d: ask again after Retry-After",
-				c.by[who], c.open, maxOfIdentity, maxOfProcess))
+			fmt.Sprintf("%d %s of this identity are open, and %d of this process; an identity may have %d, and the process %d: ask again after Retry-After",
+				c.by[who], c.what, c.open, c.ofIdentity, c.ofProcess))
 	}
 	c.open++
 	c.by[who]++

@@ -32,7 +32,12 @@ func (s *server) export(what string) {
 	s.handle("GET /v1/export/"+what, func(w http.ResponseWriter, r *http.Request) {
 		out := &stream{w: w, what: what}
 		err := permit(r, access.Viewer)
+		var end func()
 		if err == nil {
+			end, err = s.gate.exports.enter(access.FromContext(r.Context()).Principal())
+		}
+		if err == nil {
+			defer end()
 			err = s.exportTo(r.Context(), out, query(r, allowed...), of.read)
 		}
 		switch {

@@ -14,12 +14,13 @@ type Gate struct {
 	rates    *access.RateLimiter
 	programs *access.RateLimiter // of the role scheduler
 	requests *concurrencyLimit
+	exports  *concurrencyLimit // of the requests
 }
 
 // NewGate returns a Gate that identifies requests by an access control.
 func NewGate(control access.Control) *Gate {
 	return &Gate{control: control, rates: access.NewRateLimiter(100, 200), programs: access.NewRateLimiter(2000, 4000),
-		requests: &concurrencyLimit{by: map[string]int{}}}
+		requests: limitRequests(), exports: limitExports()}
 }
 
 // Admit returns the identity that makes a request, and counts the request. Its error is a

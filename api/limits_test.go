@@ -72,6 +72,44 @@ func TestRequestsInProgressAreLimited(t *testing.T) {
 	})
 }
 
+// slow is a client that reads when the test lets it.
+type slow struct {
+	*httptest.ResponseRecorder
+	reads chan struct{}
+}
+
+func (s slow) Write(p []byte) (int, error) { <-s.reads; return s.ResponseRecorder.Write(p) }
+
+// Clients that read slowly take 4 of the requests of their identity, and no more.
+func TestExportsInProgressAreLimited(t *testing.T) {
+	s := onFile(t, loopback).inMemory()
+	synctest.Test(t, func(*testing.T) {
+		h, reads := api.New(s.config(everyone{})), make(chan struct{})
+		ask := func(who, path string, w http.ResponseWriter) {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			r.Header.Set("X-Request", who)
+			h.ServeHTTP(w, r)
+		}
+		asked := func(who, path string, want int) {
+			s.Helper()
+			w := httptest.NewRecorder()
+			if ask(who, path, w); w.Code != want {
+				s.Errorf("%s of %s: %d %s, want %d", path, who, w.Code, w.Body, want)
+			}
+		}
+		for range 4 {
+			go ask("ann", "/v1/export/runs", slow{httptest.NewRecorder(), reads})
+		}
+		synctest.Wait()
+		asked("ann", "/v1/export/runs", http.StatusTooManyRequests)
+		asked("ann", "/v1/status", http.StatusOK)
+		asked("bob", "/v1/export/runs", http.StatusOK)
+		close(reads)
+		synctest.Wait()
+		asked("ann", "/v1/export/runs", http.StatusOK)
+	})
+}
+
 // A preview needs no key and stores none: it is made anew each time, and its key is
 // still free for the act.
 func TestAPreviewStoresNoKey(t *testing.T) {
