@@ -72,8 +72,9 @@ func TestSimulation(t *testing.T) {
 			}
 			if e.oneOf > 1 {
 				t.Logf("%d of %d lives left the same history and listings as in memory", sum.alike, n)
-				// Requests at one virtual time may come in another order, so that some lives differ.
-				if n >= 5 && sum.alike < max(1, n/4) {
+				// Requests at one virtual time may come in another order, so that some lives differ. Members
+				// are called many at a time: nearly all of their lives do.
+				if n >= 5 && sum.alike < max(1, (n-sum.fannedOut)/4) {
 					t.Error("the engine answers differently from rows in memory")
 				}
 			}
@@ -118,6 +119,8 @@ type sums struct {
 	checked  proof.Tally
 	happened simulate.Tally
 	alike    int
+	// fannedOut counts the lives in which runs had members.
+	fannedOut int
 }
 
 func (s *sums) compare(t *testing.T, seed uint64, want, got []string) {
@@ -143,6 +146,9 @@ func (s *sums) compare(t *testing.T, seed uint64, want, got []string) {
 func (s *sums) add(c proof.Tally, h simulate.Tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if h.Lists > 0 {
+		s.fannedOut++
+	}
 	s.checked.Add(c)
 	s.happened.Add(h)
 }

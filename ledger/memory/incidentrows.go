@@ -2,6 +2,7 @@ package memory
 
 import (
 	"slices"
+	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -41,7 +42,7 @@ func (t *tx) incidents(of func(ledger.Incident) bool) ledger.Later[[]ledger.Inci
 // PutIncidents writes incidents, and opens or adds to those without an ID.
 func (t *tx) PutIncidents(list []ledger.Incident) error {
 	for _, i := range list {
-		i.NotifierState = slices.Clone(i.NotifierState)
+		i.NotifierState, i.DueAt = slices.Clone(i.NotifierState), i.DueAt.Truncate(time.Microsecond) // which the notifier chose
 		if i.ID == 0 {
 			if open, _ := t.OpenIncidents(i.Cause, []string{i.JobID}).Get(); len(open) > 0 {
 				open[0].Add(i)
