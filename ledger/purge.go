@@ -216,15 +216,16 @@ func (j *JobRow) isAhead(runID string) bool {
 
 // count counts all runs that may be deleted.
 func (p Purge) count(tx Tx) (n int, err error) {
-	for ; p.From.Pass <= len(p.Templates) && err == nil; p.From = (PurgeCursor{Pass: p.From.Pass + 1}) {
+	for from := p.From; from.Pass <= len(p.Templates) && err == nil; from = (PurgeCursor{Pass: from.Pass + 1}) {
 		var of int
-		of, err = p.countPass(tx)
+		of, err = p.countPass(tx, from)
 		n += of
 	}
 	return n, err
 }
 
-func (p Purge) countPass(tx Tx) (n int, err error) {
+func (p Purge) countPass(tx Tx, from PurgeCursor) (n int, err error) {
+	p.From = from
 	now, err := tx.Now()
 	for after, more := p.From.After, true; more && err == nil; {
 		var found []RunSummary

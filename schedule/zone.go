@@ -140,8 +140,6 @@ func readEntry(f *zip.File) ([]byte, error) {
 	return data, nil
 }
 
-// loadZone returns the zone of an IANA name from the current database. Its
-// errors say what to write instead.
 // Zone returns a time zone by its name in the IANA database.
 func Zone(name string) (*time.Location, error) {
 	z, err := loadZone(name)
@@ -151,6 +149,8 @@ func Zone(name string) (*time.Location, error) {
 	return z.loc, nil
 }
 
+// loadZone returns the zone of an IANA name from the current database. Its
+// errors say what to write instead.
 func loadZone(name string) (*zone, error) {
 	db := currentZones()
 	if z, ok := db.zones.Load(name); ok {

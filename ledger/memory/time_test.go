@@ -26,24 +26,6 @@ func trigger(tb testing.TB, l *memory.Ledger, from, n int) {
 	}
 }
 
-// settle claims up to limit runs and records them succeeded.
-func settle(tb testing.TB, l *memory.Ledger, limit int) int {
-	tb.Helper()
-	ctx := context.Background()
-	got, err := l.Claim(ctx, ledger.Claim{Owner: "p", Token: "t", Limit: limit, LeaseFor: time.Minute})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var os []ledger.Outcome
-	for _, w := range got.Work {
-		os = append(os, ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded})
-	}
-	if _, err := l.Record(ctx, os); err != nil {
-		tb.Fatal(err)
-	}
-	return len(got.Work)
-}
-
 // Simulations run whole days of a ledger in virtual time: its clock is
 // time.Now and nothing else.
 func TestClockIsTheBubbles(t *testing.T) {
