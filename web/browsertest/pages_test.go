@@ -28,6 +28,7 @@ jobs:
   - { id: later, schedule: "0 0 1 1 *", targetUrlEnv: SVC_URL, path: /later }
   - { id: nap, schedule: "*/2 * * * * *", targetUrlEnv: SVC_URL, path: /nap, overlap: allow }
   - { id: yearly, schedule: "0 0 1 1 *", timezone: Europe/Berlin, targetUrlEnv: SVC_URL, path: /yearly }
+  - { id: report, targetUrlEnv: SVC_URL, path: "/report/{{key}}", keyed: { max: 100 } }
 `
 
 const hostileText = `<script>window.hurt=1</script><img src=x onerror="window.hurt=1">"'` + "`" + `{{.}}</pre></td>`
@@ -68,6 +69,8 @@ func busy(t *testing.T, test func(t *testing.T, s *server)) {
 			}
 			s := serve(t, config, db, env)
 			eventually(t, "the jobs to be planned", func() bool { return strings.Contains(s.run("jobs", "show", "yearly", "--json"), `"watermark": "2`) })
+			s.run("schedules", "put", "report", "acme", "--schedule", "*/2 * * * * *", "--why", hostileText, "--by", "mallory")
+			s.run("schedules", "put", "report", "later", "--in", "48h")
 			s.run("jobs", "pause", "yearly", "--why", hostileText, "--by", "mallory")
 			eventually(t, "a run of each kind", func() bool {
 				return strings.Contains(s.run("runs", "list", "--state", "dead"), "refused@") &&
@@ -81,6 +84,7 @@ func busy(t *testing.T, test func(t *testing.T, s *server)) {
 var pagePaths = []string{
 	"/", "/?span=30d", "/jobs", "/jobs/tick", "/jobs/refused", "/jobs/yearly", "/jobs/yearly?at=2020-01-01", "/runs", "/runs?state=dead&group=1",
 	"/runs?job=nobody", "/find?q=e", "/targets", "/targets/env:SVC_URL", "/jobs?sort=-state&owner=nobody", "/audit?since=1h", "/keys", "/processes", "/audit", "/nowhere",
+	"/pauses", "/jobs/report", "/jobs/report?key=zzz", "/jobs/report:acme", "/act/add-pause?target=env%3ASVC_URL&until=1h", "/act/add-pause?kind=hold&target=env%3ASVC_URL&until=1h",
 	"/act/pause?job=tick", "/act/backfill?job=nap&from=2020-01-01", "/act/redrive?job=refused&state=dead", "/act/resume?job=tick", "/act/ack-incident?incident=1",
 }
 

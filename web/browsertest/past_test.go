@@ -15,6 +15,7 @@ import (
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/ledgertest"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/sqlite"
 	"github.com/cronce/cronce/migrations"
@@ -174,7 +175,7 @@ func (p *past) live() {
 func (p *past) begin() {
 	p.declare()
 	p.tell()
-	list, err := p.Assignments(p.Context(), p.reg.Version(), "")
+	list, err := ledgertest.Assignments(p.Context(), p, p.reg.Version())
 	must(p.T, err)
 	for _, s := range list {
 		p.mark[s.JobID] = s.Position
