@@ -207,7 +207,8 @@ func TestASchedulerMayDoThisAndNothingElse(t *testing.T) {
 	if a := s.send("POST", "/v1/jobs/report:acme/pause", `{"why":"vacation"}`, bearer...); a.StatusCode != 200 {
 		t.Errorf("it may not pause its schedule: %d %s", a.StatusCode, a.body)
 	}
-	if a := s.get(acme, bearer...); !strings.Contains(string(a.body), `"state":"paused"`) || !strings.Contains(string(a.body), `"format":"pdf"`) {
+	if a := s.get(acme, bearer...); !strings.Contains(string(a.body), `"state":"paused"`) || !strings.Contains(string(a.body), `"next":""`) ||
+		!strings.Contains(string(a.body), `"format":"pdf"`) {
 		t.Errorf("%s", a.body)
 	}
 	if a := s.get(acme, "Authorization", "Bearer "+tokens["viewer"]); a.StatusCode != 200 || strings.Contains(string(a.body), "pdf") {

@@ -17,7 +17,7 @@ var functions = template.FuncMap{
 	"when":       when,
 	"moment":     moment,
 	"written":    written,
-	"clock":      func(t time.Time, now clock) string { return now.format(t, "15:04 MST") },
+	"clock":      func(t time.Time, now clock) string { return now.format(t, clockLayout(t)) },
 	"short":      short,
 	"plural":     counted,
 	"number":     thousands,

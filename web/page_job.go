@@ -245,7 +245,7 @@ func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
 	before := now.In(s.Location())
 	for at := j.NextRun(now); !at.IsZero() && len(list) < comingTimes; at = s.Next(at) {
 		local := at.In(s.Location())
-		coming := comingTime{At: at, Local: local.Format("Mon 2 Jan 15:04 MST"), Change: clockChange(before, local)}
+		coming := comingTime{At: at, Local: local.Format("Mon 2 Jan " + clockLayout(at)), Change: clockChange(before, local)}
 		if j.Spread > 0 {
 			coming.Start = j.DueAt(at)
 		}
@@ -269,7 +269,10 @@ func atClockChange(j jobs.Job, now time.Time) []comingTime {
 			return nil
 		}
 		one, two := before.In(s.Location()), after.In(s.Location())
-		return []comingTime{{At: before, Local: one.Format("Mon 2 Jan 15:04 MST")}, {At: after, Local: two.Format("Mon 2 Jan 15:04 MST"), Change: clockChange(one, two)}}
+		return []comingTime{
+			{At: before, Local: one.Format("Mon 2 Jan " + clockLayout(before))},
+			{At: after, Local: two.Format("Mon 2 Jan " + clockLayout(after)), Change: clockChange(one, two)},
+		}
 	}
 	return nil
 }

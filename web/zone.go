@@ -84,6 +84,14 @@ func (c clock) ofSchedule(j *jobs.Job) clock {
 // Name is the name of the zone.
 func (c clock) Name() string { return c.zone.String() }
 
+// clockLayout has the seconds of the times that are not whole minutes.
+func clockLayout(t time.Time) string {
+	if t.Second() == 0 {
+		return "15:04 MST"
+	}
+	return "15:04:05 MST"
+}
+
 // exact is a time to the second as a sentence has it, with its zone.
 func (c clock) exact(t time.Time) string { return c.format(t, "2006-01-02 15:04:05 MST") }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -28,6 +29,24 @@ func TestTimesAroundClockChanges(t *testing.T) {
 		}
 		if got := (clock{zone: zone}).exact(at); got != c.want {
 			t.Errorf("%s in %s: %s, want %s", c.at, c.zone, got, c.want)
+		}
+	}
+}
+
+// The coming times of a schedule with seconds differ by them.
+func TestComingTimesHaveTheSecondsOfTheirSchedule(t *testing.T) {
+	now := time.Date(2026, 11, 27, 3, 33, 50, 0, time.UTC)
+	for expr, want := range map[string][2]string{
+		"*/5 * * * * *": {"Fri 27 Nov 03:33:55 UTC", "Fri 27 Nov 03:34 UTC"},
+		"* * * * *":     {"Fri 27 Nov 03:34 UTC", "Fri 27 Nov 03:35 UTC"},
+	} {
+		reg, err := jobs.Parse("cronce.yaml", []byte("{name: a, jobs: [{id: j, schedule: '"+expr+"', targetUrlEnv: A, path: /j}]}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, _ := reg.Job("j")
+		if got := comingTimesOf(j, now); got[0].Local != want[0] || got[1].Local != want[1] {
+			t.Errorf("%s: %q, %q; want %q", expr, got[0].Local, got[1].Local, want)
 		}
 	}
 }

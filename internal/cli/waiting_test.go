@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// With a broken token endpoint nothing is sent. Each listing says why, in text
-// and in JSON, also when the process is gone.
+// With a broken token endpoint nothing is sent. Each listing has the code of
+// the cause, in text and in JSON, also when the process is gone.
 func TestListingsSayWhyARunWaits(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
@@ -34,7 +34,7 @@ jobs:
 		// A run that waits for a token is leased now and then, to ask for one again:
 		// until that fails, no listing says that it waits.
 		for _, listing := range []struct{ args, want []string }{
-			{[]string{"runs", "list"}, []string{"no_token: the token endpoint answered HTTP 500", "slot_taken: run tick@"}},
+			{[]string{"runs", "list"}, []string{"no_token", "slot_taken"}},
 			{[]string{"runs", "list", "--json"}, []string{`"code": "no_token"`, `"code": "slot_taken"`}},
 			{[]string{"jobs", "list"}, []string{"planned (slot_taken)"}},
 			{[]string{"jobs", "list", "--json"}, []string{`"code": "slot_taken"`}},

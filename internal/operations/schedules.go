@@ -26,7 +26,7 @@ type Schedule struct {
 	Generation int64           `json:"generation,omitempty"`
 	Revision   int64           `json:"revision"`
 	State      ScheduleState   `json:"state"`
-	Next       string          `json:"next"` // empty: none
+	Next       string          `json:"next"` // empty: none, or paused
 	PausedAt   string          `json:"pausedAt,omitempty"`
 	PausedBy   string          `json:"pausedBy,omitempty"`
 	PausedWhy  string          `json:"pausedWhy,omitempty"`
@@ -197,7 +197,7 @@ func (s *Service) scheduleOf(got ledger.Schedule) Schedule {
 	case v.PausedAt != "":
 		v.State = SchedulePaused
 	}
-	if v.State == ScheduleActive || v.State == SchedulePaused {
+	if v.State == ScheduleActive {
 		v.Next = s.nextUntil(j, got)
 	}
 	return v
