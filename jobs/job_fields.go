@@ -49,8 +49,8 @@ func (j *Job) Fields() []field.Row {
 		field.Of("catchUpWindow", field.Period(&j.CatchUpWindow, 0, maxAge), "Older scheduled times are not caught up; default 24h."),
 		field.Of("acknowledge", field.Word((*string)(&j.Acknowledge), AckByOperator, AckBySuccess),
 			"What acknowledges the job's dead runs: operator, the default, or success: a run that succeeds also acknowledges those of "+
-				"earlier scheduled times, so that they are no longer counted. For work that the next success repeats or makes obsolete; "+
-				"not for payments."),
+				"earlier scheduled times. They are no longer counted, and are kept for ledgerRetention instead of deadRetention. For work that "+
+				"the next success repeats or makes obsolete; not for payments."),
 		field.Of("keyScope", field.Own(field.Text(&j.KeyScope)),
 			"Namespace of the keys at the target; default route:METHOD_PATH, such as route:POST_/v1/close-day."),
 		field.Of("maxInFlight", field.Count(&j.MaxInFlight, 0), "Maximum calls of this job at a time; default: the limit of the process."),
