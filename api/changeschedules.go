@@ -47,7 +47,8 @@ func (s *server) changeMany(w http.ResponseWriter, r *http.Request) {
 	}
 	q := query(r, "by", "why")
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-ndjson" {
-		q.err = problem(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be application/x-ndjson: one JSON object a line")
+		q.err = problem(http.StatusUnsupportedMediaType, "unsupported_media_type",
+			"the body must be application/x-ndjson: one JSON object a line")
 	}
 	who, err := operations.ScheduleActor(by, q.text("by"), q.text("why"))
 	if err = errors.Join(q.err, err); err != nil {

@@ -25,7 +25,8 @@ func (l *lines) part() (part []line, err error) {
 		text, err := l.reader.ReadSlice('\n')
 		l.number++
 		if size += len(text); errors.Is(err, bufio.ErrBufferFull) {
-			part = append(part, line{number: l.number, err: problem(413, "request_too_large", "the line is longer than 64 KiB; data has at most 16 KiB")})
+			part = append(part, line{number: l.number, err: problem(413, "request_too_large",
+				"the line is longer than 64 KiB; data has at most 16 KiB")})
 			err = l.skip()
 		} else if !isBlank(text) && (err == nil || errors.Is(err, io.EOF)) {
 			part = append(part, parseLine(l.number, text))

@@ -62,7 +62,8 @@ func (p *schedulePlanner) planDue(ctx context.Context) {
 		return
 	}
 	p.next = time.Now().Add(schedulePoll)
-	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: p.templates, After: p.last, Rules: p.rules, Mark: p.work.markLeases})
+	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: p.templates, After: p.last, Rules: p.rules,
+		Mark: p.work.markLeases})
 	if !ok {
 		return
 	}
@@ -114,7 +115,8 @@ func (p *schedulePlanner) report(got ledger.PlannedSchedules) {
 		}
 	}
 	for _, f := range got.Failed {
-		p.logger.Error("schedule cannot be planned; it is tried again in 15 minutes, or after an edit of its template", "job", f.JobID, "error", f.Err)
+		p.logger.Error("schedule cannot be planned; it is tried again in 15 minutes, or after an edit of its template", "job", f.JobID, "error",
+			f.Err)
 	}
 	if len(got.Moved) > 0 {
 		p.templates = slices.DeleteFunc(p.templates, func(t ledger.TemplateRevision) bool { return slices.Contains(got.Moved, t.Template) })

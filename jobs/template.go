@@ -101,7 +101,8 @@ func (t Template) Definition() (body []byte, hash string, err error) {
 // checkTemplate checks what only a template has, and refuses what it cannot have.
 func (d *draft) checkTemplate(path string, j Job, k *keyedTerms) {
 	if len(j.ID) > MaxTemplateID {
-		d.Add(path+".id", codeBadID, "the id %s has %d characters; that of a template has at most %d, because keys follow it in run IDs", field.Quoted(j.ID), len(j.ID), MaxTemplateID)
+		d.Add(path+".id", codeBadID, "the id %s has %d characters; that of a template has at most %d, because keys follow it in run IDs",
+			field.Quoted(j.ID), len(j.ID), MaxTemplateID)
 	}
 	if j.Schedule != "" {
 		d.Add(path+".schedule", codeNeedlessField, "a job with keyed has no schedule of its own, because its schedules are made at run time; remove schedule or keyed")

@@ -75,7 +75,8 @@ func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (Planned
 	for _, template := range due.templates {
 		var m *schedulePlanTx
 		err = l.rows.Write(ctx, "plan schedules of "+template, func(tx Tx) error {
-			m = &schedulePlanTx{SchedulePlanning: p, template: template, admission: admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}}
+			m = &schedulePlanTx{SchedulePlanning: p, template: template,
+				admission: admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}}
 			return m.run()
 		})
 		if err == nil {
@@ -212,7 +213,8 @@ func (m *schedulePlanTx) openFailed() error {
 	}
 	last := m.failed[len(m.failed)-1]
 	return openIncidents(m.admission.tx, IncidentUnplanned, []problem{{
-		JobID: m.template, Reason: ReasonNotPlannable, Count: len(m.failed), Error: "the schedule " + last.JobID + " cannot be planned: " + last.Err.Error(),
+		JobID: m.template, Reason: ReasonNotPlannable, Count: len(m.failed),
+		Error: "the schedule " + last.JobID + " cannot be planned: " + last.Err.Error(),
 	}}, m.admission.got.Now)
 }
 

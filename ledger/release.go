@@ -248,7 +248,8 @@ func (m *releaseTx) finish(r *Row, counts map[State]int) {
 		m.ended.add(&Outcome{Lease: Lease{RunID: r.ID}, State: Succeeded, AckEarlier: r.Call.AckEarlier})
 	} else {
 		r.finish(Dead, ReasonMembers, m.now)
-		m.ended.dead = append(m.ended.dead, problem{JobID: r.JobID, RunID: r.ID, Reason: ReasonMembers, Count: failed, Error: failedMembers(r.Fan, counts)})
+		m.ended.dead = append(m.ended.dead, problem{JobID: r.JobID, RunID: r.ID, Reason: ReasonMembers, Count: failed,
+			Error: failedMembers(r.Fan, counts)})
 	}
 }
 

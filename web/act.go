@@ -24,8 +24,9 @@ type act struct {
 var previews = map[string]func(*Dashboard, *http.Request, *actView) error{
 	"pause": (*Dashboard).previewPause, "resume": (*Dashboard).previewResume, "trigger": (*Dashboard).previewTrigger,
 	"backfill": (*Dashboard).previewBackfill, "rerun": (*Dashboard).previewRerun, operations.AckIncident: (*Dashboard).previewIncident,
-	operations.AddPause: (*Dashboard).previewAddPause, operations.ChangePause: (*Dashboard).previewChangePause, operations.EndPause: (*Dashboard).previewEndPause,
-	"redrive": (*Dashboard).previewRuns, "cancel": (*Dashboard).previewRuns, "ack": (*Dashboard).previewRuns,
+	operations.AddPause: (*Dashboard).previewAddPause, operations.ChangePause: (*Dashboard).previewChangePause,
+	operations.EndPause: (*Dashboard).previewEndPause,
+	"redrive":           (*Dashboard).previewRuns, "cancel": (*Dashboard).previewRuns, "ack": (*Dashboard).previewRuns,
 }
 
 // actView is the page of an action.

@@ -43,7 +43,8 @@ func (d *Dashboard) previewPause(r *http.Request, v *actView) error {
 	case j.Status == nil:
 		v.Refused = "The ledger does not know the job yet: no process has planned it."
 	case !j.Status.PausedAt.IsZero():
-		v.Refused = fmt.Sprintf("The job is paused already, since %s by %s: %s", v.Now.exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy)
+		v.Refused = fmt.Sprintf("The job is paused already, since %s by %s: %s", v.Now.exact(j.Status.PausedAt), j.Status.PausedBy,
+			j.Status.PausedWhy)
 	}
 	v.Lines = []string{"Its scheduled times from now on are skipped, until somebody resumes it."}
 	if !j.Row.Next.IsZero() {
@@ -90,7 +91,8 @@ func (d *Dashboard) previewTrigger(r *http.Request, v *actView) error {
 	}
 	v.Lines = []string{
 		"One run starts now, beside the schedule, even if another run of the job is unfinished.",
-		fmt.Sprintf("It calls %s %s of target %s, under a key of its own: the target takes it for new work.", e.Call.Method, e.Call.Path, e.Call.Target),
+		fmt.Sprintf("It calls %s %s of target %s, under a key of its own: the target takes it for new work.", e.Call.Method, e.Call.Path,
+			e.Call.Target),
 	}
 	if j.Status != nil && j.Status.SlotRun != nil {
 		v.Lines = append(v.Lines, "Another run is unfinished now: "+j.Status.SlotRun.ID+".")
@@ -151,7 +153,8 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	}
 	e, err := d.Operations.RerunEntry(r.Context(), ask)
 	if err == nil {
-		v.Lines = append(v.Lines, fmt.Sprintf("It calls %s %s of target %s with the body of the first run.", e.Call.Method, e.Call.Path, e.Call.Target))
+		v.Lines = append(v.Lines, fmt.Sprintf("It calls %s %s of target %s with the body of the first run.", e.Call.Method, e.Call.Path,
+			e.Call.Target))
 		return nil
 	}
 	refused, ok := operationsError(err)
@@ -198,7 +201,8 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	f.Parent = strings.TrimSpace(q.Get("parent"))
 	written.Since, written.Until, written.Parent = fixed(f.Since), fixed(f.Until), f.Parent
 	v.Lines = []string{runLines[v.Name]}
-	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "", IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
+	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "",
+		IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
 	a.Unacknowledged, a.Limit = false, operations.MaxPage
 	v.selected(q["run"], written, &a)
 	selection := written.Selection
@@ -263,7 +267,8 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 	for _, o := range []struct {
 		set        bool
 		name, flag string
-	}{{a.Force, "force", "--force"}, {a.MayDouble, "mayDouble", "--may-double"}, {a.IncludeAcknowledged, "includeAcknowledged", "--include-acknowledged"}} {
+	}{{a.Force, "force", "--force"}, {a.MayDouble, "mayDouble", "--may-double"},
+		{a.IncludeAcknowledged, "includeAcknowledged", "--include-acknowledged"}} {
 		if o.set {
 			v.hide(o.name, "1")
 			command = append(command, o.flag)

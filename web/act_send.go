@@ -253,7 +253,8 @@ func (d actDone) told(name string, form url.Values) (n notice, path string) {
 	case "rerun":
 		return notice{"Rerun: this is the new run.", "Cancel it", actPath("cancel", "run", d.RunID)}, runPath(d.RunID)
 	case operations.AddPause:
-		return notice{"Paused until " + form.Get("until") + ".", "End it again", actPath(operations.EndPause, "pause", strconv.FormatInt(d.ID, 10))}, "/pauses"
+		return notice{"Paused until " + form.Get("until") + ".", "End it again",
+			actPath(operations.EndPause, "pause", strconv.FormatInt(d.ID, 10))}, "/pauses"
 	case operations.ChangePause:
 		return notice{Text: "Changed."}, "/pauses"
 	case operations.EndPause:
@@ -269,7 +270,8 @@ func (d actDone) told(name string, form url.Values) (n notice, path string) {
 	if one := cmp.Or(strings.Join(ids, " "), form.Get("parent")); len(ids) < 2 && one != "" {
 		return n, runPath(one)
 	}
-	return n, runsPath("job", job, "state", form.Get("state"), "reason", form.Get("reason"), "since", form.Get("since"), "until", form.Get("until"))
+	return n, runsPath("job", job, "state", form.Get("state"), "reason", form.Get("reason"), "since", form.Get("since"), "until",
+		form.Get("until"))
 }
 
 var doneWords = map[string]string{"redrive": "Redrove", "cancel": "Canceled", "ack": "Acknowledged"}

@@ -61,10 +61,12 @@ func newThroughput(hours []ledger.Hour, now clock) (t throughput) {
 			}
 			height := max(float64(part.n)/float64(max(t.Most, 1))*chartHeight, 1.5)
 			y -= height
-			t.Bars = append(t.Bars, bar{Class: part.class, X: round(float64(i)*width + width*0.12), Y: round(max(y, 0)), W: round(width * 0.76), H: round(height), Title: title})
+			t.Bars = append(t.Bars, bar{Class: part.class, X: round(float64(i)*width + width*0.12), Y: round(max(y, 0)), W: round(width * 0.76),
+				H: round(height), Title: title})
 		}
 	}
-	t.Label = fmt.Sprintf("Scheduled times by hour: %s in all, %s succeeded, %s dead, %s not run", thousands(t.Total), thousands(t.OK), thousands(t.Dead), thousands(t.Not))
+	t.Label = fmt.Sprintf("Scheduled times by hour: %s in all, %s succeeded, %s dead, %s not run", thousands(t.Total), thousands(t.OK),
+		thousands(t.Dead), thousands(t.Not))
 	return t
 }
 
@@ -133,7 +135,8 @@ func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger
 		q.Label = what + ": no run yet"
 		return q
 	}
-	q.Label = fmt.Sprintf("%s of %s: median %s, 95th percentile %s, 99th percentile %s", what, counted(q.N, "run"), short(q.P50), short(q.P95), short(q.P99))
+	q.Label = fmt.Sprintf("%s of %s: median %s, 95th percentile %s, 99th percentile %s", what, counted(q.N, "run"), short(q.P50),
+		short(q.P95), short(q.P99))
 	shares := []struct {
 		class string
 		q     float64
@@ -200,11 +203,13 @@ func newDurationBars(cells []ledger.RunSummary, now clock) durationBars {
 		took := c.FinishedAt.Sub(c.StartedAt)
 		height := max(chartHeight*logShare(took, d.Least, d.Most), 4)
 		d.Bars = append(d.Bars, bar{
-			Class: "ok", X: round(chartWidth - float64(i+1)*width + width*.1), Y: round(chartHeight - height), W: round(width * .8), H: round(height),
+			Class: "ok", X: round(chartWidth - float64(i+1)*width + width*.1), Y: round(chartHeight - height), W: round(width * .8),
+			H:     round(height),
 			Title: fmt.Sprintf("%s: %s", now.format(c.ScheduledAt, "2 Jan 15:04:05 MST"), short(took)),
 		})
 	}
-	d.Label = fmt.Sprintf("Durations of the last %s that succeeded: median %s, 95th percentile %s, longest %s", counted(d.N, "run"), short(d.P50), short(d.P95), short(d.Most))
+	d.Label = fmt.Sprintf("Durations of the last %s that succeeded: median %s, 95th percentile %s, longest %s", counted(d.N, "run"),
+		short(d.P50), short(d.P95), short(d.Most))
 	return d
 }
 

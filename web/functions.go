@@ -75,7 +75,8 @@ func glyph(name any) template.HTML {
 	if _, known := shapes[k]; !known {
 		k = none
 	}
-	return template.HTML(fmt.Sprintf(`<svg class="glyph %s" viewBox="-2 0 12 14" aria-hidden="true"><path class="c" d="%s"/></svg>`, k, shapeAt(k, 0, 0)))
+	return template.HTML(fmt.Sprintf(`<svg class="glyph %s" viewBox="-2 0 12 14" aria-hidden="true"><path class="c" d="%s"/></svg>`, k,
+		shapeAt(k, 0, 0)))
 }
 
 func runPath(id string) string { return "/runs/" + url.PathEscape(id) }

@@ -104,7 +104,8 @@ func sharedGroups(dead []ledger.Run, now time.Time) (groups []runGroup, rest []l
 			continue
 		}
 		groups = append(groups, runGroup{
-			Target: c.Target, Jobs: len(c.Jobs) + c.Others, State: ledger.Dead, Reason: c.Reason, Status: c.Status, Count: c.Runs, Newest: c.Newest, Oldest: c.All[len(c.All)-1],
+			Target: c.Target, Jobs: len(c.Jobs) + c.Others, State: ledger.Dead, Reason: c.Reason, Status: c.Status, Count: c.Runs, Newest: c.Newest,
+			Oldest:   c.All[len(c.All)-1],
 			Sendable: c.Sendable,
 		})
 	}

@@ -72,7 +72,8 @@ func newHeat(jobID string, days []oneDay) heat {
 			Link:  runsPath("job", jobID, "since", d.Start.Format(time.DateOnly), "until", d.Start.Add(day).Format(time.DateOnly)),
 		}
 		if height, class := badShare(d); height > 0 {
-			cell.Class, cell.D = level(d.ByState[ledger.Succeeded], most), fmt.Sprintf("M%d %dh%dv%dh-%dz", x, y, heatSide, heatSide-height-2, heatSide)
+			cell.Class, cell.D = level(d.ByState[ledger.Succeeded], most),
+				fmt.Sprintf("M%d %dh%dv%dh-%dz", x, y, heatSide, heatSide-height-2, heatSide)
 			cell.BadClass, cell.Bad = class, fmt.Sprintf("M%d %dh%dv%dh-%dz", x, y+heatSide-height, heatSide, height, heatSide)
 		} else {
 			class, shape := heatLook(d, most)

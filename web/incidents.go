@@ -40,15 +40,17 @@ func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (
 		}
 	}
 	if more > 0 {
-		items = append(items, attention{Kind: "dead", What: counted(more, "more open incident"), Do: "These are older.", CLI: "cronce incidents list"})
+		items = append(items, attention{Kind: "dead", What: counted(more, "more open incident"), Do: "These are older.",
+			CLI: "cronce incidents list"})
 	}
 	return items, nil
 }
 
 // incidentKinds are the looks of the causes.
 var incidentKinds = map[ledger.IncidentCause]kind{
-	ledger.IncidentDead: "dead", ledger.IncidentMissed: "missed", ledger.IncidentLate: "retrying", ledger.IncidentUnplanned: "missed", ledger.IncidentOverdue: "missed",
-	ledger.IncidentExpiry: "retrying",
+	ledger.IncidentDead: "dead", ledger.IncidentMissed: "missed", ledger.IncidentLate: "retrying", ledger.IncidentUnplanned: "missed",
+	ledger.IncidentOverdue: "missed",
+	ledger.IncidentExpiry:  "retrying",
 }
 
 func incidentItem(i ledger.Incident) attention {

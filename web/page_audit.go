@@ -34,7 +34,8 @@ type auditFilter struct {
 
 func (f *auditFilter) parse(q url.Values, now time.Time) (out ledger.AuditFilter, err error) {
 	f.Selection = selectionOf(q)
-	f.Run, f.By, f.Since, f.Until = strings.TrimSpace(q.Get("run")), strings.TrimSpace(q.Get("by")), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
+	f.Run, f.By, f.Since, f.Until = strings.TrimSpace(q.Get("run")), strings.TrimSpace(q.Get("by")), strings.TrimSpace(q.Get("since")),
+		strings.TrimSpace(q.Get("until"))
 	out = ledger.AuditFilter{RunID: f.Run, By: f.By, Limit: auditOnPage + 1}
 	if f.Since != "" {
 		if out.Since, err = parseTime(f.Since, now); err != nil {
@@ -65,7 +66,8 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 	v.Any, v.Choices = !w.IsZero() || w.Run+w.By+w.Since+w.Until != "", d.choices(w.Selection)
 	pairs := append(selectionPairs(w.Selection), "run", w.Run, "by", w.By, "since", fixed(f.Since), "until", fixed(f.Until))
 	v.Exports, v.Incidents = d.exportLinks("audit", pairs...), d.exportLinks("incidents", selectionPairs(w.Selection)...)
-	v.CLI = commandOf("cronce audit export", append(selectionFlags(w.Selection), [2]string{"--run", w.Run}, [2]string{"--by", w.By}, [2]string{"--since", w.Since}, [2]string{"--until", w.Until}))
+	v.CLI = commandOf("cronce audit export", append(selectionFlags(w.Selection), [2]string{"--run", w.Run}, [2]string{"--by", w.By},
+		[2]string{"--since", w.Since}, [2]string{"--until", w.Until}))
 	runs := ledger.Filter{}
 	err = d.Operations.Narrow(ctx, w.Selection, &runs)
 	if f.JobID, f.JobIDs = runs.JobID, runs.JobIDs; err == nil {

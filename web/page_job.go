@@ -209,7 +209,8 @@ func (d *Dashboard) newest(ctx context.Context, jobID string) (list []ledger.Run
 	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobID, Limit: durationRuns})
 	for _, r := range runs {
 		list = append(list, ledger.RunSummary{
-			RunID: r.ID, ScheduledAt: r.ScheduledAt, Count: r.Count, State: r.State, Reason: r.Reason, Replayed: r.Replayed, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+			RunID: r.ID, ScheduledAt: r.ScheduledAt, Count: r.Count, State: r.State, Reason: r.Reason, Replayed: r.Replayed, StartedAt: r.StartedAt,
+			FinishedAt: r.FinishedAt,
 		})
 	}
 	return list, err

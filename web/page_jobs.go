@@ -76,10 +76,12 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 		return view{}, invalid("There is no job state \""+v.State+"\".", "Valid states: "+strings.Join(jobStates, ", ")+".")
 	}
 	order, descending := orderOf(q.Get("sort"))
-	v.Sort, v.Columns, v.CLI = order.Key, columnsOf(q, order.Key, descending), commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", strings.TrimPrefix(v.State, "ended")}))
+	v.Sort, v.Columns, v.CLI = order.Key, columnsOf(q, order.Key, descending),
+		commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", strings.TrimPrefix(v.State, "ended")}))
 	if !sel.IsZero() {
 		pairs := selectionPairs(sel)
-		v.Runs = []actLink{{Label: "Runs", Path: runsPath(pairs...)}, {Label: "Dead runs", Path: runsPath(append(pairs, "state", "dead", "unacked", "1")...)}}
+		v.Runs = []actLink{{Label: "Runs", Path: runsPath(pairs...)},
+			{Label: "Dead runs", Path: runsPath(append(pairs, "state", "dead", "unacked", "1")...)}}
 	}
 	states, err := d.states(r.Context())
 	if err != nil {

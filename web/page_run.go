@@ -73,7 +73,8 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := runView{Run: run, Key: operations.KeyOf(run), Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.clockOf(r).Of(run.JobID), Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
+	v := runView{Run: run, Key: operations.KeyOf(run), Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.clockOf(r).Of(run.JobID),
+		Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
 	run.WaitReason = waits[id]
 	if run.Reason == ledger.ReasonPaused {
 		if v.Pause, err = d.pauseOf(ctx, run); err != nil {
@@ -153,8 +154,10 @@ func answerKind(a ledger.Answer) kind { return cmp.Or(answerKinds[a], "retrying"
 // answerWords is what an attempt's answer means.
 var answerWords = map[ledger.Answer]string{
 	ledger.AnswerFresh: "success, the effect was made now", ledger.AnswerReplayed: "success, a stored answer: the effect was made before",
-	ledger.AnswerAccepted: "accepted: the target is working on it", ledger.AnswerInProgress: "an earlier call still runs", ledger.AnswerThrottled: "the target asked to wait", ledger.AnswerFailed: "the target failed",
-	ledger.AnswerRefused: "a final refusal", ledger.AnswerUnknown: "no answer: the effect may have been made", ledger.AnswerLost: "the lease expired; it may have been sent",
+	ledger.AnswerAccepted: "accepted: the target is working on it", ledger.AnswerInProgress: "an earlier call still runs",
+	ledger.AnswerThrottled: "the target asked to wait", ledger.AnswerFailed: "the target failed",
+	ledger.AnswerRefused: "a final refusal", ledger.AnswerUnknown: "no answer: the effect may have been made",
+	ledger.AnswerLost: "the lease expired; it may have been sent",
 }
 
 // attemptViews places each attempt on one scale, from the first to the last.

@@ -237,7 +237,8 @@ func (f runFilter) address(before string, grouped bool) string {
 // pairs are the names and values of an address that selects the same runs, acknowledged or
 // not.
 func (f runFilter) pairs() []string {
-	return append(selectionPairs(f.Selection), "parent", f.Parent, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since, "until", f.Until)
+	return append(selectionPairs(f.Selection), "parent", f.Parent, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since,
+		"until", f.Until)
 }
 
 // exportPairs are pairs as the API takes them.
@@ -261,7 +262,8 @@ func (f runFilter) words() string {
 	if f.Parent != "" {
 		text = strings.TrimSuffix(text, "runs") + "members of " + f.Parent
 	}
-	for _, part := range [][2]string{{" of ", strings.TrimPrefix(f.Words(), "job ")}, {", ", strings.ReplaceAll(f.Reason, "_", " ")}, {" since ", f.Since}, {" until ", f.Until}} {
+	for _, part := range [][2]string{{" of ", strings.TrimPrefix(f.Words(), "job ")}, {", ", strings.ReplaceAll(f.Reason, "_", " ")},
+		{" since ", f.Since}, {" until ", f.Until}} {
 		if part[1] != "" {
 			text += part[0] + part[1]
 		}

@@ -47,7 +47,8 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		return view{}, missing("The registry has no target \""+name+"\".", "The page Targets lists all.")
 	}
 	t := d.registry().Targets()[i]
-	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: "24h", Acts: d.targetActs(r, name), Now: d.clockOf(r)}
+	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: "24h", Acts: d.targetActs(r, name),
+		Now: d.clockOf(r)}
 	hours := 24
 	if r.URL.Query().Get("span") == "30d" {
 		v.Span, hours = "30d", 30*24
@@ -82,7 +83,8 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v.Incidents, err = d.incidentsOf(ctx, ids, v.Now.Time)
-	return view{Template: "target", Title: cmp.Or(strings.TrimPrefix(v.Breaker, "closed"), "target") + ": " + name, Section: "Targets", Data: v}, err
+	return view{Template: "target", Title: cmp.Or(strings.TrimPrefix(v.Breaker, "closed"), "target") + ": " + name, Section: "Targets",
+		Data: v}, err
 }
 
 // shareOf is a part in percent, "" of nothing.

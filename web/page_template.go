@@ -56,7 +56,8 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 	if len(statuses) > 0 {
 		v.Status = &statuses[0]
 	}
-	list, more, err := d.Operations.Schedules(ctx, ledger.ScheduleFilter{Template: t.ID, KeyPrefix: v.Prefix, AfterKey: q.Get("after"), Limit: schedulesOnPage})
+	list, more, err := d.Operations.Schedules(ctx, ledger.ScheduleFilter{Template: t.ID, KeyPrefix: v.Prefix, AfterKey: q.Get("after"),
+		Limit: schedulesOnPage})
 	if err != nil {
 		return view{}, err
 	}

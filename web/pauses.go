@@ -116,7 +116,8 @@ func (d *Dashboard) pausedItems(ctx context.Context, states []ledger.JobState, n
 		}
 	}
 	if own > 0 {
-		items = append(items, attention{Kind: "skipped", What: counted(own, "job") + " paused without an end", Do: "Their scheduled times are skipped until somebody resumes them.", Link: "/jobs?state=paused"})
+		items = append(items, attention{Kind: "skipped", What: counted(own, "job") + " paused without an end",
+			Do: "Their scheduled times are skipped until somebody resumes them.", Link: "/jobs?state=paused"})
 	}
 	return items, err
 }
@@ -144,12 +145,14 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 	q := r.URL.Query()
 	sel := selectionOf(q)
 	v.Subject, v.Back = "jobs until a time", "/pauses"
-	c := operations.PauseChange{DryRun: true, All: q.Get("all") != "", PauseChange: ledger.PauseChange{Kind: ledger.PauseSkip, Selector: ledger.Selector(sel)}}
+	c := operations.PauseChange{DryRun: true, All: q.Get("all") != "",
+		PauseChange: ledger.PauseChange{Kind: ledger.PauseSkip, Selector: ledger.Selector(sel)}}
 	if kind := q.Get("kind"); kind != "" {
 		c.Kind = ledger.PauseKind(kind)
 	}
 	v.Pause = &pauseAsk{
-		Name: v.Name, Kind: string(c.Kind), From: strings.TrimSpace(q.Get("from")), Until: strings.TrimSpace(q.Get("until")), All: c.All, Job: sel.Job, Choices: d.choices(sel),
+		Name: v.Name, Kind: string(c.Kind), From: strings.TrimSpace(q.Get("from")), Until: strings.TrimSpace(q.Get("until")), All: c.All,
+		Job: sel.Job, Choices: d.choices(sel),
 	}
 	v.Lines = []string{"Its scheduled times in the pause are skipped. Runs that are planned or under way go on. It ends by itself."}
 	v.CLI = "cronce pauses add --until 1h" + why
@@ -175,7 +178,8 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 	v.hide(selectionPairs(sel)...)
 	v.CLI = "cronce pauses hold " + shellQuote(sel.Target) + " --until " + stamp(c.Until) + why
 	if c.Kind != ledger.PauseHold {
-		flags := append(selectionFlags(sel), [][2]string{{"--from", stamp(c.From)}, {"--until", stamp(c.Until)}, {"--then", strings.TrimPrefix(string(c.Kind), "skip")}}...)
+		flags := append(selectionFlags(sel), [][2]string{{"--from", stamp(c.From)}, {"--until", stamp(c.Until)},
+			{"--then", strings.TrimPrefix(string(c.Kind), "skip")}}...)
 		v.CLI = commandOf("cronce pauses add", flags) + why
 		if c.All {
 			v.hide("all", "1")

@@ -58,7 +58,8 @@ var menu = []menuEntry{
 }
 
 func (d *Dashboard) frame(r *http.Request, v view) frame {
-	f := frame{view: v, Zone: d.zoneMenu(r), Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths, Now: d.clockOf(r)}
+	f := frame{view: v, Zone: d.zoneMenu(r), Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths,
+		Now: d.clockOf(r)}
 	if d.Acts {
 		f.Changes = "/v1/changes"
 	}
@@ -72,7 +73,8 @@ func (d *Dashboard) frame(r *http.Request, v view) frame {
 // pages are the templates, one set for each page, each within the layout.
 var pages = func() map[string]*template.Template {
 	sets := map[string]*template.Template{}
-	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html",
+		"templates/parts.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err) // they are in the binary

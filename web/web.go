@@ -165,7 +165,8 @@ func (d *Dashboard) failure(r *http.Request, err error) (view, int) {
 		known = &pageError{http.StatusServiceUnavailable, "The ledger cannot be read now.",
 			"This page tries again by itself. The log of this process has the cause; \"/readyz\" says when the ledger is back."}
 	}
-	return view{Template: "failure", Title: cmp.Or(http.StatusText(known.status), "Error"), Data: failureView{known.what, known.remedy}, Still: known.status < http.StatusInternalServerError}, known.status
+	return view{Template: "failure", Title: cmp.Or(http.StatusText(known.status), "Error"), Data: failureView{known.what, known.remedy},
+		Still: known.status < http.StatusInternalServerError}, known.status
 }
 
 type failureView struct{ What, Remedy string }

@@ -17,10 +17,11 @@ type AuditEntry struct {
 	RunID   string            `json:"runId,omitempty"`
 	RerunID string            `json:"rerunId,omitempty"`
 	About   string            `json:"about,omitempty"` // what else it is on: a pause, or many keys, in words
-	Count   int               `json:"count"`           // of the runs or jobs that it changed, in all requests of its series; 0: another entry counts this run
-	By      string            `json:"by"`
-	Why     string            `json:"why"`
-	Via     ledger.Via        `json:"via"`
+	// of the runs or jobs that it changed, in all requests of its series; 0: another entry counts this run
+	Count int        `json:"count"`
+	By    string     `json:"by"`
+	Why   string     `json:"why"`
+	Via   ledger.Via `json:"via"`
 }
 
 // Audit lists a page of the actions of operators, newest first. A job is unknown if

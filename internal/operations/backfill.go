@@ -146,7 +146,8 @@ func BackfillAll(ctx context.Context, b Backfill, do func(context.Context, Backf
 			return all, b.interrupted(ctx, all, err)
 		}
 		if !all.Next.After(b.From) {
-			return all, fmt.Errorf("the answer to the request from %s says to go on from %s", b.From.Format(time.RFC3339), all.Next.Format(time.RFC3339))
+			return all, fmt.Errorf("the answer to the request from %s says to go on from %s",
+				b.From.Format(time.RFC3339), all.Next.Format(time.RFC3339))
 		}
 		if b.From = *all.Next; b.Progress != nil {
 			b.Progress(b.From, all)

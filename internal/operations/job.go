@@ -211,7 +211,8 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 		Enabled:     !j.Disabled, State: JobActive, Next: scheduledTime(NextRun(pauses, j, from)),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
-		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged, Incidents: append([]JobIncident{}, st.incidents...),
+		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
+		Incidents: append([]JobIncident{}, st.incidents...),
 	}
 	if j.Each != (jobs.Each{}) {
 		v.Each = j.Each.String()

@@ -111,7 +111,8 @@ func (q MemberQuery) groups(parent string) (list []ledger.MemberFilter, err erro
 	if slices.Contains(states, NotSucceeded) {
 		states = append(states, MemberStates[:len(MemberStates)-1]...)
 	}
-	wanted := slices.DeleteFunc(slices.Clone(MemberStates), func(st ledger.State) bool { return len(states) > 0 && !slices.Contains(states, st) })
+	wanted := slices.DeleteFunc(slices.Clone(MemberStates),
+		func(st ledger.State) bool { return len(states) > 0 && !slices.Contains(states, st) })
 	f := ledger.MemberFilter{Parent: parent}
 	prefix, begins := strings.CutSuffix(q.Key, "*")
 	switch {

@@ -220,7 +220,8 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 			return RunDetail{}, err
 		}
 	}
-	v := RunDetail{Members: counts, Deliveries: deliveries, Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path, Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
+	v := RunDetail{Members: counts, Deliveries: deliveries, Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path,
+		Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
 	if k := KeyOf(r); k.Value != r.ID || k.Header != jobs.HeaderIdempotencyKey {
 		v.Key, v.KeyHeader = k.Value, k.Header
 	}

@@ -105,7 +105,8 @@ func waiting(w ledger.WaitReason) string {
 
 // waitTexts say what a wait code means where the reason has no text of its own.
 var waitTexts = map[ledger.WaitCode]string{
-	ledger.WaitNotDue: "it is not due yet", ledger.WaitNoToken: "the token endpoint gives no token", ledger.WaitBreakerOpen: "the last calls of its target all failed",
+	ledger.WaitNotDue: "it is not due yet", ledger.WaitNoToken: "the token endpoint gives no token",
+	ledger.WaitBreakerOpen:         "the last calls of its target all failed",
 	ledger.WaitTargetNotConfigured: "no process that is alive has its target", ledger.WaitNotSent: "it could not be sent",
 }
 

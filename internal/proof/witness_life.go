@@ -94,7 +94,8 @@ func (w *Witness) left(ctx context.Context, c ledger.Claim, at time.Time) error 
 	})
 	for _, r := range rows {
 		if w.due(r, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, group(r.Parent, r.JobID)) {
-			w.saw(Passed, r.ID, "%s, attempt %d, due %s, lease until %s, at %s", r.State, r.Attempt, stamp(r.NextAt), stamp(r.LeasedUntil), stamp(now))
+			w.saw(Passed, r.ID, "%s, attempt %d, due %s, lease until %s, at %s", r.State, r.Attempt, stamp(r.NextAt), stamp(r.LeasedUntil),
+				stamp(now))
 		}
 	}
 	return err

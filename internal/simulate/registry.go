@@ -76,8 +76,9 @@ func (p plan) job(r *rand.Rand, id string) jobs.Job {
 		Path:    fmt.Sprintf("/%s/v%d", id, r.IntN(100)),
 		Timeout: pick(r, 2*time.Second, 10*time.Second, 30*time.Second),
 		Retry: jobs.Retry{
-			Backoff: pick(r, nil, []time.Duration{}, []time.Duration{time.Second, 20 * time.Second}, slices.Repeat([]time.Duration{3 * time.Second}, 8)),
-			Jitter:  -1, MaxRetryAfter: time.Minute, Horizon: p.horizon,
+			Backoff: pick(r, nil, []time.Duration{}, []time.Duration{time.Second, 20 * time.Second},
+				slices.Repeat([]time.Duration{3 * time.Second}, 8)),
+			Jitter: -1, MaxRetryAfter: time.Minute, Horizon: p.horizon,
 		},
 		Overlap:       pick(r, jobs.OverlapSkip, jobs.OverlapQueue, jobs.OverlapAllow),
 		CatchUp:       pick(r, jobs.CatchUpNone, jobs.CatchUpLatest, jobs.CatchUpAll),
@@ -140,7 +141,8 @@ func (p plan) ttl() time.Duration {
 // registry builds the plan, and checks that it would be let start.
 func (p plan) registry() (*jobs.Registry, error) {
 	entries := []jobs.Entry{
-		jobs.Name("simulation"), jobs.Target{Name: "books", URLEnv: "BOOKS_URL", MaxInFlight: 4}, jobs.Target{Name: "members", URLEnv: "MEMBERS_URL"},
+		jobs.Name("simulation"), jobs.Target{Name: "books", URLEnv: "BOOKS_URL", MaxInFlight: 4},
+		jobs.Target{Name: "members", URLEnv: "MEMBERS_URL"},
 		jobs.Cleanup{DisabledBecause: "the script purges"}, jobs.KeyTTL{Scope: "route:*", TTL: p.ttl()},
 	}
 	for _, j := range p.jobs {

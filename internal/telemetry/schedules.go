@@ -13,8 +13,10 @@ type TemplateSchedules struct {
 const maxTemplates = 1000
 
 var (
-	schedulesDesc    = prometheus.NewDesc("cronce_schedules", "Schedules of a template that were made at run time and have not ended; at most 1000 templates.", []string{"job"}, nil)
-	maxSchedulesDesc = prometheus.NewDesc("cronce_schedules_max", "How many schedules the template can have; 0 if the registry does not know it.", []string{"job"}, nil)
+	schedulesDesc = prometheus.NewDesc("cronce_schedules",
+		"Schedules of a template that were made at run time and have not ended; at most 1000 templates.", []string{"job"}, nil)
+	maxSchedulesDesc = prometheus.NewDesc("cronce_schedules_max",
+		"How many schedules the template can have; 0 if the registry does not know it.", []string{"job"}, nil)
 )
 
 // schedules collects at each scrape the counter of each template.

@@ -28,7 +28,8 @@ var hourCases = []testCase{
 		if sum.Ranges[ledger.Missed] != 4 || len(sum.AdHoc) != 1 {
 			b.Errorf("ranges %v and ~ runs %v, want 4 missed scheduled times and one run", sum.Ranges, sum.AdHoc)
 		}
-		if want := map[ledger.State]int{ledger.Planned: 2, ledger.Succeeded: 1, ledger.Dead: 1, ledger.Missed: 4}; !maps.Equal(sum.ByState(), want) {
+		if want := map[ledger.State]int{ledger.Planned: 2, ledger.Succeeded: 1, ledger.Dead: 1,
+			ledger.Missed: 4}; !maps.Equal(sum.ByState(), want) {
 			b.Errorf("all rows %v, want %v", sum.ByState(), want)
 		}
 		if n := sum.Lateness.Total(); n != 2 {
@@ -139,7 +140,8 @@ var hourCases = []testCase{
 				b.Errorf("%s: %+v", what, got)
 			}
 			for _, r := range got {
-				if r.RunID != j.rangeID(2, 5) || r.Count != 4 || r.State != ledger.Missed || !r.Until.Equal(j.at(5)) || r.Reason != ledger.ReasonCatchUpWindow {
+				if r.RunID != j.rangeID(2, 5) || r.Count != 4 || r.State != ledger.Missed || !r.Until.Equal(j.at(5)) ||
+					r.Reason != ledger.ReasonCatchUpWindow {
 					b.Errorf("%s: %+v", what, r)
 				}
 			}

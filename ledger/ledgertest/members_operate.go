@@ -163,7 +163,8 @@ var memberOperateCases = []testCase{
 		if r.By != "ann" {
 			b.Errorf("by %q", r.By)
 		}
-		if results, err := b.Record(b.ctx, []ledger.Outcome{{Lease: leaseOf(work[1]), State: ledger.Succeeded}}); err != nil || results[0] != ledger.Fenced {
+		if results, err := b.Record(b.ctx, []ledger.Outcome{{Lease: leaseOf(work[1]), State: ledger.Succeeded}}); err != nil ||
+			results[0] != ledger.Fenced {
 			b.Errorf("%v %v", results, err)
 		}
 		if got := b.release(10, l.RunID); len(got.Work) != 0 {

@@ -14,7 +14,8 @@ var pausesCases = []testCase{
 		j := b.job("j")
 		b.pauseOf(j, 61, 63, ledger.Selector{Job: "j*", Owner: "Ops", Labels: []string{"env=prod", "tier"}, Target: "t"})
 		b.pass(time.Hour)
-		p := j.plan(64, j.planned(60, ledger.OverlapAllow), j.leased(61, ledger.OverlapAllow), j.planned(62, ledger.OverlapAllow), j.leased(63, ledger.OverlapAllow))
+		p := j.plan(64, j.planned(60, ledger.OverlapAllow), j.leased(61, ledger.OverlapAllow), j.planned(62, ledger.OverlapAllow),
+			j.leased(63, ledger.OverlapAllow))
 		p.Traits = ledger.Traits{Target: "t", Owner: "Ops", Labels: map[string]string{"env": "prod", "tier": "1"}}
 		got, err := b.Admit(b.ctx, b.admission(p))
 		b.must(err)
@@ -28,7 +29,8 @@ var pausesCases = []testCase{
 	}},
 	{"a pause of other jobs does not matter", func(b *bed) {
 		j := b.job("j")
-		for _, s := range []ledger.Selector{{Job: "k"}, {Job: "?[", Owner: ""}, {Owner: "Ops"}, {Labels: []string{"env"}}, {Labels: []string{"tier=1"}}, {Target: "u"}} {
+		for _, s := range []ledger.Selector{{Job: "k"}, {Job: "?[", Owner: ""}, {Owner: "Ops"}, {Labels: []string{"env"}},
+			{Labels: []string{"tier=1"}}, {Target: "u"}} {
 			b.pauseOf(j, 61, 63, s)
 		}
 		b.pass(time.Hour)
@@ -46,7 +48,8 @@ var pausesCases = []testCase{
 		b.pass(5 * time.Minute) // past the 62nd
 		got, err := b.Admit(b.ctx, b.admission(j.plan(62, j.leased(60, ledger.OverlapAllow), j.missed(61), j.planned(62, ledger.OverlapAllow))))
 		b.must(err)
-		if len(got.Held) != 1 || got.Held[0].JobID != "j" || !got.Held[0].Until.Equal(pause.Until) || !got.Held[0].Watermark.Equal(j.at(61).Add(-time.Second)) {
+		if len(got.Held) != 1 || got.Held[0].JobID != "j" || !got.Held[0].Until.Equal(pause.Until) ||
+			!got.Held[0].Watermark.Equal(j.at(61).Add(-time.Second)) {
 			b.Fatalf("held %+v", got.Held)
 		}
 		if len(got.Leased) != 1 || len(b.all("j")) != 1 || len(got.Stale) != 0 {
@@ -56,7 +59,8 @@ var pausesCases = []testCase{
 		if !k.Watermark.Equal(got.Held[0].Watermark) || k.Revision != got.Held[0].Revision {
 			b.Errorf("position %+v, held at %+v", k.Position, got.Held[0])
 		}
-		again, err := b.Admit(b.ctx, b.admission(ledger.Plan{JobID: "j", Revision: k.Revision, After: k.Watermark, Through: j.at(62), Runs: []ledger.RunSpec{j.rangeOf(61, 62)}}))
+		again, err := b.Admit(b.ctx, b.admission(ledger.Plan{JobID: "j", Revision: k.Revision, After: k.Watermark, Through: j.at(62),
+			Runs: []ledger.RunSpec{j.rangeOf(61, 62)}}))
 		b.must(err)
 		if len(again.Held) != 1 || !again.Held[0].Watermark.Equal(k.Watermark) || len(b.all("j")) != 1 {
 			b.Errorf("held %+v", again.Held)
@@ -207,7 +211,8 @@ func (b *bed) pauseOf(j *job, i, k int, s ledger.Selector) ledger.Pause {
 
 func (b *bed) catchUpOf(j *job, i, k int) ledger.Pause {
 	b.Helper()
-	return b.changePause(ledger.PauseChange{Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Job: j.JobID}, From: j.at(i), Until: j.at(k), Actor: ann})
+	return b.changePause(ledger.PauseChange{Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Job: j.JobID}, From: j.at(i), Until: j.at(k),
+		Actor: ann})
 }
 
 // holdOf holds a target from now on.
@@ -254,7 +259,8 @@ func holdWaits(b *bed) {
 	why, err := b.Waiting(b.ctx, []string{w.RunID, k.id(0)})
 	b.must(err)
 	for id, reason := range why {
-		if reason.Code != ledger.WaitTargetHeld || !strings.Contains(reason.Text, "ann holds target target-of-j until "+hold.Until.Format(time.RFC3339)+": maintenance") {
+		if reason.Code != ledger.WaitTargetHeld || !strings.Contains(reason.Text,
+			"ann holds target target-of-j until "+hold.Until.Format(time.RFC3339)+": maintenance") {
 			b.Errorf("%s waits for %+v", id, reason)
 		}
 	}
@@ -282,7 +288,8 @@ func pauseChanges(b *bed) {
 	}
 	bob := ledger.Actor{By: "bob", Why: "longer"}
 	longer := b.changePause(ledger.PauseChange{ID: p.ID, From: now.Add(30 * time.Minute), Until: now.Add(3 * time.Hour), Actor: bob})
-	if longer.ID != p.ID || !longer.From.Equal(now.Add(30*time.Minute)) || !longer.Until.Equal(now.Add(3*time.Hour)) || longer.By != "bob" || !longer.CreatedAt.Equal(p.CreatedAt) {
+	if longer.ID != p.ID || !longer.From.Equal(now.Add(30*time.Minute)) || !longer.Until.Equal(now.Add(3*time.Hour)) || longer.By != "bob" ||
+		!longer.CreatedAt.Equal(p.CreatedAt) {
 		b.Errorf("changed %+v", longer)
 	}
 	b.pass(time.Hour)
@@ -294,10 +301,12 @@ func pauseChanges(b *bed) {
 	if at := b.idle0(); ended.Until.After(at.Add(time.Second)) || ended.EndedAt.IsZero() {
 		b.Errorf("ended at %s: %+v", at, ended)
 	}
-	if _, err := b.ChangePause(b.ctx, ledger.PauseChange{ID: p.ID, Until: now.Add(9 * time.Hour), Actor: bob}); !errors.Is(err, ledger.ErrPauseEnded) {
+	if _, err := b.ChangePause(b.ctx, ledger.PauseChange{ID: p.ID, Until: now.Add(9 * time.Hour),
+		Actor: bob}); !errors.Is(err, ledger.ErrPauseEnded) {
 		b.Errorf("changed after its end: %v", err)
 	}
-	planned := b.changePause(ledger.PauseChange{Kind: ledger.PauseSkip, From: now.Add(5 * time.Hour), Until: now.Add(6 * time.Hour), Actor: ann})
+	planned := b.changePause(ledger.PauseChange{Kind: ledger.PauseSkip, From: now.Add(5 * time.Hour), Until: now.Add(6 * time.Hour),
+		Actor: ann})
 	if c := b.changePause(ledger.PauseChange{ID: planned.ID, End: true, Actor: ann}); !c.Until.Equal(c.From) {
 		b.Errorf("ended before its begin: %+v", c)
 	}
@@ -325,7 +334,8 @@ func pauseChanges(b *bed) {
 		kinds = append(kinds, a.Action)
 	}
 	last := audit[0]
-	if len(kinds) != 8 || last.Action != ledger.ActionEndPause || last.By != ledger.SystemActor || !strings.Contains(last.About, "hold target t from ") {
+	if len(kinds) != 8 || last.Action != ledger.ActionEndPause || last.By != ledger.SystemActor ||
+		!strings.Contains(last.About, "hold target t from ") {
 		b.Errorf("audit %v, last %+v", kinds, last)
 	}
 }

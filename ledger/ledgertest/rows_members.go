@@ -43,7 +43,8 @@ var memberRowCases = []rowsCase{
 	}},
 	{"members are selected by run ID and state", func(t *table) {
 		parent, list := t.frozen(0, ledger.Dead, ledger.Succeeded)
-		a, b, c := ledger.MemberState{Member: list[0], State: ledger.Dead}, ledger.MemberState{Member: list[1], State: ledger.Succeeded}, ledger.MemberState{Member: list[2]}
+		a, b, c := ledger.MemberState{Member: list[0], State: ledger.Dead}, ledger.MemberState{Member: list[1], State: ledger.Succeeded},
+			ledger.MemberState{Member: list[2]}
 		for what, q := range map[string]struct {
 			ledger.MemberQuery
 			want []ledger.MemberState

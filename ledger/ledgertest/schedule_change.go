@@ -37,14 +37,16 @@ var scheduleChangeCases = []testCase{
 		b.change(keyed("b", "1m"), keyed("a", "1m"), keyed("c", "1m"))
 		b.change(keyed("a", "1m"), keyed("d", "1m"), keyed("c", "2m"))
 		audit := b.audit(ledger.AuditFilter{JobID: "t"})
-		if want := fmt.Sprintf("keys a to c, SHA-256 of the sorted lines %x", sha256.Sum256([]byte("a\nb\nc\n"))); len(audit) != 2 || audit[1].About != want {
+		if want := fmt.Sprintf("keys a to c, SHA-256 of the sorted lines %x", sha256.Sum256([]byte("a\nb\nc\n"))); len(audit) != 2 ||
+			audit[1].About != want {
 			b.Errorf("%+v, want %s", audit, want)
 		}
 		if want := "keys c to d, "; !strings.HasPrefix(audit[0].About, want) || audit[0].Count != 2 {
 			b.Errorf("%+v, want %s", audit[0], want)
 		}
 		b.change(ledger.ScheduleChange{JobID: "t:a", Delete: true}, keyed("e", "1m"))
-		if last := b.audit(ledger.AuditFilter{JobID: "t"})[0]; last.Action != ledger.ActionPutSchedule || !strings.HasSuffix(last.About, "; deleted: 1") {
+		if last := b.audit(ledger.AuditFilter{JobID: "t"})[0]; last.Action != ledger.ActionPutSchedule ||
+			!strings.HasSuffix(last.About, "; deleted: 1") {
 			b.Errorf("a put beside a deletion: %+v", last)
 		}
 	}},
@@ -143,7 +145,8 @@ var scheduleChangeCases = []testCase{
 	}},
 	{"a list shows the schedules of a template by key, page by page", func(b *bed) {
 		b.change(append(many(12, "1m"), keyed("K", "1m"), keyed("k", "1m"), keyed("l", "1m"), keyed("k0", "1m"))...)
-		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "u", Items: []ledger.ScheduleChange{{JobID: "u:k0000", ScheduleContent: keyed("", "1m").ScheduleContent}}, Rules: timing{}, Actor: someone})
+		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "u",
+			Items: []ledger.ScheduleChange{{JobID: "u:k0000", ScheduleContent: keyed("", "1m").ScheduleContent}}, Rules: timing{}, Actor: someone})
 		b.must(err)
 		b.put(ledger.ScheduleChange{JobID: "t:k0003", Delete: true}, ledger.ScheduleDeleted)
 		b.lists(ledger.ScheduleFilter{Template: "t", Limit: 3}, "K", "k", "k0")

@@ -69,7 +69,8 @@ var schedulePlanCases = []testCase{
 		gone := b.put(ledger.ScheduleChange{JobID: "t:a", Delete: true}, ledger.ScheduleDeleted)
 		b.pass(time.Hour)
 		b.planAll()
-		b.hasRuns("a", slices.Concat(times("a", time.Minute, made.Watermark, edited.Watermark), times("a", 30*time.Second, edited.Watermark, gone.Watermark)))
+		b.hasRuns("a", slices.Concat(times("a", time.Minute, made.Watermark, edited.Watermark),
+			times("a", 30*time.Second, edited.Watermark, gone.Watermark)))
 	}},
 	{"a backlog is planned before an edit", func(b *bed) {
 		b.template()

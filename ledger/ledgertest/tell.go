@@ -171,7 +171,8 @@ var tellCases = []testCase{
 		b.record(dead(b.job("j").lease(0), ledger.ReasonExhausted))
 		i := b.due()[0]
 		remind := i.OpenedAt.Add(6 * time.Hour)
-		t := ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{"ops":1}`), DueAt: remind, Runs: []ledger.Entry{notice(i, "opened")}}
+		t := ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{"ops":1}`), DueAt: remind,
+			Runs: []ledger.Entry{notice(i, "opened")}}
 		done, err := b.Notify(b.ctx, t)
 		b.must(err)
 		if !done {
@@ -215,7 +216,8 @@ var tellCases = []testCase{
 		var group sync.WaitGroup
 		for _, s := range []ledger.Store{b.Store, b.second(), b.Store, b.second()} {
 			group.Go(func() {
-				told, err := s.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}})
+				told, err := s.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{}`),
+					Runs: []ledger.Entry{notice(i, "opened")}})
 				if err != nil {
 					b.Error(err)
 				}
@@ -234,7 +236,8 @@ var tellCases = []testCase{
 		var sent ledger.Work
 		for n := range 2 {
 			i := b.incident("j")
-			done, err := b.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{}`), Runs: []ledger.Entry{notice(i, "opened")}})
+			done, err := b.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version, NotifierState: []byte(`{}`),
+				Runs: []ledger.Entry{notice(i, "opened")}})
 			b.must(err)
 			if !done {
 				b.Fatal("not told")
@@ -252,7 +255,8 @@ var tellCases = []testCase{
 		i := b.due()[0]
 		e := notice(i, "opened")
 		e.RunID = runID("notify-ops", e.ScheduledAt)
-		if _, err := b.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version, Runs: []ledger.Entry{e}}); !errors.Is(err, ledger.ErrInvalidRun) {
+		if _, err := b.Notify(b.ctx, ledger.Notification{ID: i.ID, Version: i.Version,
+			Runs: []ledger.Entry{e}}); !errors.Is(err, ledger.ErrInvalidRun) {
 			b.Errorf("a run of the schedule was told: %v", err)
 		}
 	}},

@@ -32,7 +32,8 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 	var args params
 	args.texts(jobIDs)
 	args.text(string(cause))
-	return t.incidents(`id = ANY (ARRAY(SELECT max(id) FROM incidents WHERE job_id = ANY ($1) AND cause = $2 GROUP BY job_id))`, t.forUpdate(), args)
+	return t.incidents(`id = ANY (ARRAY(SELECT max(id) FROM incidents WHERE job_id = ANY ($1) AND cause = $2 GROUP BY job_id))`,
+		t.forUpdate(), args)
 }
 
 // PendingIncidents locks and returns the incidents that have a DueAt, by ID.

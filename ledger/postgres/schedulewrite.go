@@ -55,7 +55,8 @@ func bindSaid(p *params, list []ledger.ScheduleUpdate) {
 	array(p, bytesKind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendBytes(b, u.Row.Data) })
 	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.Until })
 	array(p, int8Kind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendInt8(b, u.Row.Generation) })
-	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.CreatedAt }, func(s *ledger.ScheduleRow) time.Time { return s.ChangedAt })
+	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.CreatedAt },
+		func(s *ledger.ScheduleRow) time.Time { return s.ChangedAt })
 	array(p, textKind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.ChangedBy) })
 	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.DeletedAt })
 }

@@ -15,7 +15,8 @@ const incidentColumns = `id, job_id, cause, reason, error, run_id, count, reopen
 func scanIncident(row scanner) (i ledger.Incident, err error) {
 	var opened, last int64
 	var closed, acked, due nullTime
-	err = row.Scan(&i.ID, &i.JobID, &i.Cause, &i.Reason, &i.Error, &i.RunID, &i.Count, &i.Reopened, &opened, &last, &closed, &i.ClosedBy, &i.ClosedByOperator,
+	err = row.Scan(&i.ID, &i.JobID, &i.Cause, &i.Reason, &i.Error, &i.RunID, &i.Count, &i.Reopened, &opened, &last, &closed, &i.ClosedBy,
+		&i.ClosedByOperator,
 		&acked, &i.AckedBy, &i.Why, &i.Version, &i.NotifierState, &due)
 	i.OpenedAt, i.LastAt, i.ClosedAt, i.AckedAt, i.DueAt = at(opened), at(last), closed.time(), acked.time(), due.time()
 	return i, err
@@ -80,7 +81,8 @@ func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
 func (t *tx) PutIncidents(list []ledger.Incident) error {
 	for _, i := range list {
 		query := openIncident
-		args := []any{i.JobID, string(i.Cause), string(i.Reason), i.Error, i.RunID, i.Count, i.Reopened, i.OpenedAt.UnixMicro(), i.LastAt.UnixMicro(),
+		args := []any{i.JobID, string(i.Cause), string(i.Reason), i.Error, i.RunID, i.Count, i.Reopened, i.OpenedAt.UnixMicro(),
+			i.LastAt.UnixMicro(),
 			micros(i.ClosedAt), i.ClosedBy, i.ClosedByOperator, micros(i.AckedAt), i.AckedBy, i.Why, i.Version, i.NotifierState, micros(i.DueAt)}
 		if i.ID != 0 {
 			query, args = putIncident, append(args, i.ID)

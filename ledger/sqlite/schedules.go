@@ -40,7 +40,8 @@ const (
 func scanSchedule(row scanner) (s ledger.ScheduleRow, err error) {
 	var until, next, paused, ended, deleted, purged nullTime
 	var watermark, created, changed int64
-	err = row.Scan(&s.ID, &s.TemplateID, &s.JobID, &s.Expr, &s.Timezone, &s.DST, &s.Data, &until, &s.Generation, &s.Revision, &watermark, &next,
+	err = row.Scan(&s.ID, &s.TemplateID, &s.JobID, &s.Expr, &s.Timezone, &s.DST, &s.Data, &until, &s.Generation, &s.Revision, &watermark,
+		&next,
 		&paused, &s.PausedBy, &s.PausedWhy, &created, &changed, &s.ChangedBy, &ended, &deleted, &purged)
 	s.Until, s.Watermark, s.NextAt, s.PausedAt = until.time(), at(watermark), next.time(), paused.time()
 	s.CreatedAt, s.ChangedAt, s.EndedAt, s.DeletedAt, s.PurgedThrough = at(created), at(changed), ended.time(), deleted.time(), purged.time()
@@ -139,7 +140,8 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 		found, err := t.one(`
 			INSERT INTO schedules (job_id, generation, expr, timezone, dst, data, until, created_at, changed_at, changed_by, deleted_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id) DO NOTHING RETURNING id`,
-			[]any{s.JobID, s.Generation, s.Expr, s.Timezone, s.DST, s.Data, micros(s.Until), s.CreatedAt.UnixMicro(), s.ChangedAt.UnixMicro(), s.ChangedBy, micros(s.DeletedAt)},
+			[]any{s.JobID, s.Generation, s.Expr, s.Timezone, s.DST, s.Data, micros(s.Until), s.CreatedAt.UnixMicro(), s.ChangedAt.UnixMicro(),
+				s.ChangedBy, micros(s.DeletedAt)},
 			&s.ID)
 		if err == nil && found {
 			_, err = t.exec(`INSERT INTO positions (id, template, revision, watermark, next_at, ended_at) VALUES (?, ?, ?, ?, ?, ?)`,

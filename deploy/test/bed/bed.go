@@ -124,7 +124,8 @@ func Binary(t *testing.T) string {
 			return
 		}
 		built.path = filepath.Join(dir, "cronce")
-		c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=1.2.3", "-o", built.path, "./cmd/scheduler")
+		c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=1.2.3", "-o", built.path,
+			"./cmd/scheduler")
 		c.Dir, c.Env = Root(t), append(os.Environ(), "CGO_ENABLED=0")
 		out, err := c.CombinedOutput()
 		built.err = errors.Join(err, os.Chmod(dir, 0o755))

@@ -169,7 +169,8 @@ func (a *app) printRun(r operations.RunDetail) error {
 	}
 	t := a.Details("RUN", r.RunID)
 	for _, line := range [][2]string{
-		{"job", r.JobID}, {"parent", r.Parent}, {"member", r.Member}, {"members", memberCounts(r)}, {"scheduled at", r.ScheduledAt}, {"until", r.Until}, {"trigger", string(r.Trigger)},
+		{"job", r.JobID}, {"parent", r.Parent}, {"member", r.Member}, {"members", memberCounts(r)}, {"scheduled at", r.ScheduledAt},
+		{"until", r.Until}, {"trigger", string(r.Trigger)},
 		{"state", a.State(r.StateText())}, {"reason", string(r.Reason)}, {"waiting", r.Waiting.String()},
 		{"replayed", strconv.FormatBool(r.Replayed)},
 		{"calls", r.Method + " " + r.Target + " " + r.Path}, {"key", r.Key}, {"key header", r.KeyHeader},
@@ -206,7 +207,8 @@ func (a *app) printExcerpts(attempts []operations.Attempt) error {
 		if at.Excerpt == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.Out, "\nattempt %d, the target said:\n  %s\n", at.Attempt, strings.ReplaceAll(plaintext.Lines(at.Excerpt), "\n", "\n  ")); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "\nattempt %d, the target said:\n  %s\n", at.Attempt,
+			strings.ReplaceAll(plaintext.Lines(at.Excerpt), "\n", "\n  ")); err != nil {
 			return err
 		}
 	}
