@@ -6,12 +6,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
 const targetName = "target"
+
+// ListPath, with a number behind it, is where the target answers with a list of as many keys.
+const ListPath = "/_list/"
 
 // Target is the service that all contenders call: it reads the body, notes the
 // time and answers 204.
@@ -96,6 +100,13 @@ func (n *notes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n.at, n.keys = append(n.at, at), append(n.keys, strings.Clone(r.Header.Get("Idempotency-Key")))
 		n.mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
+	case strings.HasPrefix(r.URL.Path, ListPath):
+		n, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, ListPath))
+		keys := make([]string, n)
+		for i := range keys {
+			keys[i] = fmt.Sprintf("tenant-%06d", i)
+		}
+		_ = json.NewEncoder(w).Encode(keys)
 	case r.URL.Path == "/_count":
 		n.mu.Lock()
 		defer n.mu.Unlock()
