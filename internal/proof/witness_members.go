@@ -43,12 +43,13 @@ func (w *Witness) Release(ctx context.Context, in ledger.Release) (ledger.Releas
 		}
 	}
 	w.leased(got.Now, got.Work...)
+	e := newEnds() // of all parents, as the rule sees them
 	for _, p := range got.Parents {
-		if err == nil {
-			err = w.looked(look, p)
+		if err := w.looked(look, p, e); err != nil {
+			return got, err
 		}
 	}
-	return got, err
+	return got, w.ends(look, e)
 }
 
 // endedMembers are the dead and canceled members that a pass over a list may make due again.
@@ -69,7 +70,7 @@ func (w *Witness) endedMembers(ctx context.Context) (map[string]bool, error) {
 }
 
 // looked notes a parent that a release has looked at: its list, which is final now, and its end.
-func (w *Witness) looked(ctx context.Context, p ledger.Run) error {
+func (w *Witness) looked(ctx context.Context, p ledger.Run, e ends) error {
 	if w.frozen[p.ID] == nil {
 		page, err := w.Store.Members(ctx, ledger.MemberFilter{Parent: p.ID, Limit: p.Fan.Members + 1})
 		if err != nil {
@@ -89,13 +90,12 @@ func (w *Witness) looked(ctx context.Context, p ledger.Run) error {
 	if err != nil {
 		return err
 	}
-	e := newEnds()
 	e.add(ledger.Outcome{Lease: ledger.Lease{RunID: p.ID}, State: p.State})
 	if p.State == ledger.Dead {
-		e.deaths[p.JobID] = len(failed)
+		e.deaths[p.JobID] += len(failed) - 1 // add counts one
 	}
 	w.ended(p.ID, p.JobID)
-	return w.ends(ctx, e)
+	return nil
 }
 
 // canceledMembers notes the members that were canceled with their parent.
