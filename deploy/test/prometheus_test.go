@@ -104,6 +104,7 @@ jobs:
   - { id: good, schedule: "* * * * * *", targetUrlEnv: GOOD_URL, path: /good }
   - { id: refused, schedule: "* * * * * *", targetUrlEnv: GOOD_URL, path: /refused, overlap: allow }
   - { id: failing, schedule: "* * * * * *", targetUrlEnv: GOOD_URL, path: /failing, overlap: allow }
+  - { id: report, targetUrlEnv: GOOD_URL, path: "/report/{{key}}", keyed: { max: 10 } }
 `
 
 // serving starts a serve whose calls succeed and die, and returns its address.
@@ -124,6 +125,7 @@ func serving(t *testing.T) string {
 	bed.Must(t, os.WriteFile(config, []byte(story), 0o600))
 	start(t, []string{"GOOD_URL=" + target.URL}, bed.Binary(t), "serve", "--config", config, "--db", "sqlite:"+filepath.Join(dir, "l.db"), "--listen", address)
 	bed.Eventually(t, "serve to be ready", func() bool { return status("http://"+address+"/readyz") == http.StatusOK })
+	bed.Run(t, nil, bed.Binary(t), "schedules", "put", "report", "acme", "--in", "48h", "--server", "http://"+address)
 	return address
 }
 
