@@ -33,7 +33,11 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 	var all []ledger.Member
 	seen, empty := map[string]string{}, 0
 	for more := true; more; more = list.Page != "" {
-		if a = t.call(ctx, list); a.Unsent || a.Kind != ledger.AnswerFresh && a.Kind != ledger.AnswerReplayed {
+		a = t.call(ctx, list)
+		if a.Unsent && list.Page != "" { // earlier pages were sent, so the attempt was made
+			a.Unsent, a.Kind, a.Error = false, ledger.AnswerFailed, "a later page of the list: "+a.Error
+		}
+		if a.Unsent || a.Kind != ledger.AnswerFresh && a.Kind != ledger.AnswerReplayed {
 			return a, 0, true
 		}
 		if a.Status != statusOK {

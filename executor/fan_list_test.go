@@ -41,3 +41,27 @@ func TestAnEmptyListDeletesWhatAnEarlierAttemptFroze(t *testing.T) {
 		}
 	})
 }
+
+// A page that is not sent ends an attempt whose earlier pages were: it is in the history.
+func TestAPageThatIsNotSentFailsTheAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := tenants(fixed(`["a"]`, `["b"]`), func(executor.Call, int) executor.Answer {
+			return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
+		})
+		answer, unsent := svc.answer, 0
+		svc.answer = func(ctx context.Context, c executor.Call, n int) executor.Answer {
+			if c.Page == "page-1" && unsent == 0 {
+				unsent++
+				return executor.Answer{Unsent: true, Error: "not sent: the breaker is open"}
+			}
+			return answer(ctx, c, n)
+		}
+		_, run, attempts := bills(t, svc, billing(jobs.Each{Path: "/v1/tenants"}), 10*time.Minute)
+		if len(attempts) != 2 || attempts[0].Answer != ledger.AnswerFailed || attempts[0].Error != "a later page of the list: not sent: the breaker is open" {
+			t.Errorf("attempts %+v", attempts)
+		}
+		if run.State != ledger.Succeeded || run.Attempt != 2 || run.Fan.Members != 2 {
+			t.Errorf("%+v", run)
+		}
+	})
+}

@@ -58,8 +58,8 @@ func (c *check) histories() {
 			}
 		}
 	}
-	for _, q := range c.Requests { // not held for parents yet: seed 784 has a list's call without its attempt
-		if r, ok := c.rows[q.RunID]; ok && r.Call.Each == nil && r.State.Finished() && q.Attempt > 0 && !kept[q.RunID][q.Attempt] && q.Attempt > c.Returned[q.RunID] {
+	for _, q := range c.Requests {
+		if r, ok := c.rows[q.RunID]; ok && r.State.Finished() && q.Attempt > 0 && !kept[q.RunID][q.Attempt] && q.Attempt > c.Returned[q.RunID] {
 			c.add(Forgotten, q.RunID, "a call says it is number %d", q.Attempt)
 		}
 	}
