@@ -11,7 +11,6 @@ import (
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/ledger/memory"
 )
 
 // A target with a quota is called at the pace that it can take: no member dies of its 429, and
@@ -62,37 +61,9 @@ func TestAHoldOfTheTargetStopsMembers(t *testing.T) {
 		for i := range keys {
 			keys[i] = fmt.Sprintf(`"m%03d"`, i)
 		}
-		l := memory.New()
-		var sent []time.Time
-		svc := newTarget(func(_ context.Context, c executor.Call, _ int) executor.Answer {
-			if c.List {
-				return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: "[" + strings.Join(keys, ",") + "]"}
-			}
-			sent = append(sent, time.Now())
-			time.Sleep(200 * time.Millisecond)
-			return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
-		})
-		reg := registry(t, billing(jobs.Each{Path: "/v1/tenants"}))
-		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: 1, Grace: time.Minute})
-		time.Sleep(time.Second)
-		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour + 10*time.Second)))
-		begin := time.Now()
-		hold := change(t, l, ledger.PauseChange{Kind: ledger.PauseHold, Selector: ledger.Selector{Target: "svc"}, Until: begin.Add(10 * time.Minute)})
-		time.Sleep(20 * time.Minute)
-		stop()
-		for _, at := range sent {
-			if at.After(begin.Add(6*time.Second)) && at.Before(hold.Until) {
-				t.Errorf("sent at %s, in the hold", at)
-			}
-		}
-		runs := mustList(t, l, ledger.Filter{WithMembers: true, Limit: 1000})
-		for _, r := range runs {
-			if r.Attempt > 1 || r.Failures > 0 || r.State != ledger.Succeeded {
-				t.Errorf("%s is %s, attempt %d, %d failures", r.ID, r.State, r.Attempt, r.Failures)
-			}
-		}
-		if len(sent) != len(keys) || len(runs) != len(keys)+1 {
-			t.Errorf("sent %d, %d runs", len(sent), len(runs))
+		sent, runs := held(t, "["+strings.Join(keys, ",")+"]", billing(jobs.Each{Path: "/v1/tenants"}))
+		if sent != len(keys) || runs != len(keys)+1 {
+			t.Errorf("sent %d, %d runs", sent, runs)
 		}
 	})
 }

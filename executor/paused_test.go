@@ -88,39 +88,52 @@ func TestAPauseSkipsOrCatchesUpAtItsEnd(t *testing.T) {
 // is sent.
 func TestAHoldStopsWhatIsQueuedAndUsesNoRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := memory.New()
 		var entries []jobs.Entry
 		for i := range 400 {
 			j := minutely(fmt.Sprintf("a%d", i))
 			j.Schedule = "0 * * * *"
 			entries = append(entries, j)
 		}
-		var sent []time.Time
-		caller := newTarget(func(context.Context, executor.Call, int) executor.Answer {
-			sent = append(sent, time.Now())
-			time.Sleep(200 * time.Millisecond)
-			return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
-		})
-		reg := registry(t, entries...)
-		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: caller, MaxInFlight: 1, Grace: time.Minute})
-		time.Sleep(time.Second)
-		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour + 10*time.Second)))
-		begin := time.Now()
-		hold := change(t, l, ledger.PauseChange{Kind: ledger.PauseHold, Selector: ledger.Selector{Target: "svc"}, Until: begin.Add(10 * time.Minute)})
-		time.Sleep(20 * time.Minute)
-		stop()
-		for _, at := range sent {
-			if at.After(begin.Add(6*time.Second)) && at.Before(hold.Until) {
-				t.Errorf("sent at %s, in the hold", at)
-			}
-		}
-		for _, r := range mustList(t, l, ledger.Filter{}) {
-			if r.Attempt > 1 || r.Failures > 0 || r.State != ledger.Succeeded {
-				t.Errorf("%s is %s, attempt %d, %d failures", r.ID, r.State, r.Attempt, r.Failures)
-			}
-		}
-		if n := len(sent); n != 400 {
-			t.Errorf("sent %d", n)
+		if sent, runs := held(t, "", entries...); sent != 400 || runs != 400 {
+			t.Errorf("sent %d, %d runs", sent, runs)
 		}
 	})
+}
+
+// held runs hourly jobs whose target answers a list with its text, and holds the target after
+// ten seconds of an hour, for ten minutes. It returns how many calls but for the list were sent,
+// and how many runs there are.
+func held(t *testing.T, list string, entries ...jobs.Entry) (calls, runs int) {
+	t.Helper()
+	l := memory.New()
+	var sent []time.Time
+	svc := newTarget(func(_ context.Context, c executor.Call, _ int) executor.Answer {
+		if c.List {
+			return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: list}
+		}
+		sent = append(sent, time.Now())
+		time.Sleep(200 * time.Millisecond)
+		return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
+	})
+	_, stop := start(t, executor.Config{Registry: registry(t, entries...), Ledger: l, Caller: svc, MaxInFlight: 1, Grace: time.Minute})
+	time.Sleep(time.Second)
+	fromTheHour(10 * time.Second)
+	begin := time.Now()
+	hold := change(t, l, ledger.PauseChange{
+		Kind: ledger.PauseHold, Selector: ledger.Selector{Target: "svc"}, Until: begin.Add(10 * time.Minute),
+	})
+	time.Sleep(20 * time.Minute)
+	stop()
+	for _, at := range sent {
+		if at.After(begin.Add(6*time.Second)) && at.Before(hold.Until) {
+			t.Errorf("sent at %s, in the hold", at)
+		}
+	}
+	rows := mustList(t, l, ledger.Filter{WithMembers: true})
+	for _, r := range rows {
+		if r.Attempt > 1 || r.Failures > 0 || r.State != ledger.Succeeded {
+			t.Errorf("%s is %s, attempt %d, %d failures", r.ID, r.State, r.Attempt, r.Failures)
+		}
+	}
+	return len(sent), len(rows)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// about names many keys in few bytes: whoever has a list can tell whether it is this one.
+// about describes the changed keys in few bytes, with a hash by which a list of keys can be compared.
 func (m *scheduleChangeTx) about() string {
 	ids := sortedSet(m.changed)
 	hash := sha256.New()

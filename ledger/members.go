@@ -34,7 +34,7 @@ type MemberRun struct {
 }
 
 const (
-	// membersAtOnce is how many members of a list are read at once.
+	// membersAtOnce is the number of members that one query reads.
 	membersAtOnce = 2000
 	// membersLooked bounds the members that are read for one page.
 	membersLooked = 20_000

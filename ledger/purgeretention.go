@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TemplateRetention is how long after their end the runs of a template's schedules are kept,
-// and the schedules themselves.
+// TemplateRetention has the retention of a template's schedules and of their runs, counted from
+// their end.
 type TemplateRetention struct {
 	Template  string
 	Retention time.Duration

@@ -26,15 +26,15 @@ import (
 // all due at one scheduled time, every default as it is. The work begins at the
 // scheduled time, so admission is part of it.
 var (
-	CroncePostgres = rig.Contender{Name: "cronce, PostgreSQL", Store: rig.PostgreSQL, Run: busy(runPostgres), Stored: storedPostgres}
-	CronceSQLite   = rig.Contender{Name: "cronce, SQLite", Store: rig.SQLite, Run: busy(runSQLite), Stored: storedSQLite}
+	CroncePostgres = rig.Contender{Name: "cronce, PostgreSQL", Store: rig.PostgreSQL, Run: with(runCronce, runPostgres), Stored: storedPostgres("")}
+	CronceSQLite   = rig.Contender{Name: "cronce, SQLite", Store: rig.SQLite, Run: with(runCronce, runSQLite), Stored: storedSQLite("")}
 )
 
-// work is what is done with a ledger once it is open.
+// work uses a ledger that is open.
 type work func(context.Context, *rig.Task, ledger.Store) error
 
-func busy(run func(context.Context, *rig.Task, work) error) func(context.Context, *rig.Task) error {
-	return func(ctx context.Context, t *rig.Task) error { return run(ctx, t, runCronce) }
+func with(do work, run func(context.Context, *rig.Task, work) error) func(context.Context, *rig.Task) error {
+	return func(ctx context.Context, t *rig.Task) error { return run(ctx, t, do) }
 }
 
 func runPostgres(ctx context.Context, t *rig.Task, do work) error {
@@ -73,6 +73,11 @@ func runCronce(ctx context.Context, t *rig.Task, l ledger.Store) error {
 	if err != nil {
 		return err
 	}
+	return runFrom(ctx, t, l, reg, at)
+}
+
+// runFrom measures the registry's runs from the scheduled time at which they are due.
+func runFrom(ctx context.Context, t *rig.Task, l ledger.Store, reg *jobs.Registry, at time.Time) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.Begin(at)
@@ -191,17 +196,21 @@ func (w *watcher) Recorded(o ledger.Outcome, _ string, result ledger.RecordResul
 
 const countSucceeded = `SELECT count(*) FROM %sruns WHERE state = 'succeeded'`
 
-func storedPostgres(ctx context.Context, database string) (int, error) {
-	return countPostgres(ctx, database, fmt.Sprintf(countSucceeded, "cronce."))
+func storedPostgres(and string) func(context.Context, string) (int, error) {
+	return func(ctx context.Context, database string) (int, error) {
+		return countPostgres(ctx, database, fmt.Sprintf(countSucceeded, "cronce.")+and)
+	}
 }
 
-func storedSQLite(ctx context.Context, database string) (n int, err error) {
-	db, err := sql.Open("sqlite", database)
-	if err != nil {
-		return 0, err
+func storedSQLite(and string) func(context.Context, string) (int, error) {
+	return func(ctx context.Context, database string) (n int, err error) {
+		db, err := sql.Open("sqlite", database)
+		if err != nil {
+			return 0, err
+		}
+		defer db.Close()
+		return n, db.QueryRowContext(ctx, fmt.Sprintf(countSucceeded, "")+and).Scan(&n)
 	}
-	defer db.Close()
-	return n, db.QueryRowContext(ctx, fmt.Sprintf(countSucceeded, "")).Scan(&n)
 }
 
 func countPostgres(ctx context.Context, database, query string) (n int, err error) {

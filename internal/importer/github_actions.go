@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// workflow is what the importer reads of a workflow of GitHub Actions.
+// workflow has the fields of a GitHub Actions workflow that the importer reads.
 type workflow struct {
 	Name string   `yaml:"name"`
 	On   triggers `yaml:"on"`

@@ -127,7 +127,7 @@ func (p *pgScript) call(function string, args []sqlToken, file string, line int)
 	}
 }
 
-// drop removes the job of a name: in the database it is no more.
+// drop removes the job with a name, which the database no longer has.
 func (p *pgScript) drop(name, why string) {
 	at := slices.IndexFunc(p.jobs, func(j pgJob) bool { return j.Name == name })
 	if name == "" || at < 0 {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// pgNetArguments are those of the functions of pg_net, in their order.
+// pgNetArguments lists the parameters of each function of pg_net, in order.
 var pgNetArguments = map[string][]string{
 	"net.http_post":   {"url", "body", "params", "headers", "timeout_milliseconds"},
 	"net.http_get":    {"url", "params", "headers", "timeout_milliseconds"},

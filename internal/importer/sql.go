@@ -155,7 +155,7 @@ func sqlNested(tokens []sqlToken) bool {
 	})
 }
 
-// sqlInner is what the parentheses hold with which the tokens begin, and what follows.
+// sqlInner returns the tokens inside the parentheses at the beginning, and those after them.
 func sqlInner(tokens []sqlToken) (inner, rest []sqlToken, ok bool) {
 	depth := 0
 	for i, t := range tokens {

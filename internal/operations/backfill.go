@@ -38,13 +38,13 @@ type Backfilled struct {
 	// the series, which begin there, look at them.
 	Remaining int        `json:"remaining"`
 	Next      *time.Time `json:"next,omitempty"`
-	// Takes is how long the planned runs of a dry run take; nil: not known, as no run of the
+	// Takes is the expected duration of a dry run's planned runs. It is nil if no run of the
 	// job succeeded in the last 28 days.
 	Takes *BackfillTime `json:"takes,omitempty"`
 }
 
-// BackfillTime is how long runs take one after the other, if each takes the median of the
-// job's runs of the last 28 days, or their p95.
+// BackfillTime is the duration of all runs, one after the other, by the median and by the p95
+// of the job's runs in the last 28 days.
 type BackfillTime struct {
 	P50 string `json:"p50"`
 	P95 string `json:"p95"`

@@ -40,7 +40,7 @@ var MemberStates = []ledger.State{
 	ledger.Dead, ledger.Canceled, ledger.Retrying, ledger.Running, ledger.Accepted, ledger.Planned, NotStarted, ledger.Succeeded,
 }
 
-// MemberFilterStates are what MemberQuery.States may have.
+// MemberFilterStates lists the valid values of MemberQuery.States.
 var MemberFilterStates = append(slices.Clone(MemberStates), NotSucceeded)
 
 // MemberQuery selects members of a parent.

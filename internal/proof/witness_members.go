@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// group is what a limit counts a run by.
+// group returns the parent or the job for which a limit counts a run.
 func group(parent, jobID string) string { return cmp.Or(parent, ledger.OwnerOf(jobID)) }
 
 // FreezeMembers is one request at a time.

@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -263,75 +262,6 @@ var schedulePlanCases = []testCase{
 			}
 		}
 	}},
-	{"a schedule that cannot be planned keeps no other from it", func(b *bed) {
-		b.template()
-		made := b.change(many(3, "1m")...)
-		b.pass(time.Minute)
-		bad := planner
-		bad.Rules = broken{key: "k0001"}
-		got, err := b.PlanSchedules(b.ctx, bad)
-		if b.must(err); len(got.Plans) != 2 || len(got.Failed) != 1 || got.Failed[0].JobID != "t:k0001" {
-			b.Errorf("%+v", got)
-		}
-		b.pass(16 * time.Minute)
-		b.planAll()
-		b.hasRuns("k0001", times("k0001", time.Minute, made[1].Schedule.Watermark, b.schedule("k0001").Watermark)) // nothing is lost
-	}},
-	{"schedules that cannot be planned open one incident of their template, while they are tried", func(b *bed) {
-		b.template()
-		b.change(many(3, "1h")...)
-		reconcile := func(want string) {
-			b.Helper()
-			b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, nil))
-			i := b.incident("t")
-			if got := fmt.Sprint(i.Open(), " ", i.Count, " ", i.Reason, " ", i.Error); got != want {
-				b.Errorf("got  %s\nwant %s", got, want)
-			}
-		}
-		bad := planner
-		bad.Rules = broken{}
-		plan := func(p ledger.SchedulePlanning, failed int) {
-			b.Helper()
-			got, err := b.PlanSchedules(b.ctx, p)
-			if b.must(err); len(got.Failed) != failed {
-				b.Errorf("%+v", got.Failed)
-			}
-		}
-		b.pass(time.Hour)
-		plan(bad, 3)
-		plan(bad, 0)
-		reconcile("true 3 not_plannable the schedule t:k0002 cannot be planned: unknown")
-		b.pass(15 * time.Minute)
-		plan(bad, 3)
-		b.pass(15 * time.Minute)
-		reconcile("true 6 not_plannable the schedule t:k0002 cannot be planned: unknown")
-		plan(planner, 0)
-		b.pass(2 * time.Minute)
-		reconcile("false 6 not_plannable the schedule t:k0002 cannot be planned: unknown")
-	}},
-	{"templates that are due take turns", func(b *bed) {
-		b.declare("planner", "v1", "s", "t")
-		b.assignments("v1")
-		others := many(501, "1m")
-		for i := range others {
-			others[i].JobID = "s" + others[i].JobID[1:]
-		}
-		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "s", Items: others, Rules: timing{}, Actor: someone})
-		b.must(err)
-		b.pass(time.Minute)
-		b.change(many(3, "1m")...)
-		b.pass(time.Minute)
-		p, turns := planner, ""
-		p.Templates = []ledger.TemplateRevision{{Template: "s", Revision: 1}, {Template: "t", Revision: 1}}
-		for range 3 {
-			got, err := b.PlanSchedules(b.ctx, p)
-			b.must(err)
-			p.After, turns = got.Template, turns+got.Template
-		}
-		if turns != "sts" {
-			b.Errorf("turns of %s; want s, t, s", turns)
-		}
-	}},
 	{"tombstones and ended schedules are kept as long as the history", func(b *bed) {
 		b.template()
 		b.change(keyed("gone", "1m"), keyed("once", at(b.time().Add(time.Minute))), keyed("stays", "1m"))
@@ -351,56 +281,5 @@ var schedulePlanCases = []testCase{
 		}
 		b.lists(ledger.ScheduleFilter{Template: "t"}, "stays")
 		b.live(1)
-	}},
-}
-
-// broken are rules that cannot read one key.
-// broken cannot plan a key; "": none at all.
-type broken struct {
-	timing
-	key string
-}
-
-func (r broken) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
-	if r.key == "" || s.Key() == r.key {
-		return ledger.Plan{}, errors.New("unknown")
-	}
-	return r.timing.Plan(s, now, all)
-}
-
-var scheduleBatchCases = []testCase{
-	{"no schedules are planned while thousands of their runs are due", func(b *bed) {
-		b.template()
-		for i := range 6 {
-			items := many(1000, at(b.time().Add(10*time.Second)))
-			for k := range items {
-				items[k].JobID += string(rune('a' + i))
-			}
-			b.change(items...)
-		}
-		b.pass(time.Minute)
-		plan := func() (planned int) {
-			for last := -1; planned > last; {
-				last = planned
-				got, err := b.PlanSchedules(b.ctx, planner)
-				b.must(err)
-				if len(got.Plans) > 500 {
-					b.Fatalf("%d schedules in a batch", len(got.Plans))
-				}
-				planned += len(got.Plans)
-			}
-			return planned
-		}
-		if n := plan(); n != 5000 {
-			b.Fatalf("%d were planned with nobody to run them", n)
-		}
-		var done []ledger.Outcome
-		for _, w := range b.claim("p", 2000).Work {
-			done = append(done, succeeded(w))
-		}
-		b.record(done...)
-		if n := plan(); n != 1000 {
-			b.Errorf("%d were planned in the end", n)
-		}
 	}},
 }

@@ -100,7 +100,7 @@ var groups = []struct {
 	{"late", rules, lateCases},
 	{"members", statements, slices.Concat(memberCases, memberListCases, memberOperateCases)},
 	{"tell", rules, tellCases},
-	{"schedule", statements, slices.Concat(scheduleChangeCases, schedulePlanCases, schedulePurgeCases)},
+	{"schedule", statements, slices.Concat(scheduleChangeCases, schedulePlanCases, scheduleFairCases, schedulePurgeCases)},
 	{"batch of schedules", rules, scheduleBatchCases},
 	{"race", locks, raceCases},
 	{"race of schedules", locks, scheduleRaceCases},

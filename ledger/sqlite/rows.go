@@ -7,8 +7,8 @@ import (
 	"github.com/cronce/cronce/ledger/internal/callcodec"
 )
 
-// runColumns are what a runScanner reads, in its order. listColumns are the same without
-// the body that the run sends: it may be large, and no list shows it.
+// runColumns lists the columns that a runScanner reads, in order. listColumns leaves out the
+// body that the run sends: it may be large, and no list shows it.
 const (
 	runColumns  = runFirst + `runs.body` + runRest
 	listColumns = runFirst + `NULL` + runRest

@@ -15,13 +15,13 @@ type Row struct {
 // Of returns a Row.
 func Of(name string, kind Kind, doc string) Row { return Row{name, kind, doc} }
 
-// Fielded is what has a table of fields. The rows point into it.
+// Fielded is implemented by types that have a table of fields. The rows point into the value.
 type Fielded interface{ Fields() []Row }
 
 // Schema is a JSON Schema.
 type Schema = map[string]any
 
-// Kind is how the value of a field is written, with the place that it goes to.
+// Kind decodes a field's value to a place, and describes it in the schema.
 type Kind interface {
 	Schema() Schema
 	// decode reads the value, which is neither null nor an alias.
