@@ -82,7 +82,7 @@ func runFrom(ctx context.Context, t *rig.Task, l ledger.Store, reg *jobs.Registr
 	defer cancel(nil)
 	t.Begin(at)
 	w := &watcher{runs: int64(t.Runs), at: at, task: t, statements: map[string]int{}}
-	err = execute(ctx, t, reg, &declaration{Ledger: l, at: at, fail: cancel}, w)
+	err := execute(ctx, t, reg, &declaration{Ledger: l, at: at, fail: cancel}, w)
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause)
 	}
