@@ -31,6 +31,17 @@ var dueCases = []rowsCase{
 			return tx.Due(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}})
 		}), other)
 	}},
+	{"due members are left out with their parent, not with its job", func(t *table) {
+		parent := minute("j", 0)
+		m := minute("j", 1)
+		m.ID, m.Parent, m.ScheduledAt = "j::a"+parent.ID[len("j"):], parent.ID, parent.ScheduledAt
+		t.insert(parent, m)
+		busy := func(ids ...string) []ledger.Row {
+			return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Due(ledger.DueQuery{Limit: 9, BusyJobs: ids}) })
+		}
+		t.sameIDs("its job is busy", busy("j"), m)
+		t.sameIDs("its parent is busy", busy(parent.ID), parent)
+	}},
 	{"there is no next due run if all are due or wait", func(t *table) {
 		late := waiting(minute("j", 0))
 		late.SetDueAt(pastHour.Add(24 * time.Hour))

@@ -69,7 +69,7 @@ func (t *tx) forUpdate() string {
 const dueSQL = `
 	SELECT ` + rowColumns + ` FROM runs r
 	WHERE r.due_at <= now() AND r.due_at IS NOT NULL AND NOT r.waiting
-		AND r.target <> ALL ($2) AND split_part(r.job_id, ':', 1) <> ALL ($3) AND (r.parent IS NULL OR r.parent <> ALL ($3))
+		AND r.target <> ALL ($2) AND coalesce(r.parent, split_part(r.job_id, ':', 1)) <> ALL ($3)
 		AND ($4::text[] IS NULL OR r.run_id = ANY ($4)) AND ($5::text[] IS NULL OR r.state = ANY ($5))
 	ORDER BY r.due_at
 	LIMIT $1

@@ -24,16 +24,14 @@ const (
 	dueRuns = `
 		SELECT ` + runColumns + ` FROM runs
 		WHERE due_at <= ?1 AND waiting = 0
-		  AND target NOT IN (SELECT value FROM json_each(?2)) AND ` + ownerOf + ` NOT IN (SELECT value FROM json_each(?3))
+		  AND target NOT IN (SELECT value FROM json_each(?2)) AND coalesce(parent, ` + ownerOf + `) NOT IN (SELECT value FROM json_each(?3))
 		  AND (?5 OR state IN (SELECT value FROM json_each(?6)))
-		  AND (parent IS NULL OR parent NOT IN (SELECT value FROM json_each(?3)))
 		ORDER BY due_at LIMIT 0 + ?4`
 	dueOnly = `
 		SELECT ` + runColumns + ` FROM runs
 		WHERE run_id IN (SELECT value FROM json_each(?7)) AND due_at <= ?1 AND waiting = 0
-		  AND target NOT IN (SELECT value FROM json_each(?2)) AND ` + ownerOf + ` NOT IN (SELECT value FROM json_each(?3))
+		  AND target NOT IN (SELECT value FROM json_each(?2)) AND coalesce(parent, ` + ownerOf + `) NOT IN (SELECT value FROM json_each(?3))
 		  AND (?5 OR state IN (SELECT value FROM json_each(?6)))
-		  AND (parent IS NULL OR parent NOT IN (SELECT value FROM json_each(?3)))
 		ORDER BY due_at LIMIT 0 + ?4`
 	anyWaiting = `SELECT EXISTS (SELECT 1 FROM runs WHERE waiting = 1)`
 	// freeJobs hops from one waiting job to the next: a job with ten thousand waiting runs
