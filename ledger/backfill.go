@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -26,7 +25,7 @@ type backfillTx struct {
 	job    JobRow
 	own    map[string]*Row // the rows of single scheduled times, by ID
 	purged map[string]bool // those that have lost members to a purge
-	ranges []Row           // of the job's revision
+	ranges []Row
 	got    Backfilled
 
 	inserts []Row
@@ -57,8 +56,7 @@ func (m *backfillTx) run() error {
 	return addAudit(m.tx, Audit{Action: ActionBackfill, JobID: m.JobID, Actor: m.Actor}, m.planned, m.got)
 }
 
-// read locks and reads the job, and the rows of the scheduled times. Ranges of an earlier
-// revision belong to another definition: no time is taken out of them.
+// read locks and reads the job, and the rows of the scheduled times.
 func (m *backfillTx) read() (known bool, err error) {
 	ids := make([]string, len(m.Runs))
 	var first, last time.Time
@@ -96,16 +94,17 @@ func (m *backfillTx) read() (known bool, err error) {
 		return false, err
 	}
 	m.ranges, err = ranges.Get()
-	m.ranges = slices.DeleteFunc(m.ranges, func(r Row) bool { return r.Revision != m.job.Revision })
 	return true, err
 }
 
 // decide decides what becomes of one scheduled time.
 func (m *backfillTx) decide(in RunSpec) {
 	r, own := m.own[in.RunID]
-	span := m.covering(in.ScheduledAt)
+	span, foreign := m.covering(in.ScheduledAt)
+	unplanned := !own && span == nil
 	switch {
-	case !in.ScheduledAt.After(m.job.PurgedThrough), !own && span == nil:
+	case !in.ScheduledAt.After(m.job.PurgedThrough),
+		unplanned && (foreign || !m.NeverPlanned || in.ScheduledAt.After(m.job.Watermark)):
 		m.got.Refused++
 		return
 	case own && !r.State.backfillable():
@@ -119,22 +118,32 @@ func (m *backfillTx) decide(in RunSpec) {
 	m.planned = append(m.planned, Row{Run: Run{ID: in.RunID, JobID: m.JobID}})
 	if own {
 		m.refill(r, in)
-	} else {
-		m.take(span, in)
+		return
 	}
+	if span != nil {
+		m.split[span.ID]++
+	}
+	m.add(in)
 }
 
 // backfillable reports whether a run in this state did not run, and can be made planned.
 func (s State) backfillable() bool { return s.Finished() && CanMove(s, Planned) }
 
-// covering returns the range row that a scheduled time can be taken out of, or nil.
-func (m *backfillTx) covering(at time.Time) *Row {
+// covering returns the range row that a scheduled time can be taken out of, or nil, and
+// whether it is in one of an earlier revision: that belongs to another definition, and no time
+// is taken out of it.
+func (m *backfillTx) covering(at time.Time) (span *Row, foreign bool) {
 	for i := range m.ranges {
-		if r := &m.ranges[i]; !at.Before(r.ScheduledAt) && !at.After(r.Until) {
-			return r
+		r := &m.ranges[i]
+		if at.Before(r.ScheduledAt) || at.After(r.Until) {
+			continue
 		}
+		if r.Revision == m.job.Revision {
+			return r, false
+		}
+		foreign = true
 	}
-	return nil
+	return nil, foreign
 }
 
 // refill makes a row planned again. A run that was leased before may have been sent, so
@@ -153,18 +162,17 @@ func (m *backfillTx) refill(r *Row, in RunSpec) {
 	m.changes = append(m.changes, c)
 }
 
-// plan makes a row due and waiting for its job's slot.
+// plan makes a row due and waiting for its job's slot, or a place.
 func (m *backfillTx) plan(r *Row) {
 	r.moveTo(Planned, "", m.now)
-	r.Trigger, r.TakesSlot, r.Waiting, r.HasSlot = ByBackfill, true, true, false
+	r.Trigger, r.TakesSlot, r.Pace, r.Waiting, r.HasSlot = ByBackfill, true, m.Pace, true, false
 	r.By, r.Why = m.By, m.Why
 }
 
-// take gives a scheduled time of a range row a row of its own.
-func (m *backfillTx) take(span *Row, in RunSpec) {
-	m.split[span.ID]++
+// add gives a scheduled time a row of its own.
+func (m *backfillTx) add(in RunSpec) {
 	r := Row{Run: Run{
-		ID: in.RunID, JobID: m.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1, Revision: span.Revision,
+		ID: in.RunID, JobID: m.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1, Revision: m.job.Revision,
 		Call: in.Call, PlannedAt: m.now,
 	}}
 	m.plan(&r)
@@ -195,10 +203,5 @@ func (m *backfillTx) write() error {
 			return err
 		}
 	}
-	free, err := m.tx.Slots([]string{m.JobID}).Get() // with those that wait now
-	if err != nil {
-		return err
-	}
-	grant(m.tx, free)
-	return nil
+	return grantFree(m.tx, []string{m.JobID}) // with those that wait now
 }

@@ -42,7 +42,7 @@ type Columns uint32
 const (
 	ColState Columns = 1 << iota // State and Reason
 	ColCall                      // Call
-	ColPlan                      // Trigger and TakesSlot
+	ColPlan                      // Trigger, TakesSlot and Pace
 	ColCount
 	ColAttempt
 	ColFailures
@@ -77,8 +77,10 @@ var columns = []struct {
 			to.SetDueAt(due)
 		}},
 	{ColCall, func(_, _ *Row) bool { return true }, func(to, from *Row) { to.Call = from.Call }},
-	{ColPlan, func(a, b *Row) bool { return a.Trigger == b.Trigger && a.TakesSlot == b.TakesSlot },
-		func(to, from *Row) { to.Trigger, to.TakesSlot = from.Trigger, from.TakesSlot }},
+	{ColPlan, func(a, b *Row) bool {
+		return a.Trigger == b.Trigger && a.TakesSlot == b.TakesSlot && a.Pace == b.Pace
+	},
+		func(to, from *Row) { to.Trigger, to.TakesSlot, to.Pace = from.Trigger, from.TakesSlot, from.Pace }},
 	{ColCount, func(a, b *Row) bool { return a.Count == b.Count }, func(to, from *Row) { to.Count = from.Count }},
 	{ColAttempt, func(a, b *Row) bool { return a.Attempt == b.Attempt }, func(to, from *Row) { to.Attempt = from.Attempt }},
 	{ColFailures, func(a, b *Row) bool { return a.Failures == b.Failures }, func(to, from *Row) { to.Failures = from.Failures }},

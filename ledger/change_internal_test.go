@@ -15,7 +15,7 @@ func opposite() (a, b Row) {
 			Status: 500, NextAt: late, WaitReason: WaitReason{Code: WaitNotSent}, AcceptedAt: late, Progress: "p", SendBefore: late, LeasedBy: "o",
 			StartedAt: late, FinishedAt: late, AckedAt: late, RerunID: "r", By: "me", Why: "so",
 		},
-		LeasedAt: late, Token: "t", LateAt: late, TakesSlot: true, Waiting: true, HasSlot: true,
+		LeasedAt: late, Token: "t", LateAt: late, TakesSlot: true, Pace: 2, Waiting: true, HasSlot: true,
 	}
 	return a, b
 }

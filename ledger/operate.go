@@ -175,8 +175,8 @@ type ActionResult struct {
 //
 // A scheduled time whose row is missed, superseded, skipped or canceled becomes planned
 // (backfill), due now, whatever the revision of its row. It waits for the slot, oldest first, whatever RunSpec.Overlap
-// says. A scheduled time that has any other row is left as it is. One without a row, or
-// at or before PurgedThrough, is refused. So is one whose run was rerun, as its work may
+// says, or, with a Pace, for a place beside the slot. A scheduled time that has any other row is left as it is. One without a row, unless
+// NeverPlanned is set, or at or before PurgedThrough, is refused. So is one whose run was rerun, as its work may
 // have been done.
 //
 // A canceled run that was leased before keeps its call and attempt numbers, and SendBefore
@@ -194,6 +194,10 @@ type Backfill struct {
 	// with their calls. They come from the schedule of the job's current revision, or
 	// of an ended job its last.
 	Runs []RunSpec
+	Pace Pace
+	// NeverPlanned takes scheduled times without a row too, up to the watermark: those from
+	// before the job, or its schedule, existed.
+	NeverPlanned bool
 	Actor
 	DryRun bool
 }

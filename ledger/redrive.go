@@ -106,6 +106,8 @@ func (r *Row) redrive(now time.Time) {
 func (m *actionTx) takeSlotAgain(r *Row) {
 	switch {
 	case !r.TakesSlot:
+	case r.Pace != 0: // a claim gives the place
+		r.Waiting = !m.Force
 	case !m.slots.taken(r.JobID):
 		m.slots.take(r)
 	case !m.Force:

@@ -10,9 +10,10 @@ type Row struct {
 	LeasedAt  time.Time
 	Token     string
 	LateAt    time.Time // when to check whether it is late; zero: never
-	TakesSlot bool      // it runs only with its job's slot
-	Waiting   bool      // for the slot
-	HasSlot   bool
+	TakesSlot bool      // it runs only with its job's slot, or a place of its Pace
+	Pace      Pace      // not 0: it takes a place instead of the slot
+	Waiting   bool      // for the slot, or the place
+	HasSlot   bool      // or the place
 }
 
 // DueAt returns when a claim may take the run: the NextAt of a planned, retrying or

@@ -74,9 +74,14 @@ type Tx interface {
 	// PeekJobs is Jobs without a lock.
 	PeekJobs(ids []string) Later[[]JobRow]
 	// Slots returns the slots of jobs, which the transaction has locked, by job. It leaves
-	// out slots that no run has and no run waits for.
+	// out slots that no run has and no run waits for, and runs with a Pace.
 	Slots(jobIDs []string) Later[[]Slot]
-	// FreeJobs returns the jobs, by ID, whose slot is free while runs wait for it.
+	// Paced returns runs that wait for a place of a job, which the transaction has locked, and
+	// whose Pace is greater than the number of places taken: the oldest first, by Pace, then
+	// those newest first; up to MaxParallel of each kind.
+	Paced(jobID string) Later[[]PacedRun]
+	// FreeJobs returns the jobs, by ID, whose slot is free, or that have a free place, while
+	// runs wait for it.
 	FreeJobs() Later[[]string]
 	// Pauses returns the pauses that have no EndedAt, and, if a time is not zero, those whose
 	// Until is after it; by ID, and without a lock.

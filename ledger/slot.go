@@ -54,10 +54,7 @@ func grant(tx Tx, list []Slot) slots {
 		s := &list[i]
 		given[s.JobID] = s
 		if w := s.Waiter; s.Holder.ID == "" && w.ID != "" {
-			was := Row{Run: Run{ID: w.ID, JobID: s.JobID, State: w.State}, Waiting: true}
-			is := was
-			is.Waiting, is.HasSlot = false, true
-			changes = append(changes, Changed(&was, &is))
+			changes = append(changes, give(Row{Run: Run{ID: w.ID, JobID: s.JobID, State: w.State}, Waiting: true}))
 		}
 	}
 	// A run that was canceled meanwhile no longer waits, and stays as it is. The next claim
@@ -66,7 +63,7 @@ func grant(tx Tx, list []Slot) slots {
 	return given
 }
 
-// grantFree locks jobs and gives their free slots.
+// grantFree locks jobs and gives their free slots and places.
 func grantFree(tx Tx, jobIDs []string) error {
 	jobs, slots := tx.Jobs(jobIDs), tx.Slots(jobIDs)
 	if _, err := jobs.Get(); err != nil {
@@ -77,5 +74,5 @@ func grantFree(tx Tx, jobIDs []string) error {
 		return err
 	}
 	grant(tx, list)
-	return nil
+	return grantPlaces(tx, jobIDs)
 }

@@ -33,6 +33,9 @@ func (b Backfill) Validate() error {
 	if err := b.Actor.Validate(); err != nil {
 		return err
 	}
+	if b.Pace.Parallel() > MaxParallel {
+		return fmt.Errorf("%w: at most %d backfilled runs of a job run at a time, not %d", ErrInvalidRun, MaxParallel, b.Pace.Parallel())
+	}
 	var d validator
 	for i := range b.Runs {
 		if err := d.single(b.JobID, &b.Runs[i]); err != nil {

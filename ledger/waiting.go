@@ -112,6 +112,9 @@ func (s *surroundings) waitReason(r *Row) WaitReason {
 	switch {
 	case s.living == 0:
 		return WaitReason{Code: WaitNoProcess, Text: "no process works on this ledger"}
+	case r.Waiting && r.Pace != 0:
+		return WaitReason{Code: WaitLimitReached,
+			Text: fmt.Sprintf("at most %d backfilled runs of the job run at a time", r.Pace.Parallel())}
 	case r.Waiting && holder != "":
 		return WaitReason{Code: WaitSlotTaken, Text: "run " + holder + " has the job's slot"}
 	case hold != nil:

@@ -209,13 +209,18 @@ func (j *job) fill(want ledger.Backfilled, is ...int) {
 
 func (j *job) backfill(dry bool, is ...int) ledger.Backfilled {
 	j.Helper()
+	got, err := j.Backfill(j.ctx, j.request(dry, is...))
+	j.must(err)
+	return got
+}
+
+// request asks for these scheduled times, of overlap allow.
+func (j *job) request(dry bool, is ...int) ledger.Backfill {
 	b := ledger.Backfill{JobID: j.JobID, Actor: ledger.Actor{By: "ann", Why: "outage"}, DryRun: dry}
 	for _, i := range is {
 		b.Runs = append(b.Runs, j.planned(i, ledger.OverlapAllow))
 	}
-	got, err := j.Backfill(j.ctx, b)
-	j.must(err)
-	return got
+	return b
 }
 
 // filled checks a scheduled time that a backfill made planned.

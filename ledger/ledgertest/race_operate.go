@@ -11,6 +11,7 @@ import (
 var raceOperateCases = []testCase{
 	{"a run is redriven once", raceRedrive},
 	{"a range is backfilled once", raceBackfill},
+	{"no more backfilled runs run at a time than their pace allows", racePace},
 	{"each scheduled time after the answer to a pause follows it", racePause},
 	{"operators and executors at once do not fail one another", raceOperators},
 }

@@ -86,6 +86,39 @@ var slotCases = []rowsCase{
 		same(t, "slots", byJob, want)
 		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.FreeJobs() }), []string{"free"})
 	}},
+	{"places tell who waits for them, in turn", func(t *table) {
+		paced := func(p ledger.Pace, r ledger.Row) ledger.Row {
+			r.Pace = p
+			return r
+		}
+		of := func(r ledger.Row) ledger.PacedRun {
+			return ledger.PacedRun{ID: r.ID, State: r.State, Pace: r.Pace, Taken: 1}
+		}
+		held := paced(3, holding(minute("j", 0)))
+		old, young := paced(2, waiting(minute("j", 1))), paced(2, waiting(in(ledger.Retrying, minute("j", 2))))
+		newest, before := paced(-4, waiting(minute("j", 4))), paced(-4, waiting(minute("j", 3)))
+		t.insert(held, young, before, old, newest, paced(1, waiting(minute("j", 5))), paced(-1, waiting(minute("j", 6))), holding(minute("j", 7)),
+			paced(1, waiting(minute("full", 0))), paced(1, holding(minute("full", 1))), paced(-2, waiting(minute("free", 0))),
+			paced(5, holding(minute("jj", 0))), paced(5, holding(minute("i", 0))))
+		turn := func(id string) []ledger.PacedRun {
+			return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.PacedRun] {
+				tx.Jobs([]string{id})
+				return tx.Paced(id)
+			})
+		}
+		same(t, "in turn", turn("j"), []ledger.PacedRun{of(old), of(young), of(newest), of(before)})
+		if list := turn("full"); len(list) > 0 {
+			t.Errorf("%v waits for a place, want none: all are taken", list)
+		}
+		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.FreeJobs() }), []string{"free", "j"})
+		slots := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Slot] {
+			tx.Jobs([]string{"j", "full"})
+			return tx.Slots([]string{"j", "full"})
+		})
+		if len(slots) != 1 || slots[0].Waiter.ID != "" {
+			t.Errorf("slots %+v, want that of j, for which no run waits", slots)
+		}
+	}},
 	{"no job is free where no run waits", func(t *table) {
 		t.insert(holding(minute("j", 0)), minute("k", 0))
 		if free := ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.FreeJobs() }); len(free) > 0 {

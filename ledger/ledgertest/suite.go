@@ -89,6 +89,7 @@ var groups = []struct {
 	{"pauses", statements, pausesCases},
 	{"audit", statements, auditCases},
 	{"backfill", rules, backfillCases},
+	{"pace", statements, paceCases},
 	{"purge", statements, slices.Concat(purgeCases, purgeBatchCases)},
 	{"purge of history", statements, historyPurgeCases},
 	{"list", statements, listCases},

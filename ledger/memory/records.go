@@ -23,7 +23,7 @@ func (l *Ledger) keep(r *record) {
 		return
 	}
 	l.open[r.ID] = r
-	if r.HasSlot {
+	if r.HasSlot && r.Pace == 0 {
 		l.slots[r.JobID] = r
 	}
 }

@@ -81,7 +81,7 @@ func (t *tx) NextDue() ledger.Later[time.Time] {
 func (l *Ledger) waiters() map[string]*record {
 	first := map[string]*record{}
 	for _, r := range l.open {
-		if of := first[r.JobID]; r.Waiting && (of == nil || older(r, of) < 0) {
+		if of := first[r.JobID]; r.Waiting && r.Pace == 0 && (of == nil || older(r, of) < 0) {
 			first[r.JobID] = r
 		}
 	}
@@ -107,10 +107,43 @@ func slotRun(r *record) ledger.SlotRun {
 	return ledger.SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()}
 }
 
-// FreeJobs returns the jobs whose slot is free while runs wait for it.
+// Paced returns the runs that wait for a place of a job, in turn.
+func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
+	of := func(r *record) bool { return r.Pace != 0 && r.JobID == jobID }
+	taken := len(where(t.l.open, older, func(r *record) bool { return of(r) && r.HasSlot }))
+	waiters := where(t.l.open, inTurn, func(r *record) bool { return of(r) && r.Waiting && r.Pace.Parallel() > taken })
+	var list []ledger.PacedRun
+	count := map[bool]int{}
+	for _, r := range waiters {
+		if newest := r.Pace < 0; count[newest] < ledger.MaxParallel {
+			count[newest]++
+			list = append(list, ledger.PacedRun{ID: r.ID, State: r.State, Pace: r.Pace, Taken: taken})
+		}
+	}
+	return ledger.Known(list, nil)
+}
+
+// inTurn orders runs that wait for a place.
+func inTurn(a, b *record) int {
+	if newest := b.Pace < 0; newest != (a.Pace < 0) {
+		return map[bool]int{true: -1, false: 1}[newest]
+	} else if newest {
+		return cmp.Or(cmp.Compare(b.Pace, a.Pace), newer(a, b))
+	}
+	return cmp.Or(cmp.Compare(a.Pace, b.Pace), older(a, b))
+}
+
+// FreeJobs returns the jobs whose slot is free, or that have a free place, while runs wait for it.
 func (t *tx) FreeJobs() ledger.Later[[]string] {
 	free := t.l.waiters()
 	maps.DeleteFunc(free, func(job string, _ *record) bool { return t.l.slots[job] != nil })
+	for _, r := range t.l.open {
+		if _, known := free[r.JobID]; r.Waiting && r.Pace != 0 && !known {
+			if list, _ := t.Paced(r.JobID).Get(); len(list) > 0 {
+				free[r.JobID] = r
+			}
+		}
+	}
 	return ledger.Known(slices.Sorted(maps.Keys(free)), nil)
 }
 

@@ -77,7 +77,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 
 // hasRoom fails the transaction if a run is to get a slot that another one has.
 func (t *tx) hasRoom(r *record, hasSlot bool) bool {
-	if holder := t.l.slots[r.JobID]; hasSlot && holder != nil && holder != r {
+	if holder := t.l.slots[r.JobID]; hasSlot && r.Pace == 0 && holder != nil && holder != r {
 		t.failed = fmt.Errorf("run %s cannot have its job's slot, which %s has", r.ID, holder.ID)
 		return false
 	}

@@ -40,6 +40,7 @@ var runTable = []column{
 	{"body", ledger.ColCall, bytesKind, func(b []byte, r *stored) []byte { return appendBytes(b, r.Call.Body) }},
 	{"trigger", ledger.ColPlan, textKind, func(b []byte, r *stored) []byte { return appendText(b, string(r.Trigger)) }},
 	{"takes_slot", ledger.ColPlan, boolKind, func(b []byte, r *stored) []byte { return appendBool(b, r.TakesSlot) }},
+	{"pace", ledger.ColPlan, int4Kind, func(b []byte, r *stored) []byte { return appendInt4(b, int(r.Pace)) }},
 	{"count", ledger.ColCount, int8Kind, func(b []byte, r *stored) []byte { return appendInt8(b, int64(r.Count)) }},
 	{"attempt", ledger.ColAttempt, int4Kind, func(b []byte, r *stored) []byte { return appendInt4(b, r.Attempt) }},
 	{"failures", ledger.ColFailures, int4Kind, func(b []byte, r *stored) []byte { return appendInt4(b, r.Failures) }},
@@ -48,8 +49,11 @@ var runTable = []column{
 	{"due_at", ledger.ColDue, timeKind, func(b []byte, r *stored) []byte { return appendTime(b, r.DueAt()) }},
 	{"waiting", ledger.ColSlot, boolKind, func(b []byte, r *stored) []byte { return appendBool(b, r.Waiting) }},
 	{"slot", ledger.ColSlot, textKind, func(b []byte, r *stored) []byte {
-		if !r.HasSlot {
+		switch {
+		case !r.HasSlot:
 			return appendNull(b)
+		case r.Pace != 0: // the places of a job are between job@ and jobA
+			return appendText(b, r.ID)
 		}
 		return appendText(b, r.JobID)
 	}},
@@ -94,7 +98,7 @@ const (
 	rowColumnsNil = rowFirst + `NULL::bytea` + rowRest
 
 	rowFirst = ` r.run_id, r.job_id, r.parent, r.fan, r.scheduled_at, r.until, r.planned_at, r.revision, r.state, r.reason, r.call, `
-	rowRest  = `, r.trigger, r.takes_slot, r.count, r.attempt, r.failures, r.replayed, r.status,
+	rowRest  = `, r.trigger, r.takes_slot, r.pace, r.count, r.attempt, r.failures, r.replayed, r.status,
 		r.due_at, r.waiting, r.slot IS NOT NULL, r.waits_for, r.accepted_at, r.progress, r.lease_token, r.leased_by, r.leased_at,
 		r.started_at, r.send_before, r.key_safe_until, r.finished_at, r.acked_at, r.late_at, r.rerun_id, r.by, r.why `
 )
@@ -116,7 +120,8 @@ func (s *rowReader) row(v *values) (r ledger.Row, err error) {
 	if r.Call, err = s.calls.Decode(v.next(), v.bytes()); err != nil {
 		return r, err
 	}
-	r.Trigger, r.TakesSlot, r.Count, r.Run.Attempt = ledger.Trigger(v.text()), v.bool(), int(v.int()), int(v.int())
+	r.Trigger, r.TakesSlot, r.Pace = ledger.Trigger(v.text()), v.bool(), ledger.Pace(v.int())
+	r.Count, r.Run.Attempt = int(v.int()), int(v.int())
 	r.Failures, r.Replayed, r.Status = int(v.int()), v.bool(), int(v.int())
 	r.SetDueAt(v.time())
 	r.Waiting, r.HasSlot = v.bool(), v.bool()

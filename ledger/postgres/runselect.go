@@ -107,7 +107,7 @@ func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 		FROM unnest($1) AS j (id)
 		LEFT JOIN LATERAL (SELECT run_id, state, due_at FROM runs WHERE slot = j.id LIMIT 1) h ON true
 		LEFT JOIN LATERAL (
-			SELECT run_id, state, due_at FROM runs WHERE waiting AND job_id = j.id ORDER BY scheduled_at, run_id LIMIT 1) w ON true
+			SELECT run_id, state, due_at FROM runs WHERE waiting AND job_id = j.id AND pace = 0 ORDER BY scheduled_at, run_id LIMIT 1) w ON true
 		WHERE h.run_id IS NOT NULL OR w.run_id IS NOT NULL`}
 	q.args.texts(jobIDs)
 	run := func(v *values) ledger.SlotRun {
@@ -118,7 +118,17 @@ func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 	})
 }
 
-// FreeJobs returns the jobs whose slot is free while runs wait for it.
+// Paced returns the runs that wait for a place of a job, in turn.
+func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
+	q := query{sql: pacedRuns}
+	q.args.text(jobID)
+	q.args.int8(ledger.MaxParallel)
+	return ask(t, q, func(v *values) (ledger.PacedRun, error) {
+		return ledger.PacedRun{ID: v.text(), State: ledger.State(v.text()), Pace: ledger.Pace(v.int()), Taken: int(v.int())}, nil
+	})
+}
+
+// FreeJobs returns the jobs whose slot is free, or that have a free place, while runs wait for it.
 func (t *tx) FreeJobs() ledger.Later[[]string] {
 	return ask(t, query{sql: `WITH RECURSIVE ` + freeSlots + ` SELECT job_id FROM free ORDER BY job_id`}, text)
 }

@@ -14,7 +14,7 @@ const (
 	listColumns = runFirst + `NULL` + runRest
 
 	runFirst = `runs.id, runs.run_id, runs.job_id, parent, fan, scheduled_at, until, count, trigger, state, reason,
-	runs.revision, overlap, call, `
+	runs.revision, overlap, pace, call, `
 	runRest = `, attempt, failures, replayed, status,
 	due_at, slot, waiting, waits_for, send_before, key_safe_until, lease_token, leased_by, leased_at,
 	planned_at, started_at, finished_at, acked_at, late_at, rerun_id, by, why, accepted_at, progress`
@@ -42,7 +42,7 @@ func (c *runScanner) scan(row scanner) (stored, error) {
 	var until, due, sendBefore, safeUntil, leased, started, finished, acked, accepted, late nullTime
 	r := &s.Row
 	err := row.Scan(&s.key, &r.ID, &r.JobID, &parent, &fan, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
-		&r.Revision, &overlap, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
+		&r.Revision, &overlap, &r.Pace, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
 		&due, &slot, &r.Waiting, &waits, &sendBefore, &safeUntil, &token, &r.LeasedBy, &leased,
 		&planned, &started, &finished, &acked, &late, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
 	if err != nil {

@@ -41,13 +41,25 @@ const (
 			SELECT min(job_id) FROM runs WHERE waiting = 1
 			UNION ALL
 			SELECT (SELECT min(job_id) FROM runs WHERE waiting = 1 AND job_id > w.job_id) FROM w WHERE w.job_id IS NOT NULL)
-		SELECT job_id FROM w WHERE job_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = w.job_id)`
+		SELECT job_id FROM w WHERE job_id IS NOT NULL AND (
+			EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace = 0) AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = w.job_id)
+			OR EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace > (` + placesOf + `w.job_id || '@' AND slot < w.job_id || 'A'))
+			OR EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace < -(` + placesOf + `w.job_id || '@' AND slot < w.job_id || 'A')))`
+	placesOf = `SELECT count(*) FROM runs WHERE slot > `
+	// pacedRuns reads each kind in the order of the index, from its end for the newest first.
+	pacedRuns = `
+		WITH places AS MATERIALIZED (` + placesOf + `?1 || '@' AND slot < ?1 || 'A')
+		SELECT * FROM (SELECT run_id, state, pace, (SELECT * FROM places) FROM runs
+			WHERE waiting = 1 AND job_id = ?1 AND pace > (SELECT * FROM places) ORDER BY pace, scheduled_at LIMIT 0 + ?2)
+		UNION ALL
+		SELECT * FROM (SELECT run_id, state, pace, (SELECT * FROM places) FROM runs
+			WHERE waiting = 1 AND job_id = ?1 AND pace < -(SELECT * FROM places) ORDER BY pace DESC, scheduled_at DESC LIMIT 0 + ?2)`
 	// takenSlots has the run that has each job's slot, and the first that waits for it.
 	takenSlots = `
 		SELECT j.value, coalesce(h.run_id, ''), coalesce(h.state, ''), h.due_at, coalesce(w.run_id, ''), coalesce(w.state, ''), w.due_at
 		FROM json_each(?1) j
 		LEFT JOIN runs h ON h.slot = j.value
-		LEFT JOIN runs w ON w.id = (SELECT id FROM runs WHERE waiting = 1 AND job_id = j.value ORDER BY scheduled_at, run_id LIMIT 1)
+		LEFT JOIN runs w ON w.id = (SELECT id FROM runs WHERE waiting = 1 AND job_id = j.value AND pace = 0 ORDER BY scheduled_at, run_id LIMIT 1)
 		WHERE h.id IS NOT NULL OR w.id IS NOT NULL ORDER BY j.value`
 	unfinishedOf = `
 		SELECT job_id, run_id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND job_id IN (SELECT value FROM json_each(?1)) AND parent IS NULL
@@ -128,7 +140,16 @@ func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 	}, takenSlots, array(jobIDs)))
 }
 
-// FreeJobs returns the jobs whose slot is free while runs wait for it. Usually none waits.
+// Paced returns the runs that wait for a place of a job, in turn.
+func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
+	return ledger.Known(all(t, func(row scanner) (r ledger.PacedRun, err error) {
+		err = row.Scan(&r.ID, &r.State, &r.Pace, &r.Taken)
+		return r, err
+	}, pacedRuns, jobID, ledger.MaxParallel))
+}
+
+// FreeJobs returns the jobs whose slot is free, or that have a free place, while runs wait for
+// it. Usually none waits.
 func (t *tx) FreeJobs() ledger.Later[[]string] {
 	var waits bool
 	if _, err := t.one(anyWaiting, nil, &waits); err != nil || !waits {

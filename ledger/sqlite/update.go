@@ -36,6 +36,7 @@ var fields = []struct {
 	{ledger.ColPlan, []field{
 		plain("trigger", func(r *ledger.Row) any { return string(r.Trigger) }),
 		plain("overlap", func(r *ledger.Row) any { return overlapOf(r) }),
+		plain("pace", func(r *ledger.Row) any { return int(r.Pace) }),
 	}},
 	{ledger.ColCount, []field{plain("count", func(r *ledger.Row) any { return r.Count })}},
 	{ledger.ColAttempt, []field{plain("attempt", func(r *ledger.Row) any { return r.Run.Attempt })}},
@@ -78,11 +79,16 @@ func overlapOf(r *ledger.Row) string {
 	return ""
 }
 
+// slotOf is the job's ID in the one run that has the slot, and the run's own in one that has a
+// place: those of a job are between job@ and jobA.
 func slotOf(r *ledger.Row) any {
-	if r.HasSlot {
-		return r.JobID
+	switch {
+	case !r.HasSlot:
+		return nil
+	case r.Pace != 0:
+		return r.ID
 	}
-	return nil
+	return r.JobID
 }
 
 // Update writes the changes. The write lock protects their rows.
@@ -194,10 +200,10 @@ func (t *tx) attempt(runID string, a *ledger.Attempt) error {
 }
 
 const insertRun = `
-	INSERT INTO runs (changed, run_id, job_id, parent, scheduled_at, until, count, trigger, state, reason, revision, overlap,
+	INSERT INTO runs (changed, run_id, job_id, parent, scheduled_at, until, count, trigger, state, reason, revision, overlap, pace,
 		target, call, body, planned_at, finished_at, by, why,
 		due_at, slot, waiting, attempt, send_before, key_safe_until, lease_token, leased_by, leased_at, started_at, late_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (run_id) DO NOTHING`
 
 // Insert writes new rows, and reports which it wrote.
@@ -220,7 +226,7 @@ func (t *tx) insert(r *ledger.Row) (bool, error) {
 		return false, err
 	}
 	n, err := t.exec(insertRun, t.change, r.ID, ledger.IDJob(&r.Run), orNull(r.Parent), r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
-		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r),
+		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r), int(r.Pace),
 		r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
 		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), micros(r.KeySafeUntil), orNull(r.Token), r.LeasedBy,
 		micros(r.LeasedAt),

@@ -1,0 +1,57 @@
+package ledger
+
+// Pace is how many backfilled runs of a job run at a time beside its slot, and in which order
+// they start: at most n, the oldest scheduled time first, or, as -n, the newest first. 0: the
+// run takes the job's slot.
+//
+// A run with a Pace waits for a place, and has it until it is finished. It gets one while fewer
+// runs of its job have places than its Pace allows, so of two backfills of a job the greater
+// Pace bounds both together. The job's lock protects places as it does the slot.
+type Pace int
+
+// MaxParallel is how many backfilled runs of a job may run at a time.
+const MaxParallel = 100
+
+// NewPace returns the Pace of a backfill; parallel 0 is the job's slot, or, newest first, 1.
+func NewPace(parallel int, newestFirst bool) Pace {
+	if newestFirst {
+		return -Pace(max(parallel, 1))
+	}
+	return Pace(parallel)
+}
+
+// Parallel returns how many runs may have a place at a time.
+func (p Pace) Parallel() int { return int(max(p, -p)) }
+
+// PacedRun is a run that waits for a place of its job.
+type PacedRun struct {
+	ID    string
+	State State
+	Pace  Pace
+	Taken int // how many runs of the job have a place
+}
+
+// grantPlaces gives the free places of jobs, which are locked, to the first runs that wait.
+func grantPlaces(tx Tx, jobIDs []string) error {
+	for _, id := range jobIDs {
+		list, err := tx.Paced(id).Get()
+		if err != nil {
+			return err
+		}
+		var changes []Change
+		for _, w := range list {
+			if w.Taken+len(changes) < w.Pace.Parallel() {
+				changes = append(changes, give(Row{Run: Run{ID: w.ID, JobID: id, State: w.State}, Pace: w.Pace, Waiting: true}))
+			}
+		}
+		updateFenced(tx, changes) // see grant
+	}
+	return nil
+}
+
+// give returns the change by which a run that waits gets its slot or place.
+func give(was Row) Change {
+	is := was
+	is.Waiting, is.HasSlot = false, true
+	return Changed(&was, &is)
+}
