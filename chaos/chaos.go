@@ -49,6 +49,9 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	if !s.FunctionsOnly { // else it is later events that finish what is left
 		stop()
 	}
+	if err := f.openTenants(); err != nil {
+		return err
+	}
 	healed := time.Now()
 	b.say("nothing is broken any more")
 	unsettled := f.await(ctx, func(ctx context.Context, s store) (string, error) { return f.unfinished(ctx, s, healed) })
@@ -61,6 +64,7 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 		return errors.Join(unsettled, err)
 	}
 	b.counts.Deliveries = e.deliveries
+	e.redriven = f.redriven
 	return errors.Join(unsettled, report(out, s, b.counts, e))
 }
 
@@ -90,6 +94,7 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 		fmt.Fprintln(out, v)
 	}
 	lost += tally.Dead
+	lists, members, again := e.listed()
 	fmt.Fprintf(out, "\n| %s | |\n|---|---|\n", s.kind())
 	for _, row := range []struct {
 		name string
@@ -97,6 +102,7 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 	}{
 		{"scheduled times", max(tally.Times, len(e.Given))}, {"runs succeeded", tally.Succeeded},
 		{"scheduled times skipped or superseded, as their jobs ask for", tally.Unrun},
+		{"lists frozen", lists}, {"their members", members}, {"lists fetched more than once", again}, {"parents redriven", e.redriven},
 		{"events delivered to Lambda functions", c.Deliveries},
 		{"calls", e.calls}, {"replays", e.replays}, {"effects", tally.Effects},
 		{"processes killed", c.Kills}, {"processes suspended", c.Suspensions},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/cronce/cronce/chaos"
 	"github.com/cronce/cronce/internal/fakelambda"
+	"github.com/cronce/cronce/internal/proof"
 )
 
 var (
@@ -64,10 +66,21 @@ func TestNothingIsLostOrDoubledThroughPgBouncer(t *testing.T) {
 	sound(t, *duration, chaos.Setup{Function: function(t)}, throughPgBouncer)
 }
 
-// The harness can fail: a target that does not keep keys is detected.
+// The harness can fail: a target that does not keep keys is detected, and one whose lists are
+// other ones than it notes.
 func TestATargetWithoutTheKitIsDetected(t *testing.T) {
-	if err := run(t, 10*time.Second, &chaos.Setup{Embedded: true, Keyless: true}, oneServer); !errors.Is(err, chaos.ErrBroken) {
+	s := chaos.Setup{Embedded: true, Keyless: true}
+	if err := run(t, 10*time.Second, &s, oneServer); !errors.Is(err, chaos.ErrBroken) {
 		t.Errorf("got %v, want doubled effects detected", err)
+	}
+	story, err := os.ReadFile(filepath.Join(s.Dir, "story.log"))
+	must(t, err)
+	for _, want := range []string{
+		string(proof.TwoEffects) + ": payroll@", string(proof.TwoEffects) + ": bill::", string(proof.Torn) + ": bill@",
+	} {
+		if !strings.Contains(string(story), want) {
+			t.Errorf("not detected: %s", want)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ type evidence struct {
 	proof.Evidence
 	calls, replays int // as the service saw them
 	deliveries     int // of the platforms, in all
+	redriven       int // parents
 }
 
 func (f *fleet) evidence(ctx context.Context, healed time.Time) (evidence, error) {
@@ -32,7 +33,10 @@ func (f *fleet) evidence(ctx context.Context, healed time.Time) (evidence, error
 		return e, err
 	}
 	defer s.Close()
-	if e.Rows, err = s.List(ctx, ledger.Filter{Limit: math.MaxInt32}); err != nil {
+	if e.Rows, err = s.List(ctx, ledger.Filter{WithMembers: true, Limit: math.MaxInt32}); err != nil {
+		return e, err
+	}
+	if err := f.lists(ctx, s, &e.Evidence); err != nil {
 		return e, err
 	}
 	f.told(&e)
@@ -131,13 +135,17 @@ func (f *fleet) readCalls(e *evidence) error {
 		return err
 	}
 	defer file.Close()
+	e.Lists = map[string][][]string{}
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		var s seen
 		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
 			return fmt.Errorf("%s: %w", f.calls(), err)
 		}
-		if s.Text != "" {
+		switch {
+		case s.Status == 0 && s.Text == "":
+			e.Lists[s.Run] = append(e.Lists[s.Run], s.List)
+		case s.Text != "":
 			e.calls++
 			e.Requests = append(e.Requests, proof.Request{RunID: s.Run, Text: s.Text})
 		}

@@ -55,7 +55,7 @@ func (b *breaker) run(ctx context.Context, d time.Duration) error {
 		if err := b.fleet.crashed(); err != nil {
 			return err
 		}
-		if err := b.breakSomething(); err != nil {
+		if err := b.breakSomething(ctx); err != nil {
 			return err
 		}
 	}
@@ -100,9 +100,9 @@ func (b *breaker) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(b.dice.Int64N(int64(high-low)))
 }
 
-func (b *breaker) breakSomething() error {
-	switch d := b.dice.IntN(20); {
-	case d < 11:
+func (b *breaker) breakSomething(ctx context.Context) error {
+	switch d := b.dice.IntN(22); {
+	case d < 8:
 		return b.disturb()
 	case d < 14:
 		return b.kill()
@@ -110,8 +110,11 @@ func (b *breaker) breakSomething() error {
 		return b.suspend()
 	case d < 19:
 		return b.deploy()
-	default:
+	case d < 20:
 		return b.crash()
+	default:
+		b.redrive(ctx)
+		return nil
 	}
 }
 
@@ -254,4 +257,18 @@ func (b *breaker) replace(p *process, program string, revision int) error {
 	}
 	p.args[0] = program
 	return p.start()
+}
+
+// redrive is an operator's, whose request may meet a database that is down.
+func (b *breaker) redrive(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	s, err := b.fleet.ledger(ctx)
+	if err != nil {
+		b.say("no redrive: %v", err)
+		return
+	}
+	defer s.Close()
+	n, err := b.fleet.redriveParents(ctx, s)
+	b.say("redrive %d parents: %v", n, err)
 }

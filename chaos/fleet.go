@@ -52,6 +52,7 @@ type fleet struct {
 	service   *process
 	platforms []*platform
 	deployed  *deployments
+	redriven  int // parents
 }
 
 // assemble prepares the databases and the processes, and starts none.
@@ -130,7 +131,7 @@ func (f *fleet) addService() error {
 	}
 	f.service = &process{name: "service", dir: f.Dir, args: []string{f.Service}, env: []string{
 		envService + "=" + address, envDatabase + "=" + database + "&pool_max_conns=16&connect_timeout=2",
-		envCalls + "=" + f.calls(), envToken + "=" + token,
+		envCalls + "=" + f.calls(), envToken + "=" + token, envOpened + "=" + f.opened(),
 	}}
 	if f.Keyless {
 		f.service.env = append(f.service.env, envKeyless+"=1")
@@ -141,7 +142,8 @@ func (f *fleet) addService() error {
 	return nil
 }
 
-func (f *fleet) calls() string { return filepath.Join(f.Dir, "calls.jsonl") }
+func (f *fleet) calls() string  { return filepath.Join(f.Dir, "calls.jsonl") }
+func (f *fleet) opened() string { return filepath.Join(f.Dir, "tenants-open") }
 
 func (f *fleet) addServe(i int) error {
 	name := fmt.Sprintf("serve-%d", i+1)
@@ -208,12 +210,14 @@ func (f *fleet) close() {
 	f.network.close()
 }
 
-// store is what the harness asks of the ledger, past the network.
+// store is what the harness asks of the ledger, and does as an operator, past the network.
 type store interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
+	Members(context.Context, ledger.MemberFilter) (ledger.MemberPage, error)
+	Redrive(context.Context, ledger.Action) (ledger.ActionResult, error)
 	Close() error
 }
 

@@ -21,19 +21,25 @@ type jobSpec struct {
 	kind         kind
 	overlap      string
 	catchUp      string
+	path         string // after the job; "": none
+	each         string // "": it has no members
 }
 
 // specs are the jobs. Every kind of overlap and two of the catch-ups are among
-// them; "slow" works for longer than its calls wait.
+// them; "slow" works for longer than its calls wait, and memberJob has members.
 var specs = []jobSpec{
-	{"payroll", "* * * * * *", steady, "allow", "all"},
-	{"locks", "* * * * * *", steady, "allow", "all"},
-	{"ledger-close", "*/2 * * * * *", steady, "queue", "all"},
-	{"slow", "*/5 * * * * *", steady, "skip", "latest"},
-	{"newest", "*/2 * * * * *", steady, "allow", "latest"},
-	{"moved", "", edited, "allow", "all"},
-	{"cloud", "*/2 * * * * *", constant, "allow", "all"},
-	{"season", "* * * * * *", seasonal, "allow", "all"},
+	{id: "payroll", schedule: "* * * * * *", overlap: "allow", catchUp: "all"},
+	{id: "locks", schedule: "* * * * * *", overlap: "allow", catchUp: "all"},
+	{id: "ledger-close", schedule: "*/2 * * * * *", overlap: "queue", catchUp: "all"},
+	{id: "slow", schedule: "*/5 * * * * *", overlap: "skip", catchUp: "latest"},
+	{id: "newest", schedule: "*/2 * * * * *", overlap: "allow", catchUp: "latest"},
+	{id: "moved", kind: edited, overlap: "allow", catchUp: "all"},
+	{id: "cloud", schedule: "*/2 * * * * *", kind: constant, overlap: "allow", catchUp: "all"},
+	{id: "season", schedule: "* * * * * *", kind: seasonal, overlap: "allow", catchUp: "all"},
+	{
+		id: memberJob, schedule: "*/3 * * * * *", overlap: "allow", catchUp: "latest", path: "/{{key}}",
+		each: "{ path: /tenants, items: tenants, inFlight: 8 }",
+	},
 }
 
 // movedSchedules are what the edited job's revisions alternate between.
@@ -51,7 +57,7 @@ jobs:
 const registryJob = `  - id: %s
     schedule: %q
     target: service
-    path: /apply/%s
+    path: "/apply/%s%s"
     body: { revision: %d, schedule: %q }
     overlap: %s
     catchUp: %s
@@ -77,7 +83,10 @@ func registryText(revision int) string {
 			named = 0
 		}
 		waits := "100ms, 300ms" + strings.Repeat(", 1s", retries-2)
-		fmt.Fprintf(&b, registryJob, s.id, schedule, s.id, named, schedule, s.overlap, s.catchUp, waits)
+		fmt.Fprintf(&b, registryJob, s.id, schedule, s.id, s.path, named, schedule, s.overlap, s.catchUp, waits)
+		if s.each != "" {
+			fmt.Fprintf(&b, "    each: %s\n", s.each)
+		}
 	}
 	return b.String()
 }

@@ -38,6 +38,7 @@ const (
 	envCalls    = "CHAOS_SERVICE_CALLS"   // the file of calls
 	envKeyless  = "CHAOS_SERVICE_KEYLESS" // not empty: the service does without the kit
 	envBusy     = "CHAOS_SERVICE_BUSY"    // not empty: the service is too busy now and then
+	envOpened   = "CHAOS_SERVICE_OPENED"  // the file that is there when no tenant is closed any more
 	envToken    = "SERVICE_TOKEN"
 )
 
@@ -88,7 +89,10 @@ func serveService() error {
 	if os.Getenv(envBusy) != "" {
 		handler = busy(handler)
 	}
-	mux.Handle("POST /apply/{job}", &witness{file: calls, next: handler})
+	w := &witness{file: calls, next: handler}
+	mux.Handle("POST /apply/{job}", w)
+	mux.Handle("POST /apply/{job}/{key}", w)
+	mux.HandleFunc("GET /tenants", w.tenants)
 	server := &http.Server{Addr: os.Getenv(envService), Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		<-ctx.Done()
@@ -170,13 +174,14 @@ func linger(ctx context.Context, job string) error {
 	}
 }
 
-// seen is a line of the file of calls: a call as it arrived, or (Status set)
-// how it was answered.
+// seen is a line of the file of calls: a call as it arrived, (Status set) how it was
+// answered, or a list.
 type seen struct {
 	Run      string
-	Text     string `json:",omitempty"`
-	Status   int    `json:",omitempty"`
-	Replayed bool   `json:",omitempty"`
+	Text     string   `json:",omitempty"`
+	Status   int      `json:",omitempty"`
+	Replayed bool     `json:",omitempty"`
+	List     []string `json:",omitempty"`
 }
 
 // witness writes down every call before the kit sees it.
@@ -195,7 +200,11 @@ func (s *witness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	run := r.Header.Get(idempotency.HeaderKey)
 	s.note(seen{Run: run, Text: fmt.Sprintf("%s %s %s %s", r.Method, r.URL, r.Header.Get("Cronce-Scheduled-At"), body)})
 	out := &status{ResponseWriter: w}
-	s.next.ServeHTTP(out, r)
+	if open(r.PathValue("key")) {
+		s.next.ServeHTTP(out, r)
+	} else {
+		http.Error(out, "the tenant is closed", http.StatusNotFound)
+	}
 	s.note(seen{Run: run, Status: out.code, Replayed: w.Header().Get(idempotency.HeaderReplayed) == "true"})
 }
 

@@ -103,5 +103,11 @@ func (f *fleet) unfinished(ctx context.Context, s store, healed time.Time) (stri
 			return fmt.Sprintf("%s is %s", r.ID, r.State), err
 		}
 	}
-	return "", err
+	if err != nil {
+		return "", err
+	}
+	if n, err := f.redriveParents(ctx, s); n > 0 || err != nil {
+		return fmt.Sprintf("%d parents were redriven", n), err
+	}
+	return "", nil
 }

@@ -35,8 +35,11 @@ func (c *check) parent(p ledger.Run, made map[string]ledger.State) {
 	listed := map[string]bool{}
 	for _, m := range c.Frozen[p.ID] {
 		keys, listed[m.RunID] = append(keys, m.Key), true
-		if s := made[m.RunID]; p.State == ledger.Succeeded && s != ledger.Succeeded {
+		switch s := made[m.RunID]; {
+		case p.State == ledger.Succeeded && s != ledger.Succeeded:
 			c.add(Partial, p.ID, "%s is %q", m.RunID, s)
+		case p.Reason == ledger.ReasonMembers && (s == "" || !s.Finished()):
+			c.add(Deserted, m.RunID, "it is %q", s)
 		}
 	}
 	for id := range made {

@@ -15,7 +15,7 @@
 //     than its horizon and a lease;
 //   - a run that met no fault succeeded;
 //   - a list of members is one that the target served in whole, and a parent that succeeded
-//     has a run of each member, which succeeded too.
+//     has a run of each member, which succeeded too; one that died of them, a run of each, which ended.
 //
 // A Witness, where a harness can put one between the executors and the ledger, adds
 // what the rows do not show afterwards:
@@ -196,7 +196,7 @@ func Check(e Evidence) ([]Violation, Tally) {
 // looks are what is looked at, the scheduled times first: they sort the rows.
 var looks = []func(*check){
 	(*check).scheduledTimes, (*check).gaps, // Lost, Doubled, Stray, Miscounted; Gap, Unsettled
-	(*check).members,   // Partial, Torn
+	(*check).members,   // Partial, Deserted, Torn
 	(*check).effects,   // NoEffect, TwoEffects, NoRun, Unplanned, Early, Late
 	(*check).keyed,     // of functions without a ledger: Unheeded
 	(*check).requests,  // Changed

@@ -199,6 +199,10 @@ func TestRules(t *testing.T) {
 		}},
 		{proof.Partial, withMembers(ledger.Dead, "a", "b")},
 		{proof.Partial, withMembers("", "a", "b")},
+		{proof.Deserted, func(e *proof.Evidence) {
+			withMembers("", "a", "b")(e)
+			e.Rows[0].State, e.Rows[0].Reason = ledger.Dead, ledger.ReasonMembers
+		}},
 		{proof.Torn, withMembers(ledger.Succeeded, "a")},
 		{proof.Torn, func(e *proof.Evidence) {
 			withMembers(ledger.Succeeded, "a", "b")(e)

@@ -43,6 +43,7 @@ const (
 	Misled     Rule = "a channel was told out of turn"
 	Echoed     Rule = "a channel was told of its own failures"
 	Partial    Rule = "a parent succeeded, and a member of its list did not"
+	Deserted   Rule = "a parent is dead of its members, and one of them has not ended"
 	Torn       Rule = "a frozen list is not one that the target served"
 	Uncounted  Rule = "the counts of a parent's members are not those of their runs"
 )
@@ -52,5 +53,5 @@ var Rules = []Rule{
 	Lost, Doubled, Stray, Miscounted, NoEffect, TwoEffects, NoRun, Unplanned, Early, Late, Changed, Stuck,
 	Unfenced, Overlapped, Unsettled, Dropped, Gap, SentLate, Slow, Forgotten, Tireless, Unfounded, Wasted, Purged,
 	Unheeded, Paused, CatchUp, Unasked, Hasty, Busy, Passed,
-	Unopened, Unclosed, Twofold, Baseless, Untold, Misled, Echoed, Partial, Torn, Uncounted,
+	Unopened, Unclosed, Twofold, Baseless, Untold, Misled, Echoed, Partial, Deserted, Torn, Uncounted,
 }

@@ -191,4 +191,4 @@ func TestEveryRuleHasAMutant(t *testing.T) {
 
 // byHand are rules that a broken part cannot break alone; the tests of package
 // proof break the evidence.
-var byHand = []proof.Rule{proof.Partial, proof.NoRun, proof.Unplanned, proof.Unsettled, proof.Gap}
+var byHand = []proof.Rule{proof.Partial, proof.Deserted, proof.NoRun, proof.Unplanned, proof.Unsettled, proof.Gap}
