@@ -19,7 +19,7 @@ func (doc *document) Fields() []field.Row {
 	return []field.Row{
 		field.Of("version", field.Version(), "Version of the file's format; always 1."),
 		field.Of("name", field.Required(field.Text(&doc.name)),
-			"The registry's name, by which targets know the caller (the principal of keys). Never change it."),
+			"Identifies the caller to targets (the principal of keys). Never change it: every key would be new."),
 		field.Of("targets", field.ByName(func() field.Fielded { return new(Target) }, doc.target),
 			"Services that jobs call, by name."),
 		field.Of("jobs", field.Each(func() field.Fielded { return new(fileJob) }, doc.entry), "The jobs, which are scheduled calls."),

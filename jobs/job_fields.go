@@ -31,12 +31,12 @@ func (j *Job) Fields() []field.Row {
 		field.Of("method", field.Word(&j.Method, methods...), "HTTP method of the call; default POST."),
 		field.Of("timezone", field.Text(&j.Timezone), "IANA time zone such as Europe/Berlin; default UTC."),
 		field.Of("dst", field.Word((*string)(&j.DST), schedule.DSTOnce, schedule.DSTSkip, schedule.DSTWall),
-			"Which times fire that a clock change skips or repeats; default once; see schedules.md."),
+			"What to do with times that a clock change skips or repeats; default once; see schedules.md."),
 		field.Of("body", field.Own(field.Body(func(text json.RawMessage) { j.Body = text })),
 			"JSON body, or JSON text as a string; may have placeholders such as {{scheduledAt}}. Default: an object with jobId, "+
 				"runId and scheduledAt. GET and HEAD have none."),
 		field.Of("spread", field.Delay(&j.Spread, maxWait),
-			"Delays each run by less than this, by a fixed delay for each scheduled time; see schedules.md. At most 720h, and the "+
+			"Delays each run by less than this. The delay of a scheduled time never changes; see schedules.md. At most 720h, and the "+
 				"shortest time between two scheduled times. Default: no delay."),
 		field.Of("headers", field.TextMap(&j.Headers),
 			"Further header fields; values may have placeholders. Secrets belong to the target's auth."),
@@ -48,9 +48,8 @@ func (j *Job) Fields() []field.Row {
 			"Which scheduled times run that no process planned in time; default latest."),
 		field.Of("catchUpWindow", field.Period(&j.CatchUpWindow, 0, maxAge), "Older scheduled times are not caught up; default 24h."),
 		field.Of("acknowledge", field.Word((*string)(&j.Acknowledge), AckByOperator, AckBySuccess),
-			"What acknowledges the job's dead runs: operator, the default, or success: a run that succeeds also acknowledges those of "+
-				"earlier scheduled times. They are no longer counted, and are kept for ledgerRetention instead of deadRetention. For work that "+
-				"the next success repeats or makes obsolete; not for payments."),
+			"What acknowledges dead runs: operator (default), or success: the next success acknowledges those of earlier scheduled times. "+
+				"Use success only if the next run repeats the work or makes it obsolete; not for payments."),
 		field.Of("keyScope", field.Own(field.Text(&j.KeyScope)),
 			"Namespace of the keys at the target; default route:METHOD_PATH, such as route:POST_/v1/close-day."),
 		field.Of("maxInFlight", field.Count(&j.MaxInFlight, 0), "Maximum calls of this job at a time; default: the limit of the process."),
@@ -77,14 +76,14 @@ func (r *Retry) Fields() []field.Row {
 		field.Of("backoff", field.Durations(&r.Backoff, maxWait, maxBackoff),
 			"The wait before each retry; default [500ms, 2s, 5s, 30s]; [] means no retries."),
 		field.Of("for", field.Period(&r.For, 0, maxWait),
-			"Adds retries after those of backoff, each wait twice the one before. All waits together, without jitter and "+
-				"Retry-After, are at most this. Default: none."),
+			"After backoff, adds retries with waits that double, as long as the sum of all waits (without jitter and Retry-After) is at "+
+				"most this. Default: none."),
 		field.Of("maxBackoff", field.Period(&r.MaxBackoff, 0, maxWait), "Longest wait of the added retries; default 5m."),
 		field.Of("jitter", field.Fraction(&r.Jitter), "Random change of each wait; default 0.2: up to 20 % shorter or longer."),
 		field.Of("maxRetryAfter", field.Period(&r.MaxRetryAfter, 0, maxWait), "Longest Retry-After that is honored; default 5m."),
 		field.Of("horizon", field.Period(&r.Horizon, 0, maxAge),
-			"How long after its first lease a run may still be sent; see guarantees.md. Default: all waits with the longest "+
-				"jitter, all timeouts and the ages in platform (2h, for serve too), but at least 1h; plus async.within."),
+			"How long after its first lease a run may still be sent; see guarantees.md. Default: the sum of all waits (longest "+
+				"jitter), all timeouts and the ages in platform (2h, also with serve), at least 1h; async.within is added."),
 	}
 }
 

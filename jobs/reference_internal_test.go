@@ -57,7 +57,7 @@ func writeReference(b *strings.Builder, path string, o field.Table, written map[
 		for _, f := range o.Rows {
 			names = append(names, f.Name)
 		}
-		fmt.Fprintf(b, "A job takes each of these fields that it does not set, also each field in `retry` and `alarm`, but no `for` with `backoff: []`. "+
+		fmt.Fprintf(b, "A job takes each of these fields that it does not set, also each field in `retry` and `alarm`. A job with `backoff: []` takes no `for`. "+
 			"Headers and labels are added to its own: `%s`.\n", strings.Join(names, "`, `"))
 		return
 	}
