@@ -23,10 +23,9 @@ func (l *Ledger) Durations(ctx context.Context, since, until time.Time) (map[str
 			if t.Durations.Total() == 0 {
 				continue
 			}
-			if byJob[rows[i].JobID] == nil {
-				byJob[rows[i].JobID] = Histogram{}
-			}
-			byJob[rows[i].JobID].Add(t.Durations)
+			sum := byJob[rows[i].JobID]
+			sum.Add(t.Durations)
+			byJob[rows[i].JobID] = sum
 		}
 		return byJob, err
 	})

@@ -1,13 +1,9 @@
 package ledger
 
 import (
-	"bytes"
-	"errors"
-	"maps"
+	"fmt"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -26,8 +22,9 @@ type RunSummary struct {
 	FinishedAt  time.Time
 }
 
-// Histogram counts durations by bucket. See [HistogramBucket].
-type Histogram map[int]int
+// Histogram counts durations by bucket: the count of bucket b is at b. See
+// [HistogramBucket].
+type Histogram []int
 
 // bucketsPerOctave makes a bucket 9 % wide.
 const bucketsPerOctave = 8
@@ -42,28 +39,47 @@ func HistogramBucket(d time.Duration) int {
 // MarshalText writes the buckets in order: "160:3 162:1".
 func (h Histogram) MarshalText() ([]byte, error) {
 	var b []byte
-	for _, bucket := range slices.Sorted(maps.Keys(h)) {
+	for bucket, n := range h {
+		if n == 0 {
+			continue
+		}
 		if len(b) > 0 {
 			b = append(b, ' ')
 		}
-		b = strconv.AppendInt(append(strconv.AppendInt(b, int64(bucket), 10), ':'), int64(h[bucket]), 10)
+		b = strconv.AppendInt(append(strconv.AppendInt(b, int64(bucket), 10), ':'), int64(n), 10)
 	}
 	return b, nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads what MarshalText writes. A page reads thousands.
 func (h *Histogram) UnmarshalText(text []byte) error {
-	*h = make(Histogram, bytes.Count(text, []byte(" "))+1)
-	for part := range strings.FieldsSeq(string(text)) {
-		bucket, count, _ := strings.Cut(part, ":")
-		b, err := strconv.Atoi(bucket)
-		n, err2 := strconv.Atoi(count)
-		if err := errors.Join(err, err2); err != nil {
-			return err
+	*h = make(Histogram, 0, bucketsPerOctave*24) // up to 16 s
+	bucket, number := 0, 0
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9' && number < math.MaxInt/100:
+			number = 10*number + int(c-'0')
+		case c == ':' && number < bucketsPerOctave*64:
+			bucket, number = number, 0
+		case c == ' ':
+			h.Count(bucket, number)
+			number = 0
+		default:
+			return fmt.Errorf("unexpected %q in the histogram %q", c, text)
 		}
-		(*h)[b] = n
 	}
+	h.Count(bucket, number)
 	return nil
+}
+
+// Count adds a number of durations to a bucket.
+func (h *Histogram) Count(bucket, n int) {
+	if n != 0 && bucket >= len(*h) {
+		*h = append(*h, make(Histogram, bucket+1-len(*h))...)
+	}
+	if n != 0 {
+		(*h)[bucket] += n
+	}
 }
 
 // Total returns the number of durations in the histogram.
@@ -75,9 +91,18 @@ func (h Histogram) Total() (n int) {
 }
 
 // Add adds the counts of another histogram.
-func (h Histogram) Add(other Histogram) {
-	for bucket, count := range other {
-		h[bucket] += count
+func (h *Histogram) Add(other Histogram) { h.add(other, 1) }
+
+// add adds the counts of another histogram, or with -1 takes them off.
+func (h *Histogram) add(other Histogram, sign int) {
+	if len(other) > len(*h) {
+		*h = append(*h, make(Histogram, len(other)-len(*h))...)
+	}
+	for bucket, n := range other {
+		(*h)[bucket] += sign * n
+	}
+	for len(*h) > 0 && (*h)[len(*h)-1] == 0 {
+		*h = (*h)[:len(*h)-1]
 	}
 }
 
@@ -87,17 +112,13 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	if len(h) == 0 {
 		return 0
 	}
-	first, last := math.MaxInt, math.MinInt
-	for bucket := range h {
-		first, last = min(first, bucket), max(last, bucket)
-	}
 	rank := int(math.Ceil(q * float64(h.Total())))
-	for bucket := first; bucket < last; bucket++ {
-		if rank -= h[bucket]; rank <= 0 {
+	for bucket, n := range h {
+		if rank -= n; rank <= 0 && n > 0 {
 			return bucketMiddle(bucket)
 		}
 	}
-	return bucketMiddle(last)
+	return bucketMiddle(len(h) - 1)
 }
 
 func bucketMiddle(bucket int) time.Duration {

@@ -11,7 +11,8 @@ import (
 // Every duration is within 5 % of the middle of its class, whatever its size.
 func TestAQuantileIsWithinFivePercent(t *testing.T) {
 	for d := time.Microsecond; d < 400*24*time.Hour; d = d*21/20 + time.Microsecond {
-		h := ledger.Histogram{ledger.HistogramBucket(d): 1}
+		var h ledger.Histogram
+		h.Count(ledger.HistogramBucket(d), 1)
 		if got := h.Quantile(0.5); math.Abs(float64(got-d)) > 0.05*float64(d)+float64(time.Microsecond) {
 			t.Errorf("%s is read back as %s", d, got)
 		}
@@ -21,9 +22,10 @@ func TestAQuantileIsWithinFivePercent(t *testing.T) {
 func TestQuantilesOfAHistogram(t *testing.T) {
 	h := ledger.Histogram{}
 	for i := range 1000 {
-		h[ledger.HistogramBucket(time.Duration(i+1)*time.Millisecond)]++
+		h.Count(ledger.HistogramBucket(time.Duration(i+1)*time.Millisecond), 1)
 	}
-	other := ledger.Histogram{ledger.HistogramBucket(time.Hour): 1}
+	var other ledger.Histogram
+	other.Count(ledger.HistogramBucket(time.Hour), 1)
 	h.Add(other)
 	for q, want := range map[float64]time.Duration{0.0005: time.Millisecond, 0.5: 500 * time.Millisecond, 0.95: 950 * time.Millisecond, 1: time.Hour} {
 		if got := h.Quantile(q); got < want*19/20 || got > want*21/20 {

@@ -223,11 +223,10 @@ func p95(cells []ledger.RunSummary) (time.Duration, bool) {
 
 // succeeded are the cells of runs that succeeded, and the histogram of their durations.
 func succeeded(cells []ledger.RunSummary) (done []ledger.RunSummary, durations ledger.Histogram) {
-	durations = ledger.Histogram{}
 	for _, c := range cells {
 		if c.State == ledger.Succeeded && !c.StartedAt.IsZero() {
 			done = append(done, c)
-			durations[ledger.HistogramBucket(c.FinishedAt.Sub(c.StartedAt))]++
+			durations.Count(ledger.HistogramBucket(c.FinishedAt.Sub(c.StartedAt)), 1)
 		}
 	}
 	return done, durations

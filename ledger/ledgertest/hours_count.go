@@ -89,11 +89,11 @@ func tallyOf(r ledger.Run) ledger.Tally {
 		t.Counts = count
 	}
 	if !r.StartedAt.IsZero() && (r.Trigger == ledger.BySchedule || r.Trigger == ledger.ByCatchUp) {
-		t.Lateness = ledger.Histogram{ledger.HistogramBucket(r.StartedAt.Sub(r.ScheduledAt) - r.Call.Delay): 1}
+		t.Lateness.Count(ledger.HistogramBucket(r.StartedAt.Sub(r.ScheduledAt)-r.Call.Delay), 1)
 	}
 	if r.State == ledger.Succeeded {
 		t.Took = r.FinishedAt.Sub(r.StartedAt)
-		t.Durations = ledger.Histogram{ledger.HistogramBucket(t.Took): 1}
+		t.Durations.Count(ledger.HistogramBucket(t.Took), 1)
 	}
 	return t
 }
