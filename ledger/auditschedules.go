@@ -7,8 +7,8 @@ import (
 )
 
 // about describes the changed keys in few bytes, with a hash by which a list of keys can be compared.
-func (m *scheduleChangeTx) about() string {
-	ids := sortedSet(m.changed)
+func (r *scheduleRequest) about() string {
+	ids := sortedSet(r.changed)
 	hash := sha256.New()
 	for i, id := range ids {
 		_, ids[i], _ = strings.Cut(id, ":")
@@ -18,20 +18,20 @@ func (m *scheduleChangeTx) about() string {
 }
 
 // audit returns one entry: that of a schedule, or of the template for several.
-func (m *scheduleChangeTx) audit() Audit {
-	a := Audit{Action: ActionPutSchedule, JobID: m.changed[0], Count: len(m.changed), Actor: m.Actor}
+func (r *scheduleRequest) audit() Audit {
+	a := Audit{Action: ActionPutSchedule, JobID: r.changed[0], Count: len(r.changed), Actor: r.Actor}
 	deleted := 0
-	for i := range m.results {
-		if m.results[i].Effect == ScheduleDeleted {
+	for i := range r.results {
+		if r.results[i].Effect == ScheduleDeleted {
 			deleted++
 		}
 	}
-	if deleted == len(m.changed) {
+	if deleted == len(r.changed) {
 		a.Action = ActionDeleteSchedule
 	}
-	if len(m.changed) > 1 {
-		a.JobID, a.About = m.Template, m.about()
-		if deleted > 0 && deleted < len(m.changed) {
+	if len(r.changed) > 1 {
+		a.JobID, a.About = r.Template, r.about()
+		if deleted > 0 && deleted < len(r.changed) {
 			a.About += fmt.Sprintf("; deleted: %d", deleted)
 		}
 	}

@@ -13,50 +13,85 @@ func (l *Ledger) ChangeSchedules(ctx context.Context, c ChangeSchedules) ([]Sche
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	if len(c.Items) == 1 {
+		return l.changes.join(ctx, c, l.changeSchedules)
+	}
+	return first(l.changeSchedules(ctx, []ChangeSchedules{c}))
+}
+
+func first(of [][]ScheduleResult, err error) ([]ScheduleResult, error) {
+	if err != nil {
+		return nil, err
+	}
+	return of[0], nil
+}
+
+// changeSchedules makes changes of different schedules of one template in one transaction.
+func (l *Ledger) changeSchedules(ctx context.Context, changes []ChangeSchedules) ([][]ScheduleResult, error) {
+	name := "change schedules of " + changes[0].Template
 	for range 3 {
-		results, err := write(ctx, l, "change schedules of "+c.Template, func(tx Tx) ([]ScheduleResult, error) {
-			m := scheduleChangeTx{ChangeSchedules: c, tx: tx}
+		results, err := write(ctx, l, name, func(tx Tx) ([][]ScheduleResult, error) {
+			m := scheduleChangeTx{tx: tx, requests: make([]scheduleRequest, len(changes))}
+			for i := range changes {
+				m.requests[i].ChangeSchedules = changes[i]
+			}
 			return m.run()
 		})
 		if !errors.Is(err, errInsertedMeanwhile) {
 			return results, err
 		}
 	}
-	return nil, fmt.Errorf("change schedules of %s: %w", c.Template, errInsertedMeanwhile)
+	return nil, fmt.Errorf("%s: %w", name, errInsertedMeanwhile)
 }
 
 // errInsertedMeanwhile is the end of a transaction that is made again: another one made the
 // same schedule.
 var errInsertedMeanwhile = fmt.Errorf("another process made the schedule at the same time: %w", ErrUnavailable)
 
-// scheduleChangeTx is a ChangeSchedules in its transaction.
+// errApart is the end of a transaction whose changes have to be made one by one.
+var errApart = errors.New("too many scheduled times for one transaction of several requests")
+
+// scheduleChangeTx are changes of schedules in their transaction.
 type scheduleChangeTx struct {
-	ChangeSchedules
+	requests []scheduleRequest
 	tx       Tx
 	now      time.Time
 	template TemplateRow
 	job      JobRow // of the template, if a schedule is live
-	results  []ScheduleResult
 
 	outgoing []currentPlan // of contents that end
 	runs     int           // of these
 	inserts  []ScheduleRow
 	updates  []ScheduleUpdate
-	changed  []string // job IDs
 }
 
-func (m *scheduleChangeTx) run() ([]ScheduleResult, error) {
+// scheduleRequest is one ChangeSchedules of a transaction.
+type scheduleRequest struct {
+	ChangeSchedules
+	results []ScheduleResult
+	changed []string // job IDs
+}
+
+func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 	stored, err := m.read()
 	if err != nil {
 		return nil, err
 	}
-	m.results = make([]ScheduleResult, len(m.Items))
+	results := make([][]ScheduleResult, len(m.requests))
 	live := m.template.Live
-	for i := range m.Items {
-		m.results[i] = m.change(&m.Items[i], stored[m.Items[i].JobID])
+	for i := range m.requests {
+		r := &m.requests[i]
+		r.results = make([]ScheduleResult, len(r.Items))
+		for k := range r.Items {
+			r.results[k] = m.change(r, &r.Items[k], stored[r.Items[k].JobID])
+			if len(m.requests) > 1 && errors.Is(r.results[k].Err, ErrBacklog) {
+				return nil, errApart // alone, the change may have room
+			}
+		}
+		results[i] = r.results
 	}
 	if len(m.inserts)+len(m.updates) == 0 {
-		return m.results, nil
+		return results, nil
 	}
 	if err := m.write(); err != nil {
 		return nil, err
@@ -66,17 +101,34 @@ func (m *scheduleChangeTx) run() ([]ScheduleResult, error) {
 			return nil, err
 		}
 	}
-	if len(m.changed) == 0 {
-		return m.results, nil
+	return results, m.audit()
+}
+
+func (m *scheduleChangeTx) audit() error {
+	var entries []Audit
+	for i := range m.requests {
+		if r := &m.requests[i]; len(r.changed) > 0 {
+			of, err := auditEntries(r.audit(), nil, r.results)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, of...)
+		}
 	}
-	return m.results, addAudit(m.tx, m.audit(), nil, m.results)
+	if len(entries) == 0 {
+		return nil
+	}
+	return m.tx.AddAudit(entries)
 }
 
 // read locks the schedules, and then, if one may begin or end, the template.
 func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
-	ids := make([]string, len(m.Items))
-	for i := range m.Items {
-		ids[i] = m.Items[i].JobID
+	var ids []string
+	template := m.requests[0].Template
+	for i := range m.requests {
+		for k := range m.requests[i].Items {
+			ids = append(ids, m.requests[i].Items[k].JobID)
+		}
 	}
 	asked := m.tx.LockSchedules(sortedSet(ids))
 	if m.now, err = m.tx.Now(); err != nil {
@@ -91,7 +143,7 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 		stored[rows[i].JobID] = &rows[i]
 	}
 	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.Live() }) {
-		jobs, err := m.tx.PeekJobs([]string{m.Template}).Get()
+		jobs, err := m.tx.PeekJobs([]string{template}).Get()
 		if err != nil {
 			return nil, err
 		}
@@ -99,156 +151,23 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 			m.job = jobs[0]
 		}
 	}
-	for i := range m.Items {
-		if was := stored[m.Items[i].JobID]; was == nil || m.Items[i].Delete || !was.Live() {
-			m.template, err = m.tx.LockTemplate(m.Template).Get()
-			break
-		}
+	if m.countsLive(stored) {
+		m.template, err = m.tx.LockTemplate(template).Get()
 	}
 	return stored, err
 }
 
-// change decides about one item, and notes what is to be written.
-func (m *scheduleChangeTx) change(in *ScheduleChange, was *ScheduleRow) (got ScheduleResult) {
-	got.Effect = ScheduleUnchanged
-	if was != nil {
-		got.Schedule = was.Schedule
-	}
-	done, err := in.decided(was)
-	switch {
-	case err != nil:
-		got.Err = err
-		return got
-	case done:
-		if was != nil && in.Generation > was.Generation {
-			was.Generation = in.Generation
-			m.updates = append(m.updates, ScheduleUpdate{was, ScheduleSaid})
-			got.Schedule = was.Schedule
-		}
-		return got
-	}
-	is, outgoing, err := m.next(in, was)
-	if err == nil {
-		err = m.count(is, was)
-	}
-	if err != nil {
-		got.Err = err
-		return got
-	}
-	got.Schedule, got.Effect = is.Schedule, effect(was, is)
-	if outgoing != nil {
-		m.outgoing = append(m.outgoing, *outgoing)
-		m.runs += len(outgoing.plan.Runs)
-	}
-	if was == nil {
-		m.inserts = append(m.inserts, *is)
-	} else {
-		m.updates = append(m.updates, ScheduleUpdate{is, SchedulePosition | ScheduleSaid})
-	}
-	m.changed = append(m.changed, is.JobID)
-	return got
-}
-
-func effect(was, is *ScheduleRow) ScheduleEffect {
-	switch {
-	case !is.DeletedAt.IsZero():
-		return ScheduleDeleted
-	case was == nil || !was.DeletedAt.IsZero():
-		return ScheduleCreated
-	}
-	return ScheduleChanged
-}
-
-// decided reports whether the change is made already, or why it is refused.
-func (in *ScheduleChange) decided(was *ScheduleRow) (done bool, err error) {
-	exists := was != nil && was.DeletedAt.IsZero()
-	same := exists && !in.Delete && was.equal(&in.ScheduleContent) || was != nil && !exists && in.Delete
-	switch {
-	case was != nil && in.Generation != 0 && in.Generation < was.Generation:
-		return false, ErrGeneration
-	case same:
-		return true, nil
-	case was != nil && in.Generation != 0 && in.Generation == was.Generation:
-		return false, ErrGeneration
-	case in.IfRevision == MustNotExist && exists, in.IfRevision > 0 && (!exists || was.Revision != in.IfRevision):
-		return false, ErrOtherRevision
-	case in.Delete && was == nil && in.Generation == 0: // with one, a tombstone refuses what comes late
-		return false, ErrNotFound
-	}
-	return false, nil
-}
-
-// next returns the schedule as it is with the change, and the plan of the content that ends.
-func (m *scheduleChangeTx) next(in *ScheduleChange, was *ScheduleRow) (is *ScheduleRow, outgoing *currentPlan, err error) {
-	is = &ScheduleRow{TemplateID: m.template.ID, Schedule: Schedule{JobID: in.JobID}}
-	earliest, from := time.Time{}, m.now
-	if was != nil {
-		*is = *was
-		earliest, from = was.Watermark, later(m.now, was.Watermark)
-		if was.Live() {
-			if outgoing, err = m.end(was, from); err != nil {
-				return nil, nil, err
+// countsLive reports whether a schedule may begin or end.
+func (m *scheduleChangeTx) countsLive(stored map[string]*ScheduleRow) bool {
+	for i := range m.requests {
+		for k := range m.requests[i].Items {
+			in := &m.requests[i].Items[k]
+			if was := stored[in.JobID]; was == nil || in.Delete || !was.Live() {
+				return true
 			}
 		}
 	}
-	is.Revision++
-	is.Generation, is.ChangedAt, is.ChangedBy = max(is.Generation, in.Generation), m.now, m.By
-	is.Watermark, is.NextAt, is.EndedAt = from, time.Time{}, time.Time{}
-	if is.CreatedAt.IsZero() || !is.DeletedAt.IsZero() {
-		is.CreatedAt = m.now
-	}
-	if in.Delete {
-		is.DeletedAt, is.EndedAt = m.now, m.now
-		return is, outgoing, nil
-	}
-	is.ScheduleContent, is.DeletedAt = in.ScheduleContent, time.Time{}
-	if is.Watermark, err = m.Rules.Begin(&is.Schedule, earliest, from); err == nil {
-		is.NextAt, err = nextLook(m.Rules, &is.Schedule, m.now)
-	}
-	if err == nil && is.NextAt.IsZero() {
-		err = errors.New("it has no scheduled time from now on")
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, in.JobID, err)
-	}
-	return is, outgoing, nil
-}
-
-// end plans what the schedule's content is to do until a time, at which it ends.
-func (m *scheduleChangeTx) end(was *ScheduleRow, from time.Time) (*currentPlan, error) {
-	p, err := m.Rules.Plan(&was.Schedule, from, true)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, was.JobID, err)
-	case p.Through.Before(from.Truncate(time.Second)), m.runs > 0 && m.runs+len(p.Runs) > maxBacklog:
-		return nil, ErrBacklog
-	}
-	p.Through = from
-	return &currentPlan{&p, was.jobUnder(m.job)}, nil
-}
-
-// nextLook returns when the planner is to look at a schedule next.
-func nextLook(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, error) {
-	next, err := rules.Next(s)
-	if next.IsZero() || err != nil {
-		return time.Time{}, err
-	}
-	return earlier(next, now.Add(LookAhead)), nil
-}
-
-// count counts the live schedules of the template.
-func (m *scheduleChangeTx) count(is, was *ScheduleRow) error {
-	lived := was != nil && was.Live()
-	switch {
-	case lived == is.Live():
-	case lived:
-		m.template.Live--
-	case m.Max > 0 && m.template.Live >= m.Max:
-		return fmt.Errorf("%w: template %s has %d", ErrQuota, m.Template, m.template.Live)
-	default:
-		m.template.Live++
-	}
-	return nil
+	return false
 }
 
 func (m *scheduleChangeTx) write() error {

@@ -10,11 +10,12 @@ import (
 // Ledger has the rules of a run's life, over the rows of an engine. Its methods are
 // those of a Store, and safe for concurrent use.
 type Ledger struct {
-	rows Rows
+	rows    Rows
+	changes changeGroups
 }
 
 // New returns a ledger over an engine's rows.
-func New(rows Rows) *Ledger { return &Ledger{ruleRows{rows}} }
+func New(rows Rows) *Ledger { return &Ledger{rows: ruleRows{rows}} }
 
 // write runs f in a transaction and returns its result. f may run more than once.
 func write[T any](ctx context.Context, l *Ledger, name string, f func(Tx) (T, error)) (result T, err error) {

@@ -66,6 +66,15 @@ func (a Actor) series() string {
 // action that changed nothing is written, unseen, if it can be repeated: the repetition
 // must not change anything either.
 func addAudit(tx Tx, a Audit, runs []Row, result any) error {
+	entries, err := auditEntries(a, runs, result)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	return tx.AddAudit(entries)
+}
+
+// auditEntries returns what addAudit writes.
+func auditEntries(a Audit, runs []Row, result any) ([]Audit, error) {
 	entries := []Audit{a}
 	if len(runs) == 1 && a.series() == "" {
 		entries[0].JobID, entries[0].RunID, entries[0].Count = runs[0].JobID, runs[0].ID, 1
@@ -77,13 +86,13 @@ func addAudit(tx Tx, a Audit, runs []Row, result any) error {
 	case r != nil && r.Key != "":
 		answer, err := r.Answer(result)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		entries[0].Kept = &KeptRequest{r.Principal, r.Key, r.Fingerprint, answer}
 	case len(runs) == 0 && a.Count == 0:
-		return nil
+		return nil, nil
 	}
-	return tx.AddAudit(entries)
+	return entries, nil
 }
 
 // auditOfMany returns the entries of an action on several runs: those of its jobs first.

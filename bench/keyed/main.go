@@ -46,6 +46,7 @@ func main() {
 		}
 		fmt.Println(rig.Table([]string{
 			"", "put, 1,000 at once", "CPU each", "made, and changed, one by one by 8 callers",
+			"made beside 1,000 runs/s",
 			fmt.Sprintf("%d due at once, planned after (p50, p99)", *due),
 			"CPU of an idle process", "heap with all waiting",
 		}, rows))
@@ -136,15 +137,19 @@ func (m *measure) all(ctx context.Context, n, due int, idle time.Duration) (row 
 	row = append(row, fmt.Sprintf("%.0f/s", float64(n)/took.Seconds()),
 		fmt.Sprintf("%.0f µs", float64((ownCPU()-cpu).Microseconds())/float64(n)))
 
-	made, err := m.singles(ctx, daily)
+	made, err := m.singles(ctx, "s", daily)
 	if err != nil {
 		return nil, err
 	}
-	changed, err := m.singles(ctx, func(i int) string { return daily(i + 1) })
+	beside, err := m.besideRuns(ctx, daily)
 	if err != nil {
 		return nil, err
 	}
-	row = append(row, fmt.Sprintf("%.0f/s, %.0f/s", made, changed))
+	changed, err := m.singles(ctx, "s", func(i int) string { return daily(i + 1) })
+	if err != nil {
+		return nil, err
+	}
+	row = append(row, fmt.Sprintf("%.0f/s, %.0f/s", made, changed), beside)
 
 	late, err := m.dueAtOnce(ctx, due)
 	if err != nil {
@@ -157,16 +162,20 @@ func (m *measure) all(ctx context.Context, n, due int, idle time.Duration) (row 
 	return append(row, fmt.Sprintf("%.2f %%", 100*(ownCPU()-cpu).Seconds()/idle.Seconds()), heap()), nil
 }
 
+const (
+	singles, callers = 4000, 8
+	besideFor        = 15 // seconds of runs
+)
+
 // singles puts schedules one by one by several callers, and returns how many a second.
-func (m *measure) singles(ctx context.Context, expr func(int) string) (float64, error) {
-	const singles, callers = 4000, 8
+func (m *measure) singles(ctx context.Context, prefix string, expr func(int) string) (float64, error) {
 	begun := time.Now()
 	var all sync.WaitGroup
 	errs := make([]error, callers)
 	for c := range callers {
 		all.Go(func() {
 			for i := c; i < singles && errs[c] == nil; i += callers {
-				errs[c] = m.put(ctx, "s", i, i+1, expr)
+				errs[c] = m.put(ctx, prefix, i, i+1, expr)
 			}
 		})
 	}
@@ -174,12 +183,37 @@ func (m *measure) singles(ctx context.Context, expr func(int) string) (float64, 
 	return singles / time.Since(begun).Seconds(), errorsOf(errs...)
 }
 
+// besideRuns measures singles while 1,000 schedules are due in each second, and says how
+// late the runs of these were planned.
+func (m *measure) besideRuns(ctx context.Context, expr func(int) string) (string, error) {
+	first := time.Now().UTC().Truncate(time.Second).Add(5 * time.Second)
+	for i := range besideFor {
+		at := first.Add(time.Duration(i) * time.Second)
+		if err := m.put(ctx, fmt.Sprintf("b%02d", i), 0, 1000, func(int) string { return once(at) }); err != nil {
+			return "", err
+		}
+	}
+	time.Sleep(time.Until(first.Add(time.Second)))
+	rate, err := m.singles(ctx, "t", expr)
+	if err != nil {
+		return "", err
+	}
+	seconds := min(besideFor, int(time.Since(first).Seconds()))
+	late, err := m.late(ctx, first, seconds, 1000*seconds)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%.0f/s, runs planned after %s (p99)", rate, rig.Lateness(late).P99.Round(10*time.Millisecond)), nil
+}
+
+func once(at time.Time) string { return "at(" + at.Format("2006-01-02T15:04:05") + ")" }
+
 // dueAtOnce makes schedules of one time, and returns how long after it the run of each was
 // committed.
 func (m *measure) dueAtOnce(ctx context.Context, n int) ([]time.Duration, error) {
 	at := time.Now().UTC().Truncate(time.Second).Add(15 * time.Second)
 	for from := 0; from < n; from += 1000 {
-		err := m.put(ctx, "d", from, min(n, from+1000), func(int) string { return "at(" + at.Format("2006-01-02T15:04:05") + ")" })
+		err := m.put(ctx, "d", from, min(n, from+1000), func(int) string { return once(at) })
 		if err != nil {
 			return nil, err
 		}
@@ -187,9 +221,15 @@ func (m *measure) dueAtOnce(ctx context.Context, n int) ([]time.Duration, error)
 	if left := time.Until(at); left < time.Second {
 		return nil, fmt.Errorf("the schedules were made %s before they were due", left)
 	}
+	return m.late(ctx, at, 1, n)
+}
+
+// late returns how long after its scheduled time each run of some seconds was committed, of
+// n that succeed.
+func (m *measure) late(ctx context.Context, from time.Time, seconds, n int) ([]time.Duration, error) {
 	for range 120 {
 		time.Sleep(time.Second)
-		runs, err := m.List(ctx, ledger.Filter{Since: at, Until: at.Add(time.Second), Limit: n + 1})
+		runs, err := m.List(ctx, ledger.Filter{Since: from, Until: from.Add(time.Duration(seconds) * time.Second), Limit: n + 1})
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +238,7 @@ func (m *measure) dueAtOnce(ctx context.Context, n int) ([]time.Duration, error)
 		}
 		late := make([]time.Duration, len(runs))
 		for i := range runs {
-			late[i] = runs[i].PlannedAt.Sub(at)
+			late[i] = runs[i].PlannedAt.Sub(runs[i].ScheduledAt)
 		}
 		return late, nil
 	}

@@ -74,7 +74,58 @@ var scheduleRaceCases = []testCase{
 		both.Wait()
 		b.live(200)
 	}},
+	{"of many changes at once each has the answer and the audit that it has alone", func(b *bed) {
+		b.put(keyed("shared", "1m"), ledger.ScheduleCreated)
+		const each, quota = 40, 31
+		results, errs := make([]ledger.ScheduleResult, 3*each), make([]error, 3*each)
+		var all sync.WaitGroup
+		for i := range results {
+			by, room := ledger.Actor{By: fmt.Sprintf("writer %d", i), Why: "test"}, quota
+			in := keyed(fmt.Sprintf("k%d", i%each), "1m")
+			switch i / each {
+			case 1: // of these, one finds the revision
+				in = keyed("shared", fmt.Sprintf("%dm", i))
+				in.IfRevision = 1
+			case 2:
+				in.JobID, room, by.Request = in.JobID+"-fails", 0, &ledger.Request{Principal: "p", Key: by.By,
+					Answer: func(any) ([]byte, error) { return nil, errNoAnswer }}
+			}
+			all.Go(func() {
+				c := ledger.ChangeSchedules{Template: "t", Max: room, Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: by}
+				list, err := b.ChangeSchedules(b.ctx, c)
+				if errs[i] = err; err == nil {
+					results[i] = list[0]
+				}
+			})
+		}
+		all.Wait()
+		want := map[string]ledger.ScheduleEffect{}
+		for i, got := range results {
+			switch {
+			case i >= 2*each && !errors.Is(errs[i], errNoAnswer) || i < 2*each && errs[i] != nil:
+				b.Errorf("change %d: %v", i, errs[i])
+			case errs[i] != nil:
+			case errors.Is(got.Err, ledger.ErrQuota), errors.Is(got.Err, ledger.ErrOtherRevision):
+			case got.Err != nil || got.Schedule.ChangedBy != fmt.Sprintf("writer %d", i):
+				b.Errorf("change %d: %+v", i, got)
+			default:
+				want[got.Schedule.ChangedBy] = got.Effect
+			}
+		}
+		if len(want) != quota {
+			b.Errorf("%d changes were made, want %d", len(want), quota)
+		}
+		b.live(quota)
+		for _, a := range b.audit(ledger.AuditFilter{})[:quota] {
+			if want[a.By] == "" || a.Count != 1 || (a.JobID == "t:shared") != (want[a.By] == ledger.ScheduleChanged) {
+				b.Errorf("the audit has %+v; the effect is %q", a, want[a.By])
+			}
+			delete(want, a.By)
+		}
+	}},
 }
+
+var errNoAnswer = errors.New("no answer")
 
 // scheduleRace is what writers of schedules were told.
 type scheduleRace struct {

@@ -1,0 +1,154 @@
+package ledger
+
+// What becomes of one change of a schedule, in the transaction of ChangeSchedules.
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// change decides about one item, and notes what is to be written.
+func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, was *ScheduleRow) (got ScheduleResult) {
+	got.Effect = ScheduleUnchanged
+	if was != nil {
+		got.Schedule = was.Schedule
+	}
+	done, err := in.decided(was)
+	switch {
+	case err != nil:
+		got.Err = err
+		return got
+	case done:
+		if was != nil && in.Generation > was.Generation {
+			was.Generation = in.Generation
+			m.updates = append(m.updates, ScheduleUpdate{was, ScheduleSaid})
+			got.Schedule = was.Schedule
+		}
+		return got
+	}
+	is, outgoing, err := m.next(r, in, was)
+	if err == nil {
+		err = m.count(r, is, was)
+	}
+	if err != nil {
+		got.Err = err
+		return got
+	}
+	got.Schedule, got.Effect = is.Schedule, effect(was, is)
+	if outgoing != nil {
+		m.outgoing = append(m.outgoing, *outgoing)
+		m.runs += len(outgoing.plan.Runs)
+	}
+	if was == nil {
+		m.inserts = append(m.inserts, *is)
+	} else {
+		m.updates = append(m.updates, ScheduleUpdate{is, SchedulePosition | ScheduleSaid})
+	}
+	r.changed = append(r.changed, is.JobID)
+	return got
+}
+
+func effect(was, is *ScheduleRow) ScheduleEffect {
+	switch {
+	case !is.DeletedAt.IsZero():
+		return ScheduleDeleted
+	case was == nil || !was.DeletedAt.IsZero():
+		return ScheduleCreated
+	}
+	return ScheduleChanged
+}
+
+// decided reports whether the change is made already, or why it is refused.
+func (in *ScheduleChange) decided(was *ScheduleRow) (done bool, err error) {
+	exists := was != nil && was.DeletedAt.IsZero()
+	same := exists && !in.Delete && was.equal(&in.ScheduleContent) || was != nil && !exists && in.Delete
+	switch {
+	case was != nil && in.Generation != 0 && in.Generation < was.Generation:
+		return false, ErrGeneration
+	case same:
+		return true, nil
+	case was != nil && in.Generation != 0 && in.Generation == was.Generation:
+		return false, ErrGeneration
+	case in.IfRevision == MustNotExist && exists, in.IfRevision > 0 && (!exists || was.Revision != in.IfRevision):
+		return false, ErrOtherRevision
+	case in.Delete && was == nil && in.Generation == 0: // with one, a tombstone refuses what comes late
+		return false, ErrNotFound
+	}
+	return false, nil
+}
+
+// next returns the schedule as it is with the change, and the plan of the content that ends.
+func (m *scheduleChangeTx) next(
+	r *scheduleRequest, in *ScheduleChange, was *ScheduleRow,
+) (is *ScheduleRow, outgoing *currentPlan, err error) {
+	is = &ScheduleRow{TemplateID: m.template.ID, Schedule: Schedule{JobID: in.JobID}}
+	earliest, from := time.Time{}, m.now
+	if was != nil {
+		*is = *was
+		earliest, from = was.Watermark, later(m.now, was.Watermark)
+		if was.Live() {
+			if outgoing, err = m.end(r, was, from); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	is.Revision++
+	is.Generation, is.ChangedAt, is.ChangedBy = max(is.Generation, in.Generation), m.now, r.By
+	is.Watermark, is.NextAt, is.EndedAt = from, time.Time{}, time.Time{}
+	if is.CreatedAt.IsZero() || !is.DeletedAt.IsZero() {
+		is.CreatedAt = m.now
+	}
+	if in.Delete {
+		is.DeletedAt, is.EndedAt = m.now, m.now
+		return is, outgoing, nil
+	}
+	is.ScheduleContent, is.DeletedAt = in.ScheduleContent, time.Time{}
+	if is.Watermark, err = r.Rules.Begin(&is.Schedule, earliest, from); err == nil {
+		is.NextAt, err = nextLook(r.Rules, &is.Schedule, m.now)
+	}
+	if err == nil && is.NextAt.IsZero() {
+		err = errors.New("it has no scheduled time from now on")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, in.JobID, err)
+	}
+	return is, outgoing, nil
+}
+
+// end plans what the schedule's content is to do until a time, at which it ends.
+func (m *scheduleChangeTx) end(r *scheduleRequest, was *ScheduleRow, from time.Time) (*currentPlan, error) {
+	p, err := r.Rules.Plan(&was.Schedule, from, true)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, was.JobID, err)
+	case p.Through.Before(from.Truncate(time.Second)), m.runs > 0 && m.runs+len(p.Runs) > maxBacklog:
+		return nil, ErrBacklog
+	}
+	p.Through = from
+	return &currentPlan{&p, was.jobUnder(m.job)}, nil
+}
+
+// nextLook returns when the planner is to look at a schedule next.
+func nextLook(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, error) {
+	next, err := rules.Next(s)
+	if next.IsZero() || err != nil {
+		return time.Time{}, err
+	}
+	return earlier(next, now.Add(LookAhead)), nil
+}
+
+// count counts the live schedules of the template.
+func (m *scheduleChangeTx) count(r *scheduleRequest, is, was *ScheduleRow) error {
+	lived := was != nil && was.Live()
+	switch {
+	case lived == is.Live():
+	case lived:
+		m.template.Live--
+	case r.Max > 0 && m.template.Live >= r.Max:
+		return fmt.Errorf("%w: template %s has %d", ErrQuota, r.Template, m.template.Live)
+	default:
+		m.template.Live++
+	}
+	return nil
+}
