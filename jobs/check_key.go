@@ -81,6 +81,9 @@ func (d *draft) checkJobKey(path string, j Job, keyed *keyedTerms) {
 		id = ScheduleID(id, strings.Repeat("x", MaxKey))
 	}
 	longest, vendor := k.Form.longest(id), vendorKeys[strings.ToLower(k.Header)]
+	if j.fansOut() && k.Form.isRunID() {
+		longest = min(longest+len(memberMark)+maxMember, MaxRunIDLength)
+	}
 	most := k.Max
 	if vendor.most > 0 && (most == 0 || vendor.most < most) {
 		most = vendor.most

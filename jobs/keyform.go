@@ -32,10 +32,12 @@ var keyForms = []KeyForm{KeyRunID, KeyUUID4, KeyUUID7, KeyHex32, KeyToken22, Key
 // Known reports whether this program can make keys of the form.
 func (f KeyForm) Known() bool { return f == "" || slices.Contains(keyForms, f) }
 
+func (f KeyForm) isRunID() bool { return f == "" || f == KeyRunID }
+
 // Of returns the key of a run. The zero KeyForm is KeyRunID. It panics for a form that is
 // not Known, since another key would be new work to the target.
 func (f KeyForm) Of(runID string) string {
-	if f == "" || f == KeyRunID {
+	if f.isRunID() {
 		return runID
 	}
 	jobID, at, _, err := ParseRunID(runID)
