@@ -17,7 +17,7 @@ import (
 func (j *Job) Fields() []field.Row {
 	return []field.Row{
 		field.Of("id", field.Required(field.Text(&j.ID)),
-			"Part of every run ID: 1 to 64 of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit."),
+			"Part of every run ID: 1 to 64 of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit. A renamed job is a new one."),
 		field.Of("schedule", field.Own(field.Text(&j.Schedule)),
 			"Required, except with keyed. When the job is due: crontab fields (with six, seconds first), @every, @hourly and "+
 				"others, or cron(), rate() or at() of AWS; see schedules.md."),
