@@ -58,10 +58,11 @@ func (r *Run) keySafeUntil() time.Time {
 	return r.KeySafeUntil
 }
 
-// KeyUnsafe reports whether the target may have forgotten the run's key by a time.
+// KeyUnsafe reports whether the target may have forgotten the run's key by a time. A parent
+// whose list is frozen sends nothing of its own.
 func (r *Run) KeyUnsafe(now time.Time) bool {
 	until := r.keySafeUntil()
-	return !until.IsZero() && !now.Before(until)
+	return !until.IsZero() && !now.Before(until) && !r.Fan.Frozen()
 }
 
 func earliest(a, b time.Time) time.Time {
@@ -78,8 +79,7 @@ func (r *Row) skip(why Reason, now time.Time) {
 	r.TakesSlot, r.HasSlot, r.Waiting = false, false, false
 }
 
-// pastSendBefore reports whether the time is at or past the run's SendBefore. A parent whose
-// list is frozen sends nothing of its own.
+// pastSendBefore reports whether the time is at or past the run's SendBefore.
 func (r *Row) pastSendBefore(now time.Time) bool {
 	return !r.SendBefore.IsZero() && !now.Before(r.SendBefore) && !r.Fan.Frozen()
 }

@@ -177,7 +177,7 @@ func (d *Dashboard) runActs(r *http.Request, run ledger.Run) []actLink {
 			"from", run.ScheduledAt.Format(time.RFC3339), "to", run.Until.Format(time.RFC3339))})
 	case run.State == ledger.Dead:
 		var links []actLink
-		if sendable(run, d.now()) {
+		if !run.KeyUnsafe(d.now()) {
 			links = append(links, link("redrive"))
 		}
 		if run.AckedAt.IsZero() {
@@ -200,7 +200,7 @@ func runCommands(run ledger.Run, now time.Time) []string {
 		return append(list, "cronce runs cancel "+id+why)
 	case run.Count > 1:
 		return append(list, "cronce backfill "+shellQuote(run.JobID)+" --from "+run.ScheduledAt.Format(time.RFC3339)+" --to "+run.Until.Format(time.RFC3339)+why)
-	case run.State == ledger.Dead && sendable(run, now):
+	case run.State == ledger.Dead && !run.KeyUnsafe(now):
 		list = append(list, "cronce runs redrive "+id+why)
 	case notRun(run):
 		at := run.ScheduledAt.Format(time.RFC3339)

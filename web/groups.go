@@ -51,14 +51,9 @@ func groupRuns(runs []ledger.Run, now time.Time) []runGroup {
 		}
 		groups[i].Count += r.Count
 		groups[i].Oldest = r
-		groups[i].Sendable = groups[i].Sendable || sendable(r, now)
+		groups[i].Sendable = groups[i].Sendable || !r.KeyUnsafe(now)
 	}
 	return groups
-}
-
-// sendable reports whether a run's key still protects its call.
-func sendable(r ledger.Run, now time.Time) bool {
-	return !r.KeyUnsafe(now)
 }
 
 // deadLooked is how many of the unacknowledged dead runs are read for their groups.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/internal/testfan"
 	"github.com/cronce/cronce/jobs"
@@ -83,6 +84,10 @@ func TestARunShowsItsMembers(t *testing.T) {
 	s.has(runPage(member), `<code>t007</code> of <a class="id" href="`+runPage(id)+`"`)
 	s.has("/runs", "120 members")
 	s.has("/", "1 dead run nobody has acknowledged", "not all of its members succeeded.")
+	s.ShiftClock(30 * 24 * time.Hour) // each key may be forgotten, but the run sends nothing of its own
+	if group := s.get("/jobs/hourly").body; !strings.Contains(group, "/act/redrive?job=hourly") || strings.Contains(group, "send-before time has passed") {
+		t.Errorf("the run cannot be redriven:\n%s", group)
+	}
 }
 
 // A redrive of members says first what it will do, for all that are dead, and for their run.

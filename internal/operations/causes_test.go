@@ -34,3 +34,14 @@ func TestDeadRunsOfOneTargetAreOneCause(t *testing.T) {
 		t.Errorf("cause %+v", c)
 	}
 }
+
+// A parent whose list is frozen sends nothing of its own: it can be redriven when its key is forgotten.
+func TestParentsCanBeSentAfterTheirKey(t *testing.T) {
+	now := time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)
+	for members, want := range map[int]bool{0: false, 3: true} {
+		r := ledger.Run{ID: "a@x", JobID: "a", State: ledger.Dead, Reason: ledger.ReasonMembers, KeySafeUntil: now, Fan: ledger.Fan{Members: members}}
+		if c := operations.CausesOf([]ledger.Run{r}, now); c[0].Sendable != want {
+			t.Errorf("%d members: sendable %t, want %t", members, c[0].Sendable, want)
+		}
+	}
+}
