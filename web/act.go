@@ -68,9 +68,6 @@ type leftOut struct {
 
 type field struct{ Name, Value string }
 
-// span is an interval as it was written.
-type span struct{ Job, From, To string }
-
 // actLink leads to the page of an action.
 type actLink struct{ Name, Label, Path string }
 

@@ -100,44 +100,6 @@ func (d *Dashboard) previewTrigger(r *http.Request, v *actView) error {
 	return nil
 }
 
-func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
-	if _, err := d.subjectJob(r, v); err != nil || v.Refused != "" {
-		return err
-	}
-	q := r.URL.Query()
-	v.Ask = &span{v.Subject, strings.TrimSpace(q.Get("from")), strings.TrimSpace(q.Get("to"))}
-	v.Lines = []string{"Its scheduled times that did not run (missed, skipped, superseded, canceled) are run, oldest first, one after the other."}
-	v.CLI = "cronce backfill " + shellQuote(v.Subject) + " --from 24h --dry-run"
-	if v.Ask.From == "" {
-		return nil
-	}
-	b := operations.Backfill{JobID: v.Subject, To: v.Now.Truncate(time.Second), Actor: nobody, DryRun: true}
-	var err error
-	if b.From, err = parseTime(v.Ask.From, v.Now.Time); err != nil {
-		return err
-	}
-	if v.Ask.To != "" {
-		if b.To, err = parseTime(v.Ask.To, v.Now.Time); err != nil {
-			return err
-		}
-	}
-	from, to := b.From.Format(time.RFC3339), b.To.Format(time.RFC3339)
-	v.hide("from", from, "to", to)
-	v.CLI = "cronce backfill " + shellQuote(v.Subject) + " --from " + from + " --to " + to + why
-	done, err := d.Operations.Backfill(r.Context(), b)
-	if err != nil {
-		return v.refuse(err)
-	}
-	v.Counts = []actCount{{"will run", done.Planned}, {"ran, or are about to", done.Left}, {"cannot be run", done.Refused}}
-	if done.Planned > 0 {
-		v.Lines = append(v.Lines, done.Takes.String())
-	}
-	if v.Button = "Run " + counted(done.Planned, "scheduled time"); done.Planned == 0 {
-		v.Refused = "There is nothing to run between these times."
-	}
-	return nil
-}
-
 func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	q := r.URL.Query()
 	id, double := strings.TrimSpace(q.Get("run")), q.Get("mayDouble") != ""

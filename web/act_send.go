@@ -94,7 +94,12 @@ func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.
 		}
 		all.add(done)
 		left -= done.changed()
-		if ask.From = done.Next; done.Remaining == 0 || left <= 0 && done.Next == nil {
+		if ask.NewestFirst {
+			ask.To = done.Next
+		} else {
+			ask.From = done.Next
+		}
+		if done.Remaining == 0 || left <= 0 && done.Next == nil {
 			return all, nil
 		}
 		by.Key = fmt.Sprintf("%s-%d", key, part)
@@ -106,6 +111,10 @@ func askOf(name string, form url.Values, now time.Time) (ask operations.Ask, err
 	ask = operations.Ask{
 		By: form.Get("by"), Why: form.Get("why"), Force: form.Get("force") != "", MayDouble: form.Get("mayDouble") != "",
 		IncludeAcknowledged: form.Get("includeAcknowledged") != "", NewKey: name == "rerun", RunIDs: form["run"],
+		NewestFirst: form.Get("newestFirst") != "", NeverPlanned: form.Get("neverPlanned") != "",
+	}
+	if ask.Parallel, err = parallelOf(form.Get("parallel")); err != nil {
+		return ask, err
 	}
 	for field, at := range map[string]**time.Time{"from": &ask.From, "to": &ask.To, "since": &ask.Since, "until": &ask.Until} {
 		if text := form.Get(field); text != "" {

@@ -155,6 +155,7 @@ func (s *Client) Rerun(ctx context.Context, r operations.Rerun) (v operations.Ru
 func (s *Client) Backfill(ctx context.Context, b operations.Backfill) (v operations.Backfilled, err error) {
 	ask := by(b.Actor)
 	ask.From, ask.To, ask.DryRun = &b.From, &b.To, b.DryRun
+	ask.Parallel, ask.NewestFirst, ask.NeverPlanned = b.Parallel, b.NewestFirst, b.NeverPlanned
 	if b.Request != nil {
 		ask.Series = b.Request.Series
 	}

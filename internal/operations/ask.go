@@ -25,9 +25,13 @@ type Ask struct {
 	DryRun bool       `json:"dryRun,omitempty"`
 	From   *time.Time `json:"from,omitempty"`
 	To     *time.Time `json:"to,omitempty"`
-	RunIDs []string   `json:"runIds,omitempty"`
-	Parent string     `json:"parent,omitempty"` // selects its members
-	Member []string   `json:"member,omitempty"` // selects those of the Parent by their keys
+	// Parallel, NewestFirst and NeverPlanned are those of a Backfill.
+	Parallel     int      `json:"parallel,omitempty"`
+	NewestFirst  bool     `json:"newestFirst,omitempty"`
+	NeverPlanned bool     `json:"neverPlanned,omitempty"`
+	RunIDs       []string `json:"runIds,omitempty"`
+	Parent       string   `json:"parent,omitempty"` // selects its members
+	Member       []string `json:"member,omitempty"` // selects those of the Parent by their keys
 	Selection
 	State               []ledger.State   `json:"state,omitempty"`
 	Reason              ledger.Reason    `json:"reason,omitempty"`
@@ -176,7 +180,8 @@ func (s *Service) askBackfill(ctx context.Context, a Ask) (any, error) {
 	if a.From == nil {
 		return nil, refuse(Invalid, "a backfill needs its first time (from)")
 	}
-	b := Backfill{JobID: a.ID, From: *a.From, To: time.Now(), Actor: a.actor, DryRun: a.DryRun}
+	b := Backfill{JobID: a.ID, From: *a.From, To: time.Now(), Parallel: a.Parallel, NewestFirst: a.NewestFirst, NeverPlanned: a.NeverPlanned,
+		Actor: a.actor, DryRun: a.DryRun}
 	if a.To != nil {
 		b.To = *a.To
 	}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
 )
 
 const (
@@ -22,6 +25,11 @@ const (
 type Backfill struct {
 	JobID    string
 	From, To time.Time // both included
+	// Parallel is how many of the runs run at a time, beside the schedule's own; 0: one after
+	// the other in the job's slot, unless NewestFirst is set, which then means 1.
+	Parallel     int
+	NewestFirst  bool
+	NeverPlanned bool // takes scheduled times from before the job, or its schedule, existed
 	ledger.Actor
 	DryRun bool
 	// Progress, when not nil, is told by BackfillAll how far it is.
@@ -32,10 +40,10 @@ type Backfill struct {
 type Backfilled struct {
 	Planned int  `json:"planned"`
 	Left    int  `json:"left"`    // they ran, or are about to
-	Refused int  `json:"refused"` // never planned, purged, rerun, or in a range that an earlier definition planned
+	Refused int  `json:"refused"` // never planned (without NeverPlanned), purged, rerun, or in a range that an earlier definition planned
 	DryRun  bool `json:"dryRun"`
-	// Remaining counts the scheduled times of the span from Next on: further requests of
-	// the series, which begin there, look at them.
+	// Remaining counts the scheduled times of the span from Next on, or, newest first, up to
+	// Next: further requests of the series, which begin, or end, there, look at them.
 	Remaining int        `json:"remaining"`
 	Next      *time.Time `json:"next,omitempty"`
 	// Takes is the expected duration of a dry run's planned runs. It is nil if no run of the
@@ -43,11 +51,12 @@ type Backfilled struct {
 	Takes *BackfillTime `json:"takes,omitempty"`
 }
 
-// BackfillTime is the duration of all runs, one after the other, by the median and by the p95
+// BackfillTime is the duration of all runs, so many at a time, by the median and by the p95
 // of the job's runs in the last 28 days.
 type BackfillTime struct {
-	P50 string `json:"p50"`
-	P95 string `json:"p95"`
+	P50      string `json:"p50"`
+	P95      string `json:"p95"`
+	Parallel int    `json:"parallel"`
 }
 
 // String says it in a sentence.
@@ -55,12 +64,41 @@ func (t *BackfillTime) String() string {
 	if t == nil {
 		return "How long they take is not known: no run of the job succeeded in the last 28 days."
 	}
-	return fmt.Sprintf("One after the other they take %s, or %s if each is as slow as the slowest 5 %% of the last 28 days.", t.P50, t.P95)
+	pace := "One after the other"
+	if t.Parallel > 1 {
+		pace = fmt.Sprintf("%d at a time", t.Parallel)
+	}
+	return fmt.Sprintf("%s they take %s, or %s if each is as slow as the slowest 5 %% of the last 28 days.", pace, t.P50, t.P95)
 }
 
-// takes returns how long n runs of a job take one after the other, or nil.
-func (s *Service) takes(ctx context.Context, jobID string, n int) (*BackfillTime, error) {
-	hours, err := s.ledger.Hours(ctx, ledger.OwnerOf(jobID), s.now().Add(-slowdownBack), s.now().Add(time.Hour))
+// Notes says how the runs run, in sentences.
+func (b Backfill) Notes() []string {
+	order, slot := "oldest", "The job's scheduled runs wait or are skipped meanwhile, as its overlap policy says."
+	if b.NewestFirst {
+		order = "newest"
+	}
+	notes := []string{"They run one after the other, the " + order + " first."}
+	if p := ledger.NewPace(b.Parallel, b.NewestFirst).Parallel(); p > 0 {
+		slot = "The job's scheduled runs go on beside them, whatever its overlap policy."
+		if p > 1 {
+			notes[0] = fmt.Sprintf("Up to %d of them run at a time, the %s first.", p, order)
+		}
+	}
+	if notes = append(notes, slot); b.NeverPlanned {
+		notes = append(notes, "Times that were never planned are run too: the target is called for times at which the job, "+
+			"or its schedule of today, did not exist.")
+	}
+	return notes
+}
+
+// takes returns how long n runs of a job take, so many at a time as the backfill and the job
+// allow, or nil.
+func (s *Service) takes(ctx context.Context, b Backfill, j jobs.Job, n int) (*BackfillTime, error) {
+	parallel := max(b.Parallel, 1)
+	if j.MaxInFlight > 0 {
+		parallel = min(parallel, j.MaxInFlight)
+	}
+	hours, err := s.ledger.Hours(ctx, ledger.OwnerOf(j.ID), s.now().Add(-slowdownBack), s.now().Add(time.Hour))
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +110,13 @@ func (s *Service) takes(ctx context.Context, jobID string, n int) (*BackfillTime
 		return nil, nil
 	}
 	total := func(q float64) string { // rounded up
-		return (time.Duration(n)*all.Quantile(q) + time.Second - 1).Truncate(time.Second).String()
+		return (time.Duration((n+parallel-1)/parallel)*all.Quantile(q) + time.Second - 1).Truncate(time.Second).String()
 	}
-	return &BackfillTime{total(.5), total(.95)}, nil
+	return &BackfillTime{total(.5), total(.95), parallel}, nil
 }
 
 // Backfill plans the scheduled times of the span that did not run: the first MaxPart of
-// the span, in one transaction. A dry run looks at all. The times are those of the job's
+// the span, or, newest first, the last, in one transaction. A dry run looks at all. The times are those of the job's
 // schedule in the registry, which has to be the one that the ledger plans by.
 func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 	done := Backfilled{DryRun: b.DryRun}
@@ -95,21 +133,31 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 		return done, err
 	}
 	var batch []ledger.RunSpec
+	times, newestFirst := j.ParsedSchedule().Due(b.From.Add(-time.Second), b.To), b.NewestFirst && !b.DryRun
+	if newestFirst {
+		times = backwards(j.ParsedSchedule(), b.From, b.To)
+	}
 	plan := func() error {
 		if len(batch) == 0 && b.Request == nil { // else the key is kept
 			return nil
 		}
 		keep(b.Actor, func(got ledger.Backfilled) (any, error) { return done.and(got), nil })
-		got, err := s.ledger.Backfill(ctx, ledger.Backfill{JobID: j.ID, Runs: batch, Actor: b.Actor, DryRun: b.DryRun})
+		if newestFirst {
+			slices.Reverse(batch)
+		}
+		got, err := s.ledger.Backfill(ctx, ledger.Backfill{
+			JobID: j.ID, Runs: batch, Pace: ledger.NewPace(b.Parallel, b.NewestFirst), NeverPlanned: b.NeverPlanned, Actor: b.Actor, DryRun: b.DryRun,
+		})
 		if errors.Is(err, ledger.ErrNotFound) {
 			return notServed(j.ID)
 		}
 		done, batch = done.and(got), batch[:0]
 		return err
 	}
-	for at := range j.ParsedSchedule().Due(b.From.Add(-time.Second), b.To) {
+	for at := range times {
 		if len(batch) == MaxPart && !b.DryRun {
-			done.Next, done.Remaining = &at, j.ParsedSchedule().Count(at.Add(-time.Second), b.To)
+			rest := b.from(at)
+			done.Next, done.Remaining = &at, j.ParsedSchedule().Count(rest.From.Add(-time.Second), rest.To)
 			break
 		} else if len(batch) == MaxPart {
 			if err := plan(); err != nil {
@@ -123,9 +171,28 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 		})
 	}
 	if err = plan(); err == nil && b.DryRun {
-		done.Takes, err = s.takes(ctx, j.ID, done.Planned)
+		done.Takes, err = s.takes(ctx, b, j, done.Planned)
 	}
 	return done, err
+}
+
+// backwards yields every scheduled time of a span, the latest first.
+func backwards(s *schedule.Schedule, from, to time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		for at := s.Last(to); !at.IsZero() && !at.Before(from) && yield(at); {
+			at = s.Last(at.Add(-time.Second))
+		}
+	}
+}
+
+// from is the rest of the backfill from a scheduled time on.
+func (b Backfill) from(next time.Time) Backfill {
+	if b.NewestFirst {
+		b.To = next
+	} else {
+		b.From = next
+	}
+	return b
 }
 
 // and adds what a transaction did.
@@ -145,12 +212,13 @@ func BackfillAll(ctx context.Context, b Backfill, do func(context.Context, Backf
 		if all = part; err != nil || all.Next == nil {
 			return all, b.interrupted(ctx, all, err)
 		}
-		if !all.Next.After(b.From) {
-			return all, fmt.Errorf("the answer to the request from %s says to go on from %s",
-				b.From.Format(time.RFC3339), all.Next.Format(time.RFC3339))
+		rest := b.from(*all.Next)
+		if !rest.From.After(b.From) && !rest.To.Before(b.To) {
+			return all, fmt.Errorf("the answer to the request from %s to %s says to go on from %s",
+				b.From.Format(time.RFC3339), b.To.Format(time.RFC3339), all.Next.Format(time.RFC3339))
 		}
-		if b.From = *all.Next; b.Progress != nil {
-			b.Progress(b.From, all)
+		if b = rest; b.Progress != nil {
+			b.Progress(*all.Next, all)
 		}
 	}
 }
@@ -170,6 +238,9 @@ func (b Backfill) interrupted(ctx context.Context, done Backfilled, err error) e
 // registry does not have, and a span of too many scheduled times. It returns the
 // job.
 func (s *Service) CheckBackfill(ctx context.Context, b Backfill) (jobs.Job, error) {
+	if b.Parallel < 0 || b.Parallel > ledger.MaxParallel {
+		return jobs.Job{}, refuse(Invalid, "parallel must be from 1 to %d, or left out", ledger.MaxParallel)
+	}
 	if b.To.Before(b.From) {
 		return jobs.Job{}, refuse(Invalid, "the backfill ends before it begins: its end (to) must not be before its start (from)")
 	}

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +17,11 @@ import (
 
 type backfillFlags struct {
 	who
-	from, to string
-	dryRun   bool
+	from, to     string
+	parallel     int
+	newestFirst  bool
+	neverPlanned bool
+	dryRun       bool
 }
 
 func (a *app) backfillCommand() *cobra.Command {
@@ -26,25 +30,29 @@ func (a *app) backfillCommand() *cobra.Command {
 		Use:   "backfill JOB --from T --to T --why REASON",
 		Short: "Run scheduled times that were missed, skipped, superseded or canceled",
 		Long: `backfill plans the scheduled times from --from to --to that did not run, each
-under its own run ID, one after the other. A running scheduler makes the calls.
-Times that ran or are about to run are left out. Times that were never planned
-or were purged are refused.
+under its own run ID. A running scheduler makes the calls, one after the other;
+the job's own scheduled runs wait or are skipped meanwhile. With --parallel N, up
+to N run at a time, and the scheduled runs go on beside them. Times that ran or
+are about to run are left out. Times that were never planned or were purged are
+refused. With --never-planned, those from before the job existed are run too.
 
 The times are those of the job's schedule in the registry. Times in a range row
 (one row for many times) that was planned before the job was last edited are
 refused, because the schedule may have been different. To backfill a removed job,
 add it again with "enabled: false". An interrupted backfill is safe to repeat.
 
-To call a target at times before the job existed, use "cronce try JOB --from T".
-
 Exit 1: every time was refused.`,
-		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run`,
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
+		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run
+  cronce backfill daily-export --from 2026-05-01 --parallel 4 --newest-first --never-planned --why "first import"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.backfill(c.Context(), args[0], f) },
 	}
 	f.flags(c, a)
 	c.Flags().StringVar(&f.from, "from", "", "first `time` ("+command.TimeHelp+"), required")
 	c.Flags().StringVar(&f.to, "to", "", "last `time`, included (default now)")
+	c.Flags().IntVar(&f.parallel, "parallel", 0, "run up to `N` at a time, beside scheduled runs (default one after the other, with them)")
+	c.Flags().BoolVar(&f.newestFirst, "newest-first", false, "start the newest first; without --parallel, one at a time beside scheduled runs")
+	c.Flags().BoolVar(&f.neverPlanned, "never-planned", false, "also run times that were never planned, such as those before the job existed")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "count only, change nothing")
 	return c
 }
@@ -57,7 +65,10 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	line := terminal.NewLine(a.Err)
 	b := operations.Backfill{
 		JobID: jobID, From: from, To: to, Actor: f.actor(), DryRun: f.dryRun,
-		Progress: func(at time.Time, done operations.Backfilled) { line.Show(backfilling(jobID, from, to, at, done)) },
+		Parallel: f.parallel, NewestFirst: f.newestFirst, NeverPlanned: f.neverPlanned,
+		Progress: func(at time.Time, done operations.Backfilled) {
+			line.Show(backfilling(jobID, from, to, at, f.newestFirst, done))
+		},
 	}
 	if _, _, keyed := jobs.SplitJobID(jobID); a.Server == "" && !keyed {
 		if _, err := a.OperationsOn(nil).CheckBackfill(ctx, b); err != nil { // before a ledger is looked for
@@ -74,13 +85,15 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	if err != nil {
 		return err
 	}
-	return a.printBackfilled(done)
+	return a.printBackfilled(b, done)
 }
 
-func backfilling(jobID string, from, to, at time.Time, done operations.Backfilled) string {
+func backfilling(jobID string, from, to, at time.Time, newestFirst bool, done operations.Backfilled) string {
 	part := 1.0
 	if span := to.Sub(from); span > 0 {
-		part = float64(at.Sub(from)) / float64(span)
+		if part = float64(at.Sub(from)) / float64(span); newestFirst {
+			part = 1 - part
+		}
 	}
 	return fmt.Sprintf("backfilling %s %s %s", jobID, terminal.Bar(part), plural.Of(done.Planned+done.Left+done.Refused, "scheduled time"))
 }
@@ -109,8 +122,8 @@ func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-func (a *app) printBackfilled(b operations.Backfilled) error {
-	if err := a.showBackfilled(b); err != nil {
+func (a *app) printBackfilled(asked operations.Backfill, b operations.Backfilled) error {
+	if err := a.showBackfilled(asked, b); err != nil {
 		return err
 	}
 	if b.Refused > 0 && b.Planned+b.Left == 0 {
@@ -119,7 +132,7 @@ func (a *app) printBackfilled(b operations.Backfilled) error {
 	return nil
 }
 
-func (a *app) showBackfilled(b operations.Backfilled) error {
+func (a *app) showBackfilled(asked operations.Backfill, b operations.Backfilled) error {
 	if a.Encoded() {
 		return a.Encode(b)
 	}
@@ -129,7 +142,7 @@ func (a *app) showBackfilled(b operations.Backfilled) error {
 	}
 	takes := ""
 	if b.DryRun && b.Planned > 0 {
-		takes = b.Takes.String() + "\n"
+		takes = strings.Join(append(asked.Notes(), b.Takes.String()), "\n") + "\n"
 	}
 	_, err := fmt.Fprintf(a.Out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n%s", b.Planned, verb, b.Left, b.Refused, takes)
 	return err
