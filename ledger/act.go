@@ -51,8 +51,8 @@ type actionTx struct {
 	slots slots // redrive: of the runs' jobs
 	// parents are those of the runs that are members, and members those of canceled parents.
 	parents, members []Row
-	failed           map[string]int  // members of canceled parents that have not succeeded
-	seen             map[string]bool // parents whose failed members are all acknowledged now
+	failed           map[string]map[State]int // members of canceled parents, with them
+	seen             map[string]bool          // parents whose failed members are all acknowledged now
 }
 
 func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
@@ -126,24 +126,23 @@ func (l *Ledger) lookAhead(ctx context.Context, a *action) (map[RejectionCause]i
 	f.States = selectStates(a.from, f.States)
 	return read(ctx, l, string(a.kind), func(tx Tx) (map[RejectionCause]int, error) {
 		var end Later[[]Cursor]
-		var settled Later[[]SettledCount]
 		if a.series() != "" {
 			end = tx.SeriesEnd(a.By, a.series())
 		}
-		if a.leavesOut != (exclusion{}) {
-			settled = tx.Settled(f)
-		}
 		last, err := end.Get()
-		if err != nil {
-			return nil, err
-		}
-		counts, err := settled.Get()
 		if err != nil {
 			return nil, err
 		}
 		if len(last) > 0 {
 			a.After = &last[0]
 			return leftOut, nil
+		}
+		if a.leavesOut == (exclusion{}) {
+			return leftOut, nil
+		}
+		counts, err := tx.Settled(f).Get()
+		if err != nil {
+			return nil, err
 		}
 		for _, c := range counts {
 			if cause := a.leavesOut.cause(c.Acknowledged, c.Rerun); cause != "" {
@@ -281,7 +280,7 @@ func (m *actionTx) cancel(r *Row) {
 	r.finish(Canceled, ReasonOperator, m.now)
 	r.dropLease()
 	if r.Fan.Frozen() {
-		r.Fan.Failed = m.failed[r.ID]
+		r.Fan.fail(m.failed[r.ID])
 	}
 }
 

@@ -29,7 +29,7 @@ func (m *actionTx) lockMembers(rows []Row) error {
 	case ActionAck:
 		return m.seenParents(rows)
 	case ActionCancel:
-		m.failed = map[string]int{}
+		m.failed = map[string]map[State]int{}
 		for i := range rows {
 			if !rows[i].Fan.Frozen() {
 				continue
@@ -49,22 +49,27 @@ func (m *actionTx) lockOpen(parent string, rows []Row) error {
 	if err != nil {
 		return err
 	}
+	canceled := 0
 	if len(open) > 0 {
 		locked, err := m.tx.LockRuns(runIDs(open)).Get()
 		if err != nil {
 			return err
 		}
+		locked = slices.DeleteFunc(locked, func(r Row) bool { return r.State.Finished() })
+		canceled = len(locked)
 		for _, r := range locked {
-			if !r.State.Finished() && !slices.ContainsFunc(rows, func(o Row) bool { return o.ID == r.ID }) {
+			if !slices.ContainsFunc(rows, func(o Row) bool { return o.ID == r.ID }) {
 				m.members = append(m.members, r)
 			}
 		}
 	}
-	counts, err := m.tx.CountMembers([]string{parent}).Get()
-	for _, c := range counts {
-		m.failed[parent] += c.Count
+	counts, err := countMembers(m.tx, []string{parent}, failedStates)
+	if err != nil {
+		return err
 	}
-	return err
+	m.failed[parent] = counts[parent]
+	m.failed[parent][Canceled] += canceled
+	return nil
 }
 
 // seenParents finds the dead parents whose failed members have all been seen with those that are
@@ -73,34 +78,25 @@ func (m *actionTx) seenParents(rows []Row) error {
 	m.seen = map[string]bool{}
 	for i := range m.parents {
 		p := &m.parents[i]
-		now := 0
+		now, last := 0, ""
 		for k := range rows {
 			if rows[k].Parent == p.ID && rows[k].AckedAt.IsZero() && rows[k].RerunID == "" {
-				now++
+				now, last = now+1, max(last, rows[k].ID)
 			}
 		}
 		if p.State != Dead || now == 0 {
 			continue
 		}
-		counted, settled := m.tx.CountMembers([]string{p.ID}), m.tx.Settled(Filter{Parent: p.ID, States: []State{Dead}})
-		counts, err := counted.Get()
+		unseen := Filter{Parent: p.ID, States: []State{Dead}, Unacknowledged: true, NotRerun: true, AfterID: last, Limit: 1}
+		left, err := m.tx.Runs(unseen).Get() // usually some are, of a series: those before them are not looked at
+		if err == nil && len(left) == 0 {
+			unseen.AfterID, unseen.Limit = "", now+1
+			left, err = m.tx.Runs(unseen).Get()
+			m.seen[p.ID] = len(left) <= now
+		}
 		if err != nil {
 			return err
 		}
-		before, err := settled.Get()
-		if err != nil {
-			return err
-		}
-		dead := 0
-		for _, c := range counts {
-			if c.State == Dead {
-				dead += c.Count
-			}
-		}
-		for _, c := range before {
-			now += c.Count
-		}
-		m.seen[p.ID] = now >= dead
 	}
 	return nil
 }
@@ -138,37 +134,11 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 	return changes
 }
 
-// purgedMembers reports which of the finished parents have lost failed members to a purge. What
-// is left of such a list may not run again: it could succeed without them.
-func purgedMembers(tx Tx, finished []*Row) (map[string]bool, error) {
-	var ids []string
-	lost := map[string]int{}
-	for _, p := range finished {
-		if p.Fan.Frozen() {
-			ids, lost[p.ID] = append(ids, p.ID), p.Fan.Failed
-		}
-	}
-	purged := map[string]bool{}
-	if len(ids) == 0 {
-		return purged, nil
-	}
-	counts, err := tx.CountMembers(sortedSet(ids)).Get()
-	for _, c := range counts {
-		if c.State == Dead || c.State == Canceled {
-			lost[c.Parent] -= c.Count
-		}
-	}
-	for _, id := range ids {
-		purged[id] = lost[id] > 0
-	}
-	return purged, err
-}
-
 // whyParentForbids returns why a member may not be redriven because of its parent.
-func (m *actionTx) whyParentForbids(r *Row, parents map[string]*Row, busy, purged map[string]bool) (RejectionCause, string) {
+func (m *actionTx) whyParentForbids(r *Row, parents map[string]*Row, busy map[string]bool) (RejectionCause, string) {
 	p := parents[r.Parent]
 	switch {
-	case p != nil && purged[p.ID]:
+	case p != nil && p.Fan.Purged:
 		return RejectedNotFound, whyPurged
 	case p == nil:
 		return RejectedNotFound, "its parent " + r.Parent + " is not in the ledger"
@@ -180,7 +150,7 @@ func (m *actionTx) whyParentForbids(r *Row, parents map[string]*Row, busy, purge
 	return "", ""
 }
 
-const whyPurged = "the purge has deleted some of the failed members: acknowledge the others, and rerun those as new work that must be done"
+const whyPurged = "the purge has deleted some of the members: acknowledge the others, and rerun as new work what must be done"
 
 // parentsOf returns the parents of the members among rows, by ID, as they are.
 func (m *actionTx) parentsOf(rows []Row) (map[string]*Row, error) {

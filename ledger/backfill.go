@@ -24,7 +24,6 @@ type backfillTx struct {
 	now    time.Time
 	job    JobRow
 	own    map[string]*Row // the rows of single scheduled times, by ID
-	purged map[string]bool // those that have lost members to a purge
 	ranges []Row
 	got    Backfilled
 
@@ -83,15 +82,8 @@ func (m *backfillTx) read() (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var finished []*Row
 	for i := range rows {
 		m.own[rows[i].ID] = &rows[i]
-		if rows[i].State.backfillable() {
-			finished = append(finished, &rows[i])
-		}
-	}
-	if m.purged, err = purgedMembers(m.tx, finished); err != nil {
-		return false, err
 	}
 	m.ranges, err = ranges.Get()
 	return true, err
@@ -110,7 +102,7 @@ func (m *backfillTx) decide(in RunSpec) {
 	case own && !r.State.backfillable():
 		m.got.Left++
 		return
-	case own && (m.purged[r.ID] || r.RerunID != "" || r.State == Canceled && !r.Fan.Frozen() && r.KeyUnsafe(m.now)):
+	case own && (r.Fan.Purged || r.RerunID != "" || r.State == Canceled && !r.Fan.Frozen() && r.KeyUnsafe(m.now)):
 		m.got.Refused++
 		return
 	}

@@ -66,20 +66,39 @@ type Each struct {
 type Fan struct {
 	Members  int    `json:"members"`            // in the frozen list
 	Released int    `json:"released,omitempty"` // of which a run was made
-	Cursor   string `json:"cursor,omitempty"`   // the last member that this pass over the list has looked at
-	Done     bool   `json:"done,omitempty"`     // the pass has looked at all
+	Cursor   string `json:"cursor,omitempty"`   // the last of them
+	Done     bool   `json:"done,omitempty"`     // it is the last of the list
 	Again    State  `json:"again,omitempty"`    // members in this state are made due again; "": none
+	After    string `json:"after,omitempty"`    // those after this member are left
 	Failed   int    `json:"failed,omitempty"`   // dead and canceled members, when the parent finished
+	Canceled int    `json:"canceled,omitempty"` // of the failed ones
+	Purged   bool   `json:"purged,omitempty"`   // the purge has deleted some of the members
 }
 
 // Frozen reports whether the list is frozen.
 func (f Fan) Frozen() bool { return f.Members > 0 }
 
-// pass begins a pass over the frozen list that makes members in a state due again.
+// pass begins a pass over the members that makes those in a state due again.
 func (f *Fan) pass(again State) {
 	if f.Frozen() {
-		f.Cursor, f.Done, f.Again = "", false, again
+		f.Again, f.After = again, ""
 	}
+}
+
+// more reports whether members are left to release.
+func (f Fan) more() bool { return !f.Done || f.Again != "" }
+
+// fail keeps how many members failed.
+func (f *Fan) fail(counts map[State]int) {
+	f.Failed, f.Canceled = counts[Dead]+counts[Canceled], counts[Canceled]
+}
+
+// failedStates are the states of members that failed.
+var failedStates = []State{Dead, Canceled}
+
+// counts returns the members of a finished parent by state.
+func (f Fan) counts() map[State]int {
+	return map[State]int{Succeeded: f.Released - f.Failed, Dead: f.Failed - f.Canceled, Canceled: f.Canceled, "": f.Members - f.Released}
 }
 
 // String returns the fan as stores keep it; "" for the zero value.
@@ -141,11 +160,24 @@ type MemberRows interface {
 	DropMembers(parent string) error
 	// SelectMembers returns members of a list, by run ID.
 	SelectMembers(MemberQuery) Later[[]MemberState]
-	// CountMembers counts the members of parents by state, but those that succeeded.
-	CountMembers(parents []string) Later[[]MemberCount]
+	// CountMembers counts the members of parents by state, of states other than Succeeded.
+	CountMembers(parents []string, states []State) Later[[]MemberCount]
 	// DeleteOldMembers deletes up to limit members from the lists of those of the parents that
-	// are old, with their runs, and returns how many.
-	DeleteOldMembers(parents []string, q OldRuns, limit int) Later[int]
+	// are old, with their runs, and returns their run IDs.
+	DeleteOldMembers(parents []string, q OldRuns, limit int) Later[[]string]
+}
+
+// countMembers counts members by parent and state, of states other than Succeeded.
+func countMembers(tx Tx, parents []string, states []State) (map[string]map[State]int, error) {
+	counts, err := tx.CountMembers(parents, states).Get()
+	byParent := make(map[string]map[State]int, len(parents))
+	for _, id := range parents {
+		byParent[id] = map[State]int{}
+	}
+	for _, c := range counts {
+		byParent[c.Parent][c.State] += c.Count
+	}
+	return byParent, err
 }
 
 // newMember returns the row of a member that is due now.

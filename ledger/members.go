@@ -37,7 +37,7 @@ const (
 	// membersAtOnce is the number of members that one query reads.
 	membersAtOnce = 2000
 	// membersLooked bounds the members that are read for one page.
-	membersLooked = 20_000
+	membersLooked = 10_000
 )
 
 // Members lists members of a parent. See MemberFilter.
@@ -85,8 +85,7 @@ func (m *memberPage) byState() (page MemberPage, err error) {
 	return MemberPage{withRuns(m.found, rows), m.next}, err
 }
 
-// missing reads members without a run. Runs are made in the order of the list, so the first
-// pass over it has no such member behind it.
+// missing reads members without a run. Runs are made in the order of the list.
 func (m *memberPage) missing() error {
 	parents, err := m.tx.Find([]string{m.Parent}).Get()
 	if err != nil || len(parents) == 0 {
@@ -96,11 +95,7 @@ func (m *memberPage) missing() error {
 	if fan.Released >= fan.Members {
 		return nil
 	}
-	after := m.After
-	if fan.Again == "" {
-		after = max(after, fan.Cursor)
-	}
-	return m.look(MemberQuery{After: after})
+	return m.look(MemberQuery{After: max(m.After, fan.Cursor)})
 }
 
 // one reads one member.
@@ -203,22 +198,28 @@ func (l *Ledger) MemberCounts(ctx context.Context, parents []string) (map[string
 		return map[string]map[State]int{}, nil
 	}
 	return read(ctx, l, "count members", func(tx Tx) (map[string]map[State]int, error) {
-		asked, counted := tx.Runs(Filter{IDs: parents}), tx.CountMembers(parents)
-		rows, err := asked.Get()
-		if err != nil {
-			return nil, err
-		}
-		counts, err := counted.Get()
+		rows, err := tx.Runs(Filter{IDs: parents}).Get()
 		byParent := map[string]map[State]int{}
+		var open []string
 		for i := range rows {
 			if f := rows[i].Fan; f.Frozen() {
-				byParent[rows[i].ID] = map[State]int{Succeeded: f.Released, "": f.Members - f.Released}
+				byParent[rows[i].ID] = f.counts()
+				if !rows[i].State.Finished() {
+					open = append(open, rows[i].ID)
+				}
 			}
 		}
-		for _, c := range counts {
-			if of := byParent[c.Parent]; of != nil {
-				of[c.State] += c.Count
-				of[Succeeded] -= c.Count
+		if len(open) == 0 || err != nil {
+			return byParent, err
+		}
+		counts, err := countMembers(tx, open, slices.Concat(Claimable, failedStates))
+		for _, id := range open {
+			of := byParent[id]
+			of[Succeeded] += of[Dead] + of[Canceled]
+			of[Dead], of[Canceled] = 0, 0
+			for s, n := range counts[id] {
+				of[s] += n
+				of[Succeeded] -= n
 			}
 		}
 		return byParent, err

@@ -144,8 +144,12 @@ func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 		return got, err
 	}
 	found = notAhead(found, jobs)
-	if got.Runs, err = tx.DeleteOldMembers(found, p.old(now), p.BatchSize()).Get(); err != nil || got.Runs > 0 {
-		return Purged{Runs: got.Runs, More: true}, err
+	members, err := tx.DeleteOldMembers(found, p.old(now), p.BatchSize()).Get()
+	if err != nil || len(members) > 0 {
+		if err == nil {
+			err = keepPurged(tx, members)
+		}
+		return Purged{Runs: len(members), More: true}, err
 	}
 	gone, err := tx.DeleteOldRuns(found, p.old(now)).Get()
 	if err != nil || len(gone) == 0 {
@@ -159,6 +163,26 @@ func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 		ids[i] = gone[i].RunID
 	}
 	return Purged{Runs: len(gone)}, tx.FlagHours(hoursOfRuns(ids), HourKept)
+}
+
+// keepPurged notes in parents that some of their members were deleted: without them, they could
+// succeed.
+func keepPurged(tx Tx, members []string) error {
+	for i := range members {
+		members[i] = ParentOf(members[i])
+	}
+	parents, err := tx.LockRuns(sortedSet(members)).Get()
+	if err != nil {
+		return err
+	}
+	changes := make([]Change, len(parents))
+	for i := range parents {
+		was := parents[i]
+		parents[i].Fan.Purged = true
+		changes[i] = Changed(&was, &parents[i])
+		changes[i].Unlisted = true
+	}
+	return update(tx, changes)
 }
 
 func jobsByID(asked Later[[]JobRow]) (map[string]*JobRow, error) {

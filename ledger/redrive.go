@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -16,22 +15,13 @@ func (m *actionTx) judgeRedrive(rows []Row) (fit []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	finished := slices.Collect(maps.Values(parents))
-	for i := range rows {
-		finished = append(finished, &rows[i])
-	}
-	finished = slices.DeleteFunc(finished, func(p *Row) bool { return !p.State.Finished() })
-	purged, err := purgedMembers(m.tx, finished)
-	if err != nil {
-		return nil, err
-	}
 	for _, r := range rows {
 		cause, why := m.whyNotRedriven(r.Run, busy[r.JobID] && r.Parent == "")
 		switch {
 		case cause != "":
 		case r.Parent != "":
-			cause, why = m.whyParentForbids(&r, parents, busy, purged)
-		case purged[r.ID]:
+			cause, why = m.whyParentForbids(&r, parents, busy)
+		case r.Fan.Purged:
 			cause, why = RejectedNotFound, whyPurged
 		}
 		if cause == "" {

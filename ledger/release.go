@@ -133,14 +133,7 @@ func (m *releaseTx) read() (parents []Row, err error) {
 		return nil, err
 	}
 	m.BusyTargets = slices.Concat(m.BusyTargets, pauses(list).held(m.now))
-	counts, err := m.tx.CountMembers(runIDs(parents)).Get()
-	m.counts = map[string]map[State]int{}
-	for _, c := range counts {
-		if m.counts[c.Parent] == nil {
-			m.counts[c.Parent] = map[State]int{}
-		}
-		m.counts[c.Parent][c.State] += c.Count
-	}
+	m.counts, err = countMembers(m.tx, runIDs(parents), Claimable)
 	return parents, err
 }
 
@@ -158,7 +151,7 @@ func (m *releaseTx) look(r *Row) error {
 	if slices.Contains(m.BusyTargets, r.Call.Target) || slices.Contains(m.BusyJobs, r.ID) {
 		room = 0
 	}
-	if !r.Fan.Done && room > 0 {
+	if r.Fan.more() && room > 0 {
 		released, err := m.release(r, room)
 		if err != nil {
 			return err
@@ -167,13 +160,15 @@ func (m *releaseTx) look(r *Row) error {
 	}
 	r.SetDueAt(m.now.Add(lookAgain))
 	switch {
-	case !r.Fan.Done:
+	case r.Fan.more():
 		m.got.More = append(m.got.More, r.ID)
 		if open < MaxOpenMembers && m.Limit <= len(m.inserts) { // another process may have room
 			r.SetDueAt(m.now)
 		}
 	case open == 0:
-		m.finish(r, counts)
+		if err := m.finish(r); err != nil {
+			return err
+		}
 	}
 	c := Changed(&was, r)
 	c.Unlisted = r.State == was.State
@@ -182,40 +177,49 @@ func (m *releaseTx) look(r *Row) error {
 	return nil
 }
 
-// release makes members that have no run, makes those due again whose run is in the state that
-// the pass is for, and returns how many.
+// release makes members due again whose run is in the state that the pass is for, then makes
+// members that have no run, and returns how many.
 func (m *releaseTx) release(r *Row, room int) (released int, err error) {
-	q := MemberQuery{Parent: r.ID, After: r.Fan.Cursor, Limit: room}
 	if r.Fan.Again != "" {
-		q.States = []State{r.Fan.Again}
+		released, err = m.releaseAgain(r, room)
 	}
-	list, err := m.tx.SelectMembers(q).Get()
-	if err != nil {
-		return 0, err
+	if room -= released; err != nil || r.Fan.Done || room < 1 {
+		return released, err
 	}
-	var again []string
+	list, err := m.tx.SelectMembers(MemberQuery{Parent: r.ID, After: r.Fan.Cursor, Limit: room}).Get()
 	for _, member := range list {
 		r.Fan.Cursor = member.RunID
-		if member.State != "" {
-			again = append(again, member.RunID)
-			continue
-		}
 		row := newMember(r, member.Member, m.Call(r.Call, member.Member), m.now)
 		row.lease(m.Owner, m.Token, m.now, m.LeaseFor)
 		m.inserts = append(m.inserts, row)
 		r.Fan.Released++
 		released++
 	}
-	r.Fan.Done = len(list) < room || r.Fan.Again == "" && r.Fan.Released >= r.Fan.Members
-	if len(again) == 0 {
-		return released, nil
+	r.Fan.Done = len(list) < room || r.Fan.Released >= r.Fan.Members
+	return released, err
+}
+
+// releaseAgain makes the next members due again whose run is in the state that the pass is for.
+func (m *releaseTx) releaseAgain(r *Row, room int) (released int, err error) {
+	settled := r.Fan.Again == Dead
+	list, err := m.tx.Runs(Filter{Parent: r.ID, States: []State{r.Fan.Again}, AfterID: r.Fan.After, Limit: room,
+		Unacknowledged: settled, NotRerun: settled}).Get()
+	if err != nil {
+		return 0, err
 	}
-	rows, err := m.tx.LockRuns(again).Get()
+	if len(list) < room {
+		r.Fan.Again, r.Fan.After = "", ""
+	} else {
+		r.Fan.After = list[len(list)-1].ID
+	}
+	if len(list) == 0 {
+		return 0, nil
+	}
+	rows, err := m.tx.LockRuns(runIDs(list)).Get()
 	for i := range rows {
 		was := rows[i]
 		if rows[i].again(m.now) {
 			m.changes = append(m.changes, Changed(&was, &rows[i]))
-			m.counts[r.ID][was.State]--
 			released++
 		}
 	}
@@ -240,24 +244,29 @@ func (r *Row) again(now time.Time) bool {
 	return true
 }
 
-// finish ends a parent.
-func (m *releaseTx) finish(r *Row, counts map[State]int) {
-	r.Fan.Failed = counts[Dead] + counts[Canceled]
+// finish ends a parent, and keeps in its row how many of its members failed.
+func (m *releaseTx) finish(r *Row) error {
+	counts, err := countMembers(m.tx, []string{r.ID}, failedStates)
+	if err != nil {
+		return err
+	}
+	r.Fan.fail(counts[r.ID])
 	if failed := r.Fan.Failed + r.Fan.Members - r.Fan.Released; failed == 0 {
 		r.finish(Succeeded, "", m.now)
 		m.ended.add(&Outcome{Lease: Lease{RunID: r.ID}, State: Succeeded, AckEarlier: r.Call.AckEarlier})
 	} else {
 		r.finish(Dead, ReasonMembers, m.now)
 		m.ended.dead = append(m.ended.dead, problem{JobID: r.JobID, RunID: r.ID, Reason: ReasonMembers, Count: failed,
-			Error: failedMembers(r.Fan, counts)})
+			Error: failedMembers(r.Fan)})
 	}
+	return nil
 }
 
 // failedMembers says how many of a parent's members failed.
-func failedMembers(f Fan, counts map[State]int) string {
+func failedMembers(f Fan) string {
 	text := fmt.Sprintf("%d of %d members failed", f.Failed+f.Members-f.Released, f.Members)
-	if counts[Canceled] > 0 {
-		text += fmt.Sprintf(": %d dead, %d canceled", counts[Dead], counts[Canceled])
+	if f.Canceled > 0 {
+		text += fmt.Sprintf(": %d dead, %d canceled", f.Failed-f.Canceled, f.Canceled)
 	}
 	return text
 }

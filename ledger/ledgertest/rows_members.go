@@ -62,20 +62,34 @@ var memberRowCases = []rowsCase{
 	{"members are counted by state, but those that succeeded", func(t *table) {
 		parent, _ := t.frozen(0, ledger.Dead, ledger.Succeeded, ledger.Dead)
 		t.frozen(1, ledger.Dead)
-		got := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.MemberCount] { return tx.CountMembers([]string{parent.ID}) })
-		same(t, "counts", got, []ledger.MemberCount{{Parent: parent.ID, State: ledger.Dead, Count: 2}})
+		for _, c := range []struct{ states, want []ledger.State }{
+			{ledger.States, []ledger.State{ledger.Dead}}, {[]ledger.State{ledger.Dead}, []ledger.State{ledger.Dead}}, {ledger.Claimable, nil},
+		} {
+			got := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.MemberCount] {
+				return tx.CountMembers([]string{parent.ID}, c.states)
+			})
+			var want []ledger.MemberCount
+			for _, s := range c.want {
+				want = append(want, ledger.MemberCount{Parent: parent.ID, State: s, Count: 2})
+			}
+			same(t, "counts", got, want)
+		}
 	}},
 	{"members of old parents are deleted in batches, with their runs", func(t *table) {
 		old, _ := t.frozen(0, ledger.Succeeded, ledger.Succeeded, ledger.Succeeded)
 		young, _ := t.frozen(5, ledger.Succeeded)
 		end := minute("j", 1).ScheduledAt
 		q := ledger.OldRuns{Scheduled: end, Finished: end.Add(time.Hour), UnseenState: ledger.Dead, UnseenFinished: end}
-		batch := func() (n int) {
+		batch := func() int {
+			var gone []string
 			t.write(func(tx ledger.Tx) (err error) {
-				n, err = tx.DeleteOldMembers([]string{old.ID, young.ID}, q, 2).Get()
+				gone, err = tx.DeleteOldMembers([]string{old.ID, young.ID}, q, 2).Get()
 				return err
 			})
-			return n
+			for _, id := range gone {
+				same(t, "the parent of a deleted member", ledger.ParentOf(id), old.ID)
+			}
+			return len(gone)
 		}
 		left := func(parent string) int {
 			return len(ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Runs(ledger.Filter{Parent: parent, Limit: 9}) }))

@@ -45,7 +45,7 @@ func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Later[[]ledger.MemberSta
 }
 
 // CountMembers counts members by state.
-func (t *tx) CountMembers(parents []string) ledger.Later[[]ledger.MemberCount] {
+func (t *tx) CountMembers(parents []string, states []ledger.State) ledger.Later[[]ledger.MemberCount] {
 	var counts []ledger.MemberCount
 	for _, parent := range distinct(parents) {
 		byState := map[ledger.State]int{}
@@ -54,7 +54,7 @@ func (t *tx) CountMembers(parents []string) ledger.Later[[]ledger.MemberCount] {
 				byState[r.State]++
 			}
 		}
-		for _, s := range ledger.States {
+		for _, s := range states {
 			if n := byState[s]; n > 0 && s != ledger.Succeeded {
 				counts = append(counts, ledger.MemberCount{Parent: parent, State: s, Count: n})
 			}
@@ -64,20 +64,19 @@ func (t *tx) CountMembers(parents []string) ledger.Later[[]ledger.MemberCount] {
 }
 
 // DeleteOldMembers deletes members of old parents, with their runs.
-func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Later[int] {
-	deleted := 0
+func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Later[[]string] {
+	var gone []string
 	for _, parent := range parents {
 		r := t.l.runs[parent]
 		if r == nil || !q.Has(&r.Row) {
 			continue
 		}
 		list := t.l.members[parent]
-		n := min(len(list), limit-deleted)
+		n := min(len(list), limit-len(gone))
 		for _, m := range list[:n] {
-			_ = t.Delete([]string{m.RunID})
+			gone = append(gone, m.RunID)
 		}
 		put(t, t.l.members, parent, list[n:])
-		deleted += n
 	}
-	return ledger.Known(deleted, nil)
+	return ledger.Known(gone, t.Delete(gone))
 }

@@ -15,8 +15,9 @@ var dialect = sqlfilter.Dialect{
 	// the order that is asked for.
 	Unfinished: `run_id = ANY (ARRAY(
 		SELECT run_id FROM runs WHERE waiting UNION ALL SELECT run_id FROM runs WHERE due_at IS NOT NULL AND NOT waiting))`,
-	Time:  func(t time.Time) any { return t },
-	Texts: func(list []string) any { return list },
+	ByMembers: true,
+	Time:      func(t time.Time) any { return t },
+	Texts:     func(list []string) any { return list },
 }
 
 // selectRows returns the query of a filter, without bodies.

@@ -53,8 +53,9 @@ func (t *tx) SelectMembers(m ledger.MemberQuery) ledger.Later[[]ledger.MemberSta
 }
 
 // CountMembers counts members by state: index runs_members.
-func (t *tx) CountMembers(parents []string) ledger.Later[[]ledger.MemberCount] {
-	q := query{sql: `SELECT parent, state, count(*) FROM runs WHERE parent = ANY ($1) AND ` + sqlfilter.MembersLeft + ` GROUP BY parent, state`}
+func (t *tx) CountMembers(parents []string, states []ledger.State) ledger.Later[[]ledger.MemberCount] {
+	q := query{sql: `SELECT parent, state, count(*) FROM runs WHERE parent = ANY ($1) AND ` + sqlfilter.MembersLeft +
+		` AND ` + sqlfilter.StateIn(states) + ` GROUP BY parent, state`}
 	q.args.texts(parents)
 	return ask(t, q, func(v *values) (c ledger.MemberCount, err error) {
 		c.Parent, c.State, c.Count = v.text(), ledger.State(v.text()), int(v.int())
@@ -62,18 +63,18 @@ func (t *tx) CountMembers(parents []string) ledger.Later[[]ledger.MemberCount] {
 	})
 }
 
-// DeleteOldMembers deletes members of old parents, with their runs.
-func (t *tx) DeleteOldMembers(parents []string, old ledger.OldRuns, limit int) ledger.Later[int] {
+// DeleteOldMembers deletes members of old parents, with their runs. An action on a member locks
+// its parent first, and so does this.
+func (t *tx) DeleteOldMembers(parents []string, old ledger.OldRuns, limit int) ledger.Later[[]string] {
 	q := query{args: oldRunArgs(old), sql: `
-		WITH gone AS (
-				DELETE FROM members WHERE (parent, run_id) IN (
-					SELECT m.parent, m.run_id FROM members m JOIN runs r ON r.run_id = m.parent
-					WHERE m.parent = ANY ($5) AND ` + oldRun + ` LIMIT $6)
-				RETURNING run_id),
+		WITH old AS MATERIALIZED (
+				SELECT m.parent, m.run_id FROM members m JOIN runs r ON r.run_id = m.parent
+				WHERE m.parent = ANY ($5) AND ` + oldRun + ` ORDER BY m.parent, m.run_id LIMIT $6 FOR UPDATE OF r),
+			gone AS (DELETE FROM members WHERE (parent, run_id) IN (SELECT parent, run_id FROM old) RETURNING run_id),
 			runs_gone AS (DELETE FROM runs WHERE run_id = ANY (ARRAY(SELECT run_id FROM gone))),
 			attempts_gone AS (DELETE FROM attempts WHERE run_id = ANY (ARRAY(SELECT run_id FROM gone)))
-		SELECT count(*) FROM gone`}
+		SELECT run_id FROM gone`}
 	q.args.texts(parents)
 	q.args.int8(int64(limit))
-	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
+	return ask(t, q, func(v *values) (string, error) { return v.text(), nil })
 }

@@ -14,7 +14,8 @@ const (
 		ORDER BY m.run_id LIMIT 0 + ?3`
 	countMembers = `
 		SELECT parent, state, count(*) FROM runs
-		WHERE parent IN (SELECT value FROM json_each(?)) AND ` + sqlfilter.MembersLeft + ` GROUP BY parent, state`
+		WHERE parent IN (SELECT value FROM json_each(?)) AND ` + sqlfilter.MembersLeft + ` AND state IN (SELECT value FROM json_each(?))
+		GROUP BY parent, state`
 	deleteOldMembers = `
 		DELETE FROM members WHERE (parent, run_id) IN (
 			SELECT m.parent, m.run_id FROM members m
@@ -51,21 +52,21 @@ func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Later[[]ledger.MemberSta
 }
 
 // CountMembers counts members by state: index runs_members.
-func (t *tx) CountMembers(parents []string) ledger.Later[[]ledger.MemberCount] {
+func (t *tx) CountMembers(parents []string, counted []ledger.State) ledger.Later[[]ledger.MemberCount] {
 	return ledger.Known(all(t, func(row scanner) (c ledger.MemberCount, err error) {
 		err = row.Scan(&c.Parent, &c.State, &c.Count)
 		return c, err
-	}, countMembers, array(parents)))
+	}, countMembers, array(parents), states(counted)))
 }
 
 // DeleteOldMembers deletes members of old parents, with their runs.
-func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Later[int] {
+func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Later[[]string] {
 	gone, err := all(t, text, deleteOldMembers, oldRunArgs(q, array(parents), limit)...)
 	if err != nil || len(gone) == 0 {
-		return ledger.Known(0, err)
+		return ledger.Known(gone, err)
 	}
 	if _, err = t.exec(keepPosition, t.change); err == nil {
 		err = t.Delete(gone)
 	}
-	return ledger.Known(len(gone), err)
+	return ledger.Known(gone, err)
 }

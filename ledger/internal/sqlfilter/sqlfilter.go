@@ -20,8 +20,11 @@ type Dialect struct {
 	Exceptional string
 	// Unacknowledged says that the unacknowledged runs of all jobs have an index.
 	Unacknowledged bool
-	Time           func(time.Time) any
-	Texts          func([]string) any
+	// ByMembers selects members in one state by the whole key of the index runs_members, so that
+	// the index of the IDs is not used, which would pass over those in other states.
+	ByMembers bool
+	Time      func(time.Time) any
+	Texts     func([]string) any
 }
 
 // Select is a statement in the making.
@@ -62,6 +65,9 @@ func (s *Select) Text(columns, from, order string, limit int) string {
 
 // Order returns the order of ScheduledAt, then ID; within a job, it is that of the IDs.
 func Order(f ledger.Filter, direction string) string {
+	if f.Parent != "" && len(f.States) == 1 {
+		return "parent " + direction + ", state " + direction + ", run_id " + direction
+	}
 	if f.JobID != "" || f.Parent != "" {
 		return "run_id " + direction
 	}
@@ -109,7 +115,7 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 	if f.NotRerun {
 		s.Add("rerun_id = ''")
 	}
-	if f.After != nil {
+	if f.After != nil && f.Parent == "" {
 		s.Add("(scheduled_at, run_id) > (?, ?)", d.Time(f.After.ScheduledAt), f.After.ID)
 	}
 	if f.Before != nil {
@@ -122,7 +128,16 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 func (d Dialect) members(s *Select, f ledger.Filter) {
 	switch {
 	case f.Parent != "":
-		s.Add("parent = ? AND run_id > ?", f.Parent, f.AfterID)
+		after := f.AfterID
+		if f.After != nil { // members have one scheduled time
+			after = max(after, f.After.ID)
+		}
+		if d.ByMembers && len(f.States) == 1 {
+			s.Add("(parent, state, run_id) > (?, ?, ?) AND (parent, state) <= (?, ?)", f.Parent, string(f.States[0]), after, f.Parent,
+				string(f.States[0]))
+		} else {
+			s.Add("parent = ? AND run_id > ?", f.Parent, after)
+		}
 		if len(f.States) > 0 && !slices.Contains(f.States, ledger.Succeeded) {
 			s.Add(MembersLeft)
 		}
