@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commissions } from "../examples/commission-locks.js";
 import { libraries, writers } from "../examples/libraries.js";
+import { billing } from "../examples/tenants.js";
 import { keysTable } from "@cronce/idempotency/pg";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { readFileSync } from "node:fs";
@@ -39,17 +40,8 @@ test("a library's own transaction is refused, since it would commit the kit's", 
 });
 
 test("the commission locks are released once a night", async () => {
-  const name = `node_example_${process.pid}`;
-  const admin = new pg.Client({ connectionString: testURL("TEST_POSTGRES_URL") });
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${name}`);
-  const url = new URL(testURL("TEST_POSTGRES_URL"));
-  url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href });
-  pool.on("error", () => {});
-  try {
-    await pool.query(`CREATE SCHEMA cronce; ${keysTable()};
-      CREATE TABLE commission_locks (partner text, cents bigint, locked_until timestamptz, released_at timestamptz);
+  await withDatabase("locks", async (pool) => {
+    await pool.query(`CREATE TABLE commission_locks (partner text, cents bigint, locked_until timestamptz, released_at timestamptz);
       CREATE TABLE payouts (partner text, cents bigint);
       INSERT INTO commission_locks VALUES ('a', 100, '2026-11-20', NULL), ('a', 50, '2026-11-21', NULL), ('b', 7, '2026-11-22', NULL)`);
     const app = await commissions(pool, (token) => (token === "secret" ? "scheduler" : undefined));
@@ -70,12 +62,61 @@ test("the commission locks are released once a night", async () => {
     }
     assert.equal((await call("stolen")).status, 401);
     assert.deepEqual((await pool.query("SELECT partner, cents FROM payouts")).rows, [{ partner: "a", cents: "150" }]);
+  });
+});
+
+test("each tenant is billed once by each key, although two send the same one", async () => {
+  await withDatabase("tenants", async (pool) => {
+    await pool.query("CREATE TABLE bills (tenant text)");
+    const app = billing(pool, (header) => header?.replace("Bearer ", ""));
+    const month = "@2026-11-01T03:00:00Z";
+    for (const [account, tenant, key, replayed] of [
+      ["cronce", "acme", `bill-tenants::acme${month}`, null],
+      ["cronce", "acme", `bill-tenants::acme${month}`, "true"],
+      ["cronce", "globex", `bill-tenants::globex${month}`, null],
+      ["gateway", "acme", "1", null],
+      ["gateway", "globex", "1", null],
+      ["gateway", "globex", "1", "true"],
+    ] as const) {
+      const answer = await app.request(`/v1/tenants/${tenant}/bill`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${account}`, "Idempotency-Key": key },
+      });
+      assert.deepEqual(
+        [answer.status, answer.headers.get("Idempotent-Replayed")],
+        [201, replayed],
+        `${account} ${tenant}`,
+      );
+    }
+    const { rows } = await pool.query(
+      "SELECT tenant, count(*)::int AS bills FROM bills GROUP BY tenant ORDER BY tenant",
+    );
+    assert.deepEqual(rows, [
+      { tenant: "acme", bills: 2 },
+      { tenant: "globex", bills: 2 },
+    ]);
+  });
+});
+
+/** withDatabase calls work with a database that has the table of keys. */
+async function withDatabase(of: string, work: (pool: pg.Pool) => Promise<void>): Promise<void> {
+  const name = `node_example_${of}_${process.pid}`;
+  const admin = new pg.Client({ connectionString: testURL("TEST_POSTGRES_URL") });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name}`);
+  const url = new URL(testURL("TEST_POSTGRES_URL"));
+  url.pathname = `/${name}`;
+  const pool = new pg.Pool({ connectionString: url.href });
+  pool.on("error", () => {});
+  try {
+    await pool.query(`CREATE SCHEMA cronce; ${keysTable()}`);
+    await work(pool);
   } finally {
     await pool.end();
     await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
     await admin.end();
   }
-});
+}
 
 test("the table is that of the migrations", () => {
   const file = new URL("../../../../idempotency/keytable/postgres/00001_keys.sql", import.meta.url);
