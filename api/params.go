@@ -109,11 +109,7 @@ func oneOf[T ~string](p *params, name string, known []T) (out []T) {
 	}
 	for _, text := range p.values[name] {
 		if !slices.Contains(known, T(text)) {
-			names := make([]string, len(known))
-			for i, k := range known {
-				names[i] = string(k)
-			}
-			p.fail("unknown %s %q; valid values: %s", name, text, strings.Join(names, ", "))
+			p.fail("unknown %s %q; valid values: %s", name, text, strings.Join(operations.Texts(known), ", "))
 			return nil
 		}
 		out = append(out, T(text))

@@ -99,6 +99,11 @@ type JobState struct {
 	Failing   bool // FailingSince is set
 }
 
+// State is the part of a JobStatus that a list needs.
+func (s JobStatus) State() JobState {
+	return JobState{JobID: s.JobID, Ended: s.Ended, Watermark: s.Watermark, PausedAt: s.PausedAt, Failing: !s.FailingSince.IsZero()}
+}
+
 // OutcomeWindow bounds how many rows of a job are read for its last outcome and
 // for how long it has been failing.
 const OutcomeWindow = 1000

@@ -14,10 +14,11 @@ import (
 
 // brief is what the list knows of a job that it does not show.
 type brief struct {
-	id, state, owner, target string
-	next                     time.Time // zero: never again
-	job                      *jobs.Job // nil: a template, or not in the registry
-	slower                   float64   // see operations.Slowdowns; 0: not known
+	id, owner, target string
+	state             operations.JobState
+	next              time.Time // zero: never again
+	job               *jobs.Job // nil: a template, or not in the registry
+	slower            float64   // see operations.Slowdowns; 0: not known
 }
 
 // matches reports whether a text is in the job's ID or in its schedule's words.
@@ -26,15 +27,15 @@ func (b brief) matches(text string) bool {
 }
 
 // briefs joins the registry's jobs with those that the ledger knows, by id.
-func (d *Dashboard) briefs(states []ledger.JobState, now time.Time) []brief {
+func (d *Dashboard) briefs(states []ledger.JobState, pauses []ledger.Pause, now time.Time) []brief {
 	known := map[string]ledger.JobState{}
 	for _, s := range states {
 		known[s.JobID] = s
 	}
 	var list []brief
 	for _, j := range d.registry().All() {
-		s, found := known[j.ID]
-		b := brief{id: j.ID, state: stateOf(&j, s, found), owner: j.Owner, target: targetOf(j), job: &j}
+		pause, _ := operations.Paused(pauses, j, now)
+		b := brief{id: j.ID, state: operations.StateOf(&j, known[j.ID], pause), owner: j.Owner, target: targetOf(j), job: &j}
 		if !j.Disabled {
 			b.next = j.NextRun(now)
 		}
@@ -42,12 +43,11 @@ func (d *Dashboard) briefs(states []ledger.JobState, now time.Time) []brief {
 		delete(known, j.ID)
 	}
 	for _, t := range d.registry().Templates() {
-		s, found := known[t.ID]
-		list = append(list, brief{id: t.ID, state: stateOf(&t.Job, s, found), owner: t.Owner, target: targetOf(t.Job)})
+		list = append(list, brief{id: t.ID, state: operations.StateOf(&t.Job, known[t.ID], nil), owner: t.Owner, target: targetOf(t.Job)})
 		delete(known, t.ID)
 	}
 	for id, s := range known {
-		list = append(list, brief{id: id, state: stateOf(nil, s, true)})
+		list = append(list, brief{id: id, state: operations.StateOf(nil, s, nil)})
 	}
 	slices.SortFunc(list, func(a, b brief) int { return strings.Compare(a.id, b.id) })
 	return list

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -116,5 +118,29 @@ func TestTheListOfJobsHasAHundredAPage(t *testing.T) {
 	}
 	if got := s.get("/jobs?target=svc").body; !strings.Contains(got, "1 to 100 of 130") {
 		t.Errorf("the first page:\n%s", got)
+	}
+}
+
+func TestAJobIsInOneStateInTheListOnItsPageAndForTheAPI(t *testing.T) {
+	s := newSite(t)
+	ann := ledger.Actor{By: "ann", Why: "a test"}
+	p := s.at["hourly"]
+	_, err := s.Admit(t.Context(), ledger.Admission{Owner: "p1", Token: "t", LeaseFor: time.Minute,
+		Plans: []ledger.Plan{{JobID: "hourly", Revision: p.Revision, After: p.Watermark, Through: p.Watermark, Next: &ledger.Definition{}}}})
+	must(t, err)
+	_, err = s.ChangePause(t.Context(), ledger.PauseChange{Kind: ledger.PauseSkip, Until: s.clock().Add(time.Hour).Truncate(time.Second), Actor: ann,
+		Selector: ledger.Selector{Job: "p*"}})
+	must(t, err)
+	list, err := s.board.Operations.Jobs(t.Context(), operations.Selection{})
+	must(t, err)
+	want := map[string]operations.JobState{"hourly": "new", "off": "disabled", "paris": "paused", "purge-expired-keys": "paused"}
+	for _, j := range list {
+		if j.State != want[j.ID] {
+			t.Errorf("%s is %s for the API, want %s", j.ID, j.State, want[j.ID])
+		}
+		if got := s.listed("/jobs?state=" + string(j.State)); !slices.Contains(strings.Fields(got), j.ID) {
+			t.Errorf("the list has %q as %s, and the API %s", got, j.State, j.ID)
+		}
+		s.has("/jobs/"+j.ID, j.ID+": "+string(j.State))
 	}
 }

@@ -130,7 +130,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 			return view{}, err
 		}
 	}
-	return view{Template: "job", Title: id + ": " + v.Row.State, Section: "Jobs", Data: v}, nil
+	return view{Template: "job", Title: id + ": " + string(v.Row.State), Section: "Jobs", Data: v}, nil
 }
 
 // deadOf groups a job's dead runs that nobody has acknowledged.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -20,7 +22,7 @@ const (
 type jobsView struct {
 	Rows      []jobRow
 	Query     string
-	State     string
+	State     operations.JobState
 	States    []stateCount
 	Choices   choices
 	Columns   []column
@@ -37,7 +39,7 @@ type jobsView struct {
 }
 
 type stateCount struct {
-	State string
+	State operations.JobState
 	Count int
 }
 
@@ -50,7 +52,7 @@ type jobRow struct {
 	Target string    // "" for a built-in job, and for one that is not in the registry
 	Next   time.Time // the scheduled time of its next run
 	Start  time.Time // of that run
-	State  string    // one of jobStates
+	State  operations.JobState
 	Since  time.Time
 	// Earlier says that it has failed since Since or an earlier time.
 	Earlier bool
@@ -65,31 +67,31 @@ type jobRow struct {
 	Slower  string // the p95 of the last week by that of four weeks before; "": not asked for, or too few runs
 }
 
-// jobStates are the states of a job, those that need somebody first.
-var jobStates = []string{"failing", "paused", "active", "new", "disabled", "ended"}
+// jobStates are the states of the registry's and of other jobs, those that need somebody first.
+var jobStates = append(slices.Clip(operations.JobStates), operations.JobEnded)
 
 func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	q := r.URL.Query()
 	sel := selectionOf(q)
-	v := jobsView{Query: strings.TrimSpace(q.Get("q")), State: q.Get("state"), Choices: d.choices(sel), Sorts: jobOrders, Now: d.clockOf(r)}
+	v := jobsView{Query: strings.TrimSpace(q.Get("q")), State: operations.JobState(q.Get("state")), Choices: d.choices(sel), Sorts: jobOrders, Now: d.clockOf(r)}
 	if v.State != "" && !slices.Contains(jobStates, v.State) {
-		return view{}, invalid("There is no job state \""+v.State+"\".", "Valid states: "+strings.Join(jobStates, ", ")+".")
+		return view{}, invalid("There is no job state \""+string(v.State)+"\".", "Valid states: "+strings.Join(operations.Texts(jobStates), ", ")+".")
 	}
 	order, descending := orderOf(q.Get("sort"))
 	v.Sort, v.Columns, v.CLI = order.Key, columnsOf(q, order.Key, descending),
-		commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", strings.TrimPrefix(v.State, "ended")}))
+		commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", strings.TrimPrefix(string(v.State), string(operations.JobEnded))}))
 	if !sel.IsZero() {
 		pairs := selectionPairs(sel)
 		v.Runs = []actLink{{Label: "Runs", Path: runsPath(pairs...)},
 			{Label: "Dead runs", Path: runsPath(append(pairs, "state", "dead", "unacked", "1")...)}}
 	}
-	states, err := d.states(r.Context())
+	states, pauses, err := d.states(r.Context())
 	if err != nil {
 		return view{}, err
 	}
-	briefs := d.briefs(states, v.Now.Time)
+	briefs := d.briefs(states, pauses, v.Now.Time)
 	v.All = len(briefs)
-	counts := map[string]int{}
+	counts := map[operations.JobState]int{}
 	for _, b := range briefs {
 		counts[b.state]++
 	}
@@ -140,28 +142,10 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 		}
 	}
 	title := counted(v.All, "job")
-	if n := counts["failing"]; n > 0 {
+	if n := counts[operations.JobFailing]; n > 0 {
 		title = counted(n, "failing job")
 	}
 	return view{Template: "jobs", Title: title, Section: "Jobs", Data: v}, nil
-}
-
-// stateOf is a job's state in one word. Without a registry's job it is another
-// process's, or has ended.
-func stateOf(j *jobs.Job, s ledger.JobState, known bool) string {
-	switch {
-	case j != nil && j.Disabled:
-		return "disabled"
-	case !known:
-		return "new"
-	case j == nil && s.Ended:
-		return "ended"
-	case !s.PausedAt.IsZero():
-		return "paused"
-	case s.Failing:
-		return "failing"
-	}
-	return "active"
 }
 
 // readRows reads jobs in full, in the order of their IDs.
@@ -216,26 +200,33 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 }
 
 func newJobRow(j jobs.Job, s *ledger.JobStatus, pauses []ledger.Pause, now time.Time) jobRow {
-	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, Owner: j.Owner, Target: targetOf(j), State: "new"}
+	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, Owner: j.Owner, Target: targetOf(j)}
 	if s != nil && s.Watermark.After(now) { // the clock was set back: what is planned does not run again
 		now = s.Watermark
 	}
-	row.know(&j, s)
-	row.pause(j, pauses, now)
+	pause, hold := operations.Paused(pauses, j, now)
+	row.know(&j, s, pause)
+	if hold != nil {
+		row.Held = hold.Until
+	}
+	if !j.Disabled && (row.State != operations.JobPaused || !row.Until.IsZero()) {
+		if row.Next = operations.NextRun(pauses, j, now); !row.Next.IsZero() {
+			row.Start = j.DueAt(row.Next)
+		}
+	}
 	return row
 }
 
-// know adds what the ledger knows of the job.
-func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus) {
-	brief := ledger.JobState{}
-	if s != nil {
-		row.Dead = s.DeadUnacknowledged
-		brief = ledger.JobState{Ended: s.Ended, PausedAt: s.PausedAt, Failing: !s.FailingSince.IsZero()}
-	}
-	switch row.State = stateOf(j, brief, s != nil); row.State {
-	case "paused":
+// know adds what the ledger knows of the job, and the pause of many that it is in.
+func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus, pause *ledger.Pause) {
+	s = cmp.Or(s, &ledger.JobStatus{})
+	row.Dead = s.DeadUnacknowledged
+	switch row.State = operations.StateOf(j, s.State(), pause); {
+	case row.State == operations.JobPaused && !s.PausedAt.IsZero(): // without an end
 		row.Since, row.By, row.Why = s.PausedAt, s.PausedBy, s.PausedWhy
-	case "failing":
+	case row.State == operations.JobPaused:
+		row.Since, row.By, row.Until, row.Why = pause.From, pause.By, pause.Until, pause.Why
+	case row.State == operations.JobFailing:
 		row.Since, row.Earlier = s.FailingSince, s.FailingEarlier
 	}
 }
@@ -246,6 +237,6 @@ func endedRow(s *ledger.JobStatus, body []byte) jobRow {
 	if j, err := jobs.ParseDefinition(body); err == nil && len(body) > 0 {
 		row.Words, row.Expr = j.ParsedSchedule().Describe(), j.Schedule
 	}
-	row.know(nil, s)
+	row.know(nil, s, nil)
 	return row
 }

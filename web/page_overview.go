@@ -37,7 +37,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if r.URL.Query().Get("span") == "30d" {
 		v.Span, hours = "30d", 30*24
 	}
-	states, err := d.states(ctx)
+	states, pauses, err := d.states(ctx)
 	if err != nil {
 		return view{}, err
 	}
@@ -49,9 +49,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if v.Health, err = d.health(ctx); err != nil {
 		return view{}, err
 	}
-	if v.Paused, err = d.pausedItems(ctx, states, v.Now); err != nil {
-		return view{}, err
-	}
+	v.Paused = d.pausedItems(pauses, states, v.Now)
 	v.Hours = newThroughput(timings, v.Now)
 	v.Late = newQuantiles("Lateness", timings, func(t ledger.Tally) ledger.Histogram { return t.Lateness })
 	dead, err := d.deadRuns(ctx, "")

@@ -53,12 +53,12 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 	if r.URL.Query().Get("span") == "30d" {
 		v.Span, hours = "30d", 30*24
 	}
-	states, err := d.states(ctx)
+	states, pauses, err := d.states(ctx)
 	if err != nil {
 		return view{}, err
 	}
 	var ids, shown []string
-	briefs := slices.DeleteFunc(d.briefs(states, v.Now.Time), func(b brief) bool { return b.target != name })
+	briefs := slices.DeleteFunc(d.briefs(states, pauses, v.Now.Time), func(b brief) bool { return b.target != name })
 	for _, b := range briefs {
 		ids = append(ids, b.id)
 	}

@@ -90,8 +90,8 @@ func (d *Dashboard) isTemplate(id string) bool {
 // templateRow is a template in a list of jobs.
 func (d *Dashboard) templateRow(id string, s *ledger.JobStatus) jobRow {
 	t, _ := d.registry().Template(id)
-	row := jobRow{ID: id, Words: fmt.Sprintf("made at run time, up to %d", t.Max), Owner: t.Owner, Target: targetOf(t.Job), State: "new"}
-	row.know(&t.Job, s)
+	row := jobRow{ID: id, Words: fmt.Sprintf("made at run time, up to %d", t.Max), Owner: t.Owner, Target: targetOf(t.Job)}
+	row.know(&t.Job, s, nil)
 	return row
 }
 

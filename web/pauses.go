@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -57,13 +56,12 @@ func (d *Dashboard) targetActs(r *http.Request, name string) []actLink {
 		actLink{operations.AddPause, "Hold it…", actPath(operations.AddPause, "kind", string(ledger.PauseHold), "target", name, "until", "1h")})
 }
 
-// states are those of all jobs. One that is in a pause of many is paused.
-func (d *Dashboard) states(ctx context.Context) ([]ledger.JobState, error) {
-	pauses, err := d.Ledger.Pauses(ctx, false)
-	if err != nil {
-		return nil, err
+// states are those of all jobs, and the pauses of many jobs. A job in one of them is paused.
+func (d *Dashboard) states(ctx context.Context) (states []ledger.JobState, pauses []ledger.Pause, err error) {
+	if pauses, err = d.Ledger.Pauses(ctx, false); err != nil {
+		return nil, nil, err
 	}
-	states, err := d.Ledger.JobStates(ctx)
+	states, err = d.Ledger.JobStates(ctx)
 	for i := range states {
 		if j, found := d.registry().Job(states[i].JobID); found && states[i].PausedAt.IsZero() {
 			if p, _ := operations.Paused(pauses, j, d.now()); p != nil {
@@ -71,32 +69,11 @@ func (d *Dashboard) states(ctx context.Context) ([]ledger.JobState, error) {
 			}
 		}
 	}
-	return states, err
-}
-
-// pause adds to a row the pause that its job is in, and when it runs next.
-func (row *jobRow) pause(j jobs.Job, pauses []ledger.Pause, now time.Time) {
-	pause, hold := operations.Paused(pauses, j, now)
-	if hold != nil {
-		row.Held = hold.Until
-	}
-	switch {
-	case j.Disabled:
-	case row.State == "paused": // without an end
-		row.Next, row.Start = time.Time{}, time.Time{}
-	default:
-		if row.Next = operations.NextRun(pauses, j, now); !row.Next.IsZero() {
-			row.Start = j.DueAt(row.Next)
-		}
-		if pause != nil {
-			row.State, row.Since, row.By, row.Until, row.Why = "paused", pause.From, pause.By, pause.Until, pause.Why
-		}
-	}
+	return states, pauses, err
 }
 
 // pausedItems are the pauses and holds that last, and how many jobs are paused without an end.
-func (d *Dashboard) pausedItems(ctx context.Context, states []ledger.JobState, now clock) (items []attention, err error) {
-	list, err := d.Ledger.Pauses(ctx, false)
+func (d *Dashboard) pausedItems(list []ledger.Pause, states []ledger.JobState, now clock) (items []attention) {
 	for _, p := range list {
 		if now.Before(p.From) || !now.Before(p.Until) {
 			continue
@@ -119,7 +96,7 @@ func (d *Dashboard) pausedItems(ctx context.Context, states []ledger.JobState, n
 		items = append(items, attention{Kind: "skipped", What: counted(own, "job") + " paused without an end",
 			Do: "Their scheduled times are skipped until somebody resumes them.", Link: "/jobs?state=paused"})
 	}
-	return items, err
+	return items
 }
 
 // pauseAsk is the form of a pause.

@@ -54,11 +54,7 @@ func (a *app) completeBelow(root *cobra.Command) {
 }
 
 func fixed[T ~string](values []T) cobra.CompletionFunc {
-	names := make([]string, len(values))
-	for i, v := range values {
-		names[i] = string(v)
-	}
-	return cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)
+	return cobra.FixedCompletions(operations.Texts(values), cobra.ShellCompDirectiveNoFileComp)
 }
 
 // completeOutputs completes the forms in which a command can print.

@@ -194,15 +194,17 @@ func (what RunAction) checkSelection(sel Selection, act ledger.Action) error {
 func CheckCancelable(states []ledger.State) error {
 	for _, s := range states {
 		if !slices.Contains(ledger.Unfinished, s) {
-			return refuse(Invalid, "runs of state %q cannot be canceled; valid states: %s", s, strings.Join(texts(ledger.Unfinished), ", "))
+			return refuse(Invalid, "runs of state %q cannot be canceled; valid states: %s", s, strings.Join(Texts(ledger.Unfinished), ", "))
 		}
 	}
 	return nil
 }
 
-func texts(states []ledger.State) (list []string) {
-	for _, s := range states {
-		list = append(list, string(s))
+// Texts are the names of a list, such as ledger.States.
+func Texts[T ~string](names []T) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = string(name)
 	}
 	return list
 }

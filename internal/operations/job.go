@@ -78,10 +78,11 @@ const (
 	JobFailing  JobState = "failing" // active, and its last outcome is dead: FailingSince is set
 	JobPaused   JobState = "paused"
 	JobDisabled JobState = "disabled"
-	JobNew      JobState = "new" // no process has served it yet
+	JobNew      JobState = "new"   // no process has served it yet, or not since it was removed
+	JobEnded    JobState = "ended" // in the ledger, but removed from the registry
 )
 
-// JobStates are all states, those that need somebody first.
+// JobStates are all states of the registry's jobs, those that need somebody first.
 var JobStates = []JobState{JobFailing, JobPaused, JobActive, JobNew, JobDisabled}
 
 // JobDetail is a job with its newest events and the actions of operators on it and
@@ -198,7 +199,8 @@ type status struct {
 }
 
 func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.Pause) Job {
-	st, ok := known[j.ID]
+	st := known[j.ID]
+	pause, hold := Paused(pauses, j, s.now())
 	from := s.now()
 	if st.Watermark.After(from) { // the clock was set back: what is planned does not run again
 		from = st.Watermark
@@ -208,7 +210,7 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
 		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
 		Acknowledge: string(cmp.Or(j.Acknowledge, jobs.AckByOperator)),
-		Enabled:     !j.Disabled, State: JobActive, Next: scheduledTime(NextRun(pauses, j, from)),
+		Enabled:     !j.Disabled, State: StateOf(&j, st.State(), pause), Next: scheduledTime(NextRun(pauses, j, from)),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
@@ -220,7 +222,7 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 	if j.Spread > 0 {
 		v.Spread, v.Starts = j.Spread.String(), StartOf(j, from)
 	}
-	v.pausedBy(Paused(pauses, j, s.now()))
+	v.pausedBy(pause, hold)
 	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
 	if j.Async != (jobs.Async{}) {
 		v.Async = &Async{j.Async.Within.String(), j.Async.Poll.String()}
@@ -228,17 +230,25 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 	if j.Disabled || !st.PausedAt.IsZero() {
 		v.Next, v.Starts = "", ""
 	}
-	switch {
-	case j.Disabled:
-		v.State = JobDisabled
-	case v.PausedAt != "":
-		v.State = JobPaused
-	case !ok || st.Ended:
-		v.State = JobNew
-	case v.FailingSince != "":
-		v.State = JobFailing
-	}
 	return v
+}
+
+// StateOf is the state of a job, by its registry's definition (nil: it has none), its row in the
+// ledger (zero: it has none) and the pause of many jobs that it is in (nil: none).
+func StateOf(j *jobs.Job, s ledger.JobState, pause *ledger.Pause) JobState {
+	switch {
+	case j == nil && s.Ended:
+		return JobEnded
+	case j != nil && j.Disabled:
+		return JobDisabled
+	case pause != nil || !s.PausedAt.IsZero():
+		return JobPaused
+	case s.JobID == "" || s.Ended:
+		return JobNew
+	case s.Failing:
+		return JobFailing
+	}
+	return JobActive
 }
 
 // pausedBy adds the pause that the job is in, and the hold of its target. A pause of its own goes

@@ -182,7 +182,7 @@ func (b *bed) status(id string) ledger.JobStatus {
 	states, err := b.JobStates(b.ctx)
 	b.must(err)
 	for k, s := range jobs {
-		want := ledger.JobState{JobID: s.JobID, Ended: s.Ended, Watermark: s.Watermark, PausedAt: s.PausedAt, Failing: !s.FailingSince.IsZero()}
+		want := s.State()
 		if len(states) != len(jobs) || !reflect.DeepEqual(states[k], want) {
 			b.Errorf("JobStates: %+v, want %+v", states, want)
 			break

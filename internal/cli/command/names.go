@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/suggest"
 )
 
@@ -83,12 +84,9 @@ func KnownCommand(c *cobra.Command, args []string) error {
 
 // OneOf returns the known name that is equal to the given one.
 func OneOf[T ~string](kind, name string, known []T) (T, error) {
-	names := make([]string, len(known))
-	for i, k := range known {
-		if string(k) == name {
-			return k, nil
-		}
-		names[i] = string(k)
+	if slices.Contains(known, T(name)) {
+		return T(name), nil
 	}
+	names := operations.Texts(known)
 	return "", Unknown(kind, name, names, "valid "+kind+"s: "+strings.Join(names, ", "))
 }
