@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
@@ -266,6 +268,17 @@ func TestTheAuditOfARemovedJobStaysReadable(t *testing.T) {
 		a := s.sendTo(server, http.MethodGet, path, nil)
 		if a.into(t, &page); a.StatusCode != http.StatusOK || len(page.Acts) != want {
 			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+		}
+	}
+}
+
+func TestTheDocumentListsTheStates(t *testing.T) {
+	for _, want := range []string{
+		"State: { type: string, enum: [" + strings.Join(operations.Texts(ledger.States), ", ") + "] }",
+		fmt.Sprintf(`maxItems: %d, items: { $ref: "#/components/schemas/State" }`, len(ledger.States)),
+	} {
+		if !strings.Contains(string(api.Document), want) {
+			t.Errorf("openapi.yaml does not have %s", want)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // Exceptional lists the finished states other than Succeeded. A store may keep an
 // index of the runs in them.
-var Exceptional = []State{Dead, Skipped, Missed, Superseded, Canceled}
+var Exceptional = States[len(Unfinished)+1:]
 
 // ExceptionalState returns the one exceptional state that the filter selects, by state
 // or by reason; "" if it selects several, or other states.

@@ -120,7 +120,7 @@ const OutcomeWindow = 1000
 // the least time left before their keys may expire. With a Limit, further requests of a
 // series continue after the runs that it changed.
 //
-// Cancel moves planned, running, retrying and accepted runs to canceled (operator).
+// Cancel moves unfinished runs to canceled (operator).
 //
 //   - The slot is given back.
 //   - The attempt of a running run may have been sent. It stays counted and is kept in

@@ -55,14 +55,15 @@ const (
 	Canceled State = "canceled"
 )
 
-// States lists every state, in the order of a run's life.
+// States lists every state, in the order of a run's life: the unfinished ones, Succeeded, the
+// exceptional ones. The lists below are made from it and from the moves.
 var States = []State{Planned, Running, Retrying, Accepted, FannedOut, Succeeded, Dead, Skipped, Missed, Superseded, Canceled}
 
 // Unfinished lists the states that are not final.
-var Unfinished = []State{Planned, Running, Retrying, Accepted, FannedOut}
+var Unfinished = slices.Clip(States[:slices.Index(States, Succeeded)])
 
 // Claimable lists the states from which a claim leases a run.
-var Claimable = []State{Planned, Running, Retrying, Accepted}
+var Claimable = slices.DeleteFunc(slices.Clone(Unfinished), func(s State) bool { return !CanMove(s, Running) })
 
 // moves are those of stored rows. docs/design.md draws them.
 var moves = map[State][]State{
@@ -82,12 +83,7 @@ var moves = map[State][]State{
 // running is an expired lease taken over. Running to planned is a lease given back
 // before anything was sent.
 func CanMove(from, to State) bool {
-	for _, s := range moves[from] {
-		if s == to {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(moves[from], to)
 }
 
 // Finished reports whether a run in this state changes only if an operator acts.

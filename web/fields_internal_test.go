@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"html/template"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"text/template/parse"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // The compiler does not see the fields and methods that a template names, and a page
@@ -197,4 +200,16 @@ func (c *checker) fields(is reflect.Type, names []string, at parse.Node) reflect
 		}
 	}
 	return is
+}
+
+func TestEachStateHasAShapeAndAColour(t *testing.T) {
+	css, err := assetFiles.ReadFile("assets/app.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range ledger.States {
+		if shapes[kind(s)] == nil || !regexp.MustCompile(`\.`+string(s)+`[ ,][^}]*\{ color:`).Match(css) {
+			t.Errorf("the dashboard draws no %s run: add it to shapes in cells.go and to app.css", s)
+		}
+	}
 }

@@ -12,12 +12,11 @@ import (
 
 // Status is whether the ledger is being worked on, and how well.
 type Status struct {
-	Registry  string    `json:"registry"`
-	At        string    `json:"at"`
-	Serving   bool      `json:"serving"` // a process is alive
-	Processes []Process `json:"processes"`
-	// Unfinished counts the planned, running, accepted and retrying runs.
-	Unfinished map[ledger.State]int `json:"unfinished"`
+	Registry   string               `json:"registry"`
+	At         string               `json:"at"`
+	Serving    bool                 `json:"serving"` // a process is alive
+	Processes  []Process            `json:"processes"`
+	Unfinished map[ledger.State]int `json:"unfinished"` // runs by unfinished state
 	Dead       int                  `json:"deadUnacknowledged"`
 	Incidents  int                  `json:"openIncidents"`
 	Attention  Attention            `json:"attention"` // the dead ones by cause

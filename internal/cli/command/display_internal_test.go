@@ -1,9 +1,13 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
 )
 
 func TestWhenThereIsColor(t *testing.T) {
@@ -66,3 +70,11 @@ func TestTimesForPeople(t *testing.T) {
 type screen struct{ strings.Builder }
 
 func (*screen) Columns() int { return 80 }
+
+func TestEachStateHasASymbol(t *testing.T) {
+	for _, s := range slices.Concat(operations.Texts(ledger.States), operations.Texts(operations.JobStates)) {
+		if stateStyles[s].symbol == "" {
+			t.Errorf("state %s has no symbol; add it to stateStyles", s)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 // runsActCommands are the commands that move runs by hand. Each takes run IDs,
 // or selects many by job, time and reason.
 func (a *app) runsActCommands() []*cobra.Command {
-	cancel := a.actCommand(operations.Cancel, "Cancel planned, running, retrying or accepted runs")
+	cancel := a.actCommand(operations.Cancel, "Cancel unfinished runs")
 	cancel.Long = `cancel ends runs before they are finished. A call in flight is not aborted and may
 have its effect; its outcome is discarded. "cronce backfill" can run a canceled
 scheduled time.`
@@ -76,7 +77,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 	f.runFilter.flags(c)
 	f.memberFlags.flags(c)
 	if what == operations.Cancel {
-		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`: planned, running, retrying, accepted")
+		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`: "+strings.Join(operations.Texts(ledger.Unfinished), ", "))
 	}
 	f.who.flags(c, a)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be done and what would be left out")
