@@ -62,8 +62,8 @@ func (m *admissionTx) run() error {
 	return m.openMissed()
 }
 
-// admitKeyed writes the rows of plans of schedules, which are locked. Their positions are
-// the caller's.
+// admitKeyed writes the rows of plans of schedules, which are locked. Their positions and
+// the pauses are the caller's.
 func (m *admissionTx) admitKeyed(current []currentPlan) error {
 	for _, c := range current {
 		m.Plans = append(m.Plans, *c.plan)
@@ -71,10 +71,9 @@ func (m *admissionTx) admitKeyed(current []currentPlan) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	paused := m.tx.Pauses(m.first())
 	slots, existing := m.askSlots()
 	m.askOwn()
-	if err := m.give(slots, existing, paused); err != nil {
+	if err := m.give(slots, existing); err != nil {
 		return err
 	}
 	if err := m.write(current); err != nil {
@@ -123,23 +122,23 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.give(slots, existing, paused); err != nil {
+	if m.pauses, err = paused.Get(); err != nil {
+		return nil, err
+	}
+	if err := m.give(slots, existing); err != nil {
 		return nil, err
 	}
 	return m.current(jobs), nil
 }
 
-// give gives the free slots, and notes the pauses and which runs exist.
-func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string], paused Later[[]Pause]) (err error) {
+// give gives the free slots, and notes which runs exist.
+func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error {
 	list, err := slots.Get()
 	if err != nil {
 		return err
 	}
 	there, err := existing.Get()
 	if err != nil {
-		return err
-	}
-	if m.pauses, err = paused.Get(); err != nil {
 		return err
 	}
 	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(there))

@@ -58,6 +58,7 @@ type scheduleChangeTx struct {
 	now      time.Time
 	template TemplateRow
 	job      JobRow // of the template, if a schedule is live
+	pauses   pauses // all that the ledger keeps, if a schedule is live
 
 	outgoing []currentPlan // of contents that end
 	runs     int           // of these
@@ -143,8 +144,12 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 		stored[rows[i].JobID] = &rows[i]
 	}
 	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.Live() }) {
-		jobs, err := m.tx.PeekJobs([]string{template}).Get()
+		asked, paused := m.tx.PeekJobs([]string{template}), m.tx.Pauses(time.Unix(0, 0))
+		jobs, err := asked.Get()
 		if err != nil {
+			return nil, err
+		}
+		if m.pauses, err = paused.Get(); err != nil {
 			return nil, err
 		}
 		if len(jobs) > 0 {
@@ -172,7 +177,7 @@ func (m *scheduleChangeTx) countsLive(stored map[string]*ScheduleRow) bool {
 
 func (m *scheduleChangeTx) write() error {
 	if len(m.outgoing) > 0 {
-		a := admissionTx{tx: m.tx, got: Admitted{Now: m.now, Skipped: map[Reason]int{}}}
+		a := admissionTx{tx: m.tx, pauses: m.pauses, got: Admitted{Now: m.now, Skipped: map[Reason]int{}}}
 		if err := a.admitKeyed(m.outgoing); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ type FailedSchedule struct {
 }
 
 const (
-	planAtOnce = 500     // schedules, and about as many rows
+	planAtOnce = 1000    // schedules, and about as many rows
 	planBytes  = 1 << 20 // about how many bytes of calls
 	// maxBacklog is how many runs of a template may be due for backlogAfter before its
 	// schedules wait: runs are claimed first in, first out, so that those of other jobs would
@@ -112,13 +112,13 @@ func (m *schedulePlanTx) run() (err error) {
 	a := &m.admission
 	a.got = Admitted{Skipped: map[Reason]int{}}
 	// The job is read after the schedules are locked: what a later definition has swept is
-	// not planned by an earlier one.
-	rows, err := a.tx.DueSchedules(m.template, planAtOnce).Get()
+	// not planned by an earlier one. All pauses are read, which are few, as it is not known
+	// yet how far back the schedules' watermarks are.
+	due, asked, paused := a.tx.DueSchedules(m.template, planAtOnce), a.tx.PeekJobs([]string{m.template}), a.tx.Pauses(time.Unix(0, 0))
+	rows, err := due.Get()
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	first := slices.MinFunc(rows, func(x, y ScheduleRow) int { return x.Watermark.Compare(y.Watermark) }).Watermark
-	asked, paused := a.tx.PeekJobs([]string{m.template}), a.tx.Pauses(first)
 	jobs, err := asked.Get()
 	if err != nil {
 		return err

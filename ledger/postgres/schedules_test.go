@@ -1,14 +1,44 @@
 package postgres_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
 )
+
+// A batch waits for the network five times, and once more for the slots of its runs, however
+// many schedules it has.
+func TestPlanningABatchOfSchedulesTakesFewRoundTrips(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	must(t, f.Close())
+	relay := testdb.NewRelay(t, f.url)
+	f.open(t, relay.URL, postgres.PoolSize(1))
+	must(t, f.Declare(t.Context(), ledger.Declaration{Process: "p", Registry: "acme", Version: "t", Definitions: func(yield func(ledger.Definition) bool) {
+		yield(ledger.Definition{JobID: "t", Hash: "t", Body: []byte(`{}`)})
+	}}))
+	_, err := f.Assignments(t.Context(), "t", "")
+	must(t, err)
+	c := ledger.ChangeSchedules{Template: "t", Rules: minutes{}, Actor: ledger.Actor{By: "ann", Why: "asked"}}
+	for i := range 100 {
+		c.Items = append(c.Items, ledger.ScheduleChange{JobID: fmt.Sprint("t:", i), ScheduleContent: ledger.ScheduleContent{Expr: "1m"}})
+	}
+	_, err = f.ChangeSchedules(t.Context(), c)
+	must(t, err)
+	execute(t, f.url, `UPDATE cronce.positions SET next_at = now()`)
+	before := relay.Trips()
+	got, err := f.PlanSchedules(t.Context(), ledger.SchedulePlanning{
+		Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Owner: "p", Token: "token", LeaseFor: time.Minute,
+	})
+	if must(t, err); len(got.Plans) != 100 || relay.Trips()-before > 5 {
+		t.Errorf("%d schedules were planned in %d round trips", len(got.Plans), relay.Trips()-before)
+	}
+}
 
 // wholeSchedules matches a statement that reads more schedules than it needs.
 var wholeSchedules = regexp.MustCompile(`Seq Scan on (cronce\.)?(runs|schedules|positions)|Rows Removed by .*: \d{4,}`)
