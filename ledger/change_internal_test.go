@@ -14,6 +14,7 @@ func opposite() (a, b Row) {
 			ID: a.ID, State: Accepted, Reason: ReasonOperator, Trigger: ByBackfill, Count: 2, Attempt: 3, Failures: 4, Replayed: true,
 			Status: 500, NextAt: late, WaitReason: WaitReason{Code: WaitNotSent}, AcceptedAt: late, Progress: "p", SendBefore: late, LeasedBy: "o",
 			StartedAt: late, FinishedAt: late, AckedAt: late, RerunID: "r", By: "me", Why: "so",
+			KeySafeUntil: late, Fan: Fan{Members: 2},
 		},
 		LeasedAt: late, Token: "t", LateAt: late, TakesSlot: true, Pace: 2, Waiting: true, HasSlot: true,
 	}
@@ -22,8 +23,8 @@ func opposite() (a, b Row) {
 
 func TestOppositeRowsDifferInEveryGroup(t *testing.T) {
 	a, b := opposite()
-	if got := Changed(&a, &b).Set | ColCall; got != ColActor<<1-1 {
-		t.Errorf("the groups %b differ, want %b", got, ColActor<<1-1)
+	if got, want := Changed(&a, &b).Set|ColCall, Columns(1)<<len(columns)-1; got != want {
+		t.Errorf("the groups %b differ, want %b", got, want)
 	}
 }
 
@@ -31,9 +32,12 @@ func TestOppositeRowsDifferInEveryGroup(t *testing.T) {
 // written whatever the row has, and nothing else.
 func TestAnOutcomeWritesEachFieldThatItSets(t *testing.T) {
 	now := time.Unix(3, 0).UTC()
-	for _, state := range []State{Succeeded, Dead, Retrying, Accepted, Planned} {
-		for _, attempt := range []Attempt{{}, {N: 7, Status: 201}} {
-			o := Outcome{State: state, Reason: ReasonExhausted, Failures: 9, Wait: time.Hour, Progress: "half", Attempt: attempt, WaitReason: WaitReason{Code: WaitNoToken}}
+	for _, state := range []State{Succeeded, Dead, Retrying, Accepted, FannedOut, Planned} {
+		for n, attempt := range []Attempt{{}, {N: 7, Status: 201}, {N: 8}} {
+			o := Outcome{State: state, Reason: ReasonExhausted, Failures: 9, Wait: time.Hour, Progress: "half", Attempt: attempt, WaitReason: WaitReason{Code: WaitNoToken}, Members: 5}
+			if n == 2 {
+				o.KeySafeUntil = time.Unix(1, 500).UTC()
+			}
 			one, other := opposite()
 			for _, was := range []Row{one, other} {
 				is := was
