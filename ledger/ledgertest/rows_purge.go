@@ -116,10 +116,10 @@ var listingRowCases = []rowsCase{
 	}},
 	{"runs are counted by job and state, and unacknowledged dead ones by job", func(t *table) {
 		t.insert(in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), minute("j", 2), in(ledger.Running, minute("k", 0)),
-			in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 3)))
+			in(ledger.Running, minute("l:schedule", 0)), in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 3)))
 		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] {
-			return tx.CountByJob(ledger.Running, []string{"j", "l"})
-		}), map[string]int{"j": 2})
+			return tx.CountByJob(ledger.Running, []string{"j", "l", "l:schedule"})
+		}), map[string]int{"j": 2, "l:schedule": 1})
 		same(t, "of no job", len(ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountByJob(ledger.Running, nil) })), 0)
 		same(t, "unseen", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountUnseen([]string{"k", "l"}) }),
 			map[string]int{"k": 1})

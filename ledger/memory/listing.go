@@ -138,8 +138,8 @@ func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.open {
-		if !r.Waiting && r.State == state && slices.Contains(jobIDs, group(r)) {
-			counts[group(r)]++
+		if of := cmp.Or(r.Parent, r.JobID); !r.Waiting && r.State == state && slices.Contains(jobIDs, of) {
+			counts[of]++
 		}
 	}
 	return ledger.Known(counts, nil)
