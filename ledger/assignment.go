@@ -237,7 +237,7 @@ func (j *JobRow) beginRevision(d Definition) Event {
 func (j *JobRow) switchRevision(next Definition, now time.Time) []Event {
 	events := []Event{{JobID: j.JobID, At: j.Watermark, Kind: EventRevisionEnded}}
 	if next.Hash == "" {
-		j.EndedAt, j.Body = now, nil
+		j.EndedAt, j.Hash, j.Body = now, "", nil
 		return events
 	}
 	return append(events, j.beginRevision(next))

@@ -74,7 +74,7 @@ type SlotRun struct {
 // JobRow is a job's row. It has ended if EndedAt is set.
 type JobRow struct {
 	Position
-	Hash          string // of the current revision, or of the last
+	Hash          string // of the current revision; "" if it has ended
 	Body          []byte
 	EndedAt       time.Time
 	PausedAt      time.Time

@@ -93,12 +93,8 @@ func (t *tx) putJob(c ledger.JobChange) error {
 	return nil
 }
 
-// putRevision writes a job's revision, or a new row. A job that has ended has neither
-// hash nor body.
+// putRevision writes a job's revision, or a new row.
 func (t *tx) putRevision(j ledger.JobRow) error {
-	if !j.EndedAt.IsZero() {
-		j.Hash = ""
-	}
 	_, err := t.exec(`
 		INSERT INTO jobs (job_id, revision, hash, watermark, ended_at) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (job_id) DO UPDATE SET revision = excluded.revision, hash = excluded.hash, ended_at = excluded.ended_at`,
