@@ -34,8 +34,6 @@ WITH_DATABASES = bin/with-databases
 # The race detector watches all code but SQLite's, which is C translated to Go:
 # that takes most of the time and can show nothing of ours.
 RACE = -race -gcflags='modernc.org/...=-race=false'
-# The packages whose goroutines share state, quick enough for every `make test`; test-race has all.
-RACED = ./executor ./ledger/memory ./idempotency ./targets/... ./cleanup
 
 # When two threads fire timers of one synctest bubble, the race detector itself
 # crashes (golang/go#78156). So packages with bubbles run on one thread under it:
@@ -54,9 +52,8 @@ build: ## bin/cronce: the daemon and command line, static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/cronce ./cmd/scheduler
 
 # More packages at once than processors: many a test waits for a server or a lease.
-test: $(WITH_DATABASES) ## every test of the released modules on every engine, and with the race detector what shares state (SHORT=1: none that needs a server)
+test: $(WITH_DATABASES) ## every test of the released modules on every engine (SHORT=1: none that needs a server)
 	$(WITH_DATABASES) $(GO) test -p 4 -parallel 4 -shuffle=on -timeout 10m $(RELEASED)
-	$(WITH_DATABASES) $(GO) test $(RACE) -cpu 1 -p 4 -shuffle=on -timeout 10m $(RACED)
 
 # But for the simulation's mutants, which `make test` runs.
 test-race: $(WITH_DATABASES) ## every test of the released modules with the race detector, which takes several times as long
