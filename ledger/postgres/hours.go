@@ -71,17 +71,20 @@ func (t *tx) PutHours(rows []ledger.HourRow) error {
 	return nil
 }
 
-// flagHours are the statements that set flags.
+// flagHours are the statements that set flags. They find each row by its key, whatever the
+// statistics say: an UPDATE that joins the keys may read all rows.
 var flagHours = map[ledger.HourFlag]string{
 	ledger.HourStale: `
 		INSERT INTO hours AS h (hour, job_id, stale) SELECT u.hour, u.job_id, true FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id)
 		ON CONFLICT (hour, job_id) DO UPDATE SET stale = true WHERE NOT h.stale AND NOT h.kept`,
-	ledger.HourFresh: `
-		UPDATE hours h SET stale = false FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id) WHERE h.hour = u.hour AND h.job_id = u.job_id`,
-	ledger.HourKept: `
-		UPDATE hours h SET kept = true FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id)
-		WHERE h.hour = u.hour AND h.job_id = u.job_id AND NOT h.stale AND NOT h.kept`,
+	ledger.HourFresh: existingHours + `DO UPDATE SET stale = false`,
+	ledger.HourKept:  existingHours + `DO UPDATE SET kept = true WHERE NOT h.stale AND NOT h.kept`,
 }
+
+// existingHours finds the hours that have rows. OFFSET 0 keeps the server from a join.
+const existingHours = `
+	INSERT INTO hours AS h (hour, job_id) SELECT u.hour, u.job_id FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id)
+	WHERE EXISTS (SELECT FROM hours WHERE hour = u.hour AND job_id = u.job_id OFFSET 0) ON CONFLICT (hour, job_id) `
 
 // FlagHours sets a flag.
 func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
@@ -95,8 +98,7 @@ func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 // DeleteHours deletes rows, the oldest first.
 func (t *tx) DeleteHours(before time.Time, limit int) error {
 	q := query{sql: `
-		DELETE FROM hours h USING (SELECT hour, job_id FROM hours WHERE hour < $1 ORDER BY hour, job_id LIMIT $2 FOR UPDATE) o
-		WHERE h.hour = o.hour AND h.job_id = o.job_id`}
+		DELETE FROM hours WHERE ctid = ANY (ARRAY(SELECT ctid FROM hours WHERE hour < $1 ORDER BY hour, job_id LIMIT $2 FOR UPDATE))`}
 	q.args.time(before)
 	q.args.int8(int64(limit))
 	t.p.add(q)
