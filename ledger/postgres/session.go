@@ -54,23 +54,6 @@ func openSessions(ctx context.Context, config *pgxpool.Config, settings map[stri
 	return s, err
 }
 
-// Connect returns a pool for other tables in the ledger's database. Its sessions may
-// write whatever the role's defaults are, prepare no statement by name, and leave a
-// server that has become a standby, as the ledger's do.
-func Connect(ctx context.Context, url string, options ...Option) (*pgxpool.Pool, error) {
-	s := defaults(options)
-	config, err := s.config(url)
-	if err != nil {
-		return nil, err
-	}
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	pool, err := openSessions(ctx, config, writing)
-	if err != nil {
-		return nil, translate("connect", err)
-	}
-	return pool.Pool, nil
-}
-
 // start applies the ledger's settings to a new session, unless there is a pooler. A
 // pooler sends its clients a process ID of its own, which differs from the server's.
 func (s *sessions) start(ctx context.Context, c *pgx.Conn) error {
