@@ -7,7 +7,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Audits returns the entries of a filter, newest first.
 func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
 	var page []ledger.Audit
 	place := map[string]int{} // in the page, of the series on a job

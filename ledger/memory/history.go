@@ -48,7 +48,6 @@ func sweepMap[K cmp.Ordered, V any](s *sweep, m map[K]V, old func(K, V) bool) {
 	}
 }
 
-// OldRows counts or deletes old rows of a kind.
 func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	s := &sweep{tx: t, limit: limit, del: del}
 	old := func(at time.Time) bool { return !at.After(q.Until) }
@@ -73,7 +72,6 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	return ledger.Known(s.n, nil)
 }
 
-// OtherVersionEntries counts or deletes entries of versions.
 func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
 	s := &sweep{tx: t, limit: limit, del: del}
 	for _, version := range slices.Sorted(maps.Keys(t.l.versions)) {
@@ -84,7 +82,6 @@ func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.
 	return ledger.Known(s.n, nil)
 }
 
-// OldDefinitions returns definitions that belong to none of the versions.
 func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
 	var list []ledger.OldDefinition
 	for _, id := range slices.Sorted(maps.Keys(t.l.declared)) {
@@ -116,7 +113,6 @@ func (l *Ledger) nextDeclaration(id, hash string) time.Time {
 	return next.at
 }
 
-// DeleteDefinitions deletes definitions.
 func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {
 	s := &sweep{tx: t, del: true}
 	for _, k := range list {

@@ -8,21 +8,17 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// HourSpan returns which hours are counted.
 func (t *tx) HourSpan() ledger.Later[ledger.HourSpan] { return ledger.Known(t.l.span, nil) }
 
-// PutHourSpan writes which hours are counted.
 func (t *tx) PutHourSpan(s ledger.HourSpan) error {
 	set(t, &t.l.span, s)
 	return nil
 }
 
-// HoursOf returns the rows of a job.
 func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
 	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return h.JobID == jobID && within(h, since, until) }), nil)
 }
 
-// HoursIn returns the rows of all jobs.
 func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
 	rows := t.hours(func(h ledger.HourRow) bool { return within(h, since, until) && (h.Stale || !stale) })
 	if limit > 0 {
@@ -47,7 +43,6 @@ func (t *tx) hours(fit func(ledger.HourRow) bool) []ledger.HourRow {
 	return rows
 }
 
-// PutHours writes new rows, and the counts of those that exist.
 func (t *tx) PutHours(rows []ledger.HourRow) error {
 	for _, h := range rows {
 		is := t.l.hours[h.HourKey]
@@ -57,7 +52,6 @@ func (t *tx) PutHours(rows []ledger.HourRow) error {
 	return nil
 }
 
-// FlagHours sets a flag.
 func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 	for _, k := range keys {
 		h, found := t.l.hours[k]
@@ -77,7 +71,6 @@ func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 	return nil
 }
 
-// DeleteHours deletes rows, the oldest first.
 func (t *tx) DeleteHours(before time.Time, limit int) error {
 	old := t.hours(func(h ledger.HourRow) bool { return h.Hour.Before(before) })
 	for _, h := range old[:min(limit, len(old))] {

@@ -7,19 +7,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// OpenIncidents returns the open incidents of a cause and of jobs, by ID.
 func (t *tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
 	return t.incidents(func(i ledger.Incident) bool {
 		return i.Open() && (cause == "" || i.Cause == cause) && (len(jobIDs) == 0 || slices.Contains(jobIDs, i.JobID))
 	})
 }
 
-// LockIncidents returns incidents, by ID.
 func (t *tx) LockIncidents(ids []int64) ledger.Later[[]ledger.Incident] {
 	return t.incidents(func(i ledger.Incident) bool { return slices.Contains(ids, i.ID) })
 }
 
-// LastIncidents returns the last incident of a cause of each of the jobs, by ID.
 func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
 	last := map[string]int64{}
 	for _, i := range t.l.incidents {
@@ -30,7 +27,6 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 	return t.incidents(func(i ledger.Incident) bool { return last[i.JobID] == i.ID && slices.Contains(jobIDs, i.JobID) })
 }
 
-// PendingIncidents returns the incidents that have a DueAt, by ID.
 func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
 	return t.incidents(func(i ledger.Incident) bool { return !i.DueAt.IsZero() })
 }
@@ -39,7 +35,6 @@ func (t *tx) incidents(of func(ledger.Incident) bool) ledger.Later[[]ledger.Inci
 	return ledger.Known(inOrder(t.l.incidents, of), nil)
 }
 
-// PutIncidents writes incidents, and opens or adds to those without an ID.
 func (t *tx) PutIncidents(list []ledger.Incident) error {
 	for _, i := range list {
 		i.NotifierState, i.DueAt = slices.Clone(i.NotifierState), i.DueAt.Truncate(time.Microsecond) // which the notifier chose

@@ -13,7 +13,6 @@ func (l *Ledger) newestOf(jobID string, window int) []*record {
 	return rows[:min(window, len(rows))]
 }
 
-// Last returns the newest run of each of the jobs in one of the states.
 func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.Row] {
 	var list []ledger.Row
 	for _, id := range jobIDs {
@@ -28,7 +27,6 @@ func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Lat
 	return ledger.Known(list, nil)
 }
 
-// JobsAndNewest returns all jobs, each with the state of its newest row.
 func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 	jobs, _ := t.JobsAfter("", math.MaxInt).Get()
 	list := make([]ledger.JobAndNewest, len(jobs))
@@ -41,7 +39,6 @@ func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 	return ledger.Known(list, nil)
 }
 
-// Streaks returns since when the runs of jobs have ended in one state.
 func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
 	streaks := map[string]ledger.Streak{}
 	for _, id := range jobIDs {
@@ -60,7 +57,6 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 	return ledger.Known(streaks, nil)
 }
 
-// CountUnseen counts the unacknowledged dead runs of jobs.
 func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.runs {

@@ -10,7 +10,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Newest returns the rows that a filter selects, the newest first.
 func (t *tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] {
 	return t.page(f, newer)
 }
@@ -31,7 +30,6 @@ func withoutBodies(list []ledger.Row) []ledger.Row {
 	return list
 }
 
-// Attempts returns a run's attempts by number.
 func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	var list []ledger.Attempt
 	if r := t.l.runs[runID]; r != nil {
@@ -40,12 +38,10 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	return ledger.Known(list, nil)
 }
 
-// Excerpts returns what is kept of the answers to a run's attempts.
 func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
 	return ledger.Known(inOrder(t.l.excerpts, func(e ledger.Excerpt) bool { return e.RunID == runID }), nil)
 }
 
-// PutExcerpts writes excerpts.
 func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
 	for _, e := range list {
 		put(t, t.l.excerpts, fmt.Sprint(e.RunID, " ", e.N), e)
@@ -70,7 +66,6 @@ func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
 	return ledger.Known(c, nil)
 }
 
-// Recent returns the newest rows of each of the jobs.
 func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
 	var list []ledger.RunSummary
 	for _, id := range jobIDs {
@@ -109,7 +104,6 @@ func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
 	return ledger.Known(list, nil)
 }
 
-// Incidents returns the incidents of a filter.
 func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
 	list := inOrder(t.l.incidents, func(i ledger.Incident) bool {
 		return (f.ID == 0 || f.ID == i.ID) && ofJobs(f.JobID, f.JobIDs, i.JobID) && (!f.Open || i.Open()) &&
@@ -122,7 +116,6 @@ func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] 
 	return ledger.Known(list[:min(len(list), f.Limit)], nil)
 }
 
-// Held returns the run for which each of the targets is held back.
 func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 	held := map[string]ledger.GivenBack{}
 	for _, r := range t.l.open {
@@ -134,7 +127,6 @@ func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 	return ledger.Known(slices.Collect(maps.Values(held)), nil)
 }
 
-// CountByJob counts the runs in an unfinished state.
 func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.open {
@@ -145,7 +137,6 @@ func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[st
 	return ledger.Known(counts, nil)
 }
 
-// Counts counts the unfinished runs, the unacknowledged dead runs and the open incidents.
 func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
 	c := ledger.Counts{Unfinished: map[ledger.State]int{}}
 	for _, i := range t.l.incidents {

@@ -22,18 +22,15 @@ func (t *tx) ClaimRegistry(name string) ledger.Later[string] {
 	return ledger.Known(t.l.registry, nil)
 }
 
-// Processes returns all processes, by ID.
 func (t *tx) Processes() ledger.Later[[]ledger.ProcessRow] {
 	return ledger.Known(inOrder(t.l.processes, func(ledger.ProcessRow) bool { return true }), nil)
 }
 
-// PutProcess writes a process.
 func (t *tx) PutProcess(p ledger.ProcessRow) error {
 	put(t, t.l.processes, p.ID, p)
 	return nil
 }
 
-// SetHeartbeats writes the heartbeat of processes.
 func (t *tx) SetHeartbeats(ids []string, at time.Time) error {
 	for _, id := range ids {
 		if p, known := t.l.processes[id]; known {
@@ -44,13 +41,11 @@ func (t *tx) SetHeartbeats(ids []string, at time.Time) error {
 	return nil
 }
 
-// DeleteProcess deletes a process.
 func (t *tx) DeleteProcess(id string) error {
 	drop(t, t.l.processes, id)
 	return nil
 }
 
-// PutDefinitions adds definitions to a version.
 func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 	if t.l.versions[version] == nil {
 		put(t, t.l.versions, version, map[string]string{})
@@ -69,7 +64,6 @@ func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 	return nil
 }
 
-// Declared returns definitions of a version, by job ID.
 func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.JobDefinition] {
 	var list []ledger.JobDefinition
 	for _, id := range slices.Sorted(maps.Keys(t.l.versions[version])) {
@@ -81,7 +75,6 @@ func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.Jo
 	return ledger.Known(list, nil)
 }
 
-// CountDefinitions counts the definitions of each version that a process declares.
 func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	for _, p := range t.l.processes {
@@ -90,7 +83,6 @@ func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
 	return ledger.Known(counts, nil)
 }
 
-// CountRunning counts the running runs of each process.
 func (t *tx) CountRunning() ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.open {
@@ -101,7 +93,6 @@ func (t *tx) CountRunning() ledger.Later[map[string]int] {
 	return ledger.Known(counts, nil)
 }
 
-// Bodies returns the bodies of definitions.
 func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
 	bodies := make(map[string][]byte, len(list))
 	for _, d := range list {
@@ -115,7 +106,6 @@ func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
 // LockAll does nothing: the whole ledger is locked.
 func (t *tx) LockAll() error { return nil }
 
-// LastLease returns the latest lease of an unfinished run.
 func (t *tx) LastLease() ledger.Later[time.Time] {
 	var last time.Time
 	for _, r := range t.l.open {
@@ -126,7 +116,6 @@ func (t *tx) LastLease() ledger.Later[time.Time] {
 	return ledger.Known(last, nil)
 }
 
-// JobsAfter returns jobs by ID.
 func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
 	list := inOrder(t.l.jobs, func(j ledger.JobRow) bool { return j.JobID > after })
 	for i := range list {
@@ -135,7 +124,6 @@ func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
 	return ledger.Known(list[:min(limit, len(list))], nil)
 }
 
-// JobBodies returns the definitions of jobs.
 func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
 	bodies := map[string][]byte{}
 	for _, id := range ids {

@@ -6,19 +6,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Pauses returns the pauses that have no EndedAt, and those that end after a time.
 func (t *tx) Pauses(after time.Time) ledger.Later[[]ledger.Pause] {
 	return ledger.Known(inOrder(t.l.pauses, func(p ledger.Pause) bool {
 		return p.EndedAt.IsZero() || !after.IsZero() && p.Until.After(after)
 	}), nil)
 }
 
-// LockPause returns a pause.
 func (t *tx) LockPause(id int64) ledger.Later[[]ledger.Pause] {
 	return ledger.Known(inOrder(t.l.pauses, func(p ledger.Pause) bool { return p.ID == id }), nil)
 }
 
-// PutPause writes a pause.
 func (t *tx) PutPause(p ledger.Pause) ledger.Later[int64] {
 	if p.ID == 0 {
 		set(t, &t.l.lastPause, t.l.lastPause+1)

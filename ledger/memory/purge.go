@@ -6,7 +6,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// OldRuns returns old runs scheduled after a time, the oldest first.
 func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
 	old := where(t.l.runs, older, func(r *record) bool {
 		return r.Parent == "" && q.Has(&r.Row) && (after.IsZero() || r.ScheduledAt.After(after))
@@ -21,7 +20,6 @@ func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[
 	return ledger.Known(found, nil)
 }
 
-// DeleteOldRuns deletes those of the runs that are old.
 func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Later[[]ledger.RunSummary] {
 	var gone []ledger.RunSummary
 	for _, id := range ids {

@@ -8,10 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// PeekJobs returns the jobs that exist, by ID.
 func (t *tx) PeekJobs(ids []string) ledger.Later[[]ledger.JobRow] { return t.Jobs(ids) }
 
-// LockTemplate returns the row of a template, and makes one if there is none.
 func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
 	row, known := t.l.templates[name]
 	if !known {
@@ -21,12 +19,10 @@ func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
 	return ledger.Known(row, nil)
 }
 
-// Templates returns all templates, by name.
 func (t *tx) Templates() ledger.Later[[]ledger.TemplateRow] {
 	return ledger.Known(inOrder(t.l.templates, func(ledger.TemplateRow) bool { return true }), nil)
 }
 
-// PutTemplate writes a template.
 func (t *tx) PutTemplate(row ledger.TemplateRow) error {
 	put(t, t.l.templates, row.Name, row)
 	return nil
@@ -51,7 +47,6 @@ func (l *Ledger) schedulesBy(is func(*ledger.ScheduleRow) bool, order func(a, b 
 
 func byJobID(a, b ledger.ScheduleRow) int { return cmp.Compare(a.JobID, b.JobID) }
 
-// LockSchedules returns the schedules that exist, by JobID.
 func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 	var list []ledger.ScheduleRow
 	for _, id := range distinct(jobIDs) {
@@ -62,7 +57,6 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 	return ledger.Known(list, nil)
 }
 
-// DueSchedules returns schedules whose NextAt has come, the earliest first.
 func (t *tx) DueSchedules(template string, limit int) ledger.Later[[]ledger.ScheduleRow] {
 	due := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool {
 		return s.Template() == template && !s.NextAt.IsZero() && !s.NextAt.After(t.now)
@@ -70,7 +64,6 @@ func (t *tx) DueSchedules(template string, limit int) ledger.Later[[]ledger.Sche
 	return ledger.Known(due[:min(limit, len(due))], nil)
 }
 
-// FirstDue returns the first NextAt of templates.
 func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 	first := map[string]time.Time{}
 	for _, s := range t.l.schedules {
@@ -82,7 +75,6 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 	return ledger.Known(first, nil)
 }
 
-// CountDue counts runs that were due by a time, by template.
 func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.due(by) {
@@ -97,14 +89,12 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[s
 	return ledger.Known(counts, nil)
 }
 
-// Schedules returns the schedules of a filter.
 func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Later[[]ledger.ScheduleRow] {
 	after, below := f.Bounds()
 	list := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.DeletedAt.IsZero() && s.JobID > after && s.JobID < below }, byJobID)
 	return ledger.Known(list[:min(f.PageSize(), len(list))], nil)
 }
 
-// SchedulesAfter returns the schedules of a template among the first rows after an ID.
 func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Later[ledger.SchedulePage] {
 	all := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.ID > after },
 		func(a, b ledger.ScheduleRow) int { return cmp.Compare(a.ID, b.ID) })
@@ -117,7 +107,6 @@ func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Late
 	return ledger.Known(page, nil)
 }
 
-// InsertSchedules writes new schedules.
 func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 	inserted := make([]bool, len(list))
 	for i, s := range list {
@@ -131,7 +120,6 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 	return ledger.Known(inserted, nil)
 }
 
-// UpdateSchedules writes fields of schedules.
 func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 	for _, u := range list {
 		s, from := t.l.schedules[u.Row.JobID], u.Row

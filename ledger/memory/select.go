@@ -9,7 +9,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Find returns the rows that exist, by time.
 func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
 	var found []*record
 	for _, id := range distinct(ids) {
@@ -24,20 +23,16 @@ func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
 // LockRuns is Find: the whole ledger is locked.
 func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] { return t.Find(ids) }
 
-// Existing returns those of the run IDs that have a row.
 func (t *tx) Existing(ids []string) ledger.Later[[]string] {
 	return ledger.Known(slices.DeleteFunc(distinct(ids), func(id string) bool { return t.l.runs[id] == nil }), nil)
 }
 
-// Runs returns the rows that a filter selects, by time.
 func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.page(f, older) }
 
-// Leased returns the runs that are leased under a token, by time.
 func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
 	return ledger.Known(copies(where(t.l.open, older, func(r *record) bool { return r.State == ledger.Running && r.Token == token })), nil)
 }
 
-// Late returns unfinished runs whose LateAt has come, the earliest first.
 func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
 	late := where(t.l.open, byLate, func(r *record) bool { return !r.LateAt.IsZero() && !r.LateAt.After(t.now) })
 	return ledger.Known(copies(late[:min(limit, len(late))]), nil)
@@ -51,7 +46,6 @@ func copies(list []*record) []ledger.Row {
 	return rows
 }
 
-// Due returns due runs, the earliest first.
 func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	var due []ledger.Row
 	for _, r := range t.l.due(t.now) {
@@ -66,7 +60,6 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	return ledger.Known(due, nil)
 }
 
-// NextDue returns the DueAt of the first run that is not due yet.
 func (t *tx) NextDue() ledger.Later[time.Time] {
 	var next time.Time
 	for _, r := range t.l.open {
@@ -88,7 +81,6 @@ func (l *Ledger) waiters() map[string]*record {
 	return first
 }
 
-// Slots returns the slots of jobs that are taken or waited for.
 func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 	var list []ledger.Slot
 	waiters := t.l.waiters()
@@ -107,7 +99,6 @@ func slotRun(r *record) ledger.SlotRun {
 	return ledger.SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()}
 }
 
-// Paced returns the runs that wait for a place of a job, in turn.
 func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
 	of := func(r *record) bool { return r.Pace != 0 && r.JobID == jobID }
 	taken := len(where(t.l.open, older, func(r *record) bool { return of(r) && r.HasSlot }))
@@ -133,7 +124,6 @@ func inTurn(a, b *record) int {
 	return cmp.Or(cmp.Compare(a.Pace, b.Pace), older(a, b))
 }
 
-// FreeJobs returns the jobs whose slot is free, or that have a free place, while runs wait for it.
 func (t *tx) FreeJobs() ledger.Later[[]string] {
 	free := t.l.waiters()
 	maps.DeleteFunc(free, func(job string, _ *record) bool { return t.l.slots[job] != nil })
@@ -147,7 +137,6 @@ func (t *tx) FreeJobs() ledger.Later[[]string] {
 	return ledger.Known(slices.Sorted(maps.Keys(free)), nil)
 }
 
-// Unfinished lists the unfinished runs of jobs.
 func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	byJob := map[string][]string{}
 	for _, r := range t.l.open {
@@ -158,14 +147,12 @@ func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	return ledger.Known(byJob, nil)
 }
 
-// Ranges returns the range rows in which a scheduled time of an interval lies.
 func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
 	return ledger.Known(copies(where(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && !r.Until.IsZero() && !r.Until.Before(first) && !r.ScheduledAt.After(last)
 	})), nil)
 }
 
-// CountOwn counts the scheduled times of an interval that have rows of their own.
 func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	return ledger.Known(len(where(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() && !ledger.IsAdHoc(r.ID) &&
@@ -173,12 +160,10 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	})), nil)
 }
 
-// CountRuns counts the runs of a filter.
 func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
 	return ledger.Known(len(t.l.matching(f, older)), nil)
 }
 
-// Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	counts := map[ledger.SettledCount]int{}
 	for _, r := range t.l.matching(f, older) {

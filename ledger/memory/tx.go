@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// tx is one transaction, which has the whole ledger locked.
+// tx is one transaction, which has the whole ledger locked. Its methods do what ledger.Tx says.
 type tx struct {
 	l    *Ledger
 	now  time.Time
@@ -17,10 +17,8 @@ type tx struct {
 	failed error
 }
 
-// Now returns the store's clock.
 func (t *tx) Now() (time.Time, error) { return t.now, nil }
 
-// Jobs returns the jobs that exist, by ID.
 func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	var list []ledger.JobRow
 	for _, id := range distinct(ids) {
@@ -32,7 +30,6 @@ func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	return ledger.Known(list, nil)
 }
 
-// PutJobs writes fields of jobs, or new rows.
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	for _, c := range changes {
 		j, known := t.l.jobs[c.JobID]
@@ -56,7 +53,6 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	return nil
 }
 
-// Insert writes new rows, and reports which it wrote.
 func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	inserted := make([]bool, len(list))
 	for i, row := range list {
@@ -84,7 +80,6 @@ func (t *tx) hasRoom(r *record, hasSlot bool) bool {
 	return true
 }
 
-// Update writes the changes.
 func (t *tx) Update(changes []ledger.Change) error {
 	updated, err := t.UpdateFenced(changes).Get()
 	if i := slices.Index(updated, false); i >= 0 && err == nil {
@@ -93,7 +88,6 @@ func (t *tx) Update(changes []ledger.Change) error {
 	return err
 }
 
-// UpdateFenced writes the changes, each if its row is as the change expects it.
 func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 	updated := make([]bool, len(changes))
 	for i := range changes {
@@ -133,7 +127,6 @@ func (t *tx) update(r *record, c *ledger.Change) {
 	}
 }
 
-// Delete deletes rows.
 func (t *tx) Delete(ids []string) error {
 	for _, id := range ids {
 		if r := t.l.runs[id]; r != nil {
@@ -144,13 +137,11 @@ func (t *tx) Delete(ids []string) error {
 	return nil
 }
 
-// AddEvents adds events.
 func (t *tx) AddEvents(list []ledger.Event) error {
 	set(t, &t.l.events, append(t.l.events, list...))
 	return nil
 }
 
-// AddAudit adds actions to the audit.
 func (t *tx) AddAudit(list []ledger.Audit) error {
 	for _, a := range list {
 		if k := a.Kept; k != nil {
@@ -165,7 +156,6 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 	return nil
 }
 
-// Kept returns the request under a key.
 func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
 	for _, a := range t.l.audit {
 		if k := a.Kept; k != nil && k.Principal == principal && k.Key == key {
@@ -175,7 +165,6 @@ func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
 	return ledger.Later[[]ledger.KeptRequest]{}
 }
 
-// SeriesEnd returns the last run that a series has changed.
 func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
 	for _, a := range slices.Backward(t.l.audit) {
 		if r := t.l.runs[a.RunID]; r != nil && a.By == by && a.Series == series {
@@ -185,7 +174,6 @@ func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
 	return ledger.Later[[]ledger.Cursor]{}
 }
 
-// Redriven returns the runs that a redrive of a series has made due again.
 func (t *tx) Redriven(runIDs []string, by, series string) ledger.Later[[]string] {
 	var redriven []string
 	for _, a := range t.l.audit {

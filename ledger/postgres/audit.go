@@ -7,7 +7,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Audits returns the entries of a filter, newest first.
 func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
 	text, args := selectAudit(f)
 	q := query{sql: text}

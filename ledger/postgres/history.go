@@ -26,7 +26,6 @@ var kinds = map[ledger.HistoryKind][2]string{
 	ledger.PauseRows:   {"pauses", "until_at"},
 }
 
-// OldRows counts or deletes old rows of a kind.
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	if old.Kind == ledger.ScheduleRows {
 		return t.oldSchedules(old, limit, del)
@@ -67,7 +66,6 @@ func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.
 		) other JOIN version_jobs o ON o.version = other.version`, args, limit, del)
 }
 
-// OldDefinitions returns definitions that belong to none of the versions.
 func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
 	q := query{sql: `
 		SELECT d.job_id, d.hash, (
@@ -89,7 +87,6 @@ func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.Def
 	})
 }
 
-// DeleteDefinitions deletes definitions.
 func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {
 	q := query{sql: `DELETE FROM definitions d USING unnest($1, $2) AS u (job_id, hash) WHERE d.job_id = u.job_id AND d.hash = u.hash`}
 	array(&q.args, textKind, list, func(b []byte, k *ledger.DefinitionKey) []byte { return appendText(b, k.JobID) })

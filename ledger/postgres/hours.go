@@ -6,14 +6,12 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// HourSpan returns which hours are counted.
 func (t *tx) HourSpan() ledger.Later[ledger.HourSpan] {
 	return one(ask(t, query{sql: `SELECT counted_from, counted_to FROM hour_span` + t.forUpdate()}, func(v *values) (ledger.HourSpan, error) {
 		return ledger.HourSpan{From: v.time(), To: v.time()}, nil
 	}))
 }
 
-// PutHourSpan writes which hours are counted.
 func (t *tx) PutHourSpan(s ledger.HourSpan) error {
 	q := query{sql: `UPDATE hour_span SET counted_from = $1, counted_to = $2`}
 	q.args.time(s.From)
@@ -42,7 +40,6 @@ func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger
 	return ask(t, q, hourRow)
 }
 
-// HoursIn returns the rows of all jobs.
 func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
 	q := query{sql: `SELECT ` + hourColumns + ` FROM hours h WHERE h.hour >= $1 AND h.hour < $2`}
 	q.args.time(since)
@@ -59,7 +56,6 @@ func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later
 	return ask(t, q, hourRow)
 }
 
-// PutHours writes new rows, and the counts of those that exist.
 func (t *tx) PutHours(rows []ledger.HourRow) error {
 	q := query{sql: `
 		INSERT INTO hours (hour, job_id, counts) SELECT u.* FROM unnest($1, $2, $3) AS u
@@ -86,7 +82,6 @@ const existingHours = `
 	INSERT INTO hours AS h (hour, job_id) SELECT u.hour, u.job_id FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id)
 	WHERE EXISTS (SELECT FROM hours WHERE hour = u.hour AND job_id = u.job_id OFFSET 0) ON CONFLICT (hour, job_id) `
 
-// FlagHours sets a flag.
 func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 	q := query{sql: flagHours[flag]}
 	array(&q.args, timeKind, keys, func(b []byte, k *ledger.HourKey) []byte { return appendTime(b, k.Hour) })
@@ -95,7 +90,6 @@ func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 	return nil
 }
 
-// DeleteHours deletes rows, the oldest first.
 func (t *tx) DeleteHours(before time.Time, limit int) error {
 	q := query{sql: `
 		DELETE FROM hours WHERE ctid = ANY (ARRAY(SELECT ctid FROM hours WHERE hour < $1 ORDER BY hour, job_id LIMIT $2 FOR UPDATE))`}

@@ -12,7 +12,6 @@ func (t *tx) incidents(where, lock string, args params) ledger.Later[[]ledger.In
 	return ask(t, query{sql: `SELECT` + incidentColumns + `FROM incidents WHERE ` + where + ` ORDER BY id` + lock, args: args}, readIncident)
 }
 
-// OpenIncidents returns the open incidents of a cause and of jobs, by ID.
 func (t *tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
 	var args params
 	args.texts(jobIDs)
@@ -20,14 +19,12 @@ func (t *tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 	return t.incidents(`closed_at IS NULL AND (cardinality($1) = 0 OR job_id = ANY ($1)) AND ($2 = '' OR cause = $2)`, ``, args)
 }
 
-// LockIncidents locks and returns incidents, by ID.
 func (t *tx) LockIncidents(ids []int64) ledger.Later[[]ledger.Incident] {
 	var args params
 	array(&args, int8Kind, ids, func(b []byte, id *int64) []byte { return appendInt8(b, *id) })
 	return t.incidents(`id = ANY ($1)`, t.forUpdate(), args)
 }
 
-// LastIncidents locks and returns the last incident of a cause of each of the jobs, by ID.
 func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
 	var args params
 	args.texts(jobIDs)
@@ -36,7 +33,6 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 		t.forUpdate(), args)
 }
 
-// PendingIncidents locks and returns the incidents that have a DueAt, by ID.
 func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
 	return t.incidents(`due_at IS NOT NULL`, t.forUpdate(), params{})
 }

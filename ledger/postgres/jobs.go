@@ -6,7 +6,6 @@ import "github.com/cronce/cronce/ledger"
 const newestOfJob = `
 	SELECT` + summaryColumns + `FROM runs r WHERE run_id > j.id || '@' AND run_id < j.id || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT $2`
 
-// JobsAndNewest returns all jobs, each with the state of its newest row.
 func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 	q := query{sql: `
 		SELECT j.job_id, j.watermark, j.ended_at, j.paused_at, (
@@ -18,7 +17,6 @@ func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 	})
 }
 
-// Last returns the newest run of each of the jobs in one of the states.
 func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.Row] {
 	var q query
 	q.args.texts(jobIDs)
@@ -36,7 +34,6 @@ func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Lat
 	return ask(t, q, new(rowReader).row)
 }
 
-// Streaks returns since when the runs of jobs have ended in one state.
 func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
 	q := query{sql: `
 		SELECT j.id, s.* FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
@@ -52,7 +49,6 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 	})
 }
 
-// CountUnseen counts the unacknowledged dead runs of jobs.
 func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
 	q := query{sql: `SELECT job_id, count(*) FROM runs WHERE ` + unseenRun + ` AND job_id = ANY ($1) GROUP BY job_id`}
 	q.args.texts(jobIDs)

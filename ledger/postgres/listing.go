@@ -28,12 +28,10 @@ func selectRows(f ledger.Filter, direction string) query {
 	return q
 }
 
-// Newest returns the rows that a filter selects, the newest first.
 func (t *tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] {
 	return ask(t, selectRows(f, "DESC"), new(rowReader).row)
 }
 
-// Attempts returns a run's attempts by number.
 func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	q := query{sql: `
 		SELECT run_id, 1 AS n, first_started_at, first_finished_at, first_answer, first_status, first_code, first_error, first_detail, first_owner
@@ -49,7 +47,6 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	})
 }
 
-// Excerpts returns what is kept of the answers to a run's attempts.
 func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
 	q := query{sql: `SELECT run_id, n, text, keep_until FROM excerpts WHERE run_id = $1`}
 	q.args.text(runID)
@@ -119,7 +116,6 @@ func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
 	})
 }
 
-// Incidents returns the incidents of a filter.
 func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
 	s, order := dialect.Incidents(f, `due_at <= now()`)
 	q := query{sql: s.Text(incidentColumns, `incidents`, order, f.Limit)}
@@ -140,7 +136,6 @@ func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 	})
 }
 
-// CountByJob counts the runs in an unfinished state.
 func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
 	if len(jobIDs) == 0 { // it would read all that is unfinished
 		return ledger.Later[map[string]int]{}

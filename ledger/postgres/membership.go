@@ -15,7 +15,6 @@ func (t *tx) ClaimRegistry(name string) ledger.Later[string] {
 	return one(ask(t, query{sql: `SELECT name FROM registry`}, text))
 }
 
-// Processes returns all processes, by ID.
 func (t *tx) Processes() ledger.Later[[]ledger.ProcessRow] {
 	q := query{sql: `SELECT process, version, heartbeat_at, host, program FROM processes ORDER BY process`}
 	return ask(t, q, func(v *values) (ledger.ProcessRow, error) {
@@ -23,7 +22,6 @@ func (t *tx) Processes() ledger.Later[[]ledger.ProcessRow] {
 	})
 }
 
-// PutProcess writes a process.
 func (t *tx) PutProcess(p ledger.ProcessRow) error {
 	q := query{sql: `
 		INSERT INTO processes (process, version, heartbeat_at, host, program) VALUES ($1, $2, $3, $4, $5)
@@ -38,7 +36,6 @@ func (t *tx) PutProcess(p ledger.ProcessRow) error {
 	return nil
 }
 
-// SetHeartbeats writes the heartbeat of processes.
 func (t *tx) SetHeartbeats(ids []string, at time.Time) error {
 	q := query{sql: `UPDATE processes SET heartbeat_at = $2 WHERE process = ANY ($1)`}
 	q.args.texts(ids)
@@ -47,7 +44,6 @@ func (t *tx) SetHeartbeats(ids []string, at time.Time) error {
 	return nil
 }
 
-// DeleteProcess deletes a process.
 func (t *tx) DeleteProcess(id string) error {
 	q := query{sql: `DELETE FROM processes WHERE process = $1`}
 	q.args.text(id)
@@ -85,7 +81,6 @@ func definitionKeys(p *params, list []ledger.Definition) {
 	array(p, textKind, list, func(b []byte, d *ledger.Definition) []byte { return appendText(b, d.Hash) })
 }
 
-// Declared returns definitions of a version, by job ID.
 func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.JobDefinition] {
 	q := query{sql: `
 		SELECT job_id, hash, (SELECT first_declared_at FROM definitions d WHERE d.job_id = v.job_id AND d.hash = v.hash)
@@ -102,14 +97,12 @@ func counts(t *tx, q query) ledger.Later[map[string]int] {
 	return byText(t, q, func(v *values) int { return int(v.int()) })
 }
 
-// CountDefinitions counts the definitions of each version that a process declares.
 func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
 	return counts(t, query{sql: `
 		SELECT p.version, n FROM (SELECT DISTINCT version FROM processes) p
 		CROSS JOIN LATERAL (SELECT count(*) AS n FROM version_jobs WHERE version = p.version) v WHERE n > 0`})
 }
 
-// CountRunning counts the running runs of each process.
 func (t *tx) CountRunning() ledger.Later[map[string]int] {
 	q := query{sql: `
 		SELECT leased_by, count(*) FROM runs
@@ -118,7 +111,6 @@ func (t *tx) CountRunning() ledger.Later[map[string]int] {
 	return counts(t, q)
 }
 
-// Bodies returns the bodies of definitions.
 func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
 	q := query{sql: `
 		SELECT d.job_id, d.body FROM unnest($1, $2) AS u (job_id, hash)
@@ -133,7 +125,6 @@ func (t *tx) LockAll() error {
 	return nil
 }
 
-// LastLease returns the latest lease of an unfinished run.
 func (t *tx) LastLease() ledger.Later[time.Time] {
 	q := query{sql: `SELECT max(leased_at) FROM runs WHERE due_at IS NOT NULL AND NOT waiting`}
 	return one(ask(t, q, func(v *values) (time.Time, error) { return v.time(), nil }))

@@ -17,7 +17,6 @@ func readPause(v *values) (p ledger.Pause, err error) {
 	return p, err
 }
 
-// Pauses returns the pauses that have no EndedAt, and those that end after a time.
 func (t *tx) Pauses(after time.Time) ledger.Later[[]ledger.Pause] {
 	if after.IsZero() {
 		return ask(t, query{sql: findPauses + `ended_at IS NULL ORDER BY id`}, readPause)
@@ -27,14 +26,12 @@ func (t *tx) Pauses(after time.Time) ledger.Later[[]ledger.Pause] {
 	return ask(t, q, readPause)
 }
 
-// LockPause locks and returns a pause.
 func (t *tx) LockPause(id int64) ledger.Later[[]ledger.Pause] {
 	q := query{sql: findPauses + `id = $1` + t.forUpdate()}
 	q.args.int8(id)
 	return ask(t, q, readPause)
 }
 
-// PutPause writes a pause.
 func (t *tx) PutPause(p ledger.Pause) ledger.Later[int64] {
 	selector, err := json.Marshal(p.Selector)
 	if err != nil {

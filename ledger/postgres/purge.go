@@ -21,7 +21,6 @@ func oldRunArgs(q ledger.OldRuns) (p params) {
 	return p
 }
 
-// OldRuns returns old runs scheduled after a time, the oldest first.
 func (t *tx) OldRuns(old ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
 	q := query{sql: `SELECT` + summaryColumns + `FROM runs r WHERE r.parent IS NULL AND ` + oldRun, args: oldRunArgs(old)}
 	q.args.int8(int64(limit))

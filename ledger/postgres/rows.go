@@ -37,7 +37,7 @@ func (r rows) run(ctx context.Context, name, begin string, f func(ledger.Tx) err
 	return translate(name, err)
 }
 
-// tx is the ledger.Tx of a database.
+// tx is the ledger.Tx of a database. Its methods do what that interface says.
 type tx struct {
 	p      *pipeline
 	locked map[string]bool // jobs
@@ -111,7 +111,6 @@ func readJob(v *values) (j ledger.JobRow, err error) {
 	return j, nil
 }
 
-// Jobs locks the jobs that exist, and returns them by ID.
 func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	q := query{sql: `SELECT` + jobColumns + `FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id` + t.forUpdate()}
 	q.args.texts(ids)
@@ -125,7 +124,6 @@ func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	})
 }
 
-// JobsAfter returns jobs by ID.
 func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
 	q := query{sql: `SELECT` + jobColumns + `FROM jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2`}
 	q.args.text(after)
@@ -133,7 +131,6 @@ func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
 	return ask(t, q, readJob)
 }
 
-// JobBodies returns the definitions of jobs.
 func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
 	q := query{sql: `SELECT job_id, body FROM jobs WHERE job_id = ANY ($1)`}
 	q.args.texts(ids)
@@ -206,7 +203,6 @@ func (t *tx) putPause(j ledger.JobRow) {
 	t.p.add(q)
 }
 
-// AddEvents adds events.
 func (t *tx) AddEvents(list []ledger.Event) error {
 	q := query{sql: `
 		INSERT INTO events (job_id, at, kind, local, zone)
@@ -220,7 +216,6 @@ func (t *tx) AddEvents(list []ledger.Event) error {
 	return nil
 }
 
-// AddAudit adds actions to the audit.
 func (t *tx) AddAudit(list []ledger.Audit) error {
 	q := query{sql: `
 		INSERT INTO audit (at, count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series, about)
@@ -263,7 +258,6 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 	return nil
 }
 
-// Kept returns the request under a key.
 func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
 	q := query{sql: `SELECT principal, request_key, fingerprint, answer FROM audit WHERE principal = $1 AND request_key = $2`}
 	q.args.text(principal)
@@ -273,7 +267,6 @@ func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
 	})
 }
 
-// SeriesEnd returns the last run that a series has changed.
 func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
 	q := query{sql: `
 		SELECT r.scheduled_at, r.run_id FROM audit a JOIN runs r ON r.run_id = a.run_id
@@ -285,7 +278,6 @@ func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
 	})
 }
 
-// Redriven returns the runs that a redrive of a series has made due again.
 func (t *tx) Redriven(runIDs []string, by, series string) ledger.Later[[]string] {
 	q := query{sql: `
 		SELECT DISTINCT run_id FROM audit

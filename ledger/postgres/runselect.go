@@ -6,7 +6,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Find returns the rows that exist, by time.
 func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
 	q := query{sql: `SELECT ` + rowColumns + ` FROM runs r WHERE r.run_id = ANY ($1) ORDER BY r.scheduled_at, r.run_id`}
 	q.args.texts(ids)
@@ -22,19 +21,16 @@ func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] {
 	return ask(t, q, new(rowReader).row)
 }
 
-// Existing returns those of the run IDs that have a row.
 func (t *tx) Existing(ids []string) ledger.Later[[]string] {
 	q := query{sql: `SELECT run_id FROM runs WHERE run_id = ANY ($1)`}
 	q.args.texts(ids)
 	return ask(t, q, text)
 }
 
-// Runs returns the rows that a filter selects, by time.
 func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] {
 	return ask(t, selectRows(f, "ASC"), new(rowReader).row)
 }
 
-// Leased returns the runs that are leased under a token, by time.
 func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
 	q := query{sql: `
 		SELECT ` + rowColumns + ` FROM runs r
@@ -44,7 +40,6 @@ func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
 	return ask(t, q, new(rowReader).row)
 }
 
-// Late locks and returns unfinished runs whose LateAt has come, the earliest first.
 func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
 	const late = `late_at <= now() AND late_at IS NOT NULL AND due_at IS NOT NULL`
 	q := query{sql: `
@@ -75,7 +70,6 @@ const dueSQL = `
 	LIMIT $1
 	FOR UPDATE OF r SKIP LOCKED`
 
-// Due locks and returns due runs, the earliest first.
 func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	if q.Limit < 1 {
 		return ledger.Later[[]ledger.Row]{}
@@ -94,7 +88,6 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	return ask(t, s, new(rowReader).row)
 }
 
-// NextDue returns when the first run that is not due yet will be.
 func (t *tx) NextDue() ledger.Later[time.Time] {
 	q := query{sql: `SELECT min(due_at) FROM runs WHERE due_at > now() AND NOT waiting`}
 	return one(ask(t, q, func(v *values) (time.Time, error) { return v.time(), nil }))
@@ -118,7 +111,6 @@ func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 	})
 }
 
-// Paced returns the runs that wait for a place of a job, in turn.
 func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
 	q := query{sql: pacedRuns}
 	q.args.text(jobID)
@@ -128,7 +120,6 @@ func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
 	})
 }
 
-// FreeJobs returns the jobs whose slot is free, or that have a free place, while runs wait for it.
 func (t *tx) FreeJobs() ledger.Later[[]string] {
 	return ask(t, query{sql: `WITH RECURSIVE ` + freeSlots + ` SELECT job_id FROM free ORDER BY job_id`}, text)
 }
@@ -151,8 +142,6 @@ func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	return later(t, func() map[string][]string { return byJob })
 }
 
-// Ranges locks and returns the range rows in which a scheduled time of an interval lies,
-// the oldest first.
 func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
 	q := query{sql: `
 		SELECT ` + rowColumns + ` FROM runs r
@@ -164,7 +153,6 @@ func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.R
 	return ask(t, q, new(rowReader).row)
 }
 
-// CountOwn counts the scheduled times of an interval that have rows of their own.
 func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	from, below := ledger.RunIDRange(jobID, first, last)
 	q := query{sql: `
@@ -177,7 +165,6 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
 }
 
-// CountRuns counts the runs of a filter.
 func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
 	where := dialect.Runs(f)
 	q := query{varies: true, sql: `SELECT count(*) FROM runs WHERE ` + where.Where()}
@@ -185,7 +172,6 @@ func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
 	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
 }
 
-// Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	where := dialect.Runs(f)
 	q := query{varies: true, sql: `

@@ -97,12 +97,10 @@ func shapeOf(c *ledger.Change) updateShape {
 	return s
 }
 
-// Update writes changes of rows that are locked: all of them, or the transaction fails.
 func (t *tx) Update(changes []ledger.Change) error {
 	return t.write(changes, true, nil)
 }
 
-// UpdateFenced writes the changes, each if its row is as the change expects it.
 func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 	updated := make([]bool, len(changes))
 	if err := t.write(changes, false, updated); err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// PeekJobs returns the jobs that exist, by ID, without a lock.
 func (t *tx) PeekJobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	q := query{sql: `SELECT` + jobColumns + `FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id`}
 	q.args.texts(ids)
@@ -21,7 +20,6 @@ func readTemplate(v *values) (r ledger.TemplateRow, err error) {
 	return r, nil
 }
 
-// LockTemplate locks the row of a template, and makes one if there is none.
 func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
 	insert := query{sql: `INSERT INTO schedule_templates (name) SELECT $1 WHERE NOT EXISTS (SELECT FROM schedule_templates WHERE name = $1) ON CONFLICT DO NOTHING`}
 	insert.args.text(name)
@@ -31,12 +29,10 @@ func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
 	return one(ask(t, q, readTemplate))
 }
 
-// Templates returns all templates, by name.
 func (t *tx) Templates() ledger.Later[[]ledger.TemplateRow] {
 	return ask(t, query{sql: `SELECT` + templateColumns + `FROM schedule_templates ORDER BY name`}, readTemplate)
 }
 
-// PutTemplate writes a template.
 func (t *tx) PutTemplate(r ledger.TemplateRow) error {
 	q := query{sql: `UPDATE schedule_templates SET live = $2, purged_through = $3, swept = $4 WHERE id = $1`}
 	q.args.int8(r.ID)
@@ -129,8 +125,6 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 	})
 }
 
-// DueSchedules locks and returns schedules of a template whose NextAt has come, the earliest
-// first.
 func (t *tx) DueSchedules(template string, limit int) ledger.Later[[]ledger.ScheduleRow] {
 	q := query{sql: `
 		SELECT` + position + `FROM positions p
@@ -156,7 +150,6 @@ func (t *tx) withSaid(locked ledger.Later[[]ledger.ScheduleRow]) ledger.Later[[]
 	})
 }
 
-// FirstDue returns the first NextAt of each of the templates.
 func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 	q := query{sql: `
 		SELECT t.name, p.next_at FROM schedule_templates t CROSS JOIN LATERAL (
@@ -166,7 +159,6 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 	return byText(t, q, (*values).time)
 }
 
-// CountDue counts runs that were due by a time, by template.
 func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
 	among := ``
 	if len(held) > 0 {
@@ -197,8 +189,6 @@ func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Later[[]ledger.ScheduleRo
 	return ask(t, q, scheduleRow)
 }
 
-// SchedulesAfter locks and returns the schedules of a template among the first rows after an
-// ID.
 func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Later[ledger.SchedulePage] {
 	return ledger.Await(func() (page ledger.SchedulePage, err error) {
 		q := query{sql: `SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > $1 ORDER BY id LIMIT $2) p`}

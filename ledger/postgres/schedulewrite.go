@@ -6,7 +6,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// InsertSchedules writes new schedules, and reports which it wrote.
 func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 	q := query{sql: `
 		WITH u AS MATERIALIZED (
@@ -74,7 +73,6 @@ func bindTimes(p *params, list []ledger.ScheduleUpdate, values ...func(*ledger.S
 	}
 }
 
-// UpdateSchedules writes fields of schedules that are locked.
 func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 	with := func(set ledger.ScheduleColumns, sql string, bind func(*params, []ledger.ScheduleUpdate)) {
 		var some []ledger.ScheduleUpdate

@@ -15,7 +15,6 @@ const (
 	getChanges   = `SELECT ` + listColumns + ` FROM runs WHERE changed > ? AND parent IS NULL ORDER BY changed LIMIT 0 + ?`
 )
 
-// Changed returns up to limit of the rows that changed after a position.
 func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
 	var last int64
 	if _, err := t.one(getPosition, nil, &last); err != nil {

@@ -17,7 +17,6 @@ var kinds = map[ledger.HistoryKind][3]string{
 	ledger.PauseRows:   {"pauses", "id", "until_at"},
 }
 
-// OldRows counts or deletes old rows of a kind.
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	if old.Kind == ledger.ScheduleRows {
 		return t.oldSchedules(old, limit, del)
@@ -51,7 +50,6 @@ const otherVersions = `
 		)
 		SELECT version FROM hop WHERE version IS NOT NULL AND version NOT IN (SELECT value FROM json_each(?1)))`
 
-// OtherVersionEntries counts or deletes entries of versions.
 func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
 	return t.old("version_jobs", "version, definition", otherVersions, array(versions), limit, del)
 }
@@ -67,7 +65,6 @@ const oldDefinitions = `
 			SELECT 1 FROM json_each(?2) u JOIN version_jobs v ON v.version = u.value AND v.definition = d.first_declared)
 	ORDER BY d.job_id, d.hash LIMIT 0 + ?5`
 
-// OldDefinitions returns definitions that belong to none of the versions.
 func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
 	return ledger.Known(all(t, func(row scanner) (d ledger.OldDefinition, err error) {
 		var next, ended nullTime
@@ -77,7 +74,6 @@ func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.Def
 	}, oldDefinitions, until.UnixMicro(), array(versions), after.JobID, after.Hash, limit))
 }
 
-// DeleteDefinitions deletes definitions.
 func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {
 	for _, k := range list {
 		if _, err := t.exec(`DELETE FROM definitions WHERE job_id = ? AND hash = ?`, k.JobID, k.Hash); err != nil {

@@ -40,20 +40,17 @@ var flagHour = map[ledger.HourFlag]string{
 	ledger.HourKept:  `UPDATE hours SET kept = 1 WHERE hour = ?1 AND job_id = ?2 AND stale = 0`,
 }
 
-// HourSpan returns which hours are counted.
 func (t *tx) HourSpan() ledger.Later[ledger.HourSpan] {
 	var from, to nullTime
 	_, err := t.one(`SELECT counted_from, counted_to FROM hour_span`, nil, &from, &to)
 	return ledger.Known(ledger.HourSpan{From: from.time(), To: to.time()}, err)
 }
 
-// PutHourSpan writes which hours are counted.
 func (t *tx) PutHourSpan(s ledger.HourSpan) error {
 	_, err := t.exec(`UPDATE hour_span SET counted_from = ?, counted_to = ?`, micros(s.From), micros(s.To))
 	return err
 }
 
-// HoursOf returns the rows of a job.
 func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
 	if !since.Before(until) {
 		return ledger.Later[[]ledger.HourRow]{}
@@ -61,7 +58,6 @@ func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger
 	return ledger.Known(all(t, scanHour, hoursOf, jobID, since.UnixMicro(), until.UnixMicro()))
 }
 
-// HoursIn returns the rows of all jobs.
 func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
 	if limit == 0 {
 		limit = -1 // none
@@ -80,7 +76,6 @@ func scanHour(row scanner) (h ledger.HourRow, err error) {
 	return h, err
 }
 
-// PutHours writes new rows, and the counts of those that exist.
 func (t *tx) PutHours(rows []ledger.HourRow) error {
 	for _, h := range rows {
 		if _, err := t.exec(putHour, h.Hour.UnixMicro(), h.JobID, h.Counts); err != nil {
@@ -90,7 +85,6 @@ func (t *tx) PutHours(rows []ledger.HourRow) error {
 	return nil
 }
 
-// FlagHours sets a flag.
 func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 	for _, k := range keys {
 		if _, err := t.exec(flagHour[flag], k.Hour.UnixMicro(), k.JobID); err != nil {
@@ -100,7 +94,6 @@ func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 	return nil
 }
 
-// DeleteHours deletes rows, the oldest first.
 func (t *tx) DeleteHours(before time.Time, limit int) error {
 	_, err := t.exec(`
 		DELETE FROM hours WHERE (hour, job_id) IN (SELECT hour, job_id FROM hours WHERE hour < ?1 ORDER BY hour, job_id LIMIT ?2 + 0)`,

@@ -67,17 +67,14 @@ func (t *tx) LockIncidents(ids []int64) ledger.Later[[]ledger.Incident] {
 	return ledger.Known(all(t, scanIncident, findIncidents+`id IN (SELECT value FROM json_each(?)) ORDER BY id`, string(list)))
 }
 
-// LastIncidents returns the last incident of a cause of each of the jobs, by ID.
 func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
 	return ledger.Known(all(t, scanIncident, lastIncidents, array(jobIDs), string(cause)))
 }
 
-// PendingIncidents returns the incidents that have a DueAt, by ID.
 func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
 	return ledger.Known(all(t, scanIncident, findIncidents+`due_at IS NOT NULL ORDER BY id`))
 }
 
-// PutIncidents writes incidents, and opens or adds to those without an ID.
 func (t *tx) PutIncidents(list []ledger.Incident) error {
 	for _, i := range list {
 		query := openIncident

@@ -28,7 +28,6 @@ const (
 		SELECT job_id, count(*) FROM runs INDEXED BY runs_dead WHERE ` + unseenRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
 )
 
-// JobsAndNewest returns all jobs, each with the state of its newest row.
 func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 	return ledger.Known(all(t, func(row scanner) (j ledger.JobAndNewest, err error) {
 		var watermark, ended, paused nullTime
@@ -39,7 +38,6 @@ func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 	}, jobsAndNewest))
 }
 
-// Last returns the newest run of each of the jobs in one of the states.
 func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Later[[]ledger.Row] {
 	if in == nil {
 		return ledger.Known(t.rows(lastRuns, array(jobIDs)))
@@ -47,7 +45,6 @@ func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Later[[
 	return ledger.Known(t.rows(lastRunsIn, array(jobIDs), window, states(in)))
 }
 
-// Streaks returns since when the runs of jobs have ended in one state.
 func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
 	streaks := map[string]ledger.Streak{}
 	for _, id := range jobIDs {
@@ -62,7 +59,6 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 	return ledger.Known(streaks, nil)
 }
 
-// CountUnseen counts the unacknowledged dead runs of jobs.
 func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
 	return counts(t, unseenOfJobs, array(jobIDs))
 }

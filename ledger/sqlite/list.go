@@ -33,7 +33,6 @@ func selectRuns(columns string, f ledger.Filter, direction string) (string, []an
 	return s.Text(columns, `runs`, sqlfilter.Order(f, direction), f.Limit), s.Args
 }
 
-// Newest returns the rows that a filter selects, the newest first.
 func (t *tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] {
 	text, args := selectRuns(listColumns, f, `DESC`)
 	return ledger.Known(t.rows(text, args...))
@@ -74,7 +73,6 @@ const (
 			(SELECT max(watermark) FROM jobs WHERE ended_at IS NULL)`
 )
 
-// Attempts returns a run's attempts by number.
 func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	return ledger.Known(all(t, func(row scanner) (a ledger.Attempt, err error) {
 		var started, finished nullTime
@@ -84,7 +82,6 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	}, getAttempts, runID))
 }
 
-// Excerpts returns what is kept of the answers to a run's attempts.
 func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
 	return ledger.Known(all(t, func(row scanner) (e ledger.Excerpt, err error) {
 		var until int64
@@ -94,7 +91,6 @@ func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
 	}, `SELECT run_id, n, text, keep_until FROM excerpts WHERE run_id = ?`, runID))
 }
 
-// PutExcerpts writes excerpts.
 func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
 	for _, e := range list {
 		if _, err := t.exec(`INSERT OR REPLACE INTO excerpts (run_id, n, text, keep_until) VALUES (?, ?, ?, ?)`, e.RunID, e.N, e.Text,
@@ -138,14 +134,12 @@ func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
 	}, eventList, jobID, limit))
 }
 
-// Incidents returns the incidents of a filter.
 func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
 	s, order := dialect.Incidents(f, `due_at <= ?`, t.now)
 	text := s.Text(incidentColumns, `incidents`, order, f.Limit)
 	return ledger.Known(all(t, scanIncident, text, s.Args...))
 }
 
-// Held returns the run for which each of the targets is held back.
 func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 	return ledger.Known(all(t, func(row scanner) (g ledger.GivenBack, err error) {
 		var until int64
@@ -156,7 +150,6 @@ func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 	}, heldTargets, array(targets), t.now))
 }
 
-// CountByJob counts the runs in an unfinished state.
 func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
 	if len(jobIDs) == 0 { // it would read all that is unfinished
 		return ledger.Later[map[string]int]{}

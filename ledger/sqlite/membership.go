@@ -16,7 +16,6 @@ func (t *tx) ClaimRegistry(name string) ledger.Later[string] {
 	return ledger.Known(name, err)
 }
 
-// Processes returns all processes, by ID.
 func (t *tx) Processes() ledger.Later[[]ledger.ProcessRow] {
 	return ledger.Known(all(t, func(row scanner) (p ledger.ProcessRow, err error) {
 		var heartbeat int64
@@ -26,7 +25,6 @@ func (t *tx) Processes() ledger.Later[[]ledger.ProcessRow] {
 	}, `SELECT process, version, beat_at, host, program FROM processes ORDER BY process`))
 }
 
-// PutProcess writes a process.
 func (t *tx) PutProcess(p ledger.ProcessRow) error {
 	_, err := t.exec(`
 		INSERT INTO processes (process, version, beat_at, host, program) VALUES (?, ?, ?, ?, ?)
@@ -35,19 +33,16 @@ func (t *tx) PutProcess(p ledger.ProcessRow) error {
 	return err
 }
 
-// SetHeartbeats writes the heartbeat of processes.
 func (t *tx) SetHeartbeats(ids []string, at time.Time) error {
 	_, err := t.exec(`UPDATE processes SET beat_at = ?2 WHERE process IN (SELECT value FROM json_each(?1))`, array(ids), at.UnixMicro())
 	return err
 }
 
-// DeleteProcess deletes a process.
 func (t *tx) DeleteProcess(id string) error {
 	_, err := t.exec(`DELETE FROM processes WHERE process = ?`, id)
 	return err
 }
 
-// PutDefinitions adds definitions to a version.
 func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 	for _, d := range list {
 		_, err := t.exec(`
@@ -88,19 +83,16 @@ func counts(t *tx, query string, args ...any) ledger.Later[map[string]int] {
 	return ledger.Known(byText, err)
 }
 
-// CountDefinitions counts the definitions of each version that a process declares.
 func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
 	return counts(t, `SELECT version, count(*) FROM version_jobs WHERE version IN (SELECT version FROM processes) GROUP BY version`)
 }
 
-// CountRunning counts the running runs of each process.
 func (t *tx) CountRunning() ledger.Later[map[string]int] {
 	return counts(t, `
 		SELECT leased_by, count(*) FROM runs
 		WHERE due_at IS NOT NULL AND waiting = 0 AND state = ? GROUP BY leased_by`, string(ledger.Running))
 }
 
-// Bodies returns the bodies of definitions.
 func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
 	bodies := make(map[string][]byte, len(list))
 	for _, d := range list {
@@ -118,7 +110,6 @@ func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
 // LockAll does nothing: the write lock is that of the file.
 func (t *tx) LockAll() error { return nil }
 
-// LastLease returns the latest lease of an unfinished run.
 func (t *tx) LastLease() ledger.Later[time.Time] {
 	var last nullTime
 	_, err := t.one(`SELECT max(leased_at) FROM runs WHERE due_at IS NOT NULL AND waiting = 0`, nil, &last)

@@ -21,7 +21,6 @@ func scanPause(row scanner) (p ledger.Pause, err error) {
 	return p, json.Unmarshal([]byte(selector), &p.Selector)
 }
 
-// Pauses returns the pauses that have no EndedAt, and those that end after a time.
 func (t *tx) Pauses(after time.Time) ledger.Later[[]ledger.Pause] {
 	if after.IsZero() {
 		return ledger.Known(all(t, scanPause, findPauses+`ended_at IS NULL ORDER BY id`))
@@ -34,7 +33,6 @@ func (t *tx) LockPause(id int64) ledger.Later[[]ledger.Pause] {
 	return ledger.Known(all(t, scanPause, findPauses+`id = ?`, id))
 }
 
-// PutPause writes a pause.
 func (t *tx) PutPause(p ledger.Pause) ledger.Later[int64] {
 	selector, err := json.Marshal(p.Selector)
 	if err != nil {

@@ -29,7 +29,6 @@ func ofTemplates(of ledger.OfTemplates) []any {
 	return []any{array(of.Templates), of.Except || len(of.Templates) == 0}
 }
 
-// OldRuns returns old runs scheduled after a time, the oldest first.
 func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
 	found, err := all(t, scanCell, oldRunsAfter, oldRunArgs(q, append(ofTemplates(q.Of), after.UnixMicro(), limit)...)...)
 	if err != nil || len(found) < limit {

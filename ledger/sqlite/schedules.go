@@ -48,7 +48,6 @@ func scanSchedule(row scanner) (s ledger.ScheduleRow, err error) {
 	return s, err
 }
 
-// PeekJobs returns the jobs that exist, by ID.
 func (t *tx) PeekJobs(ids []string) ledger.Later[[]ledger.JobRow] { return t.Jobs(ids) }
 
 func scanTemplate(row scanner) (r ledger.TemplateRow, err error) {
@@ -72,12 +71,10 @@ func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
 	return ledger.Known(list[0], nil)
 }
 
-// Templates returns all templates, by name.
 func (t *tx) Templates() ledger.Later[[]ledger.TemplateRow] {
 	return ledger.Known(all(t, scanTemplate, templateColumns+` ORDER BY name`))
 }
 
-// PutTemplate writes a template.
 func (t *tx) PutTemplate(r ledger.TemplateRow) error {
 	_, err := t.exec(`UPDATE schedule_templates SET live = ?2, purged_through = ?3, swept = ?4 WHERE id = ?1`,
 		r.ID, r.Live, micros(r.PurgedThrough), r.Swept)
@@ -89,12 +86,10 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 	return ledger.Known(all(t, scanSchedule, schedulesOf, array(jobIDs)))
 }
 
-// DueSchedules returns schedules of a template whose NextAt has come, the earliest first.
 func (t *tx) DueSchedules(template string, limit int) ledger.Later[[]ledger.ScheduleRow] {
 	return ledger.Known(all(t, scanSchedule, dueSchedules, template, t.now, limit))
 }
 
-// FirstDue returns the first NextAt of each of the templates.
 func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 	first := map[string]time.Time{}
 	_, err := all(t, func(row scanner) (none struct{}, err error) {
@@ -108,7 +103,6 @@ func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
 	return ledger.Known(first, err)
 }
 
-// CountDue counts runs that were due by a time, by template.
 func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
 	if len(held) > 0 {
 		return counts(t, dueElsewhere, by.UnixMicro(), limit, array(held))
@@ -116,13 +110,11 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[s
 	return counts(t, dueByTemplate, by.UnixMicro(), limit)
 }
 
-// Schedules returns the schedules of a filter.
 func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Later[[]ledger.ScheduleRow] {
 	after, below := f.Bounds()
 	return ledger.Known(all(t, scanSchedule, schedulesByID, after, below, f.PageSize()))
 }
 
-// SchedulesAfter returns the schedules of a template among the first rows after an ID.
 func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Later[ledger.SchedulePage] {
 	var page ledger.SchedulePage
 	_, err := t.one(lastOfPage, []any{after, limit}, &page.Last)
@@ -132,7 +124,6 @@ func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Late
 	return ledger.Known(page, err)
 }
 
-// InsertSchedules writes new schedules.
 func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 	inserted := make([]bool, len(list))
 	for i := range list {
@@ -155,7 +146,6 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 	return ledger.Known(inserted, nil)
 }
 
-// UpdateSchedules writes fields of schedules.
 func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 	for _, u := range list {
 		if err := t.updateSchedule(u.Row, u.Set); err != nil {

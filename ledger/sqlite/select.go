@@ -73,7 +73,6 @@ const (
 		AND until IS NULL AND instr(run_id, '~') = 0`
 )
 
-// Find returns the rows that exist, by time.
 func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
 	return ledger.Known(t.rows(findRuns, array(ids)))
 }
@@ -81,23 +80,19 @@ func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
 // LockRuns is Find: the write lock protects the rows.
 func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] { return t.Find(ids) }
 
-// Existing returns those of the run IDs that have a row.
 func (t *tx) Existing(ids []string) ledger.Later[[]string] {
 	return ledger.Known(all(t, text, existingRuns, array(ids)))
 }
 
-// Runs returns the rows that a filter selects, by time.
 func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] {
 	text, args := selectRuns(listColumns, f, `ASC`)
 	return ledger.Known(t.rows(text, args...))
 }
 
-// Leased returns the runs that are leased under a token, by time.
 func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
 	return ledger.Known(t.rows(recall, token, string(ledger.Running)))
 }
 
-// Late returns unfinished runs whose LateAt has come, the earliest first.
 func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
 	return ledger.Known(t.rows(lateRuns, t.now, limit))
 }
@@ -111,7 +106,6 @@ func (t *tx) rows(query string, args ...any) ([]ledger.Row, error) {
 	return rows, err
 }
 
-// Due returns due runs, the earliest first.
 func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	if q.Limit < 1 {
 		return ledger.Later[[]ledger.Row]{}
@@ -123,7 +117,6 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	return ledger.Known(t.rows(query, args...))
 }
 
-// NextDue returns when the first run that is not due yet will be.
 func (t *tx) NextDue() ledger.Later[time.Time] {
 	var next nullTime
 	_, err := t.one(`SELECT min(due_at) FROM runs WHERE due_at > ? AND waiting = 0`, []any{t.now}, &next)
@@ -140,7 +133,6 @@ func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 	}, takenSlots, array(jobIDs)))
 }
 
-// Paced returns the runs that wait for a place of a job, in turn.
 func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
 	return ledger.Known(all(t, func(row scanner) (r ledger.PacedRun, err error) {
 		err = row.Scan(&r.ID, &r.State, &r.Pace, &r.Taken)
@@ -169,12 +161,10 @@ func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	return ledger.Known(byJob, err)
 }
 
-// Ranges returns the range rows in which a scheduled time of an interval lies.
 func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
 	return ledger.Known(t.rows(ranges, jobID, first.UnixMicro(), last.UnixMicro()))
 }
 
-// CountOwn counts the scheduled times of an interval that have rows of their own.
 func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	own := 0
 	from, below := ledger.RunIDRange(jobID, first, last)
@@ -182,14 +172,12 @@ func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
 	return ledger.Known(own, err)
 }
 
-// CountRuns counts the runs of a filter.
 func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
 	where, n := dialect.Runs(f), 0
 	_, err := t.one(`SELECT count(*) FROM runs WHERE `+where.Where(), where.Args, &n)
 	return ledger.Known(n, err)
 }
 
-// Settled counts the runs of a filter that are acknowledged or were rerun.
 func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
 	where := dialect.Runs(f)
 	return ledger.Known(all(t, func(row scanner) (c ledger.SettledCount, err error) {

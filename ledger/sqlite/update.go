@@ -100,7 +100,6 @@ func (t *tx) Update(changes []ledger.Change) error {
 	return err
 }
 
-// UpdateFenced writes the changes, each if its row is as the change expects it.
 func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 	updated := make([]bool, len(changes))
 	for i := range changes {
@@ -206,7 +205,6 @@ const insertRun = `
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (run_id) DO NOTHING`
 
-// Insert writes new rows, and reports which it wrote.
 func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	inserted := make([]bool, len(list))
 	for i := range list {

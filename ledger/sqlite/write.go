@@ -21,7 +21,6 @@ func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) e
 	return nil
 }
 
-// Now returns the store's clock.
 func (t *tx) Now() (time.Time, error) { return at(t.now), nil }
 
 // Jobs returns the jobs that exist, by ID. The write lock protects them.
@@ -32,12 +31,10 @@ func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 const jobRows = `
 	SELECT job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before FROM jobs WHERE `
 
-// JobsAfter returns jobs by ID.
 func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
 	return ledger.Known(all(t, scanJobRow, jobRows+`job_id > ? ORDER BY job_id LIMIT 0 + ?`, after, limit))
 }
 
-// JobBodies returns the definitions of jobs.
 func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
 	bodies := make(map[string][]byte, len(ids))
 	_, err := all(t, func(row scanner) (none struct{}, err error) {
@@ -57,7 +54,6 @@ func scanJobRow(row scanner) (j ledger.JobRow, err error) {
 	return j, err
 }
 
-// PutJobs writes fields of jobs.
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	for _, c := range changes {
 		if err := t.putJob(c); err != nil {
@@ -112,7 +108,6 @@ func (t *tx) putRevision(j ledger.JobRow) error {
 	return err
 }
 
-// AddEvents adds events.
 func (t *tx) AddEvents(list []ledger.Event) error {
 	for _, e := range list {
 		if err := t.event(e); err != nil {
@@ -128,7 +123,6 @@ func (t *tx) event(e ledger.Event) error {
 	return err
 }
 
-// AddAudit adds actions to the audit.
 func (t *tx) AddAudit(list []ledger.Audit) error {
 	for _, a := range list {
 		var key, answer any
@@ -152,7 +146,6 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 	return nil
 }
 
-// Kept returns the request under a key.
 func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
 	return ledger.Known(all(t, func(row scanner) (k ledger.KeptRequest, err error) {
 		err = row.Scan(&k.Principal, &k.Key, &k.Fingerprint, &k.Answer)
@@ -160,7 +153,6 @@ func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
 	}, `SELECT principal, request_key, fingerprint, answer FROM audit WHERE principal = ? AND request_key = ?`, principal, key))
 }
 
-// SeriesEnd returns the last run that a series has changed.
 func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
 	return ledger.Known(all(t, func(row scanner) (c ledger.Cursor, err error) {
 		var when int64
@@ -172,7 +164,6 @@ func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
 		WHERE a.series = ? AND a.series <> '' AND a.by = ? ORDER BY a.id DESC LIMIT 1`, series, by))
 }
 
-// Redriven returns the runs that a redrive of a series has made due again.
 func (t *tx) Redriven(runIDs []string, by, series string) ledger.Later[[]string] {
 	return ledger.Known(all(t, text, `
 		SELECT DISTINCT run_id FROM audit
