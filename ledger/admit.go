@@ -131,7 +131,7 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	return m.current(jobs), nil
 }
 
-// give gives the free slots, and notes which runs exist.
+// give locks the pauses that runs are due after, gives the free slots, and notes which runs exist.
 func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error {
 	list, err := slots.Get()
 	if err != nil {
@@ -139,6 +139,9 @@ func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error 
 	}
 	there, err := existing.Get()
 	if err != nil {
+		return err
+	}
+	if m.pauses, err = m.pauses.settled(m.tx, m.dueAfter); err != nil {
 		return err
 	}
 	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(there))

@@ -123,6 +123,12 @@ func (m *entryTx) read() (known bool, err error) {
 	if m.pauses, err = paused.Get(); err != nil {
 		return false, err
 	}
+	if scheduled && len(m.found) == 0 {
+		covers := func(p Pause) bool { return p.Covers(m.JobID, m.Traits, m.ScheduledAt) }
+		if m.pauses, err = m.pauses.settled(m.tx, covers); err != nil {
+			return false, err
+		}
+	}
 	m.slots = grant(m.tx, slots)
 	return true, nil
 }

@@ -1,6 +1,9 @@
 package ledger
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // keepBack returns the part of a plan before the first scheduled time that a pause keeps
 // back, which is the whole plan but for a pause that catches up and lasts. The last plan
@@ -21,6 +24,13 @@ func (m *admissionTx) keepBack(p *Plan) *Plan {
 		return &part
 	}
 	return p
+}
+
+// dueAfter reports whether the last plan of a revision has runs that are due at the pause's end.
+func (m *admissionTx) dueAfter(pause Pause) bool {
+	return slices.ContainsFunc(m.Plans, func(p Plan) bool {
+		return p.Next != nil && slices.ContainsFunc(p.Runs, func(in RunSpec) bool { return pause.Covers(p.JobID, p.Traits, in.ScheduledAt) })
+	})
 }
 
 // last returns the last scheduled time of the run, or of the range.

@@ -53,6 +53,24 @@ func moveDue(tx Tx, was, p Pause) error {
 	}
 }
 
+// settled locks the pauses that catch up and cover what is written, before any run is locked, and
+// returns all as they are then: what is written due at the end of one moves with it. See moveDue.
+func (list pauses) settled(tx Tx, covers func(Pause) bool) (pauses, error) {
+	for i := range list {
+		if list[i].Kind != PauseCatchUp || !covers(list[i]) {
+			continue
+		}
+		locked, err := tx.LockPause(list[i].ID).Get()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range locked {
+			list[i] = p
+		}
+	}
+	return list, nil
+}
+
 // mayCover reports whether the pause keeps back the run, if the job has its owner and labels.
 func (p Pause) mayCover(r *Row) bool {
 	p.Owner, p.Labels = "", nil

@@ -13,6 +13,7 @@ var raceOperateCases = []testCase{
 	{"a range is backfilled once", raceBackfill},
 	{"no more backfilled runs run at a time than their pace allows", racePace},
 	{"each scheduled time after the answer to a pause follows it", racePause},
+	{"a run that is entered while its pause is shortened is due at the new end", raceShorten},
 	{"operators and executors at once do not fail one another", raceOperators},
 }
 
