@@ -15,6 +15,8 @@ import (
 const (
 	// freezeAtOnce is the number of members in one part of a list.
 	freezeAtOnce = 5000
+	// maxPageWaits is how often in a row a target may ask to wait for a later page of a list.
+	maxPageWaits = 20
 	// maxEmptyPages limits the pages without an item. A target's links may form a circle.
 	maxEmptyPages = 1000
 	// releaseAtOnce bounds the members that one release leases.
@@ -31,9 +33,10 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 	each, list := c.Call.Each, c
 	list.List, list.Call.Method, list.Call.Path, list.Call.Body, list.Call.Within = true, "GET", each.Path, nil, 0
 	var all []ledger.Member
+	var paced pace
 	seen, empty := map[string]string{}, 0
 	for more := true; more; more = list.Page != "" {
-		a = t.call(ctx, list)
+		a = t.page(ctx, list, &paced)
 		if a.Unsent && list.Page != "" { // earlier pages were sent, so the attempt was made
 			a.Unsent, a.Kind, a.Error = false, ledger.AnswerFailed, "a later page of the list: "+a.Error
 		}
@@ -44,16 +47,15 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 			a.Kind, a.Error = ledger.AnswerFailed, fmt.Sprintf("HTTP %d: a list is answered with 200", a.Status)
 			return a, 0, true
 		}
-		keys, err := listKeys(a.Body, each.Items)
-		if len(keys) == 0 {
+		if len(a.Keys) == 0 {
 			empty++
 		}
+		var err error
 		switch {
-		case err != nil:
 		case empty > maxEmptyPages:
 			err = fmt.Errorf("it has more than %d pages without an item; check where its links lead", maxEmptyPages)
 		default:
-			all, err = addMembers(all, seen, c.RunID, keys)
+			all, err = addMembers(all, seen, c.RunID, a.Keys)
 		}
 		if err != nil { // the list may have changed between two pages
 			a.Kind, a.Error = ledger.AnswerFailed, "the list: "+err.Error()
@@ -64,10 +66,27 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 			a.Error = fmt.Sprintf("the list has more than %d items; raise each.max if that is right", each.Max)
 			return a, 0, true
 		}
-		list.Page, a.Body = a.Next, ""
+		list.Page, a.Keys = a.Next, nil
 	}
 	a.Detail = fmt.Sprintf(`{"members":%d}`, len(all))
 	return a, len(all), t.freeze(ctx, ledger.Lease{RunID: c.RunID, Token: c.Token}, all)
+}
+
+// page fetches a page of a list at the pace that the target can take. A later page that it asks
+// to wait for is fetched again, for a while: else each attempt would end at the same page.
+func (t *attempter) page(ctx context.Context, list Call, paced *pace) (a Answer) {
+	for range maxPageWaits {
+		pause(ctx, paced.wait())
+		paced.started()
+		began := time.Now()
+		a = t.call(ctx, list)
+		paced.answered(a, time.Since(began))
+		if a.Unsent || a.Status != statusTooManyRequests || list.Page == "" || ctx.Err() != nil {
+			return a
+		}
+		pause(ctx, capped(a.RetryAfter, list.Call.MaxRetryAfter))
+	}
+	return a
 }
 
 // addMembers adds the members of keys.

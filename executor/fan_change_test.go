@@ -32,7 +32,7 @@ func tenantsOnce(first executor.Answer) *target {
 		if lists++; lists == 1 {
 			return first
 		}
-		return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: `["a","b"]`}
+		return listed(c, `["a","b"]`)
 	}
 	return svc
 }
@@ -42,7 +42,7 @@ func tenantsOnce(first executor.Answer) *target {
 func TestAnEditDoesNotReachTheMembersOfARun(t *testing.T) {
 	for name, first := range map[string]executor.Answer{
 		"before the list":          {Kind: ledger.AnswerThrottled, Status: 503, RetryAfter: 5 * time.Minute},
-		"between list and members": {Kind: ledger.AnswerFresh, Status: 200, Body: `["a","b"]`},
+		"between list and members": {Kind: ledger.AnswerFresh, Status: 200, Keys: []string{"a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -91,10 +91,10 @@ func TestARedriveCallsAMemberThatHasVanished(t *testing.T) {
 					switch {
 					case c.List && lists == 0:
 						lists++
-						return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: `["a","b","c"]`}
+						return listed(c, `["a","b","c"]`)
 					case c.List:
 						lists++
-						return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: `["a","c"]`}
+						return listed(c, `["a","c"]`)
 					case strings.Contains(c.RunID, "::b@") && (n == 1 || answered == 404):
 						return executor.Answer{Kind: ledger.AnswerRefused, Status: 404, Reason: ledger.ReasonPermanent, Error: "HTTP 404"}
 					}
@@ -153,7 +153,7 @@ func TestAListOfOneItemTooManyIsNotFrozen(t *testing.T) {
 					fmt.Fprintf(&list, ",%d", i)
 				}
 				l, reg := memory.New(), registry(t, billing(jobs.Each{Path: "/v1/tenants"}))
-				svc := tenantsOnce(executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: "[" + list.String()[1:] + "]"})
+				svc := tenantsOnce(executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Keys: strings.Split(list.String()[1:], ",")})
 				_, stop := start(t, executor.Config{Registry: reg, Ledger: notReleasing{l}, Caller: svc})
 				fromTheHour(time.Minute)
 				stop()

@@ -2,6 +2,8 @@ package executor_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,39 @@ import (
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
 )
+
+// tenants is a target that answers lists with pages, and members as its script says.
+func tenants(pages func(n int) []string, member func(c executor.Call, n int) executor.Answer) *target {
+	svc := newTarget(nil)
+	lists := 0
+	svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
+		if !c.List {
+			return member(c, n)
+		}
+		if c.Page == "" {
+			lists++
+		}
+		all, at := pages(lists), 0
+		fmt.Sscanf(c.Page, "page-%d", &at)
+		a := listed(c, all[at])
+		if at+1 < len(all) {
+			a.Next = fmt.Sprintf("page-%d", at+1)
+		}
+		return a
+	}
+	return svc
+}
+
+// listed is the answer to a call for a list.
+func listed(c executor.Call, body string) executor.Answer {
+	keys, err := executor.ReadList(strings.NewReader(body), *c.Call.Each)
+	if err != nil {
+		return executor.Answer{Kind: ledger.AnswerFailed, Status: 200, Error: "the list: " + err.Error()}
+	}
+	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Keys: keys}
+}
+
+func fixed(pages ...string) func(int) []string { return func(int) []string { return pages } }
 
 // forgettingOnce does not take the first record: its process has lost the lease before.
 type forgettingOnce struct {

@@ -26,7 +26,7 @@ func TestMembersAreCalledAtThePaceOfTheirTarget(t *testing.T) {
 		taken, refused := map[int64]int{}, 0
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 			if c.List {
-				return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: "[" + strings.Join(keys, ",") + "]"}
+				return listed(c, "["+strings.Join(keys, ",")+"]")
 			}
 			svc.mu.Lock()
 			second := time.Now().Unix()
@@ -66,4 +66,47 @@ func TestAHoldOfTheTargetStopsMembers(t *testing.T) {
 			t.Errorf("sent %d, %d runs", sent, runs)
 		}
 	})
+}
+
+// A target that asks to wait between two pages is asked for the same page again, in the same
+// attempt, and the pages after it are fetched more slowly.
+func TestPagesOfAListAreFetchedAtThePaceOfTheirTarget(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		refused  int // how often each page is
+		want     ledger.State
+		attempts int
+	}{{"for a while", 2, ledger.Succeeded, 1}, {"for ever", 1000, ledger.Dead, 5}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const wait = 3 * time.Second
+				pages := make([]string, 10)
+				for i := range pages {
+					pages[i] = fmt.Sprintf(`["m%d"]`, i)
+				}
+				svc := tenants(fixed(pages...), func(executor.Call, int) executor.Answer {
+					return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
+				})
+				answer, refused, until := svc.answer, map[string]int{}, time.Time{}
+				svc.answer = func(ctx context.Context, call executor.Call, n int) executor.Answer {
+					if !call.List {
+						return answer(ctx, call, n)
+					}
+					if time.Now().Before(until) {
+						t.Errorf("page %q is fetched before the time that the target asked for", call.Page)
+					}
+					if call.Page != "" && refused[call.Page] < c.refused {
+						refused[call.Page]++
+						until = time.Now().Add(wait)
+						return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, RetryAfter: wait}
+					}
+					return answer(ctx, call, n)
+				}
+				_, run, attempts := bills(t, svc, billing(jobs.Each{Path: "/v1/tenants"}), 55*time.Minute)
+				if run.State != c.want || len(attempts) != c.attempts {
+					t.Errorf("%s %s after %d attempts: %+v", run.State, run.Reason, len(attempts), attempts)
+				}
+			})
+		})
+	}
 }

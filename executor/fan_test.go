@@ -24,30 +24,6 @@ func billing(each jobs.Each) jobs.Job {
 	return j
 }
 
-// tenants is a target that answers lists with pages, and members as its script says.
-func tenants(pages func(n int) []string, member func(c executor.Call, n int) executor.Answer) *target {
-	svc := newTarget(nil)
-	lists := 0
-	svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
-		if !c.List {
-			return member(c, n)
-		}
-		if c.Page == "" {
-			lists++
-		}
-		all, at := pages(lists), 0
-		fmt.Sscanf(c.Page, "page-%d", &at)
-		a := executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: all[at]}
-		if at+1 < len(all) {
-			a.Next = fmt.Sprintf("page-%d", at+1)
-		}
-		return a
-	}
-	return svc
-}
-
-func fixed(pages ...string) func(int) []string { return func(int) []string { return pages } }
-
 // bills runs the job for a time, and returns the parent and its attempts.
 func bills(t *testing.T, svc *target, j jobs.Job, d time.Duration) (*memory.Ledger, ledger.Run, []ledger.Attempt) {
 	t.Helper()
@@ -148,7 +124,7 @@ func TestAListThatIsAnsweredWith202IsFetchedAgain(t *testing.T) {
 			case c.List && n == 1:
 				return executor.Answer{Kind: ledger.AnswerFresh, Status: 202}
 			case c.List:
-				return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: `["a"]`}
+				return listed(c, `["a"]`)
 			}
 			return svc.apply(c)
 		}
@@ -199,7 +175,7 @@ func TestAFailingMemberIsThePartOfItsParentThatFailed(t *testing.T) {
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 			switch {
 			case c.List:
-				return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: `["a","bad","c","d"]`}
+				return listed(c, `["a","bad","c","d"]`)
 			case strings.Contains(c.RunID, "bad"):
 				return executor.Answer{Kind: ledger.AnswerFailed, Status: 500, Error: "HTTP 500"}
 			}
@@ -227,7 +203,7 @@ func TestInFlightBoundsMembersOfAllProcesses(t *testing.T) {
 		svc := newTarget(nil)
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 			if c.List {
-				return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: "[" + strings.Join(keys, ",") + "]"}
+				return listed(c, "["+strings.Join(keys, ",")+"]")
 			}
 			svc.mu.Lock()
 			calling++
@@ -261,7 +237,7 @@ func TestATickDoesNotWaitForMembersThatWaitForLong(t *testing.T) {
 		svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
 			switch {
 			case c.List:
-				return executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: `["a","b"]`}
+				return listed(c, `["a","b"]`)
 			case strings.Contains(c.RunID, "::b@") && n == 1:
 				return executor.Answer{Kind: ledger.AnswerFailed, Status: 500}
 			}

@@ -6,66 +6,147 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/cronce/cronce/ledger"
 )
 
-// listKeys returns the keys in a page of a list: the texts and whole numbers at a path of
-// field names. A list on the way stands for each of its items.
-func listKeys(page, path string) (keys []string, err error) {
-	d := json.NewDecoder(strings.NewReader(page))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
-		return nil, fmt.Errorf("the answer is not JSON: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // such as one value a line
-		return nil, fmt.Errorf("the answer is more than one JSON value; answer with a single list or object")
-	}
+// ReadList reads the keys in a page of a list: the texts and whole numbers at a path of
+// field names. A list on the way stands for each of its items. Nothing but the keys is kept,
+// and of a list that is too long no more than its first Max+1 keys are read.
+func ReadList(page io.Reader, each ledger.Each) ([]string, error) {
+	r := listReader{d: json.NewDecoder(page), max: each.Max}
+	r.d.UseNumber()
 	var fields []string
-	if path != "" {
-		fields = strings.Split(path, ".")
+	if each.Items != "" {
+		fields = strings.Split(each.Items, ".")
 	}
-	err = walkList(value, fields, false, func(key string) { keys = append(keys, key) })
-	return keys, err
+	err := r.read(fields, 0)
+	if err == nil {
+		if _, end := r.d.Token(); !errors.Is(end, io.EOF) { // such as one value a line
+			err = errors.New("the answer is more than one JSON value; answer with a single list or object")
+		}
+	}
+	if errors.Is(err, errTooLong) {
+		err = nil
+	}
+	return r.keys, err
 }
 
-// walkList calls each for every key in a value. Only the items of a list have keys.
-func walkList(value any, path []string, inList bool, each func(key string)) error {
+// errTooLong ends the reading of a list of more than its maximum of items.
+var errTooLong = errors.New("the list is too long")
+
+// maxListDepth bounds how deep lists on the way to the keys are in each other.
+const maxListDepth = 1000
+
+// listReader reads a page value by value.
+type listReader struct {
+	d    *json.Decoder
+	max  int
+	keys []string
+}
+
+// read adds every key in the next value. Only the items of a list have keys.
+func (r *listReader) read(path []string, lists int) error {
+	value, err := r.token()
+	if err != nil {
+		return err
+	}
 	switch v := value.(type) {
-	case []any:
-		for _, item := range v {
-			if err := walkList(item, path, true, each); err != nil {
-				return err
+	case json.Delim:
+		switch {
+		case v == '[' && lists == maxListDepth:
+			return fmt.Errorf("the answer has more than %d lists in each other", maxListDepth)
+		case v == '[':
+			for err == nil && r.d.More() {
+				err = r.read(path, lists+1)
 			}
-		}
-		return nil
-	case map[string]any:
-		if len(path) > 0 {
-			field, found := v[path[0]]
-			if !found {
-				return fmt.Errorf("an object has no field %q; correct each.items", path[0])
-			}
-			return walkList(field, path[1:], inList, each)
+			return r.closed(err)
+		case len(path) > 0:
+			return r.field(path, lists)
 		}
 	case string:
-		if len(path) == 0 && inList {
-			each(v)
-			return nil
+		if len(path) == 0 && lists > 0 {
+			return r.add(v)
 		}
 	case json.Number:
-		if len(path) == 0 && inList && !strings.ContainsAny(v.String(), ".eE") {
-			each(v.String())
-			return nil
+		if len(path) == 0 && lists > 0 && !strings.ContainsAny(v.String(), ".eE") {
+			return r.add(v.String())
 		}
 	}
-	if !inList {
-		return fmt.Errorf("each.items leads to no list; name the field that has it")
+	if lists == 0 {
+		return errors.New("each.items leads to no list; name the field that has it")
 	}
 	return fmt.Errorf("each.items leads to %s, and a key is a text or a whole number", kindOf(value))
 }
 
+// field reads the field of an object that the path names, and passes over the others.
+func (r *listReader) field(path []string, lists int) (err error) {
+	found := false
+	for err == nil && r.d.More() {
+		var name json.Token
+		if name, err = r.token(); err != nil {
+			return err
+		}
+		if name == path[0] {
+			found, err = true, r.read(path[1:], lists)
+		} else {
+			err = r.skip()
+		}
+	}
+	if err = r.closed(err); err == nil && !found {
+		err = fmt.Errorf("an object has no field %q; correct each.items", path[0])
+	}
+	return err
+}
+
+// skip passes over a value.
+func (r *listReader) skip() error {
+	for depth := 0; ; {
+		value, err := r.token()
+		if err != nil {
+			return err
+		}
+		switch value {
+		case json.Delim('['), json.Delim('{'):
+			depth++
+		case json.Delim(']'), json.Delim('}'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+func (r *listReader) add(key string) error {
+	if r.keys = append(r.keys, key); len(r.keys) > r.max {
+		return errTooLong
+	}
+	return nil
+}
+
+// closed reads the end of a list or an object.
+func (r *listReader) closed(err error) error {
+	if err == nil {
+		_, err = r.token()
+	}
+	return err
+}
+
+func (r *listReader) token() (json.Token, error) {
+	value, err := r.d.Token()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	return value, nil
+}
+
 func kindOf(value any) string {
 	switch value.(type) {
-	case map[string]any:
+	case json.Delim:
 		return "an object"
 	case nil:
 		return "null"

@@ -34,7 +34,7 @@ type Call struct {
 	ledger.Work
 	Registry string // the registry's name: the principal at the target
 	// List asks for the list of the run's members: the call has no key, and the Answer has the
-	// body. Page is the next page of it, as an earlier Answer said.
+	// members' keys. Page is the next page of it, as an earlier Answer said.
 	List bool
 	Page string
 	// SendUntil is SendBefore on this machine's clocks, however far those are from the
@@ -60,8 +60,9 @@ type Answer struct {
 	// nothing is kept.
 	Excerpt     string
 	KeepExcerpt time.Duration
-	// Body is what a List is answered with, and Next where the next page is; "": there is none.
-	Body string
+	// Keys are what a List is answered with (ReadList), and Next is where the next page is; "":
+	// there is none.
+	Keys []string
 	Next string
 	// KeyKept is the time for which the target says that it keeps the run's key, from the
 	// call on; 0: it does not say.

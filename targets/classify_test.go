@@ -3,6 +3,7 @@ package targets_test
 import (
 	"io"
 	"net/http"
+	"reflect"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 				t.Errorf("error %q with answer %q: only failures have one", got.Error, got.Kind)
 			}
 			got.Error = ""
-			if got != c.want {
+			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})
@@ -163,7 +164,7 @@ func TestWhatAnAcceptedAnswerSays(t *testing.T) {
 				env{"MEMBERSHIP_URL": serve(t, c.target).URL, "MEMBERSHIP_TOKEN": bearerToken}, nil)
 			work := call()
 			work.Work.Call.Within = time.Hour
-			if got := attempt(t, ts, work, patience); got != c.want {
+			if got := attempt(t, ts, work, patience); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})

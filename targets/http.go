@@ -143,8 +143,8 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 	defer res.Body.Close()
 	watch.see(t, res)
 	r := reply{status: res.StatusCode, header: res.Header, async: c.Call.Within > 0}
-	if c.List && r.status < 300 {
-		return used, r.readList(res, u).of(classify(r, t.now()))
+	if each := c.Call.Each; c.List && each != nil && r.status == http.StatusOK {
+		return used, readList(res, u, *each).of(classify(r, t.now()))
 	}
 	body := r.read(res)
 	r.code, r.progress = t.safeCode(r.code), t.RedactProgress(c.RunID, r.progress)

@@ -1,6 +1,7 @@
 package targets
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,22 +30,35 @@ func (to *target) pageOf(page string) (*url.URL, error) {
 
 // page is a page of a list.
 type page struct {
-	body         []byte // if it is whole
-	cut, tooLong bool
-	next         string
+	keys []string
+	err  error // of the text
+	body pageBody
+	next string
 }
 
-// readList reads the body of a list, and where its next page is.
-func (reply) readList(res *http.Response, at *url.URL) (p page) {
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxList+1))
-	switch {
-	case err != nil:
-		p.cut = true
-	case len(body) > maxList:
-		p.tooLong = true
-	default:
-		p.body = body
+// pageBody is the body of a page of a list. It notes what ends it.
+type pageBody struct {
+	io.Reader
+	left    int64 // bytes of it that may be read
+	cut     bool  // it broke off
+	tooLong bool
+}
+
+func (b *pageBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		b.tooLong = true
+		return 0, io.ErrUnexpectedEOF
 	}
+	n, err := b.Reader.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	b.cut = b.cut || err != nil && !errors.Is(err, io.EOF)
+	return n, err
+}
+
+// readList reads the keys in the body of a list, and where its next page is.
+func readList(res *http.Response, at *url.URL, each ledger.Each) (p page) {
+	p.body = pageBody{Reader: res.Body, left: maxList + 1}
+	p.keys, p.err = executor.ReadList(&p.body, each)
 	if next := nextLink(res.Header.Values("Link")); next != "" {
 		if u, err := at.Parse(next); err == nil {
 			next = u.String()
@@ -58,13 +72,16 @@ func (reply) readList(res *http.Response, at *url.URL) (p page) {
 func (p page) of(a executor.Answer) executor.Answer {
 	switch {
 	case a.Kind != ledger.AnswerFresh && a.Kind != ledger.AnswerReplayed:
-	case p.tooLong:
+	case p.body.tooLong:
 		a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonPermanent
 		a.Error = fmt.Sprintf("a page of the list has more than %d MiB; let the target answer with pages", maxList>>20)
-	case p.cut:
+	case p.body.cut:
 		a.Kind, a.Error = ledger.AnswerUnknown, "the list broke off"
+	case p.err != nil:
+		a.Kind, a.Error = ledger.AnswerFailed, "the list: "+p.err.Error()
+	default:
+		a.Keys, a.Next = p.keys, p.next
 	}
-	a.Body, a.Next = string(p.body), p.next
 	return a
 }
 

@@ -2,6 +2,7 @@ package targets_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 // list is the call for a list.
 func list(page string) executor.Call {
 	c := call()
+	c.Work.Call.Each = &ledger.Each{Path: "/v1/tenants", Max: 10}
 	c.List, c.Page, c.Work.Call.Method, c.Work.Call.Path, c.Work.Call.Body = true, page, "GET", "/v1/tenants", nil
 	return c
 }
@@ -28,10 +30,10 @@ func TestAListIsFetchedPageByPage(t *testing.T) {
 	})
 	ts := to(t, s.URL)
 	first := attempt(t, ts, list(""), patience)
-	if first.Kind != ledger.AnswerFresh || first.Body != `[""]` || first.Next != s.URL+"/v1/tenants?page=2" {
+	if first.Kind != ledger.AnswerFresh || !slices.Equal(first.Keys, []string{""}) || first.Next != s.URL+"/v1/tenants?page=2" {
 		t.Fatalf("%+v", first)
 	}
-	if second := attempt(t, ts, list(first.Next), patience); second.Body != `["page=2"]` || second.Next != "" {
+	if second := attempt(t, ts, list(first.Next), patience); !slices.Equal(second.Keys, []string{"page=2"}) || second.Next != "" {
 		t.Errorf("%+v", second)
 	}
 }
@@ -49,14 +51,35 @@ func TestAListHasNoPageOfAnotherOrigin(t *testing.T) {
 }
 
 func TestAListThatFailsIsAnAnswerLikeAnyOther(t *testing.T) {
-	if a := attempt(t, to(t, serve(t, plain(503)).URL), list(""), patience); a.Kind != ledger.AnswerThrottled || a.Body != "" {
+	if a := attempt(t, to(t, serve(t, plain(503)).URL), list(""), patience); a.Kind != ledger.AnswerThrottled || a.Keys != nil {
 		t.Errorf("%+v", a)
 	}
 	cut := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte(`["a"`))
 	})
-	if a := attempt(t, to(t, cut.URL), list(""), patience); a.Kind != ledger.AnswerUnknown || a.Body != "" {
+	if a := attempt(t, to(t, cut.URL), list(""), patience); a.Kind != ledger.AnswerUnknown || a.Keys != nil {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestAPageOfAListIsAListOfKeys(t *testing.T) {
+	for body, want := range map[string]string{
+		`["a"] x`: "the list: the answer is more than one JSON value; answer with a single list or object",
+		`[null]`:  "the list: each.items leads to null, and a key is a text or a whole number",
+	} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) })
+		if a := attempt(t, to(t, s.URL), list(""), patience); a.Kind != ledger.AnswerFailed || !strings.HasSuffix(a.Error, want) || a.Keys != nil {
+			t.Errorf("%+v", a)
+		}
+	}
+	long := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		for range 33 {
+			_, _ = w.Write([]byte(strings.Repeat(" ", 1<<20)))
+		}
+		_, _ = w.Write([]byte(`["a"]`))
+	})
+	if a := attempt(t, to(t, long.URL), list(""), patience); a.Kind != ledger.AnswerRefused || !strings.Contains(a.Error, "32 MiB") {
 		t.Errorf("%+v", a)
 	}
 }

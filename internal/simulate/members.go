@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -74,11 +73,7 @@ func (t *target) list(c executor.Call, _, _ string, r *rand.Rand) executor.Answe
 		t.lists[c.RunID] = append(t.lists[c.RunID], keys)
 		t.w.note(func(tally *Tally) { tally.Lists++ })
 	}
-	body, err := json.Marshal(page)
-	if err != nil {
-		t.w.fail(err)
-	}
-	a := executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Body: string(body)}
+	a := executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Keys: page}
 	if !last {
 		a.Next = strconv.Itoa(at + perPage)
 	}
