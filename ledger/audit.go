@@ -107,10 +107,13 @@ type Audit struct {
 type AuditFilter struct {
 	JobID  string   // actions on the job and on its runs
 	JobIDs []string // the same of any of these jobs; empty: of all
-	RunID  string   // actions on the run, and the rerun that made it
-	By     string
-	Since  time.Time // at or after
-	Until  time.Time // before
+	// WithSchedules says that JobIDs may have templates, which select all their schedules, and
+	// the actions on many of these.
+	WithSchedules bool
+	RunID         string // actions on the run, and the rerun that made it
+	By            string
+	Since         time.Time // at or after
+	Until         time.Time // before
 	// Before continues a listing after its last ID.
 	Before int64
 	// Limit is the size of a page: at most MaxAuditPage; below 1, it is 100.

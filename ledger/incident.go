@@ -101,7 +101,10 @@ type IncidentFilter struct {
 	ID     int64
 	JobID  string
 	JobIDs []string // of any of these jobs; empty: of all
-	Open   bool     // only open ones
+	// WithSchedules says that JobIDs may have templates, which select all their schedules, and
+	// their own incidents.
+	WithSchedules bool
+	Open          bool // only open ones
 	// Due selects only incidents whose DueAt has come, the oldest DueAt first.
 	Due bool
 	// Before continues a listing after its last ID.

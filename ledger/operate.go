@@ -33,10 +33,12 @@ type Filter struct {
 	IDs    []string
 	JobID  string
 	JobIDs []string // of any of these jobs; empty: of all
-	States []State
-	Reason Reason
-	Since  time.Time // ScheduledAt at or after
-	Until  time.Time // ScheduledAt before
+	// WithSchedules says that JobIDs may have templates, which select all their schedules.
+	WithSchedules bool
+	States        []State
+	Reason        Reason
+	Since         time.Time // ScheduledAt at or after
+	Until         time.Time // ScheduledAt before
 	// Unacknowledged selects only unacknowledged runs (AckedAt zero).
 	Unacknowledged bool
 	// NotRerun selects only runs that were not rerun (RerunID empty).

@@ -70,7 +70,7 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 		[2]string{"--since", w.Since}, [2]string{"--until", w.Until}))
 	runs := ledger.Filter{}
 	err = d.Operations.Narrow(ctx, w.Selection, &runs)
-	if f.JobID, f.JobIDs = runs.JobID, runs.JobIDs; err == nil {
+	if f.JobID, f.JobIDs, f.WithSchedules = runs.JobID, runs.JobIDs, runs.WithSchedules; err == nil {
 		v.Acts, err = d.Ledger.Audit(ctx, f)
 	}
 	if refused, is := operationsError(err); is {

@@ -68,6 +68,11 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		shown = append(shown, b.id)
 	}
 	v.Jobs = len(ids)
+	for _, t := range d.registry().Templates() {
+		if t.Target == name {
+			ids = append(ids, t.ID)
+		}
+	}
 	v.Coming = d.comingHour(states, func(j jobs.Job) bool { return j.Target == name })
 	if v.Rows, err = d.readRows(ctx, shown); err != nil || len(ids) == 0 {
 		return view{Template: "target", Title: name, Section: "Targets", Data: v}, err
@@ -112,8 +117,8 @@ func (d *Dashboard) waitingOf(r *http.Request, target string) ([]runRow, error) 
 	return rows[:min(len(rows), waitingOfTarget)], err
 }
 
-// incidentsOf are the incidents of jobs that are open or were within 30 days, newest first.
+// incidentsOf are the incidents of jobs and of templates' schedules that are open or were within 30 days, newest first.
 func (d *Dashboard) incidentsOf(ctx context.Context, jobIDs []string, now time.Time) ([]ledger.Incident, error) {
-	list, err := d.Ledger.Incidents(ctx, ledger.IncidentFilter{JobIDs: jobIDs, Limit: incidentsOfTarget})
+	list, err := d.Ledger.Incidents(ctx, ledger.IncidentFilter{JobIDs: jobIDs, WithSchedules: true, Limit: incidentsOfTarget})
 	return slices.DeleteFunc(list, func(i ledger.Incident) bool { return !i.Open() && now.Sub(i.ClosedAt) > 30*day }), err
 }

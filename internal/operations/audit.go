@@ -33,7 +33,7 @@ func (s *Service) Audit(ctx context.Context, sel Selection, f ledger.AuditFilter
 	if err != nil {
 		return nil, err
 	}
-	f.JobID, f.JobIDs = runs.JobID, runs.JobIDs
+	f.JobID, f.JobIDs, f.WithSchedules = runs.JobID, runs.JobIDs, runs.WithSchedules
 	acts, err := s.ledger.Audit(ctx, f)
 	if err == nil && len(acts) == 0 && f.JobID != "" {
 		var others []ledger.Audit

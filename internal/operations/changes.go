@@ -25,7 +25,7 @@ const askChanges = 5 * time.Second
 // Changes returns what changed after a position, "" for the present one, in the runs of
 // selected jobs. The answer is at most ChangesEvery old.
 func (s *Service) Changes(ctx context.Context, sel Selection, after string) (Changes, error) {
-	ids, err := s.Select(ctx, sel)
+	ids, templates, err := s.Select(ctx, sel)
 	if err != nil {
 		return Changes{}, err
 	}
@@ -41,6 +41,8 @@ func (s *Service) Changes(ctx context.Context, sel Selection, after string) (Cha
 	if err != nil {
 		return Changes{}, err
 	}
-	runs := slices.DeleteFunc(runsOf(got.Runs), func(r Run) bool { return ids != nil && !slices.Contains(ids, r.JobID) })
+	runs := slices.DeleteFunc(runsOf(got.Runs), func(r Run) bool {
+		return ids != nil && !slices.Contains(ids, r.JobID) && !(templates && slices.Contains(ids, ledger.OwnerOf(r.JobID)))
+	})
 	return Changes{runs, got.Position, got.Lost}, nil
 }

@@ -83,6 +83,7 @@ func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
 	}
 	e.Runs.JobID, e.Incidents.JobID, e.Audit.JobID = runs.JobID, runs.JobID, runs.JobID
 	e.Runs.JobIDs, e.Incidents.JobIDs, e.Audit.JobIDs = runs.JobIDs, runs.JobIDs, runs.JobIDs
+	e.Runs.WithSchedules, e.Incidents.WithSchedules, e.Audit.WithSchedules = runs.WithSchedules, runs.WithSchedules, runs.WithSchedules
 	e.Audit.RunID = jobs.CanonicalRunID(e.Audit.RunID)
 	e.Runs.Limit, e.Members.Limit, e.Incidents.Limit, e.Audit.Limit = MaxPage, MaxPage, MaxPage, MaxPage
 	for first, more := true, true; more; first = false {

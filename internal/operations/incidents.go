@@ -58,11 +58,11 @@ type IncidentPage struct {
 // Incidents lists a page of the incidents of selected jobs.
 func (s *Service) Incidents(ctx context.Context, sel Selection, f ledger.IncidentFilter) (IncidentPage, error) {
 	page := IncidentPage{Incidents: []Incident{}}
-	ids, err := s.Select(ctx, sel)
+	ids, templates, err := s.Select(ctx, sel)
 	if err != nil {
 		return page, err
 	}
-	f.JobIDs = ids
+	f.JobIDs, f.WithSchedules = ids, templates
 	f.Limit = f.PageSize()
 	list, err := s.ledger.Incidents(ctx, f)
 	for _, i := range list {

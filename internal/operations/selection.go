@@ -69,15 +69,9 @@ func (sel Selection) after(reg *jobs.Registry, id string, limit int) (list []job
 
 // refuse says what of the selection no job has, or that only templates have it.
 func (sel Selection) refuse(reg *jobs.Registry) error {
-	var templates []string
-	for _, t := range reg.Templates() {
-		if !sel.One() && sel.takes(t.Job) {
-			templates = append(templates, t.ID)
-		}
-	}
-	if len(templates) > 0 {
-		return refuse(Invalid, "%s has only templates (%s), and schedules made at run time are not selected by owner, label, target or pattern; "+
-			"ask for one by its job ID, such as %s:KEY", sel.Words(), strings.Join(templates, ", "), templates[0])
+	if of := sel.templates(reg); len(of) > 0 {
+		return refuse(Invalid, "%s has only templates (%s), whose schedules are not listed with the registry's jobs; "+
+			`"cronce schedules list %s" lists them`, sel.Words(), strings.Join(of, ", "), of[0])
 	}
 	ids, owners, labels, targets := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, t := range reg.Targets() {
@@ -107,6 +101,16 @@ func (sel Selection) refuse(reg *jobs.Registry) error {
 	return refuse(Invalid, "no job of the registry has %s", sel.Words())
 }
 
+// templates returns the IDs of the selected templates, if the selection is not one ID.
+func (sel Selection) templates(reg *jobs.Registry) (ids []string) {
+	for _, t := range reg.Templates() {
+		if !sel.One() && sel.takes(t.Job) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
 func noJobHas(what, value string, known map[string]bool, use string) error {
 	if value == "" || known[value] {
 		return nil
@@ -127,25 +131,28 @@ func (sel Selection) Words() string {
 	return ledger.Selector(sel).String()
 }
 
-// Select returns the IDs of the selected jobs of the registry that is served now; nil if
-// the selection selects all jobs.
-func (s *Service) Select(ctx context.Context, sel Selection) ([]string, error) {
+// Select returns the IDs of the selected jobs and templates of the registry that is served
+// now, and whether there are templates; nil if the selection selects all jobs.
+func (s *Service) Select(ctx context.Context, sel Selection) (ids []string, templates bool, err error) {
 	if sel.One() {
 		if sel.Job == "" {
-			return nil, nil
+			return nil, false, nil
 		}
-		return []string{sel.Job}, s.KnownJob(ctx, sel.Job)
+		return []string{sel.Job}, false, s.KnownJob(ctx, sel.Job)
 	}
 	reg, err := s.registry()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	of := sel.templates(reg)
 	list, err := sel.Of(reg)
-	ids := make([]string, len(list))
-	for i, j := range list {
-		ids[i] = j.ID
+	for _, j := range list {
+		ids = append(ids, j.ID)
 	}
-	return ids, err
+	if len(of) > 0 {
+		return append(ids, of...), true, nil
+	}
+	return ids, false, err
 }
 
 // Narrow adds a selection to a filter of runs.
@@ -154,8 +161,8 @@ func (s *Service) Narrow(ctx context.Context, sel Selection, f *ledger.Filter) e
 		f.JobID = sel.Job
 		return nil
 	}
-	ids, err := s.Select(ctx, sel)
-	if f.JobIDs = ids; len(ids) == 1 {
+	ids, templates, err := s.Select(ctx, sel)
+	if f.JobIDs, f.WithSchedules = ids, templates; len(ids) == 1 && !templates {
 		f.JobIDs, f.JobID = nil, ids[0]
 	}
 	return err

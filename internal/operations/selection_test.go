@@ -2,12 +2,14 @@ package operations_test
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
 )
 
 // A page of jobs costs what its jobs cost, however many the registry has.
@@ -36,8 +38,9 @@ func TestAPageOfJobsDoesNotReadAllJobs(t *testing.T) {
 	}
 }
 
-// What only a template has is not said to be unknown.
-func TestASelectionOfTemplatesAloneIsRefusedWithTheReason(t *testing.T) {
+// Lists of the registry's jobs have no schedules. What only a template has is not said to be
+// unknown there; elsewhere it selects the template's schedules.
+func TestASelectionOfTemplatesSelectsTheirSchedules(t *testing.T) {
 	reg, err := jobs.Parse("jobs.yaml", []byte(`{name: acme, targets: {reports: {urlEnv: R}, svc: {urlEnv: S}}, jobs: [
 		{id: close-day, schedule: '@daily', target: svc, path: /a},
 		{id: report, keyed: {max: 1}, owner: Data, target: reports, path: /b}]}`))
@@ -46,11 +49,26 @@ func TestASelectionOfTemplatesAloneIsRefusedWithTheReason(t *testing.T) {
 	}
 	for sel, want := range map[*operations.Selection]string{
 		{Target: "reports"}: "target reports has only templates (report)",
-		{Owner: "Data"}:     "such as report:KEY",
+		{Owner: "Data"}:     `"cronce schedules list report" lists them`,
 		{Owner: "Date"}:     `no job has the owner "Date"`,
 	} {
 		if _, err := sel.Of(reg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", sel.Words(), err, want)
+		}
+	}
+	s := operations.New(operations.Config{Registry: func() (*jobs.Registry, error) { return reg, nil }})
+	for _, c := range []struct {
+		of   operations.Selection
+		want ledger.Filter
+	}{
+		{operations.Selection{Owner: "Data"}, ledger.Filter{JobIDs: []string{"report"}, WithSchedules: true}},
+		{operations.Selection{Job: "*e*"}, ledger.Filter{JobIDs: []string{"close-day", "purge-expired-keys", "report"}, WithSchedules: true}},
+		{operations.Selection{Target: "svc"}, ledger.Filter{JobID: "close-day"}},
+		{operations.Selection{Job: "report:acme"}, ledger.Filter{JobID: "report:acme"}},
+	} {
+		got := ledger.Filter{}
+		if err := s.Narrow(t.Context(), c.of, &got); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, %v; want %+v", c.of.Words(), got, err, c.want)
 		}
 	}
 	if list, err := (operations.Selection{Target: "svc"}).Of(reg); err != nil || len(list) != 1 {

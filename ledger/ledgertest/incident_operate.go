@@ -77,6 +77,13 @@ var incidentOperateCases = []testCase{
 		if len(some) != 2 || some[0].JobID != "c" || some[1].JobID != "b" {
 			b.Errorf("of jobs %+v", some)
 		}
+		b.change(keyed("acme", "24h"))
+		b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentOverdue, []ledger.JobProblem{{JobID: "t:acme"}, {JobID: "t"}, {JobID: "b"}}))
+		some, err = b.Incidents(b.ctx, ledger.IncidentFilter{JobIDs: []string{"t", "a"}, WithSchedules: true, Open: true})
+		b.must(err)
+		if len(some) != 3 || some[0].JobID+some[1].JobID+some[2].JobID != "t:acme"+"t"+"a" {
+			b.Errorf("of a template: %+v", some)
+		}
 		one, err := b.Incidents(b.ctx, ledger.IncidentFilter{ID: all[1].ID})
 		b.must(err)
 		if len(one) != 1 || one[0].JobID != "b" {

@@ -49,22 +49,28 @@ var listCases = []testCase{
 		k.admit(k.missed(0), k.planned(1, ledger.OverlapAllow)) // at 2 and 3
 		o := &job{bed: b, Position: ledger.Position{JobID: "other", Watermark: j.Watermark}}
 		b.entered(o.entry(o.planned(1, ledger.OverlapAllow)))
+		s := &job{bed: b, Position: ledger.Position{JobID: "t:acme", Watermark: j.Watermark}}
+		b.change(keyed("acme", "24h"))
+		b.entered(s.entry(s.planned(1, ledger.OverlapAllow)))
 		for name, c := range map[string]struct {
 			filter ledger.Filter
 			want   []string
 		}{
-			"all":     {ledger.Filter{}, []string{j.id(3), j.id(2), o.id(1), j.id(1), j.id(0)}},
-			"ids":     {ledger.Filter{IDs: []string{j.id(0), j.id(3), "nobody@x"}}, []string{j.id(3), j.id(0)}},
-			"job":     {ledger.Filter{JobID: "other"}, []string{o.id(1)}},
-			"jobs":    {ledger.Filter{JobIDs: []string{"other", "nobody"}}, []string{o.id(1)}},
-			"of jobs": {ledger.Filter{JobIDs: []string{"other", "j"}, States: []ledger.State{ledger.Dead}}, []string{j.id(1), j.id(0)}},
-			"state":   {ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}}, []string{j.id(2), j.id(1), j.id(0)}},
-			"reason":  {ledger.Filter{Reason: ledger.ReasonCatchUpWindow}, []string{j.id(2)}},
-			"since":   {ledger.Filter{JobID: "j", Since: j.at(2)}, []string{j.id(3), j.id(2)}},
-			"until":   {ledger.Filter{JobID: "j", Until: j.at(2)}, []string{j.id(1), j.id(0)}},
-			"unacked": {ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true}, []string{j.id(1)}},
-			"limit":   {ledger.Filter{Limit: 2}, []string{j.id(3), j.id(2)}},
-			"nothing": {ledger.Filter{JobID: "nobody"}, nil},
+			"all":       {ledger.Filter{}, []string{j.id(3), j.id(2), s.id(1), o.id(1), j.id(1), j.id(0)}},
+			"schedules": {ledger.Filter{JobIDs: []string{"t", "other"}, WithSchedules: true}, []string{s.id(1), o.id(1)}},
+			"template":  {ledger.Filter{JobIDs: []string{"t", "other"}}, []string{o.id(1)}},
+			"prefix":    {ledger.Filter{JobIDs: []string{"t:a", "o"}, WithSchedules: true}, nil},
+			"ids":       {ledger.Filter{IDs: []string{j.id(0), j.id(3), "nobody@x"}}, []string{j.id(3), j.id(0)}},
+			"job":       {ledger.Filter{JobID: "other"}, []string{o.id(1)}},
+			"jobs":      {ledger.Filter{JobIDs: []string{"other", "nobody"}}, []string{o.id(1)}},
+			"of jobs":   {ledger.Filter{JobIDs: []string{"other", "j"}, States: []ledger.State{ledger.Dead}}, []string{j.id(1), j.id(0)}},
+			"state":     {ledger.Filter{States: []ledger.State{ledger.Dead, ledger.Missed}}, []string{j.id(2), j.id(1), j.id(0)}},
+			"reason":    {ledger.Filter{Reason: ledger.ReasonCatchUpWindow}, []string{j.id(2)}},
+			"since":     {ledger.Filter{JobID: "j", Since: j.at(2)}, []string{j.id(3), j.id(2)}},
+			"until":     {ledger.Filter{JobID: "j", Until: j.at(2)}, []string{j.id(1), j.id(0)}},
+			"unacked":   {ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true}, []string{j.id(1)}},
+			"limit":     {ledger.Filter{Limit: 2}, []string{j.id(3), j.id(2)}},
+			"nothing":   {ledger.Filter{JobID: "nobody"}, nil},
 		} {
 			if got := b.page(c.filter); !slices.Equal(got, c.want) {
 				b.Errorf("%s: %v, want %v", name, got, c.want)

@@ -36,5 +36,5 @@ func selects(f ledger.AuditFilter, a ledger.Audit) bool {
 	if f.RunID != "" && f.RunID != a.RunID && f.RunID != a.RerunID || f.RunID == "" && a.Count == 0 {
 		return false
 	}
-	return ofJobs(f.JobID, f.JobIDs, a.JobID) && (f.By == "" || f.By == a.By)
+	return ofJobs(f.JobID, f.JobIDs, f.WithSchedules, a.JobID) && (f.By == "" || f.By == a.By)
 }

@@ -106,7 +106,7 @@ func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
 
 func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
 	list := inOrder(t.l.incidents, func(i ledger.Incident) bool {
-		return (f.ID == 0 || f.ID == i.ID) && ofJobs(f.JobID, f.JobIDs, i.JobID) && (!f.Open || i.Open()) &&
+		return (f.ID == 0 || f.ID == i.ID) && ofJobs(f.JobID, f.JobIDs, f.WithSchedules, i.JobID) && (!f.Open || i.Open()) &&
 			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(t.now)) && (f.Before == 0 || i.ID < f.Before)
 	})
 	slices.Reverse(list)

@@ -192,7 +192,7 @@ func (l *Ledger) matching(f ledger.Filter, order func(a, b *record) int) []*reco
 
 func matches(r *ledger.Run, f ledger.Filter) bool {
 	return (len(f.IDs) == 0 || slices.Contains(f.IDs, r.ID)) &&
-		ofJobs(f.JobID, f.JobIDs, ledger.IDJob(r)) &&
+		ofJobs(f.JobID, f.JobIDs, f.WithSchedules, ledger.IDJob(r)) &&
 		(f.Parent == r.Parent || f.Parent == "" && (len(f.IDs) > 0 || f.JobID != "" || f.WithMembers)) &&
 		r.ID > f.AfterID &&
 		(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
@@ -206,8 +206,8 @@ func matches(r *ledger.Run, f ledger.Filter) bool {
 }
 
 // ofJobs reports whether a filter by a job, or by any of several, takes a job.
-func ofJobs(id string, ids []string, job string) bool {
-	return (id == "" || id == job) && (len(ids) == 0 || slices.Contains(ids, job))
+func ofJobs(id string, ids []string, withSchedules bool, job string) bool {
+	return (id == "" || id == job) && (len(ids) == 0 || slices.Contains(ids, job) || withSchedules && slices.Contains(ids, ledger.OwnerOf(job)))
 }
 
 // compareToCursor compares a run with a cursor's row, in the order of time, then id.

@@ -45,7 +45,7 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 		add("job_id = ?", sanitize(f.JobID))
 	}
 	if len(f.JobIDs) > 0 {
-		add("job_id = ANY (?)", f.JobIDs)
+		add(dialect.InJobs(f.WithSchedules), f.JobIDs)
 	}
 	if !f.Since.IsZero() {
 		add("at >= ?", f.Since)

@@ -11,6 +11,7 @@ import (
 var dialect = sqlfilter.Dialect{
 	Parameter: func(n int) string { return "$" + strconv.Itoa(n) },
 	In:        "= ANY (?)",
+	Owner:     "split_part(job_id, ':', 1)",
 	// A bitmap of both indexes of unfinished runs is not planned where another index has
 	// the order that is asked for.
 	Unfinished: `run_id = ANY (ARRAY(

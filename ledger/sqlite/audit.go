@@ -36,7 +36,7 @@ func selectAudit(f ledger.AuditFilter) (string, []any) {
 		add(`job_id = ?`, f.JobID)
 	}
 	if len(f.JobIDs) > 0 {
-		add(`job_id IN (SELECT value FROM json_each(?))`, array(f.JobIDs))
+		add(dialect.InJobs(f.WithSchedules), array(f.JobIDs))
 	}
 	if !f.Since.IsZero() {
 		add(`at >= ?`, f.Since.UnixMicro())

@@ -18,6 +18,7 @@ const (
 var dialect = sqlfilter.Dialect{
 	Parameter: func(int) string { return "?" },
 	In:        "IN (SELECT value FROM json_each(?))",
+	Owner:     ownerOf,
 	// In the index of all runs the next unfinished one may be far from either end.
 	Unfinished: `runs.id IN (
 		SELECT id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 UNION ALL SELECT id FROM runs WHERE waiting = 1)`,

@@ -14,6 +14,7 @@ import (
 type Dialect struct {
 	Parameter func(n int) string // the n-th of a statement, from 1 on
 	In        string             // follows a column that is in a list of texts, which is ?
+	Owner     string             // of a job_id: ledger.OwnerOf
 	// Unfinished is implied by unfinished states, and Exceptional by one exceptional state.
 	// With them, the indexes of these runs are used.
 	Unfinished  string
@@ -88,7 +89,7 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 	}
 	d.members(s, f)
 	if len(f.JobIDs) > 0 {
-		s.Add("job_id "+d.In, d.Texts(f.JobIDs))
+		s.Add(d.InJobs(f.WithSchedules), d.Texts(f.JobIDs))
 	}
 	if len(f.States) > 0 {
 		s.Add(StateIn(f.States))
@@ -122,6 +123,14 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 		s.Add("(scheduled_at, run_id) < (?, ?)", d.Time(f.Before.ScheduledAt), f.Before.ID)
 	}
 	return s
+}
+
+// InJobs returns the condition that a job is in a list of texts, which is ?.
+func (d Dialect) InJobs(withSchedules bool) string {
+	if withSchedules {
+		return d.Owner + " " + d.In
+	}
+	return "job_id " + d.In
 }
 
 // members adds which members the filter selects. The runs of a job's range of IDs are none.
@@ -180,7 +189,7 @@ func (d Dialect) Incidents(f ledger.IncidentFilter, due string, args ...any) (s 
 		s.Add("job_id = ?", f.JobID)
 	}
 	if len(f.JobIDs) > 0 {
-		s.Add("job_id "+d.In, d.Texts(f.JobIDs))
+		s.Add(d.InJobs(f.WithSchedules), d.Texts(f.JobIDs))
 	}
 	if f.Before != 0 {
 		s.Add("id < ?", f.Before)
