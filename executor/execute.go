@@ -18,7 +18,7 @@ const executeMargin = 2 * time.Millisecond
 var ErrSlotTaken = errors.New("no time left to finish the earlier run that holds the job's slot")
 
 // ErrMembers is returned by Execute for a run with members, which one call cannot finish.
-var ErrMembers = errors.New("a run of a job with each has members, which only serve and ticks make; trigger it through serve (--server URL)")
+var ErrMembers = errors.New("a run of a job with each has members, which only serve and ticks make; trigger it through the API of a serving process")
 
 // lookAgain is how long to wait before looking again at a run that another
 // process is claiming.

@@ -27,7 +27,7 @@ func (d *random) token() string {
 	return u.String()
 }
 
-// share is a number in [0,1).
+// float64 is a number in [0,1).
 func (d *random) float64() float64 {
 	if d.source == nil {
 		return rand.Float64()

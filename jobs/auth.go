@@ -69,7 +69,7 @@ type authField struct {
 	optional    bool
 }
 
-// fields are all the secrets that a target's auth can have, set or not.
+// secrets are all the secrets that a target's auth can have, set or not.
 func (a Auth) secrets() []authField {
 	list := []authField{
 		{"token", "the token", a.Token, AuthBearer, formToken, false},

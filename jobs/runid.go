@@ -36,7 +36,8 @@ func appendTime(b []byte, at time.Time) []byte {
 // RunIDWithToken returns the run ID of a trigger or rerun, which is new work:
 // "<job>@<at>~<token>". For a trigger, at is the time of the trigger; for a rerun it is the
 // ScheduledAt of the run that is repeated. The token is a UUIDv7 or the event ID of a
-// platform; a UUID is written in 22 characters if the run ID would be too long. Check a run ID whose token comes from outside with ParseRunID.
+// platform; a UUID is written in 22 characters if the run ID would be too long. Check a
+// run ID whose token comes from outside with ParseRunID.
 func RunIDWithToken(jobID string, at time.Time, token string) string {
 	id := RunID(jobID, at) + "~"
 	if len(id)+len(token) > MaxRunIDLength {

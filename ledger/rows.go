@@ -150,9 +150,9 @@ type Tx interface {
 	PutJobs([]JobChange) error
 
 	// AddEvents and AddAudit add rows; IDs and the times of the audit are the engine's.
+	// AddAudit fails with ErrRepeated if another entry has the key of one that is added.
 	AddEvents([]Event) error
 	AddAudit([]Audit) error
-	// AddAudit fails with ErrRepeated if another entry has the key of one that is added.
 	// Kept returns the request under a key, or none.
 	Kept(principal, key string) Later[[]KeptRequest]
 	// SeriesEnd returns the last run that a series of an operator has changed, or none.

@@ -250,7 +250,7 @@ func (r *resolver) signer(tokens *tokens) signer {
 	case jobs.AuthNone, "":
 		return unsigned{}
 	}
-	r.note(bad(jobs.CodeBadValue, "auth type %q is not one of none, bearer, oauth2, basic, headers, jwt, hmac, sigv4", auth.Type))
+	r.note(bad(jobs.CodeBadValue, "unknown auth type %q", auth.Type))
 	return unsigned{}
 }
 

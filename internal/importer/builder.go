@@ -68,13 +68,12 @@ type entry struct {
 }
 
 type note struct {
-	aspect      Aspect
-	text        string
-	replaceable bool // what surrounds the command may retry, too
+	aspect Aspect
+	text   string
 }
 
 func (e *entry) note(aspect Aspect, format string, args ...any) {
-	e.notes = append(e.notes, note{aspect: aspect, text: fmt.Sprintf(format, args...)})
+	e.notes = append(e.notes, note{aspect, fmt.Sprintf(format, args...)})
 }
 
 // noteOverlap says that runs of the job may overlap, as those of its source do.
@@ -85,7 +84,7 @@ func (e *entry) noteOverlap() {
 // noRetries says that the job does not retry, as its source.
 func (e *entry) noRetries() {
 	e.retry(0, 0, 0)
-	e.notes = append(e.notes, note{Retries, "the source does not retry, so neither does the job; remove retry once the target applies each Idempotency-Key once", true})
+	e.note(Retries, "the source does not retry, so neither does the job; remove retry once the target applies each Idempotency-Key once")
 }
 
 // refuse records an entry that gets no job, and why.

@@ -141,7 +141,7 @@ func (p *pipeline) exchange(queue []query) error {
 	return err
 }
 
-// binary is the format of every parameter and of every column.
+// binaryFormat is the format of every parameter and of every column.
 var binaryFormat = []int16{1}
 
 func (p *pipeline) send(q *query) {
