@@ -103,6 +103,15 @@ func (r *Registry) Len() int { return len(r.jobs) }
 // Empty reports whether the registry has no templates, and no jobs but the built-in one.
 func (r *Registry) Empty() bool { return r.Len() == 1 && len(r.templates) == 0 }
 
+// IDs are those of all jobs, sorted.
+func (r *Registry) IDs() []string {
+	ids := make([]string, len(r.jobs))
+	for i := range r.jobs {
+		ids[i] = r.jobs[i].ID
+	}
+	return ids
+}
+
 // At returns the job at index i of Jobs.
 func (r *Registry) At(i int) Job { return r.jobs[i].Job }
 

@@ -21,7 +21,7 @@ func (s *Service) registered(ctx context.Context, id, hint string) (jobs.Job, er
 	}
 	j, ok := reg.Job(id)
 	if !ok {
-		return j, unknownJob(id, registryJobs(reg), "\"cronce jobs list\" lists the registry's jobs"+hint)
+		return j, unknownJob(id, reg.IDs(), "\"cronce jobs list\" lists the registry's jobs"+hint)
 	}
 	return j, nil
 }
@@ -73,19 +73,11 @@ func (s *Service) jobNames(ctx context.Context) (map[string]bool, error) {
 		names[st.JobID] = true
 	}
 	if reg, err := s.registry(); err == nil {
-		for _, id := range registryJobs(reg) {
+		for _, id := range reg.IDs() {
 			names[id] = true
 		}
 	}
 	return names, nil
-}
-
-func registryJobs(reg *jobs.Registry) []string {
-	ids := make([]string, 0, reg.Len())
-	for _, j := range reg.All() {
-		ids = append(ids, j.ID)
-	}
-	return ids
 }
 
 func unknownJob(id string, known []string, hint string) error {

@@ -85,7 +85,7 @@ func (sel Selection) refuse(reg *jobs.Registry) error {
 		}
 	}
 	if sel.Job != "" && !ids[sel.Job] && !strings.Contains(sel.Job, "*") {
-		return unknownJob(sel.Job, registryJobs(reg), `"cronce jobs list" lists the registry's jobs`)
+		return unknownJob(sel.Job, reg.IDs(), `"cronce jobs list" lists the registry's jobs`)
 	}
 	if err := noJobHas("owner", sel.Owner, owners, ""); err != nil {
 		return err

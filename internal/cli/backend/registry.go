@@ -43,15 +43,7 @@ func (b *Backend) CheckRegistry(lookup func(string) (string, bool)) (*jobs.Regis
 func Job(reg *jobs.Registry, id string) (jobs.Job, error) {
 	j, ok := reg.Job(id)
 	if !ok {
-		return j, command.Unknown("job", id, jobIDs(reg), `"cronce jobs list" lists the registry's jobs`)
+		return j, command.Unknown("job", id, reg.IDs(), `"cronce jobs list" lists the registry's jobs`)
 	}
 	return j, nil
-}
-
-func jobIDs(reg *jobs.Registry) []string {
-	ids := make([]string, 0, reg.Len())
-	for _, j := range reg.All() {
-		ids = append(ids, j.ID)
-	}
-	return ids
 }
