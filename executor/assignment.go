@@ -164,7 +164,8 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 	}
 	next := ledger.Definition{JobID: s.JobID}
 	if s.Desired != "" {
-		next = m.definition(s.JobID)
+		d, _ := m.registry.Definition(s.JobID)
+		next = ledger.Definition(d)
 	}
 	plan.Next = &next
 	return plan, true

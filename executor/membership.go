@@ -50,43 +50,11 @@ func (m *membership) declare(ctx context.Context) {
 
 // definitions yields what this process declares: its jobs and templates, by ID.
 func (m *membership) definitions(yield func(ledger.Definition) bool) {
-	templates := m.registry.Templates()
-	for _, j := range m.registry.All() {
-		for len(templates) > 0 && templates[0].ID < j.ID {
-			if !templates[0].Disabled && !yield(templateDefinition(templates[0])) {
-				return
-			}
-			templates = templates[1:]
-		}
-		if !j.Disabled && !yield(definitionOf(j)) {
+	for d := range m.registry.Definitions() {
+		if !yield(ledger.Definition(d)) {
 			return
 		}
 	}
-	for _, t := range templates {
-		if !t.Disabled && !yield(templateDefinition(t)) {
-			return
-		}
-	}
-}
-
-// definitionOf is a job as it is declared.
-func definitionOf(j jobs.Job) ledger.Definition {
-	body, hash, _ := j.Definition() // a job from a registry has one
-	return ledger.Definition{JobID: j.ID, Hash: hash, Body: body}
-}
-
-func templateDefinition(t jobs.Template) ledger.Definition {
-	body, hash, _ := t.Definition()
-	return ledger.Definition{JobID: t.ID, Hash: hash, Body: body}
-}
-
-// definition is a job, or a template, of the registry as it is declared.
-func (m *membership) definition(id string) ledger.Definition {
-	if t, isTemplate := m.registry.Template(id); isTemplate {
-		return templateDefinition(t)
-	}
-	j, _ := m.registry.Job(id)
-	return definitionOf(j)
 }
 
 // heartbeat says that this process lives, and takes up the assignments again

@@ -46,7 +46,11 @@ func (j Job) ParsedSchedule() *schedule.Schedule { return j.schedule }
 // definitions. The error says that Body cannot be encoded as JSON, which cannot happen
 // for a job of a Registry.
 func (j Job) Definition() (body []byte, hash string, err error) {
-	if body, err = j.define(false); err != nil {
+	return j.hashed(false)
+}
+
+func (j Job) hashed(keyed bool) (body []byte, hash string, err error) {
+	if body, err = j.define(keyed); err != nil {
 		return nil, "", err
 	}
 	sum := sha256.Sum256(body)

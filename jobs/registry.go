@@ -118,7 +118,11 @@ func (r *Registry) At(i int) Job { return r.jobs[i].Job }
 // Index returns the index in Jobs of the job with an ID. If there is none, it returns
 // the index at which that job would be, and false.
 func (r *Registry) Index(id string) (i int, found bool) {
-	return slices.BinarySearchFunc(r.jobs, id, func(e registered, id string) int { return strings.Compare(e.ID, id) })
+	return indexOf(r.jobs, id)
+}
+
+func indexOf(sorted []registered, id string) (int, bool) {
+	return slices.BinarySearchFunc(sorted, id, func(e registered, id string) int { return strings.Compare(e.ID, id) })
 }
 
 // scheduleAt returns the schedule of the job at index i.
@@ -127,6 +131,48 @@ func (r *Registry) scheduleAt(i int) *schedule.Schedule { return r.jobs[i].sched
 // Hash returns the hash of the definition of the job at index i, as
 // [Job.Definition] computes it.
 func (r *Registry) Hash(i int) string { return hex.EncodeToString(r.jobs[i].hash[:]) }
+
+// Definition is the definition of a job or template, as [Job.Definition] and
+// [Template.Definition] return it.
+type Definition struct {
+	JobID, Hash string
+	Body        []byte
+}
+
+func (e *registered) definition() Definition {
+	body, _ := e.define(e.keyed != nil) // hash has seen its error
+	return Definition{e.ID, hex.EncodeToString(e.hash[:]), body}
+}
+
+// Definitions are those of the enabled jobs and templates, by ID.
+func (r *Registry) Definitions() iter.Seq[Definition] {
+	return func(yield func(Definition) bool) {
+		jobs, templates := r.jobs, r.templates
+		for len(jobs) > 0 || len(templates) > 0 {
+			next := &jobs
+			if len(jobs) == 0 || len(templates) > 0 && templates[0].ID < jobs[0].ID {
+				next = &templates
+			}
+			if e := &(*next)[0]; !e.Disabled && !yield(e.definition()) {
+				return
+			}
+			*next = (*next)[1:]
+		}
+	}
+}
+
+// Definition returns the definition of the job or template with an ID.
+func (r *Registry) Definition(id string) (d Definition, found bool) {
+	list := r.jobs
+	i, found := r.Index(id)
+	if !found {
+		list = r.templates
+		if i, found = indexOf(list, id); !found {
+			return Definition{}, false
+		}
+	}
+	return list[i].definition(), true
+}
 
 // Job returns the job with an ID.
 func (r *Registry) Job(id string) (Job, bool) {
@@ -207,26 +253,19 @@ func (r *Registry) KeyStoreProblem(i int, code, message string) Problem {
 	return found.found()[0]
 }
 
-// hash hashes each job's definition, and all of those that run.
+// hash hashes each definition, and all of those that run.
 func (r *Registry) hash() error {
 	sum := sha256.New()
-	for i, j := range r.All() {
-		body, err := j.define(false)
-		if err != nil {
-			return err
-		}
-		r.jobs[i].hash = sha256.Sum256(body)
-		if !j.Disabled {
-			fmt.Fprintln(sum, r.Hash(i))
-		}
-	}
-	for _, t := range r.Templates() {
-		hash, err := t.Hash()
-		if err != nil {
-			return err
-		}
-		if !t.Disabled {
-			fmt.Fprintln(sum, hash)
+	for _, list := range [][]registered{r.jobs, r.templates} {
+		for i := range list {
+			e := &list[i]
+			body, err := e.define(e.keyed != nil)
+			if err != nil {
+				return err
+			}
+			if e.hash = sha256.Sum256(body); !e.Disabled {
+				fmt.Fprintln(sum, hex.EncodeToString(e.hash[:]))
+			}
 		}
 	}
 	r.version = hex.EncodeToString(sum.Sum(nil))

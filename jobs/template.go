@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -54,7 +52,7 @@ func (r *Registry) Templates() []Template {
 
 // Template returns the template with an ID.
 func (r *Registry) Template(id string) (Template, bool) {
-	i, found := slices.BinarySearchFunc(r.templates, id, func(e registered, id string) int { return strings.Compare(e.ID, id) })
+	i, found := indexOf(r.templates, id)
 	if !found {
 		return Template{}, false
 	}
@@ -63,12 +61,6 @@ func (r *Registry) Template(id string) (Template, bool) {
 
 func (e *registered) template() Template {
 	return Template{Job: e.Job, Max: e.keyed.max, Schema: e.keyed.schema, Retention: e.keyed.retention}
-}
-
-// Hash returns the hash of the template's definition, as Definition computes it.
-func (t Template) Hash() (string, error) {
-	_, hash, err := t.Definition()
-	return hash, err
 }
 
 // ParseTemplate returns the template that Definition has encoded, without Max, Schema and
@@ -91,11 +83,7 @@ func ParseTemplate(body []byte) (Template, error) {
 // hexadecimal; see Job.Definition. Max, Schema and Retention are not part of it, since no
 // run depends on them.
 func (t Template) Definition() (body []byte, hash string, err error) {
-	if body, err = t.define(true); err != nil {
-		return nil, "", err
-	}
-	sum := sha256.Sum256(body)
-	return body, hex.EncodeToString(sum[:]), nil
+	return t.hashed(true)
 }
 
 // checkTemplate checks what only a template has, and refuses what it cannot have.

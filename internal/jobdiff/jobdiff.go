@@ -72,27 +72,8 @@ type planned struct {
 // a ledger stores them, so that a registry and a ledger compare alike.
 func Of(r *jobs.Registry) (Side, error) {
 	s := Side{Registry: r.Name()}
-	for _, j := range r.All() {
-		if j.Disabled {
-			continue
-		}
-		text, _, err := j.Definition()
-		if err != nil {
-			return s, err
-		}
-		if err := s.Add(text); err != nil {
-			return s, err
-		}
-	}
-	for _, t := range r.Templates() {
-		if t.Disabled {
-			continue
-		}
-		text, _, err := t.Definition()
-		if err != nil {
-			return s, err
-		}
-		if err := s.Add(text); err != nil {
+	for d := range r.Definitions() {
+		if err := s.Add(d.Body); err != nil {
 			return s, err
 		}
 	}
