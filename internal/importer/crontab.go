@@ -22,6 +22,14 @@ type crontab struct {
 	assumed bool           // the zone's default has been noted
 }
 
+func (b *builder) crontabs(files []File) error {
+	for _, f := range files {
+		b.crontab(f)
+	}
+	b.noteLocks()
+	return nil
+}
+
 func (b *builder) crontab(f File) {
 	c := &crontab{builder: b, file: f.Name, env: map[string]string{}, lines: map[string]int{}}
 	for n, line := range strings.Split(string(f.Data), "\n") {

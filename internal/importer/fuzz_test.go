@@ -13,7 +13,7 @@ import (
 // in it and refused.
 func fuzzSource(f *testing.F, source importer.Source) {
 	f.Add(string(testdata(f, source).Data))
-	for _, other := range sources {
+	for _, other := range sources() {
 		f.Add(string(testdata(f, other).Data)[:40])
 	}
 	f.Fuzz(func(t *testing.T, data string) {

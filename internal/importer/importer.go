@@ -11,25 +11,54 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
 )
 
-// Source is the kind of scheduler that files are from.
+// Source is the kind of scheduler that files are from, by the name of its command.
 type Source string
 
-// The sources, by the name of their command.
+// The sources.
 const (
-	Crontab        Source = "crontab"         // crontab files, of a user or of the system
-	Kubernetes     Source = "kubernetes"      // CronJob manifests, YAML or JSON
-	EventBridge    Source = "eventbridge"     // JSON of the AWS CLI
-	CloudScheduler Source = "cloud-scheduler" // JSON of gcloud scheduler jobs list or describe
-	Vercel         Source = "vercel"          // vercel.json
-	PgCron         Source = "pg-cron"         // SQL that calls cron.schedule, or rows of cron.job as JSON
-	GitHubActions  Source = "github-actions"  // workflows; every schedule is refused, with the reason
+	Crontab        Source = "crontab"
+	Kubernetes     Source = "kubernetes"
+	EventBridge    Source = "eventbridge"
+	CloudScheduler Source = "cloud-scheduler"
+	Vercel         Source = "vercel"
+	PgCron         Source = "pg-cron"
+	GitHubActions  Source = "github-actions"
 )
+
+// Importer is what there is to know of a source.
+type Importer struct {
+	Source  Source
+	Files   string // what they are
+	Example string
+	Zone    bool // its schedules may state no time zone
+	read    func(*builder, []File) error
+}
+
+// Importers are those of all sources.
+var Importers = []Importer{
+	{Crontab, "crontab files (- is standard input)", "  crontab -l | cronce import crontab --timezone Europe/London - > cronce.yaml\n" +
+		"  cronce import crontab --system /etc/crontab /etc/cron.d/billing", true, (*builder).crontabs},
+	{Kubernetes, "CronJob manifests, YAML or JSON", "  kubectl get cronjobs -o yaml | cronce import kubernetes - --to cronce.yaml\n" +
+		"  cronce import kubernetes cronjob.yaml", true, (*builder).kubernetes},
+	{EventBridge, "JSON that the AWS CLI printed", "  aws scheduler get-schedule --name nightly > nightly.json\n" +
+		"  aws events list-rules > rules.json\n  aws events list-targets-by-rule --rule close-day > targets.json\n" +
+		"  cronce import eventbridge nightly.json rules.json targets.json", false, (*builder).eventBridge},
+	{CloudScheduler, "JSON that gcloud printed", "  gcloud scheduler jobs list --format=json | cronce import cloud-scheduler -", false,
+		(*builder).cloudScheduler},
+	{Vercel, "vercel.json", "  cronce import vercel vercel.json", false, (*builder).vercel},
+	{PgCron, "SQL with cron.schedule and pg_net, or rows of cron.job as JSON",
+		"  psql -Atc 'select json_agg(j) from cron.job j' | cronce import pg-cron -\n  cronce import pg-cron supabase/migrations/*.sql", true,
+		(*builder).pgCron},
+	{GitHubActions, "workflows of GitHub Actions: none, and the table says why",
+		"  cronce import github-actions .github/workflows/*.yml", false, (*builder).gitHubActions},
+}
 
 // MaxFileSize is how large a file may be.
 const MaxFileSize = jobs.MaxFileSize
@@ -114,29 +143,11 @@ func Import(source Source, files []File, o Options) (Result, error) {
 			return Result{}, fmt.Errorf("%s has more than %d bytes; split it", f.Name, MaxFileSize)
 		}
 	}
-	var err error
-	switch source {
-	case Crontab:
-		for _, f := range files {
-			b.crontab(f)
-		}
-		b.noteLocks()
-	case Kubernetes:
-		err = b.kubernetes(files)
-	case EventBridge:
-		err = b.eventBridge(files)
-	case CloudScheduler:
-		err = b.cloudScheduler(files)
-	case Vercel:
-		err = b.vercel(files)
-	case PgCron:
-		err = b.pgCron(files)
-	case GitHubActions:
-		err = b.gitHubActions(files)
-	default:
-		err = fmt.Errorf("unknown source %q", source)
+	i := slices.IndexFunc(Importers, func(i Importer) bool { return i.Source == source })
+	if i < 0 {
+		return Result{}, fmt.Errorf("unknown source %q", source)
 	}
-	if err != nil {
+	if err := Importers[i].read(b, files); err != nil {
 		return Result{}, err
 	}
 	return b.result(source)

@@ -127,7 +127,7 @@ func (g *wget) finish() error {
 	}
 	g.note(Network, "wget follows redirects; cronce follows none, so write the final URL")
 	if g.tries != 1 {
-		g.notes = append(g.notes, note{Retries, "wget asks again after lost connections only; the job retries unclear and temporary failures, as cronce does by default", true})
+		g.note(Retries, "wget asks again after lost connections only; the job retries unclear and temporary failures, as cronce does by default")
 	} else {
 		g.noRetries()
 	}

@@ -35,39 +35,27 @@ table names them.`,
 		Args: command.KnownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(
-		a.importSource(importer.Crontab, "crontab files (- is standard input)",
-			"  crontab -l | cronce import crontab --timezone Europe/London - > cronce.yaml\n  cronce import crontab --system /etc/crontab /etc/cron.d/billing"),
-		a.importSource(importer.Kubernetes, "CronJob manifests, YAML or JSON",
-			"  kubectl get cronjobs -o yaml | cronce import kubernetes - --to cronce.yaml\n  cronce import kubernetes cronjob.yaml"),
-		a.importSource(importer.EventBridge, "JSON that the AWS CLI printed",
-			"  aws scheduler get-schedule --name nightly > nightly.json\n  aws events list-rules > rules.json\n  aws events list-targets-by-rule --rule close-day > targets.json\n  cronce import eventbridge nightly.json rules.json targets.json"),
-		a.importSource(importer.CloudScheduler, "JSON that gcloud printed",
-			"  gcloud scheduler jobs list --format=json | cronce import cloud-scheduler -"),
-		a.importSource(importer.Vercel, "vercel.json", "  cronce import vercel vercel.json"),
-		a.importSource(importer.PgCron, "SQL with cron.schedule and pg_net, or rows of cron.job as JSON",
-			"  psql -Atc 'select json_agg(j) from cron.job j' | cronce import pg-cron -\n  cronce import pg-cron supabase/migrations/*.sql"),
-		a.importSource(importer.GitHubActions, "workflows of GitHub Actions: none, and the table says why",
-			"  cronce import github-actions .github/workflows/*.yml"),
-	)
+	for _, i := range importer.Importers {
+		c.AddCommand(a.importSource(i))
+	}
 	return c
 }
 
-func (a *app) importSource(source importer.Source, what, example string) *cobra.Command {
+func (a *app) importSource(i importer.Importer) *cobra.Command {
 	var f importFlags
 	c := &cobra.Command{
-		Use:     string(source) + " FILE...",
-		Short:   "Import " + what,
-		Example: example,
+		Use:     string(i.Source) + " FILE...",
+		Short:   "Import " + i.Files,
+		Example: i.Example,
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(_ *cobra.Command, files []string) error { return a.importFiles(source, files, f) },
+		RunE:    func(_ *cobra.Command, files []string) error { return a.importFiles(i.Source, files, f) },
 	}
 	c.Flags().StringVar(&f.name, "name", "imported", "the registry's `name`, which identifies the caller of every key")
 	c.Flags().StringVar(&f.to, "to", "", "write the registry into this new `file`")
-	if source == importer.Crontab || source == importer.Kubernetes || source == importer.PgCron {
+	if i.Zone {
 		c.Flags().StringVar(&f.timezone, "timezone", "UTC", "the `zone` of schedules for which the source states none")
 	}
-	if source == importer.Crontab {
+	if i.Source == importer.Crontab {
 		c.Flags().BoolVar(&f.system, "system", false, "lines have a user after the schedule; default if every FILE is /etc/crontab or in /etc/cron.d")
 	}
 	return c
