@@ -71,13 +71,6 @@ func (s *scene) claim(limit int) ledger.Claimed {
 	return got
 }
 
-func (s *scene) incidents() []ledger.Incident {
-	s.Helper()
-	list, err := s.Incidents(context.Background(), ledger.IncidentFilter{})
-	s.must(err)
-	return list
-}
-
 func (s *scene) declare(ids ...string) {
 	s.Helper()
 	s.must(s.Declare(context.Background(), ledger.Declaration{Process: "p", Registry: "r", Version: "v", Definitions: func(yield func(ledger.Definition) bool) {
@@ -114,79 +107,6 @@ func TestRulesAtTheirMoment(t *testing.T) {
 				s.Error("the key has another limit")
 			}
 		},
-		"a claim looks again when the first of its leases ends": func(s *scene) {
-			s.run("a", time.Minute, func(*ledger.Row) {})
-			s.run("b", -time.Hour, func(*ledger.Row) {})
-			if got := s.claim(10); len(got.Work) != 1 || !got.NextAt.Equal(s.now.Add(time.Minute)) {
-				s.Errorf("%+v, want NextAt %s", got, s.now.Add(time.Minute))
-			}
-		},
-		"a run that waits for a free slot goes before younger runs, whatever the limit": func(s *scene) {
-			s.job(ledger.JobRow{Position: ledger.Position{JobID: "a"}, EndedAt: s.now})
-			old := s.run("a", time.Hour, func(r *ledger.Row) { r.TakesSlot, r.Waiting = true, true })
-			for _, id := range []string{"b", "c"} {
-				s.run(id, time.Minute, func(*ledger.Row) {})
-			}
-			if got := s.claim(1); len(got.Work) != 1 || got.Work[0].RunID != old {
-				s.Errorf("%+v, want %s", got.Work, old)
-			}
-		},
-		"a run on which an operator acted is not late": func(s *scene) {
-			s.run("j", time.Hour, func(r *ledger.Row) {
-				s.leased(r)
-				r.Call.FinishWithin, r.LateAt, r.By = time.Minute, s.now, "ann"
-			})
-			checked, err := s.MarkLate(context.Background(), 10)
-			s.must(err)
-			if list := s.incidents(); checked != 1 || len(list) != 0 {
-				s.Errorf("checked %d: %+v", checked, list)
-			}
-		},
-		"a job that begins again keeps a watermark that is to come": func(s *scene) {
-			ahead := s.now.Add(time.Hour)
-			s.job(ledger.JobRow{Position: ledger.Position{JobID: "j", Revision: 1, Watermark: ahead}, EndedAt: s.now})
-			s.declare("j")
-			list, err := s.Assignments(context.Background(), "v", "")
-			s.must(err)
-			if len(list) != 1 || list[0].Revision != 2 || !list[0].Watermark.Equal(ahead) {
-				s.Errorf("%+v, want revision 2 from %s", list, ahead)
-			}
-		},
-		"a run ahead of the plan of a job that has ended is purged": func(s *scene) {
-			s.job(ledger.JobRow{Position: ledger.Position{JobID: "j", Revision: 1, Watermark: s.now.Add(-48 * time.Hour)}, EndedAt: s.now})
-			s.run("j", 24*time.Hour, func(r *ledger.Row) {
-				r.State, r.FinishedAt = ledger.Succeeded, r.ScheduledAt
-				r.SetDueAt(time.Time{})
-			})
-			got, err := s.PurgeRuns(context.Background(), ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
-			s.must(err)
-			if got.Runs != 1 {
-				s.Errorf("%+v, want one run purged", got)
-			}
-		},
-		"the last success by scheduled time closes an incident, in whatever order they are recorded": func(s *scene) {
-			s.write(func(tx ledger.Tx) error {
-				return tx.PutIncidents([]ledger.Incident{{JobID: "j", Cause: ledger.IncidentDead, Count: 1, OpenedAt: s.now, LastAt: s.now}})
-			})
-			last, first := s.run("j", time.Minute, s.leased), s.run("j", time.Hour, s.leased)
-			s.record(outcome(last), outcome(first))
-			if list := s.incidents(); len(list) != 1 || list[0].ClosedBy != last {
-				s.Errorf("%+v, want it closed by %s", list, last)
-			}
-		},
-		"a success whose key expires early does not close what it is about": func(s *scene) {
-			var ended []ledger.Outcome
-			for _, ago := range []time.Duration{time.Hour, time.Minute} {
-				o := outcome(s.run("j", ago, s.leased))
-				o.KeySafeUntil = s.now.Add(time.Minute)
-				ended = append(ended, o)
-			}
-			s.record(ended[0])
-			s.record(ended[1])
-			if list := s.incidents(); len(list) != 1 || list[0].Cause != ledger.IncidentExpiry || list[0].Count != 2 || list[0].Reopened != 0 || !list[0].Open() {
-				s.Errorf("%+v, want one that was never closed", list)
-			}
-		},
 		"the counts of purged runs stay when their hour is counted anew": func(s *scene) {
 			at := s.now.Truncate(time.Hour).Add(-48 * time.Hour)
 			s.run("j", s.now.Sub(at), func(r *ledger.Row) {
@@ -221,15 +141,6 @@ func (s *scene) rollUp() {
 
 func outcome(runID string) ledger.Outcome {
 	return ledger.Outcome{Lease: ledger.Lease{RunID: runID, Token: "t"}, State: ledger.Succeeded, Attempt: ledger.Attempt{RunID: runID, N: 1, Answer: ledger.AnswerFresh}}
-}
-
-func (s *scene) record(o ...ledger.Outcome) {
-	s.Helper()
-	results, err := s.Record(context.Background(), o)
-	s.must(err)
-	if slices.Contains(results, ledger.Fenced) {
-		s.Fatalf("fenced: %v", results)
-	}
 }
 
 // raced are rows whose transactions meet what another one did.
