@@ -86,7 +86,7 @@ func (m *scheduleChangeTx) next(
 	earliest, from := time.Time{}, m.now
 	if was != nil {
 		*is = *was
-		earliest, from = was.Watermark, later(m.now, was.Watermark)
+		earliest, from = was.Watermark, latest(m.now, was.Watermark)
 		if was.Live() {
 			if outgoing, err = m.end(r, was, from); err != nil {
 				return nil, nil, err
@@ -135,7 +135,7 @@ func nextLook(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, error
 	if next.IsZero() || err != nil {
 		return time.Time{}, err
 	}
-	return earlier(next, now.Add(LookAhead)), nil
+	return earliest(next, now.Add(LookAhead)), nil
 }
 
 // count counts the live schedules of the template.

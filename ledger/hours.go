@@ -55,7 +55,7 @@ func (l *Ledger) CountedFrom(ctx context.Context) (time.Time, error) {
 		if from = span.From; !span.From.Before(span.To) {
 			from = countable(now)
 		}
-		if first := later(hourOf(now.Add(-HoursKept)), hourOf(runs[0].ScheduledAt)); !first.Before(from) {
+		if first := latest(hourOf(now.Add(-HoursKept)), hourOf(runs[0].ScheduledAt)); !first.Before(from) {
 			return time.Time{}, nil
 		}
 		return from, nil
@@ -148,7 +148,7 @@ func (r *hourReader) all() bool { return slices.Equal(r.jobIDs, []string{""}) }
 
 // within returns the part of the span that is in [since, until), and over.
 func (s HourSpan) within(since, until, now time.Time) (from, to time.Time) {
-	from, to = later(s.From, since), earlier(earlier(s.To, until), countable(now))
+	from, to = latest(s.From, since), earliest(earliest(s.To, until), countable(now))
 	if !from.Before(to) {
 		return since, since
 	}
@@ -222,20 +222,6 @@ func adjoining(rows []HourRow) (queries []TallyQuery) {
 }
 
 func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
 
 // Ranges returns the range rows of a job in which a scheduled time of [first, last] lies,
 // the oldest first.

@@ -128,7 +128,7 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 	}
 	var updates []ScheduleUpdate
 	for i := range page.Rows {
-		if r := &page.Rows[i]; s.earlier(r, now) {
+		if r := &page.Rows[i]; s.advance(r, now) {
 			updates = append(updates, ScheduleUpdate{r, SchedulePosition})
 		}
 	}
@@ -138,9 +138,9 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 	return page.Last, err
 }
 
-// earlier looks at a schedule earlier if it is due earlier. One that has no scheduled time
+// advance has a schedule looked at earlier if it is due earlier. One that has no scheduled time
 // any more, or that cannot be read, is left to the planner.
-func (s ScheduleSweep) earlier(r *ScheduleRow, now time.Time) bool {
+func (s ScheduleSweep) advance(r *ScheduleRow, now time.Time) bool {
 	next, err := nextLook(s.Rules, &r.Schedule, now)
 	if err != nil || next.IsZero() {
 		next = now

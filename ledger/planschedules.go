@@ -170,7 +170,7 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 	}
 	switch held := m.admission.got.Held; {
 	case kept != &p:
-		s.NextAt = earlier(held[len(held)-1].Until, now.Add(planHeldAfter))
+		s.NextAt = earliest(held[len(held)-1].Until, now.Add(planHeldAfter))
 	case s.NextAt.IsZero():
 		s.EndedAt = now
 		m.ended++

@@ -87,11 +87,11 @@ func lookForHours(tx Tx) (todo rollUp, err error) {
 // old, or not over because the clock was set back, are taken off.
 func (s *HourSpan) extend(now, oldest time.Time) (hour time.Time) {
 	over, first := countable(now), hourOf(now.Add(-HoursKept))
-	s.From, s.To = later(s.From, first), earlier(s.To, over)
+	s.From, s.To = latest(s.From, first), earliest(s.To, over)
 	if !s.From.Before(s.To) {
 		*s = HourSpan{}
 	}
-	first = later(first, hourOf(oldest))
+	first = latest(first, hourOf(oldest))
 	switch {
 	case s.To.IsZero() && first.Before(over):
 		s.From, s.To = over.Add(-time.Hour), over

@@ -72,6 +72,13 @@ func earliest(a, b time.Time) time.Time {
 	return b
 }
 
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // skip makes a new row skipped.
 func (r *Row) skip(why Reason, now time.Time) {
 	r.moveTo(Skipped, why, time.Time{})
