@@ -124,7 +124,7 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 		switch {
 		case m.kind == ActionRedrive:
 			follow(p, func(r *Row) {
-				r.redrive(m.now)
+				r.revive(Retrying, m.now)
 				m.takeSlotAgain(r)
 			})
 		case m.kind == ActionAck && m.seen[p.ID] && p.AckedAt.IsZero():

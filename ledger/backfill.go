@@ -102,7 +102,7 @@ func (m *backfillTx) decide(in RunSpec) {
 	case own && !r.State.backfillable():
 		m.got.Left++
 		return
-	case own && (r.Fan.Purged || r.RerunID != "" || r.State == Canceled && !r.Fan.Frozen() && r.KeyUnsafe(m.now)):
+	case own && (r.Fan.Purged || r.RerunID != "" || r.State == Canceled && r.KeyUnsafe(m.now)):
 		m.got.Refused++
 		return
 	}
@@ -142,9 +142,8 @@ func (m *backfillTx) covering(at time.Time) (span *Row, foreign bool) {
 // it keeps its call: the target has bound the key to it.
 func (m *backfillTx) refill(r *Row, in RunSpec) {
 	was := *r
-	r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
+	r.revive(Planned, m.now)
 	m.plan(r)
-	r.sendAgain(m.now)
 	r.Fan.pass(Canceled)
 	c := Changed(&was, r)
 	if r.StartedAt.IsZero() {

@@ -80,17 +80,9 @@ func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {
 // job's slot and the slot is taken, it waits for it; if the redrive is forced, it starts
 // without.
 func (m *actionTx) redrive(r *Row) {
-	r.redrive(m.now)
+	r.revive(Retrying, m.now)
 	r.Fan.pass(Dead)
 	m.takeSlotAgain(r)
-}
-
-// redrive makes a dead run due again, under its key.
-func (r *Row) redrive(now time.Time) {
-	r.moveTo(Retrying, "", now)
-	r.sendAgain(now)
-	r.Failures = 0
-	r.FinishedAt, r.AckedAt, r.AcceptedAt = time.Time{}, time.Time{}, time.Time{}
 }
 
 func (m *actionTx) takeSlotAgain(r *Row) {

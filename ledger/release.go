@@ -233,11 +233,9 @@ func (r *Row) again(now time.Time) bool {
 	case r.KeyUnsafe(now):
 		return false
 	case r.State == Dead && r.AckedAt.IsZero() && r.RerunID == "":
-		r.redrive(now)
+		r.revive(Retrying, now)
 	case r.State == Canceled:
-		r.moveTo(Planned, "", now)
-		r.sendAgain(now)
-		r.FinishedAt, r.AcceptedAt, r.Failures = time.Time{}, time.Time{}, 0
+		r.revive(Planned, now)
 	default:
 		return false
 	}

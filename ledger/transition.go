@@ -79,6 +79,14 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
+// revive makes a finished run due again, under its key.
+func (r *Row) revive(to State, now time.Time) {
+	r.moveTo(to, "", now)
+	r.sendAgain(now)
+	r.Failures = 0
+	r.FinishedAt, r.AckedAt, r.AcceptedAt = time.Time{}, time.Time{}, time.Time{}
+}
+
 // skip makes a new row skipped.
 func (r *Row) skip(why Reason, now time.Time) {
 	r.moveTo(Skipped, why, time.Time{})
