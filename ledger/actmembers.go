@@ -125,7 +125,7 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 		case m.kind == ActionRedrive:
 			follow(p, func(r *Row) {
 				r.revive(Retrying, m.now)
-				m.takeSlotAgain(r)
+				m.slots.placeAgain(r, m.Force)
 			})
 		case m.kind == ActionAck && m.seen[p.ID] && p.AckedAt.IsZero():
 			follow(p, m.acknowledge)

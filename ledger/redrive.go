@@ -82,17 +82,5 @@ func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {
 func (m *actionTx) redrive(r *Row) {
 	r.revive(Retrying, m.now)
 	r.Fan.pass(Dead)
-	m.takeSlotAgain(r)
-}
-
-func (m *actionTx) takeSlotAgain(r *Row) {
-	switch {
-	case !r.TakesSlot:
-	case r.Pace != 0: // a claim gives the place
-		r.Waiting = !m.Force
-	case !m.slots.taken(r.JobID):
-		m.slots.take(r)
-	case !m.Force:
-		r.Waiting = true
-	}
+	m.slots.placeAgain(r, m.Force)
 }

@@ -39,6 +39,20 @@ func (s slots) place(r *Row, policy Overlap, now time.Time) {
 	}
 }
 
+// placeAgain gives a run that becomes due again its job's slot. If the slot is taken, the
+// run waits for it, or starts without if force is set.
+func (s slots) placeAgain(r *Row, force bool) {
+	switch {
+	case !r.TakesSlot:
+	case r.Pace != 0: // a claim gives the place
+		r.Waiting = !force
+	case !s.taken(r.JobID):
+		s.take(r)
+	default:
+		r.Waiting = !force
+	}
+}
+
 // take gives the job's free slot to a new run, or to one that becomes due again.
 func (s slots) take(r *Row) {
 	s[r.JobID] = &Slot{JobID: r.JobID, Holder: SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()}}
