@@ -165,9 +165,20 @@ func (c *incidentChanges) expires(jobID string) bool {
 	return slices.ContainsFunc(c.expiring, func(p problem) bool { return p.JobID == jobID })
 }
 
-// write closes the incidents of the jobs that succeeded, of which open lists those that
-// were open, and opens those of dead runs.
-func (c *incidentChanges) write(tx Tx, open []Incident, now time.Time) error {
+// apply closes the incidents of the jobs that succeeded, of which open lists those that were
+// open, opens those of dead runs, and acknowledges earlier ones.
+func (c *incidentChanges) apply(tx Tx, openOnes Later[[]Incident], earlierDead Later[[]Row], now time.Time) error {
+	open, err := openOnes.Get()
+	if err != nil {
+		return err
+	}
+	dead, err := earlierDead.Get()
+	if err != nil {
+		return err
+	}
+	if err := c.acknowledge(tx, dead, now); err != nil {
+		return err
+	}
 	if ids := c.closable(open); len(ids) > 0 {
 		err := closeIncidents(tx, ids, func(i Incident) string { return c.succeeded[i.JobID] }, now)
 		if err != nil {

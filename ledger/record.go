@@ -100,10 +100,7 @@ func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
 			said = append(said, e)
 		}
 	}
-	if err := ended.acknowledge(tx, dead, now); err != nil {
-		return written, err
-	}
-	if err := ended.write(tx, incidents, now); err != nil || len(said) == 0 {
+	if err := ended.apply(tx, open, earlier, now); err != nil || len(said) == 0 {
 		return written, err
 	}
 	return written, tx.PutExcerpts(said)

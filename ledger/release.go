@@ -275,17 +275,5 @@ func (m *releaseTx) end() error {
 	if len(m.ended.dead) == 0 && len(m.ended.succeeded) == 0 {
 		return nil
 	}
-	open, earlier := m.ended.openOnes(m.tx), m.ended.earlierDead(m.tx)
-	incidents, err := open.Get()
-	if err != nil {
-		return err
-	}
-	dead, err := earlier.Get()
-	if err != nil {
-		return err
-	}
-	if err := m.ended.acknowledge(m.tx, dead, m.now); err != nil {
-		return err
-	}
-	return m.ended.write(m.tx, incidents, m.now)
+	return m.ended.apply(m.tx, m.ended.openOnes(m.tx), m.ended.earlierDead(m.tx), m.now)
 }
