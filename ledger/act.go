@@ -256,10 +256,7 @@ func (m *actionTx) write(rows []Row) error {
 		if Changed(&was, r).Set == 0 {
 			continue
 		}
-		r.By, r.Why = m.By, m.Why
-		c := Changed(&was, r)
-		c.Attempt = was.lostAttempt(m.now)
-		changes = append(changes, c)
+		changes = append(changes, m.changed(&was, r))
 		changed = append(changed, *r)
 	}
 	if err := update(m.tx, append(changes, m.changeMembers(rows)...)); err != nil {
@@ -273,14 +270,6 @@ func (m *actionTx) write(rows []Row) error {
 func (m *actionTx) add(rows []Row) {
 	for i := range rows {
 		m.got.Changed = append(m.got.Changed, rows[i].listed())
-	}
-}
-
-func (m *actionTx) cancel(r *Row) {
-	r.finish(Canceled, ReasonOperator, m.now)
-	r.dropLease()
-	if r.Fan.Frozen() {
-		r.Fan.fail(m.failed[r.ID])
 	}
 }
 

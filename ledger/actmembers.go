@@ -107,10 +107,7 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 	follow := func(r *Row, change func(*Row)) {
 		was := *r
 		change(r)
-		r.By, r.Why = m.By, m.Why
-		c := Changed(&was, r)
-		c.Attempt = was.lostAttempt(m.now)
-		changes = append(changes, c)
+		changes = append(changes, m.changed(&was, r))
 	}
 	for i := range m.members {
 		follow(&m.members[i], m.cancel)
@@ -132,6 +129,22 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 		}
 	}
 	return changes
+}
+
+// changed returns the change of a run, whose lease it may have ended.
+func (m *actionTx) changed(was, r *Row) Change {
+	r.By, r.Why = m.By, m.Why
+	c := Changed(was, r)
+	c.Attempt = was.lostAttempt(m.now)
+	return c
+}
+
+func (m *actionTx) cancel(r *Row) {
+	r.finish(Canceled, ReasonOperator, m.now)
+	r.dropLease()
+	if r.Fan.Frozen() {
+		r.Fan.fail(m.failed[r.ID])
+	}
 }
 
 // whyParentForbids returns why a member may not be redriven because of its parent.
