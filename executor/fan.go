@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,9 @@ const (
 	// slowPoll is the interval at which a process looks for parents if its registry has no
 	// job with each. Their jobs may have been removed.
 	slowPoll = 10 * time.Second
+	// parentForm begins the form of key in a parent's call, which is sent by its members alone.
+	// A process of a release without each does not know the form, and refuses to send the call.
+	parentForm = "each:"
 )
 
 // fetchList fetches the list of a parent, freezes it, and returns the answer to the last page
@@ -32,6 +36,7 @@ const (
 func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members int, ok bool) {
 	each, list := c.Call.Each, c
 	list.List, list.Call.Method, list.Call.Path, list.Call.Body, list.Call.Within = true, "GET", each.Path, nil, 0
+	list.Call.KeyForm = strings.TrimPrefix(list.Call.KeyForm, parentForm)
 	var all []ledger.Member
 	var paced pace
 	seen, empty := map[string]string{}, 0
@@ -128,7 +133,7 @@ func (t *attempter) freeze(ctx context.Context, l ledger.Lease, all []ledger.Mem
 // that only a member fills.
 func MemberCall(parent ledger.Call, m ledger.Member) ledger.Call {
 	c := parent
-	c.Key, c.Path = m.Key, jobs.MemberPath(parent.Path, m.Key)
+	c.Key, c.Path, c.KeyForm = m.Key, jobs.MemberPath(parent.Path, m.Key), strings.TrimPrefix(parent.KeyForm, parentForm)
 	if len(parent.Body) > 0 {
 		c.Body = []byte(jobs.MemberBody(string(parent.Body), m.RunID, m.Key))
 	}

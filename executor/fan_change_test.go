@@ -171,3 +171,36 @@ func TestAListOfOneItemTooManyIsNotFrozen(t *testing.T) {
 		})
 	}
 }
+
+// A process of a release without each would send a parent's call as it is, for the member
+// {{key}}. It does not know the form of its key, and refuses to send it; what is sent has the
+// form of the target.
+func TestAParentIsNotSentByAProcessThatDoesNotKnowLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := tenantsOnce(executor.Answer{Kind: ledger.AnswerFresh, Status: 200, Keys: []string{"a"}})
+		j := billing(jobs.Each{Path: "/v1/tenants"})
+		reg, err := jobs.NewRegistry(j, jobs.Name("test"), jobs.Target{Name: "svc", URLEnv: "SVC_URL", Key: jobs.Key{Form: jobs.KeyUUID4}},
+			jobs.Cleanup{Schedule: "0 3 1 1 *"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := memory.New()
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		fromTheHour(time.Minute)
+		stop()
+		for _, r := range mustList(t, l, ledger.Filter{WithMembers: true}) {
+			if form := jobs.KeyForm(r.Call.KeyForm); r.State != ledger.Succeeded || form.Known() == (r.Call.Each != nil) {
+				t.Errorf("%s is %s, the form of its key %q", r.ID, r.State, form)
+			}
+		}
+		for _, c := range svc.calls {
+			if form := c.Work.Call.KeyForm; form != string(jobs.KeyUUID4) {
+				t.Errorf("%s (list: %t) is sent with a key of the form %q", c.RunID, c.List, form)
+			}
+		}
+		// Rows that were frozen before have the target's form alone.
+		if c := executor.MemberCall(ledger.Call{KeyForm: "uuid4"}, ledger.Member{Key: "a"}); c.KeyForm != "uuid4" {
+			t.Errorf("a member of an older row has the form %q", c.KeyForm)
+		}
+	})
+}

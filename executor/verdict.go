@@ -121,7 +121,9 @@ func TraitsOf(j jobs.Job) ledger.Traits {
 // stored in the run's row. at is the run's scheduled time.
 func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {
 	var each *ledger.Each
+	form := string(j.Key.Form)
 	if e := j.Each; e != (jobs.Each{}) {
+		form = parentForm + form
 		each = &ledger.Each{Path: e.Path, Items: e.Items, Max: e.Max, InFlight: e.InFlight}
 	}
 	return ledger.Call{
@@ -132,7 +134,7 @@ func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {
 		Body:          j.RequestBody(runID, at),
 		Scopes:        j.Scopes,
 		KeyHeader:     j.Key.Header,
-		KeyForm:       string(j.Key.Form),
+		KeyForm:       form,
 		Headers:       j.RequestHeaders(runID, at),
 		Timeout:       j.Timeout,
 		Backoff:       j.Retry.Backoff,
