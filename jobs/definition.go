@@ -153,8 +153,8 @@ func (j Job) RequestBody(runID string, scheduledAt time.Time) json.RawMessage {
 		}
 		return json.RawMessage(j.expandBody(string(body), j.placeholders(runID, scheduledAt)))
 	}
-	if !plainJSON(j.ID) || !plainJSON(runID) || j.keyed.key != "" {
-		body, _ := field.JSONText(defaultBody{j.ID, runID, scheduledAt.UTC().Format(timeLayout), j.keyed.key, j.keyed.data})
+	if !plainJSON(j.ID) || !plainJSON(runID) || j.keyed != nil {
+		body, _ := field.JSONText(defaultBody{j.ID, runID, scheduledAt.UTC().Format(timeLayout), j.values().key, j.values().data})
 		return body
 	}
 	// By hand, as the minute's top may want a hundred thousand of them at once.
@@ -175,7 +175,7 @@ func (j Job) expandBody(body string, value func(name string) string) string {
 		switch {
 		case p.named && (p.name == placeholderAll || dataField(p.name)) && opensString(p.before) && closesValue(rest):
 			b.WriteString(strings.TrimSuffix(p.before, `"`))
-			b.Write(j.keyed.json(p.name))
+			b.Write(j.values().json(p.name))
 			rest = rest[1:]
 		case p.named:
 			b.WriteString(p.before)

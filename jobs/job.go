@@ -62,7 +62,7 @@ type Job struct {
 
 	keySafeFor time.Duration // see KeySafeFor
 
-	keyed keyedValues // of a job that Template.JobOf made
+	keyed *keyedValues // of a job that Template.JobOf made, else nil
 }
 
 // Async allows a target to answer 202 Accepted and to finish the work later. The same

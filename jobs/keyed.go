@@ -175,7 +175,7 @@ func (t Template) JobOf(s KeyedSchedule, cache *ScheduleCache) (Job, error) {
 	j := t.Job
 	j.ID = ScheduleID(t.ID, s.Key)
 	j.Schedule, j.Timezone, j.DST, j.schedule = when.expr, when.timezone, when.dst, parsed
-	j.keyed = keyedValues{s.Key, s.Data, fields}
+	j.keyed = &keyedValues{s.Key, s.Data, fields}
 	if j.Path, err = j.keyed.path(t.Path); err == nil {
 		err = j.missingData()
 	}
@@ -188,8 +188,8 @@ func (j Job) missingData() error {
 	for rest := string(body); rest != "" && err == nil; {
 		var p piece
 		if p, rest = cutPiece(rest); p.named && dataField(p.name) {
-			if _, found := j.keyed.lookup(p.name); !found {
-				err = j.keyed.missing(p.name)
+			if _, found := j.values().lookup(p.name); !found {
+				err = j.values().missing(p.name)
 			}
 		}
 	}
@@ -201,6 +201,13 @@ type keyedValues struct {
 	key    string
 	data   json.RawMessage
 	fields map[string]any
+}
+
+func (j Job) values() (v keyedValues) {
+	if j.keyed != nil {
+		v = *j.keyed
+	}
+	return v
 }
 
 func (v keyedValues) path(template string) (string, error) {

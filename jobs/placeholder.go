@@ -118,7 +118,7 @@ func (j Job) placeholders(runID string, scheduledAt time.Time) func(name string)
 		case "registry":
 			return j.registry
 		case placeholderKey:
-			return j.keyed.key
+			return j.values().key
 		case "scheduledAt":
 			return timeText(scheduledAt)
 		case "previousAt":
@@ -126,7 +126,7 @@ func (j Job) placeholders(runID string, scheduledAt time.Time) func(name string)
 		case "nextAt":
 			return timeText(j.schedule.Next(scheduledAt))
 		}
-		return j.keyed.text(name)
+		return j.values().text(name)
 	}
 }
 
