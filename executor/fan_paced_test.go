@@ -11,6 +11,7 @@ import (
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
 )
 
 // A target with a quota is called at the pace that it can take: no member dies of its 429, and
@@ -109,4 +110,60 @@ func TestPagesOfAListAreFetchedAtThePaceOfTheirTarget(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Members that are redriven by a filter are called within the limit of their parent, and at the
+// pace of their target.
+func TestRedrivenMembersAreCalledWithinTheirLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const members, inFlight, quota = 300, 4, 5
+		keys := make([]string, members)
+		for i := range keys {
+			keys[i] = fmt.Sprintf(`"m%03d"`, i)
+		}
+		svc, mended, refused, calling, most := newTarget(nil), false, 0, 0, 0
+		taken := map[int64]int{}
+		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+			if c.List {
+				return listed(c, "["+strings.Join(keys, ",")+"]")
+			}
+			svc.mu.Lock()
+			calling++
+			most = max(most, calling)
+			taken[time.Now().Unix()]++
+			works, full := mended, taken[time.Now().Unix()] > quota
+			if works && full {
+				refused++
+			}
+			svc.mu.Unlock()
+			time.Sleep(300 * time.Millisecond)
+			svc.mu.Lock()
+			calling--
+			svc.mu.Unlock()
+			switch {
+			case !works:
+				return executor.Answer{Kind: ledger.AnswerRefused, Status: 404, Reason: ledger.ReasonPermanent}
+			case full:
+				return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, RetryAfter: time.Second}
+			}
+			return svc.apply(c)
+		}
+		l := memory.New()
+		_, stop := start(t, executor.Config{Registry: registry(t, billing(jobs.Each{Path: "/v1/tenants", InFlight: inFlight})), Ledger: l, Caller: svc})
+		fromTheHour(2 * time.Minute)
+		run := mustList(t, l, ledger.Filter{JobID: "bill"})[0]
+		svc.mu.Lock()
+		mended = true
+		svc.mu.Unlock()
+		got, err := l.Redrive(t.Context(), ledger.Action{Filter: ledger.Filter{Parent: run.ID, Limit: 1000}, Actor: ann})
+		if err != nil || run.State != ledger.Dead || len(got.Changed) != members {
+			t.Fatalf("%d changed, %v, was %s", len(got.Changed), err, run.State)
+		}
+		time.Sleep(30 * time.Minute)
+		stop()
+		if run = mustList(t, l, ledger.Filter{JobID: "bill"})[0]; run.State != ledger.Succeeded || most > inFlight || refused > members/3 {
+			t.Errorf("%s, %d at a time, %d answers with 429", run.State, most, refused)
+		}
+		t.Logf("%d at a time, %d answers with 429", most, refused)
+	})
 }

@@ -156,6 +156,9 @@ func (l *Ledger) lookAhead(ctx context.Context, a *action) (map[RejectionCause]i
 // selected returns the runs that the action applies to, oldest first. Those that it
 // rejects leave room for others.
 func (m *actionTx) selected() (fit []Row, err error) {
+	if full, err := m.withinParent(); err != nil || full {
+		return nil, err
+	}
 	f := m.filter()
 	if len(f.IDs) > 0 {
 		f.States, f.Limit = m.States, 0
@@ -278,18 +281,4 @@ func (m *actionTx) acknowledge(r *Row) {
 	if r.AckedAt.IsZero() {
 		r.AckedAt = m.now
 	}
-}
-
-// selectStates returns those of the requested states that the action applies to. It
-// returns all that the action applies to if none is requested, and a state that no
-// run has if none is left.
-func selectStates(from, requested []State) []State {
-	if len(requested) == 0 {
-		return from
-	}
-	both := slices.DeleteFunc(slices.Clone(from), func(s State) bool { return !slices.Contains(requested, s) })
-	if len(both) == 0 {
-		return []State{""}
-	}
-	return both
 }

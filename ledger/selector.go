@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -53,4 +54,18 @@ func (s Selector) String() string {
 		return "all jobs"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// selectStates returns those of the requested states that the action applies to. It
+// returns all that the action applies to if none is requested, and a state that no
+// run has if none is left.
+func selectStates(from, requested []State) []State {
+	if len(requested) == 0 {
+		return from
+	}
+	both := slices.DeleteFunc(slices.Clone(from), func(s State) bool { return !slices.Contains(requested, s) })
+	if len(both) == 0 {
+		return []State{""}
+	}
+	return both
 }

@@ -116,9 +116,11 @@ func memberKind(s ledger.State) kind {
 
 // memberActs are the actions on all members of a run that fit their states.
 func (d *Dashboard) memberActs(r *http.Request, run string, counts map[ledger.State]int) (links []actLink) {
-	if counts[ledger.Dead] > 0 {
-		links = append(links, actLink{"redrive", "Redrive the dead…", actPath("redrive", "parent", run, "state", "dead")},
-			actLink{"ack", "Acknowledge the dead…", actPath("ack", "parent", run, "state", "dead")})
+	if n := counts[ledger.Dead]; n > 0 {
+		if n <= ledger.MaxOpenMembers { // else the run is redriven itself
+			links = append(links, actLink{"redrive", "Redrive the dead…", actPath("redrive", "parent", run, "state", "dead")})
+		}
+		links = append(links, actLink{"ack", "Acknowledge the dead…", actPath("ack", "parent", run, "state", "dead")})
 	}
 	return d.allowed(r, links...)
 }

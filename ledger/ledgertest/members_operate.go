@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -139,6 +140,33 @@ var memberOperateCases = []testCase{
 		}
 		a.DryRun, a.Parent = false, parent
 		b.changed(b.Redrive(b.ctx, a))(member)
+	}},
+	{"a redrive by a filter makes no more members due than MaxOpenMembers", func(b *bed) {
+		l := b.job("j").parent(0, 0)
+		names := make([]string, ledger.MaxOpenMembers+2)
+		for i := range names {
+			names[i] = fmt.Sprintf("m%05d", i)
+		}
+		b.fanOut(l, names...)
+		work := b.release(len(names), l.RunID).Work
+		b.ends(ledger.Dead, work[:2]...)
+		if got := b.release(10, l.RunID); len(got.Work) != 2 {
+			b.Fatalf("released %d", len(got.Work))
+		}
+		redrive := func(changed, remaining, rejected int) {
+			b.Helper()
+			a := act()
+			a.Parent, a.Limit = l.RunID, 100
+			got, err := b.Redrive(b.ctx, a)
+			b.must(err)
+			if len(got.Changed) != changed || got.Remaining != remaining || len(got.Rejected) != rejected {
+				b.Errorf("%d changed, %d remaining, rejected %+v", len(got.Changed), got.Remaining, got.Rejected)
+			}
+		}
+		redrive(0, 0, 1)
+		b.ends(ledger.Succeeded, work[2])
+		redrive(1, 1, 0)
+		redrive(0, 0, 1)
 	}},
 	{"a member is canceled by itself, and its parent is then dead", func(b *bed) {
 		parent, work := b.fannedOut("a", "b")
