@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -136,11 +137,11 @@ func racePace(b *bed) {
 	var mu sync.Mutex
 	running, sent := 0, map[string]int{}
 	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, token string) error {
-		for {
+		for n := 0; ; n++ {
 			mu.Lock()
 			done := len(sent) == count
 			mu.Unlock()
-			got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: b.token(), Limit: 5, LeaseFor: time.Minute})
+			got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: fmt.Sprint(token, "-", n), Limit: 5, LeaseFor: time.Minute})
 			if err != nil || done {
 				return err
 			}
