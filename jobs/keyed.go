@@ -62,15 +62,15 @@ func validOwner(id string) bool {
 // Problem. It accepts what JobOf can make calls of. It does not check data against Schema.
 func (t Template) Check(s KeyedSchedule) (KeyedSchedule, error) {
 	if !ValidKey(s.Key) {
-		return s, keyedProblem(codeBadName, "invalid key %s; a key has 1 to %d letters, digits, dots, dashes and underscores, and starts with a letter or digit", field.Quoted(s.Key), MaxKey)
+		return s, problemOf(codeBadName, "invalid key %s; a key has 1 to %d letters, digits, dots, dashes and underscores, and starts with a letter or digit", field.Quoted(s.Key), MaxKey)
 	}
 	if s.Schedule == "" {
-		return s, keyedProblem(codeMissingSchedule, `the schedule is missing; set it to when the call is due, e.g. "0 7 * * 1-5" or "at(2026-12-24T18:00:00)"`)
+		return s, problemOf(codeMissingSchedule, `the schedule is missing; set it to when the call is due, e.g. "0 7 * * 1-5" or "at(2026-12-24T18:00:00)"`)
 	}
 	when := t.timing(s)
 	s.Timezone, s.DST = when.timezone, when.dst
 	if s.Until.Nanosecond() != 0 {
-		return s, keyedProblem(CodeBadValue, "until %s has a fraction of a second; use whole seconds", s.Until.Format(time.RFC3339Nano))
+		return s, problemOf(CodeBadValue, "until %s has a fraction of a second; use whole seconds", s.Until.Format(time.RFC3339Nano))
 	}
 	var err error
 	if s.Data, err = compactData(s.Data); err != nil {
@@ -81,10 +81,6 @@ func (t Template) Check(s KeyedSchedule) (KeyedSchedule, error) {
 		return s, err
 	}
 	return s, j.checkKeyed()
-}
-
-func keyedProblem(code, format string, args ...any) error {
-	return Problem{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // compactData returns an object in one form: compact, with its fields sorted.
@@ -98,14 +94,14 @@ func compactData(data json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if name := secretField(fields); name != "" {
-		return nil, keyedProblem(CodeBadSecret, "data.%s looks like a secret (its value is not shown), and data is stored and shown as it is; let the target look it up", name)
+		return nil, problemOf(CodeBadSecret, "data.%s looks like a secret (its value is not shown), and data is stored and shown as it is; let the target look it up", name)
 	}
 	compact, err := field.JSONText(fields)
 	switch {
 	case err != nil:
-		return nil, keyedProblem(CodeBadData, "data cannot be written as JSON: %v", err)
+		return nil, problemOf(CodeBadData, "data cannot be written as JSON: %v", err)
 	case len(compact) > MaxData:
-		return nil, keyedProblem(CodeBadData, "data has %d bytes as JSON, the maximum is %d; let the target look it up", len(compact), MaxData)
+		return nil, problemOf(CodeBadData, "data has %d bytes as JSON, the maximum is %d; let the target look it up", len(compact), MaxData)
 	}
 	return compact, nil
 }
@@ -118,7 +114,7 @@ func parseData(data json.RawMessage) (fields map[string]any, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if err := d.Decode(&fields); err != nil || d.More() {
-		return nil, keyedProblem(CodeBadData, `data is not a JSON object; write e.g. {"format":"pdf"}`)
+		return nil, problemOf(CodeBadData, `data is not a JSON object; write e.g. {"format":"pdf"}`)
 	}
 	return fields, nil
 }
@@ -163,7 +159,7 @@ func (t Template) JobOf(s KeyedSchedule, cache *ScheduleCache) (Job, error) {
 	when := t.timing(s)
 	parsed, err := cache.parse(when)
 	if err != nil {
-		return Job{}, keyedProblem(codeBadSchedule, "%v", err)
+		return Job{}, problemOf(codeBadSchedule, "%v", err)
 	}
 	fields, err := parseData(s.Data)
 	if err != nil {
@@ -226,7 +222,7 @@ func (v keyedValues) path(template string) (string, error) {
 		return "", bad
 	}
 	if why := badPath(path); why != "" {
-		return "", keyedProblem(codeBadPath, "with this key and data %s", why)
+		return "", problemOf(codeBadPath, "with this key and data %s", why)
 	}
 	return path, nil
 }
@@ -248,7 +244,7 @@ func (v keyedValues) segment(name string) (string, error) {
 			return "", v.missing(name)
 		}
 	}
-	return "", keyedProblem(CodeBadData, "the template's path needs a text or a number in %s; give it one", name)
+	return "", problemOf(CodeBadData, "the template's path needs a text or a number in %s; give it one", name)
 }
 
 // lookup returns what the data has where a placeholder points.
@@ -271,7 +267,7 @@ func (v keyedValues) missing(name string) error {
 	for field := range v.fields {
 		names = append(names, placeholderData+field)
 	}
-	return keyedProblem(CodeBadData, "%s is missing, and the template needs it%s", name, suggest.DidYouMean(name, names))
+	return problemOf(CodeBadData, "%s is missing, and the template needs it%s", name, suggest.DidYouMean(name, names))
 }
 
 // escapeSegment leaves no character that has a meaning in a path or a query.
@@ -304,7 +300,7 @@ func (v keyedValues) json(name string) []byte {
 func (j Job) checkKeyed() error {
 	at := time.Unix(0, 0)
 	if n := len(j.RequestBody(RunID(j.ID, at), at)); n > maxBody {
-		return keyedProblem(field.BadBody, "with this data the body has %d bytes, the maximum is %d; let the target look up the data", n, maxBody)
+		return problemOf(field.BadBody, "with this data the body has %d bytes, the maximum is %d; let the target look up the data", n, maxBody)
 	}
 	return nil
 }

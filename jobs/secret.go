@@ -41,9 +41,9 @@ func (s Secret) Read(lookup func(string) (string, bool)) (string, error) {
 	}
 	switch value, set := lookup(s.Env); {
 	case !set:
-		return "", secretProblem(CodeUnsetVariable, "%s is not set", s)
+		return "", problemOf(CodeUnsetVariable, "%s is not set", s)
 	case value == "":
-		return "", secretProblem(CodeUnsetVariable, "%s is empty", s)
+		return "", problemOf(CodeUnsetVariable, "%s is empty", s)
 	default:
 		return value, nil
 	}
@@ -56,18 +56,18 @@ func (s Secret) readFile() (string, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return "", secretProblem(codeSecretFile, "%s is not a regular file", s)
+		return "", problemOf(codeSecretFile, "%s is not a regular file", s)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	switch {
 	case err != nil:
 		return "", s.unreadable(err)
 	case len(text) > maxSecret:
-		return "", secretProblem(codeSecretFile, "%s has more than %d bytes; a secret is shorter", s, maxSecret)
+		return "", problemOf(codeSecretFile, "%s has more than %d bytes; a secret is shorter", s, maxSecret)
 	}
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	if value == "" {
-		return "", secretProblem(codeSecretFile, "%s is empty", s)
+		return "", problemOf(codeSecretFile, "%s is empty", s)
 	}
 	return value, nil
 }
@@ -78,10 +78,10 @@ func (s Secret) unreadable(err error) error {
 	if errors.As(err, &path) {
 		why = path.Err.Error()
 	}
-	return secretProblem(codeSecretFile, "%s: %s; it must exist and be readable by this process", s, why)
+	return problemOf(codeSecretFile, "%s: %s; it must exist and be readable by this process", s, why)
 }
 
-func secretProblem(code, format string, args ...any) error {
+func problemOf(code, format string, args ...any) error {
 	return Problem{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -152,7 +152,7 @@ func (a Auth) Read(name string, lookup func(string) (string, bool)) (string, err
 			return f.read(lookup)
 		}
 	}
-	return "", secretProblem(codeMissingField, "%s is not a secret of type: %s", name, a.Type)
+	return "", problemOf(codeMissingField, "%s is not a secret of type: %s", name, a.Type)
 }
 
 func (f authField) read(lookup func(string) (string, bool)) (string, error) {
@@ -161,7 +161,7 @@ func (f authField) read(lookup func(string) (string, bool)) (string, error) {
 		return "", err
 	}
 	if why := f.form.bad(value); why != "" {
-		return "", secretProblem(CodeBadSecret, "%s %s (its value is not shown)", f.secret, why)
+		return "", problemOf(CodeBadSecret, "%s %s (its value is not shown)", f.secret, why)
 	}
 	return value, nil
 }

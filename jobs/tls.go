@@ -26,7 +26,7 @@ func (t TLS) Read(name string, lookup func(string) (string, bool)) (string, erro
 			return f.read(lookup)
 		}
 	}
-	return "", secretProblem(codeMissingField, "%s is not a part of tls", name)
+	return "", problemOf(codeMissingField, "%s is not a part of tls", name)
 }
 
 // Secrets returns the secrets that the target refers to, in a fixed order.

@@ -135,14 +135,6 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	return nil
 }
 
-// fixed writes a time so that the form means the same whenever it is sent.
-func fixed(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format(time.RFC3339)
-}
-
 // runLines says what an action does to runs.
 var runLines = map[string]string{
 	"redrive": "Each is sent again under its own key, with all its retries: a target that has done the work answers from its store, and nothing is done twice.",
@@ -161,7 +153,7 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 		return err
 	}
 	f.Parent = strings.TrimSpace(q.Get("parent"))
-	written.Since, written.Until, written.Parent = fixed(f.Since), fixed(f.Until), f.Parent
+	written.Since, written.Until, written.Parent = stamp(f.Since), stamp(f.Until), f.Parent
 	v.Lines = []string{runLines[v.Name]}
 	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "",
 		IncludeAcknowledged: q.Get("includeAcknowledged") != ""}

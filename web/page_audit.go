@@ -37,15 +37,8 @@ func (f *auditFilter) parse(q url.Values, now time.Time) (out ledger.AuditFilter
 	f.Run, f.By, f.Since, f.Until = strings.TrimSpace(q.Get("run")), strings.TrimSpace(q.Get("by")), strings.TrimSpace(q.Get("since")),
 		strings.TrimSpace(q.Get("until"))
 	out = ledger.AuditFilter{RunID: f.Run, By: f.By, Limit: auditOnPage + 1}
-	if f.Since != "" {
-		if out.Since, err = parseTime(f.Since, now); err != nil {
-			return out, err
-		}
-	}
-	if f.Until != "" {
-		if out.Until, err = parseTime(f.Until, now); err != nil {
-			return out, err
-		}
+	if out.Since, out.Until, err = parseSpan(f.Since, f.Until, now); err != nil {
+		return out, err
 	}
 	if before := q.Get("before"); before != "" {
 		if out.Before, err = strconv.ParseInt(before, 10, 64); err != nil || out.Before < 1 {
@@ -64,7 +57,7 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 	}
 	w := v.Filter
 	v.Any, v.Choices = !w.IsZero() || w.Run+w.By+w.Since+w.Until != "", d.choices(w.Selection)
-	pairs := append(selectionPairs(w.Selection), "run", w.Run, "by", w.By, "since", fixed(f.Since), "until", fixed(f.Until))
+	pairs := append(selectionPairs(w.Selection), "run", w.Run, "by", w.By, "since", stamp(f.Since), "until", stamp(f.Until))
 	v.Exports, v.Incidents = d.exportLinks("audit", pairs...), d.exportLinks("incidents", selectionPairs(w.Selection)...)
 	v.CLI = commandOf("cronce audit export", append(selectionFlags(w.Selection), [2]string{"--run", w.Run}, [2]string{"--by", w.By},
 		[2]string{"--since", w.Since}, [2]string{"--until", w.Until}))

@@ -75,7 +75,7 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	sel := selectionOf(q)
 	v := jobsView{Query: strings.TrimSpace(q.Get("q")), State: operations.JobState(q.Get("state")), Choices: d.choices(sel), Sorts: jobOrders, Now: d.clockOf(r)}
 	if v.State != "" && !slices.Contains(jobStates, v.State) {
-		return view{}, invalid("There is no job state \""+string(v.State)+"\".", "Valid states: "+strings.Join(operations.Texts(jobStates), ", ")+".")
+		return view{}, invalid("There is no job state \""+string(v.State)+"\".", "Valid states: "+join(jobStates)+".")
 	}
 	order, descending := orderOf(q.Get("sort"))
 	v.Sort, v.Columns, v.CLI = order.Key, columnsOf(q, order.Key, descending),

@@ -73,7 +73,7 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	v.Any, v.CLI, v.Toggle = v.Filter.any(), v.Filter.command(), v.Filter.address("", !v.Grouped)
 	v.Choices = d.choices(v.Filter.Selection)
 	exported := v.Filter
-	exported.Since, exported.Until = fixed(f.Since), fixed(f.Until)
+	exported.Since, exported.Until = stamp(f.Since), stamp(f.Until)
 	v.Exports = d.exportLinks("runs", exported.exportPairs()...)
 	size := runsOnPage
 	if v.Grouped {
@@ -191,29 +191,29 @@ func (f *runFilter) parse(q url.Values, now time.Time) (ledger.Filter, error) {
 		}
 	}
 	var err error
-	if f.Since != "" {
-		if out.Since, err = parseTime(f.Since, now); err != nil {
-			return out, err
-		}
-	}
-	if f.Until != "" {
-		if out.Until, err = parseTime(f.Until, now); err != nil {
-			return out, err
-		}
-	}
-	if f.Since != "" && f.Until != "" && !out.Since.Before(out.Until) {
-		return out, invalid("The end (until) is not after the start (since), so nothing lies between them.", "Choose a later end.")
-	}
-	return out, nil
+	out.Since, out.Until, err = parseSpan(f.Since, f.Until, now)
+	return out, err
 }
 
-func join[T ~string](list []T) string {
-	var words []string
-	for _, w := range list {
-		words = append(words, string(w))
+// parseSpan reads the two ends of a span; each may be empty.
+func parseSpan(since, until string, now time.Time) (from, to time.Time, err error) {
+	if since != "" {
+		if from, err = parseTime(since, now); err != nil {
+			return from, to, err
+		}
 	}
-	return strings.Join(words, ", ")
+	if until != "" {
+		if to, err = parseTime(until, now); err != nil {
+			return from, to, err
+		}
+	}
+	if since != "" && until != "" && !from.Before(to) {
+		err = invalid("The end (until) is not after the start (since), so nothing lies between them.", "Choose a later end.")
+	}
+	return from, to, err
 }
+
+func join[T ~string](list []T) string { return strings.Join(operations.Texts(list), ", ") }
 
 func (f runFilter) any() bool {
 	return !f.IsZero() || f.Reason+f.Since+f.Until != "" || len(f.States) > 0 || f.Unacked
@@ -280,15 +280,10 @@ func (f runFilter) command() string {
 	return strings.Join(words, " ")
 }
 
-func (f runFilter) flags() (words []string) {
-	for _, flag := range append(selectionFlags(f.Selection), [][2]string{
+func (f runFilter) flags() []string {
+	return flagWords(append(selectionFlags(f.Selection), [][2]string{
 		{"--parent", f.Parent}, {"--state", strings.Join(f.States, ",")}, {"--reason", f.Reason}, {"--since", f.Since}, {"--until", f.Until},
-	}...) {
-		if flag[1] != "" {
-			words = append(words, flag[0], shellQuote(flag[1]))
-		}
-	}
-	return words
+	}...))
 }
 
 // cursor reads where a listing goes on: behind the run with this ID.

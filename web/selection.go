@@ -40,13 +40,16 @@ func selectionFlags(sel operations.Selection) (flags [][2]string) {
 
 // commandOf is a command with those of the flags that have a value.
 func commandOf(command string, flags [][2]string) string {
-	words := []string{command}
+	return strings.Join(append([]string{command}, flagWords(flags)...), " ")
+}
+
+func flagWords(flags [][2]string) (words []string) {
 	for _, f := range flags {
 		if f[1] != "" {
 			words = append(words, f[0], shellQuote(f[1]))
 		}
 	}
-	return strings.Join(words, " ")
+	return words
 }
 
 // choices are what a form offers to select jobs by.
