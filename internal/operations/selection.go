@@ -14,12 +14,7 @@ import (
 
 // Selection selects jobs by what the registry that is served now says of them: owners,
 // labels and targets are not in the ledger. Empty fields select all.
-type Selection struct {
-	Job    string   `json:"job,omitempty"` // an ID, or a pattern in which * stands for any text
-	Owner  string   `json:"owner,omitempty"`
-	Labels []string `json:"label,omitempty"` // each name=value, or a name; a job must have all
-	Target string   `json:"target,omitempty"`
-}
+type Selection ledger.Selector
 
 // IsZero reports whether the selection selects all jobs.
 func (sel Selection) IsZero() bool { return sel.One() && sel.Job == "" }
