@@ -68,7 +68,9 @@ func (s *Single) Claim(_ context.Context, c Claim) (Claimed, error) {
 	due := s.row.ID != "" && !s.row.DueAt().IsZero() && !s.row.DueAt().After(got.Now)
 	if due && c.Limit > 0 && (len(c.Only) == 0 || slices.Contains(c.Only, s.row.ID)) {
 		row := s.row
-		s.apply(takeDue(&row, c, got.Now))
+		if err := s.apply(takeDue(&row, c, got.Now)); err != nil {
+			return got, err
+		}
 		if s.row.State == Running {
 			got.Work = []Work{s.row.work()}
 		} else {
@@ -81,13 +83,17 @@ func (s *Single) Claim(_ context.Context, c Claim) (Claimed, error) {
 	return got, nil
 }
 
-func (s *Single) apply(c Change) {
+func (s *Single) apply(c Change) error {
+	if err := permitted([]Change{c}); err != nil {
+		return err
+	}
 	c.Apply(&s.row)
 	if c.Attempt != nil {
 		a := *c.Attempt
 		a.RunID = s.row.ID
 		s.attempts = append(s.attempts, a)
 	}
+	return nil
 }
 
 func (s *Single) holds(l Lease) bool {
@@ -129,10 +135,12 @@ func (s *Single) Record(_ context.Context, outcomes []Outcome) ([]RecordResult, 
 		case s.holds(o.Lease):
 			row := s.row
 			c, err := o.change(&row, s.now())
+			if err == nil {
+				err = s.apply(c)
+			}
 			if err != nil {
 				return nil, err
 			}
-			s.apply(c)
 			results[i] = Recorded
 		case s.row.ID == o.RunID && s.row.Token == o.Token && o.Token != "":
 			results[i] = Recorded // before
