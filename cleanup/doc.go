@@ -1,2 +1,2 @@
-// Package cleanup deletes expired keys and old runs.
+// Package cleanup deletes expired keys and old runs, and has the ledger count past hours.
 package cleanup

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,6 +25,22 @@ type brief struct {
 // matches reports whether a text is in the job's ID or in its schedule's words.
 func (b brief) matches(text string) bool {
 	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.ParsedSchedule().Describe(), text)
+}
+
+// states are those of all jobs, and the pauses of many jobs. A job in one of them is paused.
+func (d *Dashboard) states(ctx context.Context) (states []ledger.JobState, pauses []ledger.Pause, err error) {
+	if pauses, err = d.Ledger.Pauses(ctx, false); err != nil {
+		return nil, nil, err
+	}
+	states, err = d.Ledger.JobStates(ctx)
+	for i := range states {
+		if j, found := d.registry().Job(states[i].JobID); found && states[i].PausedAt.IsZero() {
+			if p, _ := operations.Paused(pauses, j, d.now()); p != nil {
+				states[i].PausedAt = p.From
+			}
+		}
+	}
+	return states, pauses, err
 }
 
 // briefs joins the registry's jobs with those that the ledger knows, by id.

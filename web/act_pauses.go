@@ -1,10 +1,8 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,92 +10,6 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
-
-// pausesView is the page of pauses of many jobs and holds of targets.
-type pausesView struct {
-	Rows  []pauseRow
-	Ended bool // those that have ended too
-	Acts  []actLink
-	Now   clock
-}
-
-type pauseRow struct {
-	operations.Pause
-	Of          string
-	Begin, Stop time.Time
-	Acts        []actLink
-}
-
-func (d *Dashboard) pausesPage(r *http.Request) (view, error) {
-	v := pausesView{Ended: r.URL.Query().Get("ended") != "", Now: d.clockOf(r)}
-	list, err := d.Operations.Pauses(r.Context(), v.Ended)
-	if err != nil {
-		return view{}, err
-	}
-	slices.Reverse(list)
-	for _, p := range list {
-		row := pauseRow{Pause: p, Of: ledger.Selector(p.Selection).String()}
-		row.Begin, _ = time.Parse(time.RFC3339, p.From) // as the service writes them
-		row.Stop, _ = time.Parse(time.RFC3339, p.Until)
-		if id := strconv.FormatInt(p.ID, 10); p.State != operations.PauseEnded {
-			row.Acts = d.allowed(r, actLink{operations.ChangePause, "Change…", actPath(operations.ChangePause, "pause", id)},
-				actLink{operations.EndPause, "End…", actPath(operations.EndPause, "pause", id)})
-		}
-		v.Rows = append(v.Rows, row)
-	}
-	v.Acts = d.allowed(r, actLink{operations.AddPause, "Pause jobs…", actPath(operations.AddPause)},
-		actLink{operations.AddPause, "Hold a target…", actPath(operations.AddPause, "kind", string(ledger.PauseHold))})
-	return view{Template: "pauses", Title: "Pauses", Section: "Pauses", Data: v}, nil
-}
-
-// targetActs are the actions on a target.
-func (d *Dashboard) targetActs(r *http.Request, name string) []actLink {
-	return d.allowed(r, actLink{operations.AddPause, "Pause its jobs…", actPath(operations.AddPause, "target", name, "until", "1h")},
-		actLink{operations.AddPause, "Hold it…", actPath(operations.AddPause, "kind", string(ledger.PauseHold), "target", name, "until", "1h")})
-}
-
-// states are those of all jobs, and the pauses of many jobs. A job in one of them is paused.
-func (d *Dashboard) states(ctx context.Context) (states []ledger.JobState, pauses []ledger.Pause, err error) {
-	if pauses, err = d.Ledger.Pauses(ctx, false); err != nil {
-		return nil, nil, err
-	}
-	states, err = d.Ledger.JobStates(ctx)
-	for i := range states {
-		if j, found := d.registry().Job(states[i].JobID); found && states[i].PausedAt.IsZero() {
-			if p, _ := operations.Paused(pauses, j, d.now()); p != nil {
-				states[i].PausedAt = p.From
-			}
-		}
-	}
-	return states, pauses, err
-}
-
-// pausedItems are the pauses and holds that last, and how many jobs are paused without an end.
-func (d *Dashboard) pausedItems(list []ledger.Pause, states []ledger.JobState, now clock) (items []attention) {
-	for _, p := range list {
-		if now.Before(p.From) || !now.Before(p.Until) {
-			continue
-		}
-		what := "Paused until " + now.exact(p.Until) + ": " + p.Selector.String()
-		if p.Kind == ledger.PauseHold {
-			what = "Held until " + now.exact(p.Until) + ": nothing is sent to target " + p.Target
-		}
-		items = append(items, attention{Kind: "skipped", What: what, Do: "By " + p.By + ": " + sentenceOf(p.Why), Link: "/pauses", Since: p.From})
-	}
-	own := 0
-	for _, s := range states {
-		if j, found := d.registry().Job(s.JobID); found && !j.Disabled && !s.PausedAt.IsZero() {
-			if p, _ := operations.Paused(list, j, now.Time); p == nil {
-				own++
-			}
-		}
-	}
-	if own > 0 {
-		items = append(items, attention{Kind: "skipped", What: counted(own, "job") + " paused without an end",
-			Do: "Their scheduled times are skipped until somebody resumes them.", Link: "/jobs?state=paused"})
-	}
-	return items
-}
 
 // pauseAsk is the form of a pause.
 type pauseAsk struct {
@@ -183,6 +95,7 @@ func (v *actView) pauseTimes(c *operations.PauseChange) (err error) {
 	return err
 }
 
+// stamp writes a time so that a form or command means the same whenever it is sent; "" for none.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
