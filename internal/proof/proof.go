@@ -24,6 +24,8 @@
 //   - a job's slot held one run at a time;
 //   - no scheduled time was skipped, missed or superseded without the cause that its
 //     row gives, and none ran that a pause or the job's catchUp excludes;
+//   - no run of a held target was leased, and what a pause keeps back is due at its end;
+//   - no more backfilled runs of a job ran at a time than their pace allows;
 //   - claims leased all due runs, and none of a target or job at its limit;
 //   - no retry came before its wait was over, and no row was purged before its time;
 //   - each problem is counted in an incident of its job and cause, of which one is

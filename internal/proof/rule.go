@@ -30,6 +30,8 @@ const (
 	Purged     Rule = "a row was purged before its time"
 	Unheeded   Rule = "an event was acknowledged, and has no effect"
 	Paused     Rule = "a run started during a pause, or was skipped without one"
+	Held       Rule = "a call of a held target was leased"
+	Crowded    Rule = "more backfilled runs of a job ran at a time than their pace allows"
 	CatchUp    Rule = "a late scheduled time was not handled as the job's catchUp says"
 	Unasked    Rule = "a scheduled time was skipped without an overlap"
 	Hasty      Rule = "a retry came before its wait was over"
@@ -52,6 +54,6 @@ const (
 var Rules = []Rule{
 	Lost, Doubled, Stray, Miscounted, NoEffect, TwoEffects, NoRun, Unplanned, Early, Late, Changed, Stuck,
 	Unfenced, Overlapped, Unsettled, Dropped, Gap, SentLate, Slow, Forgotten, Tireless, Unfounded, Wasted, Purged,
-	Unheeded, Paused, CatchUp, Unasked, Hasty, Busy, Passed,
+	Unheeded, Paused, Held, Crowded, CatchUp, Unasked, Hasty, Busy, Passed,
 	Unopened, Unclosed, Twofold, Baseless, Untold, Misled, Echoed, Partial, Deserted, Torn, Uncounted,
 }

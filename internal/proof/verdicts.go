@@ -17,7 +17,8 @@ type verdict struct {
 	through time.Time //
 	cut     bool      // the plan ended before its time: later ones follow
 	paused  bool
-	taken   bool // a run of the job had the slot, or waited for it
+	held    time.Time // a pause keeps it back until then
+	taken   bool      // a run of the job had the slot, or waited for it
 }
 
 // kept is the row that was written for a scheduled time just now, if it was.
@@ -34,11 +35,12 @@ func (w *Witness) verdicts(ctx context.Context, p ledger.Plan, now time.Time) {
 	}
 	v := verdict{
 		job: list[len(list)-1].job, planned: true, through: p.Through,
-		cut: len(p.Runs) >= planLimit, paused: w.paused[p.JobID],
+		cut: len(p.Runs) >= planLimit,
 	}
 	for _, in := range p.Runs {
 		if r, ok := w.kept(ctx, in, now); ok {
 			v.Run, v.taken = r, len(w.open[p.JobID]) > 0
+			v.paused, v.held = w.pausedAt(p.JobID, p.Traits, r.ScheduledAt)
 			w.judge(v)
 			w.opened(in.Overlap, r)
 		}
@@ -54,6 +56,9 @@ func (w *Witness) judge(v verdict) {
 		w.saw(rule, v.ID, "%s %s, planned up to %s; paused %t, slot taken %t", v.State, v.Reason, stamp(v.through), v.paused, v.taken)
 	}
 	if v.runs() && v.paused || v.Reason == ledger.ReasonPaused && !v.paused {
+		what(Paused)
+	}
+	if early := v.State == ledger.Running || v.NextAt.Before(v.held); v.runs() && !v.State.Finished() && early && v.PlannedAt.Before(v.held) {
 		what(Paused)
 	}
 	if v.planned && !v.caughtUp() {

@@ -26,6 +26,7 @@ type Witness struct {
 	slots     map[string]string // job -> the run that was leased last with the slot
 	now       func() time.Time  // the ledger's clock
 	paused    map[string]bool
+	pauses    map[int64]ledger.Pause
 	open      map[string]map[string]bool // job -> its unfinished runs that have the slot or wait for it
 	claims    int
 	alive     time.Time     // the latest heartbeat of any process
@@ -52,6 +53,7 @@ type history struct {
 	token   string // of its latest lease
 	settled string // of its latest lease that was recorded
 	slotted bool
+	pace    ledger.Pace
 	forced  bool // an operator let it start beside the slot: it is not judged
 	active  bool // leased before, and not ended since
 
@@ -76,7 +78,7 @@ type mark struct {
 func NewWitness(s ledger.Store, now func() time.Time) *Witness {
 	return &Witness{
 		Store: s, known: map[string]jobs.Job{}, holds: map[string]bool{}, revisions: map[string][]revision{},
-		runs: map[string]*history{}, slots: map[string]string{}, now: now, alive: time.Now(), paused: map[string]bool{},
+		runs: map[string]*history{}, slots: map[string]string{}, now: now, alive: time.Now(), paused: map[string]bool{}, pauses: map[int64]ledger.Pause{},
 		open: map[string]map[string]bool{}, attempts: map[string][]ledger.Attempt{}, renewed: map[string]int{}, returned: map[string]int{},
 		problems: map[Problems]int{}, frozen: map[string][]ledger.Member{},
 	}
@@ -203,6 +205,7 @@ func (w *Witness) leased(now time.Time, work ...ledger.Work) {
 		}
 		h.token, h.active, h.call, h.notBefore, h.number = l.Token, true, l.Call, time.Time{}, l.Attempt
 		h.jumped = false
+		w.outOfTurn(l, now)
 		if !h.slotted || h.forced || ledger.IsAdHoc(l.RunID) {
 			continue
 		}

@@ -63,8 +63,12 @@ func (w *Witness) ends(ctx context.Context, e ends) error {
 }
 
 // missed counts the missed scheduled times that a plan has just written.
-func (w *Witness) missed(r ledger.Run) {
-	if r.State == ledger.Missed {
+func (w *Witness) missed(p ledger.Plan, r ledger.Run) {
+	last := r.ScheduledAt
+	if !r.Until.IsZero() {
+		last = r.Until
+	}
+	if r.State == ledger.Missed && !(w.covered(p, r.ScheduledAt) && w.covered(p, last)) {
 		w.problems[Problems{r.JobID, ledger.IncidentMissed}] += r.Count
 	}
 }

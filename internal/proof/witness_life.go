@@ -46,6 +46,9 @@ func (w *Witness) renew(r ledger.Run) {
 	h := w.run(r.ID)
 	h.ended, h.failed, h.notBefore = mark{}, 0, time.Time{}
 	w.renewed[r.ID] = r.Attempt
+	if h.pace != 0 {
+		h.begun = mark{} // it waits for a place
+	}
 	if h.slotted {
 		if len(w.open[r.JobID]) > 0 {
 			h.begun = mark{} // it waits for the slot, which its horizon does not bound
@@ -93,7 +96,7 @@ func (w *Witness) left(ctx context.Context, c ledger.Claim, at time.Time) error 
 		States: ledger.Claimable, WithMembers: true, Limit: math.MaxInt,
 	})
 	for _, r := range rows {
-		if w.due(r, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, group(r.Parent, r.JobID)) {
+		if w.due(r, now) && !w.held(r.Call.Target, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, group(r.Parent, r.JobID)) {
 			w.saw(Passed, r.ID, "%s, attempt %d, due %s, lease until %s, at %s", r.State, r.Attempt, stamp(r.NextAt), stamp(r.LeasedUntil),
 				stamp(now))
 		}
@@ -111,7 +114,7 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 	case ledger.Retrying:
 		return r.NextAt.Before(now) && w.renewed[r.ID] == 0
 	}
-	return r.NextAt.Before(now) && (!w.run(r.ID).slotted || ledger.IsAdHoc(r.ID))
+	return r.NextAt.Before(now) && (!w.run(r.ID).slotted && w.run(r.ID).pace == 0 || ledger.IsAdHoc(r.ID))
 }
 
 // Pause notes that a job's scheduled times are to be skipped.

@@ -67,7 +67,7 @@ func (w *Witness) PlanSchedules(ctx context.Context, p ledger.SchedulePlanning) 
 		for _, in := range plan.Runs {
 			w.planned(in)
 			if r, written := w.kept(ctx, in, got.Now); written {
-				w.missed(r)
+				w.missed(plan, r)
 			}
 		}
 	}

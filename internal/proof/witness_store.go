@@ -62,7 +62,7 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 			w.admitted(p, a.Owner)
 			for _, in := range p.Runs {
 				if r, written := w.kept(ctx, in, got.Now); written {
-					w.missed(r)
+					w.missed(p, r)
 				}
 			}
 		}
@@ -103,7 +103,9 @@ func (w *Witness) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	if got.Inserted {
 		w.planned(e.RunSpec)
 		if !ledger.IsAdHoc(e.RunID) {
-			w.judge(verdict{Run: got.Run, paused: w.paused[e.JobID], taken: len(w.open[e.JobID]) > 0})
+			v := verdict{Run: got.Run, taken: len(w.open[e.JobID]) > 0}
+			v.paused, v.held = w.pausedAt(e.JobID, e.Traits, e.ScheduledAt)
+			w.judge(v)
 		}
 		w.opened(e.Overlap, got.Run)
 	}
@@ -221,8 +223,9 @@ func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backf
 	}
 	for _, in := range b.Runs {
 		if r, _, err := w.Store.Get(ctx, in.RunID); err == nil && r.Trigger == ledger.ByBackfill {
-			w.run(in.RunID).slotted = true
 			if r.State == ledger.Planned && !waited[in.RunID] {
+				h := w.run(in.RunID)
+				h.slotted, h.pace, h.forced = b.Pace == 0, b.Pace, false
 				w.renew(r)
 			}
 		}

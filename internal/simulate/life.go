@@ -70,6 +70,9 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 			w.tasks.Go(func() { w.deliver(j.ID) })
 		}
 	}
+	if r := w.Dice("maintenance", 0); r.IntN(3) == 0 && !o.EventsOnly {
+		w.tasks.Go(func() { s.maintain(r) })
+	}
 	s.storm(between(r, 10*time.Minute, 50*time.Minute))
 	e, err := s.calm()
 	return e, w.tally, err
@@ -148,7 +151,7 @@ func (s *script) ended(ctx context.Context, due time.Time) bool {
 // complete adds what the targets and the platform know.
 func (s *script) complete(e *proof.Evidence, due time.Time) {
 	e.Due, e.Skew, e.Given = due, jobs.MaxClockSkew, s.given
-	e.Lag, e.Spare, e.Keyed, e.Answered, e.Healthy = lag, spare+s.back, s.keyed, true, s.healthy
+	e.Lag, e.Spare, e.Keyed, e.Answered, e.Healthy = lag, spare+s.back+s.held, s.keyed, true, s.healthy
 	e.Lead, e.Back, e.Lists = s.back+time.Second, s.back, map[string][][]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.targets)) {
 		t := s.targets[name]

@@ -114,6 +114,10 @@ func (c *clocked) Resume(ctx context.Context, id string, who ledger.Actor) error
 	return errors.Join(c.tell(), c.Store.Resume(ctx, id, who))
 }
 
+func (c *clocked) ChangePause(ctx context.Context, p ledger.PauseChange) (ledger.Pause, error) {
+	return at(c, func() (ledger.Pause, error) { return c.Store.ChangePause(ctx, p) })
+}
+
 func (c *clocked) Cancel(ctx context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	return at(c, func() (ledger.ActionResult, error) { return c.Store.Cancel(ctx, a) })
 }

@@ -20,7 +20,8 @@ type script struct {
 	back    time.Duration // how far the clocks were set back in all
 	// template is that of the schedules, which a version may be without.
 	template *jobs.Template
-	thawed   time.Time // when the last of the suspended goes on
+	held     time.Duration // all that holds of targets may have kept runs back
+	thawed   time.Time     // when the last of the suspended goes on
 }
 
 // backLimit bounds what all backward jumps come to: with the targets' skews it
@@ -175,12 +176,14 @@ func (s *script) targetOutage() {
 }
 
 // someJob is one that some registry has or had.
-func (s *script) someJob() jobs.Job {
+func (s *script) someJob() jobs.Job { return s.someJobOf(s.Rand) }
+
+func (s *script) someJobOf(r *rand.Rand) jobs.Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.versions[s.IntN(len(s.versions))].Jobs()
+	list := s.versions[r.IntN(len(s.versions))].Jobs()
 	for {
-		if j := list[s.IntN(len(list))]; j.ID != jobs.PurgeJobID {
+		if j := list[r.IntN(len(list))]; j.ID != jobs.PurgeJobID {
 			return j
 		}
 	}
@@ -242,6 +245,7 @@ func (s *script) backfill() {
 	to := s.Now().Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
 	from := to.Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
 	b := ledger.Backfill{JobID: id, Actor: ledger.Actor{By: "op", Why: "simulated"}, DryRun: s.IntN(8) == 0}
+	b.Pace = pick[ledger.Pace](s.Dice("pace", int(from.Unix())), 0, 0, 1, 3, -2)
 	for _, at := range s.options.ScheduledTimes(s.witness, j, from, to) {
 		run := jobs.RunID(id, at)
 		b.Runs = append(b.Runs, ledger.RunSpec{

@@ -167,7 +167,7 @@ func (s *sums) String() string {
 		{"process starts", h.Starts}, {"kills", h.Kills}, {"graceful stops", h.Stops}, {"suspensions", h.Freezes},
 		{"ledger outages", h.Outages}, {"ledger requests refused", h.Unavailable}, {"ledger answers lost", h.LostAnswers},
 		{"times with nothing running", h.Leaps}, {"clock jumps", h.Jumps}, {"platform events", h.Events}, {"events to functions without a ledger", h.Keyed}, {"ticks", h.Ticks},
-		{"registry edits", h.Edits}, {"pauses and resumes", h.Pauses}, {"backfilled scheduled times", h.Backfills}, {"redriven runs", h.Redrives},
+		{"registry edits", h.Edits}, {"pauses and resumes", h.Pauses}, {"pauses with an end and holds, made and changed", h.Maintenance}, {"backfilled scheduled times", h.Backfills}, {"redriven runs", h.Redrives},
 		{"canceled runs", h.Cancels}, {"triggers", h.Triggers}, {"schedules changed at run time", h.Schedules}, {"lists of members served", h.Lists}, {"purged rows", h.Purges},
 	} {
 		fmt.Fprintf(&b, "| %s | %d |\n", row.what, row.n)

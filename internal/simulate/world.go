@@ -71,6 +71,7 @@ type Tally struct {
 	Triggers, Ticks, Purges, Events, Keyed        int
 	Schedules                                     int // made, changed and deleted at run time
 	Lists                                         int // of members that were served
+	Maintenance                                   int // pauses and holds that were made and changed
 }
 
 // Add sums two tallies.
@@ -86,7 +87,7 @@ func (t *Tally) fields() []*int {
 		&t.Outages, &t.Unavailable, &t.LostAnswers,
 		&t.Calls, &t.LostCalls, &t.LateCalls, &t.Doubles, &t.Replays,
 		&t.Edits, &t.Pauses, &t.Backfills, &t.Redrives, &t.Cancels,
-		&t.Triggers, &t.Ticks, &t.Purges, &t.Events, &t.Keyed, &t.Schedules, &t.Lists,
+		&t.Triggers, &t.Ticks, &t.Purges, &t.Events, &t.Keyed, &t.Schedules, &t.Lists, &t.Maintenance,
 	}
 }
 
