@@ -10,7 +10,6 @@ import (
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -120,7 +119,9 @@ func (d *Dashboard) newAct(r *http.Request, q url.Values) (*actView, error) {
 		v.By = rememberedName(r)
 	}
 	for i, id := range q["run"] {
-		q["run"][i] = jobs.CanonicalRunID(strings.TrimSpace(id))
+		if q["run"][i], err = d.Operations.FindRun(r.Context(), id); err != nil {
+			return nil, err
+		}
 	}
 	asked := r.Clone(r.Context())
 	asked.URL.RawQuery = q.Encode()

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -49,13 +48,14 @@ type Rejection struct {
 
 // Act does something to the runs that the action selects: by IDs, or of selected jobs or of a
 // parent by a filter. Together they say at least a job, an owner, a label, a target, a reason or a time,
-// or the states of runs to cancel. It changes up to MaxPart runs of a filter. The times in
-// the IDs may have any offset.
+// or the states of runs to cancel. It changes up to MaxPart runs of a filter. An ID
+// may have any form that FindRun takes.
 func (s *Service) Act(ctx context.Context, what RunAction, sel Selection, act ledger.Action) (RunActionResult, error) {
-	act.IDs = slices.Clone(act.IDs)
-	for i, id := range act.IDs {
-		act.IDs[i] = jobs.CanonicalRunID(id)
+	ids, err := s.findRuns(ctx, act.IDs)
+	if err != nil {
+		return RunActionResult{}, err
 	}
+	act.IDs = ids
 	if err := what.checkSelection(sel, act); err != nil {
 		return RunActionResult{}, err
 	}

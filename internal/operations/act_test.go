@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -70,8 +71,28 @@ func (d *dead) Audit(_ context.Context, f ledger.AuditFilter) ([]ledger.Audit, e
 	return []ledger.Audit{{RunID: f.RunID}}, nil
 }
 
+// An operator pastes what a log, a target or a colleague says.
+func TestActionsTakeARunIDInEachForm(t *testing.T) {
+	at := time.Date(2026, 11, 21, 1, 30, 0, 0, time.UTC)
+	id := jobs.RunID("berlin", at)
+	for _, text := range []string{id, "berlin@2026-11-21T02:30", "berlin@2026-11-21T02:30:00+01:00", `"` + jobs.KeyUUID7.Of(id) + `"`} {
+		var acted ledger.Action
+		d := &dead{Store: crowd{runs: []ledger.Run{{ID: id, ScheduledAt: at}}}, runs: make([]ledger.Run, 1)}
+		s := operations.New(operations.Config{Ledger: d, Registry: func() (*jobs.Registry, error) { return berlin(t), nil }})
+		_, err := s.Act(t.Context(), operations.Redrive, operations.Selection{},
+			ledger.Action{Filter: ledger.Filter{IDs: []string{text}}, Actor: ledger.Actor{By: "ann", Why: "it is up again"}})
+		if err == nil && len(d.acts) == 1 {
+			acted = d.acts[0]
+		}
+		if len(acted.IDs) != 1 || acted.IDs[0] != id {
+			t.Errorf("%s: %v, %v; want %s", text, acted.IDs, err, id)
+		}
+	}
+}
+
 func TestTheAuditTakesARunIDWithAnyOffset(t *testing.T) {
-	got, err := operations.New(operations.Config{Ledger: &dead{}}).Audit(t.Context(), operations.Selection{}, ledger.AuditFilter{RunID: "a@2026-11-21T04:00:00+01:00"})
+	s := operations.New(operations.Config{Ledger: &dead{}, Registry: func() (*jobs.Registry, error) { return berlin(t), nil }})
+	got, err := s.Audit(t.Context(), operations.Selection{}, ledger.AuditFilter{RunID: "a@2026-11-21T04:00:00+01:00"})
 	if err != nil || len(got) != 1 || got[0].RunID != "a@2026-11-21T03:00:00Z" {
 		t.Errorf("%+v, %v", got, err)
 	}

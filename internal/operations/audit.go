@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -27,10 +26,12 @@ type AuditEntry struct {
 // Audit lists a page of the actions of operators, newest first. A job is unknown if
 // neither the audit nor anything else knows it: a removed job's actions stay readable.
 func (s *Service) Audit(ctx context.Context, sel Selection, f ledger.AuditFilter) ([]AuditEntry, error) {
-	f.RunID = jobs.CanonicalRunID(f.RunID)
+	var err error
+	if f.RunID, err = s.FindRun(ctx, f.RunID); err != nil {
+		return nil, err
+	}
 	runs := ledger.Filter{}
-	err := s.Narrow(ctx, sel, &runs)
-	if err != nil {
+	if err = s.Narrow(ctx, sel, &runs); err != nil {
 		return nil, err
 	}
 	f.JobID, f.JobIDs, f.WithSchedules = runs.JobID, runs.JobIDs, runs.WithSchedules

@@ -49,8 +49,8 @@ type Rerun struct {
 	ledger.Actor
 }
 
-// RerunEntry is the run that repeats a finished run as new work, under a new key. The time
-// in the run's ID may have any offset.
+// RerunEntry is the run that repeats a finished run as new work, under a new key. The
+// run's ID may have any form that FindRun takes.
 func (s *Service) RerunEntry(ctx context.Context, r Rerun) (ledger.Entry, error) {
 	if !r.NewKey {
 		return ledger.Entry{}, refuse(Invalid, "a rerun makes new work under a new key; confirm it with newKey (--new-key), or ask again under the old one with redrive")
@@ -58,7 +58,10 @@ func (s *Service) RerunEntry(ctx context.Context, r Rerun) (ledger.Entry, error)
 	if err := checkActor(r.Actor); err != nil {
 		return ledger.Entry{}, err
 	}
-	id := jobs.CanonicalRunID(r.RunID)
+	id, err := s.FindRun(ctx, r.RunID)
+	if err != nil {
+		return ledger.Entry{}, err
+	}
 	run, attempts, err := s.ledger.Get(ctx, id)
 	if err != nil {
 		return ledger.Entry{}, s.notFound(ctx, id, err)

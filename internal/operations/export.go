@@ -84,7 +84,10 @@ func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
 	e.Runs.JobID, e.Incidents.JobID, e.Audit.JobID = runs.JobID, runs.JobID, runs.JobID
 	e.Runs.JobIDs, e.Incidents.JobIDs, e.Audit.JobIDs = runs.JobIDs, runs.JobIDs, runs.JobIDs
 	e.Runs.WithSchedules, e.Incidents.WithSchedules, e.Audit.WithSchedules = runs.WithSchedules, runs.WithSchedules, runs.WithSchedules
-	e.Audit.RunID = jobs.CanonicalRunID(e.Audit.RunID)
+	var err error
+	if e.Audit.RunID, err = s.FindRun(ctx, e.Audit.RunID); err != nil {
+		return err
+	}
 	e.Runs.Limit, e.Members.Limit, e.Incidents.Limit, e.Audit.Limit = MaxPage, MaxPage, MaxPage, MaxPage
 	for first, more := true, true; more; first = false {
 		page, next, err := s.exportPage(ctx, of, &e)

@@ -30,6 +30,9 @@ func KeyOf(r ledger.Run) RunKey {
 // A key contains its run's scheduled time, so only the runs of that second are read.
 func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
+	if _, _, _, err := jobs.ParseRunID(text); err == nil {
+		return text, nil
+	}
 	if jobID, when, isID := strings.Cut(text, "@"); isID {
 		if at, ok := s.timeOf(ctx, jobID, when); ok && !strings.ContainsAny(when, "~/") {
 			return jobs.RunID(jobID, at), nil
@@ -57,4 +60,16 @@ func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 		last := runs[len(runs)-1]
 		f.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
 	}
+}
+
+// findRuns returns the run IDs that texts name; see FindRun.
+func (s *Service) findRuns(ctx context.Context, texts []string) ([]string, error) {
+	ids := make([]string, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = s.FindRun(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
 }

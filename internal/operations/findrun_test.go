@@ -27,6 +27,17 @@ func (c crowd) List(_ context.Context, f ledger.Filter) (page []ledger.Run, err 
 	return page, nil
 }
 
+// berlin is a registry with a job in another zone than UTC.
+func berlin(t *testing.T) *jobs.Registry {
+	t.Helper()
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
+		jobs.Job{ID: "berlin", Schedule: "30 2 * * *", Timezone: "Europe/Berlin", Target: "svc", Path: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reg
+}
+
 func TestARunIsFoundByItsKeyInEveryForm(t *testing.T) {
 	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	var runs []ledger.Run
@@ -34,11 +45,7 @@ func TestARunIsFoundByItsKeyInEveryForm(t *testing.T) {
 		runs = append(runs, ledger.Run{ID: jobs.RunID(fmt.Sprintf("job%04d", 9999-n), at), ScheduledAt: at})
 	}
 	wanted := runs[2400].ID
-	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
-		jobs.Job{ID: "berlin", Schedule: "30 2 * * *", Timezone: "Europe/Berlin", Target: "svc", Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := berlin(t)
 	s := operations.New(operations.Config{Ledger: crowd{runs: runs}, Registry: func() (*jobs.Registry, error) { return reg, nil }})
 	for _, form := range []jobs.KeyForm{jobs.KeyRunID, jobs.KeyUUID4, jobs.KeyUUID7, jobs.KeyHex32, jobs.KeyToken22, jobs.KeyToken64} {
 		key := form.Of(wanted)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -42,14 +43,16 @@ type Explanation struct {
 }
 
 // Why explains what became of a job at any time, which a text has as ParseTime reads it;
-// without an offset it is in the job's zone. With the key of a member, it explains what became
+// without an offset it is in the job's zone; with the ~ and the token of a triggered run's ID it
+// is of that run. With the key of a member, it explains what became
 // of the member.
 func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanation, error) {
 	v := Explanation{JobID: jobID}
 	if err := s.KnownJob(ctx, jobID); err != nil || jobID == "" {
 		return v, errors.Join(err, emptyJob(jobID))
 	}
-	at, ok := s.timeOf(ctx, jobID, text)
+	when, token, _ := strings.Cut(text, "~")
+	at, ok := s.timeOf(ctx, jobID, when)
 	if year := at.UTC().Year(); !ok || year < 0 || year > 9999 {
 		return v, refuse(Invalid, "invalid time %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21T03:00 or 03:00 (in the job's time zone), or an age such as 24h", text)
 	}
@@ -62,7 +65,7 @@ func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanat
 	if registered {
 		v.Previous, v.Next = scheduledTime(j.ParsedSchedule().Last(at.Add(-time.Second))), scheduledTime(j.ParsedSchedule().Next(at))
 	}
-	run, attempts, found, err := s.covering(ctx, jobID, at)
+	run, attempts, found, err := s.covering(ctx, jobID, at, token)
 	if err != nil {
 		return v, err
 	}
@@ -164,8 +167,13 @@ func (s *Service) status(ctx context.Context, jobID string) (ledger.JobStatus, b
 }
 
 // covering is the row that accounts for a job's scheduled time, with its attempts:
-// its own row, else the range row that it lies in.
-func (s *Service) covering(ctx context.Context, jobID string, at time.Time) (ledger.Run, []ledger.Attempt, bool, error) {
+// its own row, else the range row that it lies in. A triggered run is one with a token.
+func (s *Service) covering(ctx context.Context, jobID string, at time.Time, token string) (ledger.Run, []ledger.Attempt, bool, error) {
+	if token != "" {
+		id := jobs.RunIDWithToken(jobID, at, token)
+		run, attempts, err := s.ledger.Get(ctx, id)
+		return run, attempts, err == nil, s.notFound(ctx, id, err)
+	}
 	run, attempts, err := s.ledger.Get(ctx, jobs.RunID(jobID, at))
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return run, attempts, err == nil, err

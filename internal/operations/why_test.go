@@ -90,3 +90,26 @@ func TestWhyTakesALocalTimeOfTheJobsZone(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+func TestWhyExplainsATriggeredRun(t *testing.T) {
+	s, l := served(t, jobs.Job{ID: "j", Schedule: "0 3 * * *", Timezone: "Europe/Berlin"}, 0)
+	id := jobs.RunIDWithToken("j", time.Date(2026, 11, 21, 3, 30, 0, 0, time.UTC), "x1")
+	_, at, _, err := jobs.ParseRunID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Enter(t.Context(), ledger.Entry{JobID: "j", Actor: ledger.Actor{By: "ann", Why: "test"}, RunSpec: ledger.RunSpec{
+		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator, Overlap: ledger.OverlapAllow,
+		Call: ledger.Call{Method: "POST", Path: "/"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"2026-11-21T03:30:00Z~x1", "2026-11-21T04:30~x1"} {
+		if v, err := s.Why(t.Context(), "j", text, ""); err != nil || v.Run == nil || v.Run.RunID != id {
+			t.Errorf("%s: %+v, %v; want %s", text, v, err, id)
+		}
+	}
+	if v, err := s.Why(t.Context(), "j", "2026-11-21T03:30:00Z~other", ""); err == nil || !strings.Contains(err.Error(), "has no run") {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
