@@ -33,7 +33,7 @@ type Purge struct {
 	// From continues after an earlier batch: it is its Next. Zero begins anew.
 	From PurgeCursor
 	// DryRun deletes nothing and counts all runs that are past retention, whatever
-	// Batch.
+	// Batch. A run with members counts as one.
 	DryRun bool
 }
 
