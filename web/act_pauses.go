@@ -76,6 +76,9 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 		}
 	}
 	v.Counts = []actCount{{"jobs", p.Jobs}, {"scheduled times in it", p.Times}}
+	if p.Templates > 0 {
+		v.Counts = append(v.Counts, actCount{"templates, with all their schedules", p.Templates})
+	}
 	v.Button = "Pause until " + v.Now.exact(c.Until)
 	if c.Kind == ledger.PauseHold {
 		v.Button = "Hold until " + v.Now.exact(c.Until)

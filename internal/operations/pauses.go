@@ -34,6 +34,8 @@ type Pause struct {
 	// scheduled times in the pause; 0 of what has ended.
 	Jobs  int `json:"jobs"`
 	Times int `json:"scheduledTimes"`
+	// Templates counts those whose schedules made at run time are in the pause too.
+	Templates int `json:"templates,omitempty"`
 }
 
 // PauseState says whether a pause holds.
@@ -81,6 +83,11 @@ func (s *Service) pauseOf(p ledger.Pause) Pause {
 	reg, err := s.registry()
 	if err != nil {
 		return v // what is in the ledger can be asked without it
+	}
+	for _, t := range reg.Templates() {
+		if !t.Disabled && p.Takes(t.ID, executor.TraitsOf(t.Job)) {
+			v.Templates++
+		}
 	}
 	from := p.From
 	if now.After(from) {

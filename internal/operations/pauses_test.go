@@ -36,8 +36,13 @@ jobs:
 		{ledger.PauseSkip, ledger.Selector{Target: "spare"}, false},
 	} {
 		change := ledger.PauseChange{Kind: c.kind, Selector: c.of, Until: time.Now().Add(time.Hour)}
-		if _, err := s.ChangePause(t.Context(), operations.PauseChange{PauseChange: change, DryRun: true}); (err == nil) != c.ok {
-			t.Errorf("%s %s: %v", c.kind, c.of, err)
+		p, err := s.ChangePause(t.Context(), operations.PauseChange{PauseChange: change, DryRun: true})
+		templates := 0
+		if c.of.Owner != "" || c.of.Target == "reports" || c.of.Job == "report" {
+			templates = 1
+		}
+		if (err == nil) != c.ok || p.Templates != templates {
+			t.Errorf("%s %s: %d templates, %v", c.kind, c.of, p.Templates, err)
 		}
 	}
 }
