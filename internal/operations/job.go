@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -262,23 +261,6 @@ func (j *Job) pausedBy(pause, hold *ledger.Pause) {
 	}
 }
 
-// NextOf is the scheduled time of a job's next run; empty when it is disabled, or never due
-// again: a schedule whose scheduled times have all passed is legal.
-func NextOf(j jobs.Job, now time.Time) string {
-	if j.Disabled {
-		return ""
-	}
-	return scheduledTime(j.NextRun(now))
-}
-
-// StartOf is when the run of NextOf starts; empty when that is at its scheduled time.
-func StartOf(j jobs.Job, now time.Time) string {
-	if j.Disabled || j.Spread == 0 {
-		return ""
-	}
-	return scheduledTime(j.DueAt(j.NextRun(now)))
-}
-
 func runIf(r *ledger.Run) *Run {
 	if r == nil {
 		return nil
@@ -324,31 +306,4 @@ func (j Job) Trouble() string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Upcoming are scheduled times to come, and when their runs start, one for each; no
-// starts for a job without a spread.
-type Upcoming struct {
-	Times  []string `json:"times"`
-	Starts []string `json:"starts,omitempty"`
-}
-
-// Next lists n of the job's scheduled times: those after a time, or, where that is zero,
-// those whose runs are to start.
-func (s *Service) Next(ctx context.Context, id string, after time.Time, n int) (Upcoming, error) {
-	j, err := s.registered(ctx, id, "")
-	if err != nil {
-		return Upcoming{}, err
-	}
-	if after.IsZero() {
-		after = j.DueBy(s.now())
-	}
-	list := Upcoming{Times: []string{}}
-	for _, at := range j.ParsedSchedule().Upcoming(after, n) {
-		list.Times = append(list.Times, scheduledTime(at))
-		if j.Spread > 0 {
-			list.Starts = append(list.Starts, scheduledTime(j.DueAt(at)))
-		}
-	}
-	return list, nil
 }
