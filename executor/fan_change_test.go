@@ -109,6 +109,7 @@ func TestARedriveCallsAMemberThatHasVanished(t *testing.T) {
 					t.Fatalf("%+v %v, was %s", got, err, run.State)
 				}
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				calls := map[string]int{}
 				for _, c := range svc.calls {
 					if !c.List {
