@@ -95,6 +95,7 @@ func TestAListThatCannotBeTrustedSendsNothing(t *testing.T) {
 		"a key twice":     {[]string{`["a","b"]`, `["a"]`}, ledger.ReasonExhausted, "are one member", 5},
 		"not JSON":        {[]string{`<html>`}, ledger.ReasonExhausted, "not JSON", 5},
 		"more than JSON":  {[]string{`["a"]["b"]`}, ledger.ReasonExhausted, "more than one", 5},
+		"invalid Unicode": {[]string{"[\"a\xff\"]"}, ledger.ReasonExhausted, "invalid Unicode", 5},
 		"no end":          {slices.Repeat([]string{`[]`}, 3000), ledger.ReasonExhausted, "pages without an item", 5},
 		"no list":         {[]string{`{"tenants":"x"}`}, ledger.ReasonExhausted, "leads to", 5},
 		"an empty key":    {[]string{`[""]`}, ledger.ReasonExhausted, "empty", 5},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -35,8 +36,12 @@ func ReadList(page io.Reader, each ledger.Each) ([]string, error) {
 // errTooLong ends the reading of a list of more than its maximum of items.
 var errTooLong = errors.New("the list is too long")
 
-// maxListDepth bounds how deep lists on the way to the keys are in each other.
-const maxListDepth = 1000
+// maxListDepth bounds how deep lists on the way to the keys are in each other, and maxSkipDepth
+// other values.
+const (
+	maxListDepth = 1000
+	maxSkipDepth = 10_000
+)
 
 // listReader reads a page value by value.
 type listReader struct {
@@ -87,10 +92,13 @@ func (r *listReader) field(path []string, lists int) (err error) {
 		if name, err = r.token(); err != nil {
 			return err
 		}
-		if name == path[0] {
-			found, err = true, r.read(path[1:], lists)
-		} else {
+		switch {
+		case name != path[0]:
 			err = r.skip()
+		case found: // programs differ in which of the two they take
+			return fmt.Errorf("an object has the field %q twice", path[0])
+		default:
+			found, err = true, r.read(path[1:], lists)
 		}
 	}
 	if err = r.closed(err); err == nil && !found {
@@ -112,13 +120,19 @@ func (r *listReader) skip() error {
 		case json.Delim(']'), json.Delim('}'):
 			depth--
 		}
-		if depth == 0 {
+		switch {
+		case depth == 0:
 			return nil
+		case depth > maxSkipDepth: // the decoder remembers each of them
+			return fmt.Errorf("the answer has more than %d values in each other", maxSkipDepth)
 		}
 	}
 }
 
 func (r *listReader) add(key string) error {
+	if strings.ContainsRune(key, utf8.RuneError) { // what the decoder makes of invalid Unicode
+		return fmt.Errorf("the key %q contains invalid Unicode or U+FFFD, so two keys could be read as one", key)
+	}
 	if r.keys = append(r.keys, key); len(r.keys) > r.max {
 		return errTooLong
 	}

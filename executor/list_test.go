@@ -32,7 +32,9 @@ func TestReadList(t *testing.T) {
 		{`[null]`, "", "", "leads to null"},
 		{`[1.5]`, "", "", "and a key is a text or a whole number"},
 		{strings.Repeat("[", 1_000_000), "", "", "more than 1000 lists in each other"},
-		{`[{"skipped":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `,"id":"a"}]`, "id", "a", ""},
+		{`[{"skipped":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `,"id":"a"}]`, "id", "a", ""},
+		{`[{"skipped":` + strings.Repeat("[", 100_000), "id", "", "more than 10000 values in each other"},
+		{`[{"id":"a","id":"b"}]`, "id", "", `the field "id" twice`},
 	} {
 		keys, err := executor.ReadList(strings.NewReader(c.page), ledger.Each{Items: c.items, Max: 5})
 		if c.err == "" && (err != nil || !slices.Equal(keys, strings.Fields(c.keys))) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {

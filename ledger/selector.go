@@ -29,7 +29,10 @@ func (s Selector) Takes(jobID string, t Traits) bool {
 			return false
 		}
 	}
-	matches := s.Job == "" || s.Job == jobID || strings.HasPrefix(jobID, s.Job+":") // a schedule of the template
+	if !strings.Contains(s.Job, ":") { // a schedule is selected with its template
+		jobID = OwnerOf(jobID)
+	}
+	matches := s.Job == "" || s.Job == jobID
 	if !matches {
 		matches, _ = path.Match(s.Job, jobID) // IDs have no slash, and a bad pattern matches none
 	}

@@ -3,6 +3,8 @@ package operations
 import (
 	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +26,7 @@ func KeyOf(r ledger.Run) RunKey {
 
 // FindRun returns the run ID that a text names: a run ID, with or without quotes, whose time
 // may have any offset, or none and is then in the job's zone; or the idempotency key of a
-// run in whatever form its target takes it. A text that is neither, or the key of no run in
+// run, but for a member's, in whatever form its target takes it. A text that is neither, or the key of no run in
 // the ledger, is returned as it is.
 //
 // A key contains its run's scheduled time, so only the runs of that second are read.
@@ -34,10 +36,10 @@ func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 		return text, nil
 	}
 	if jobID, when, isID := strings.Cut(text, "@"); isID {
-		if at, ok := s.timeOf(ctx, jobID, when); ok && !strings.ContainsAny(when, "~/") {
-			return jobs.RunID(jobID, at), nil
+		if id := jobs.CanonicalRunID(text); id != text {
+			return id, nil
 		}
-		return jobs.CanonicalRunID(text), nil
+		return s.localRunID(ctx, text, jobID, when)
 	}
 	at, ok := jobs.TimeOfKey(text)
 	if !ok {
@@ -60,6 +62,42 @@ func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 		last := runs[len(runs)-1]
 		f.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
 	}
+}
+
+// localLayouts are the ways to write a local time in a run ID: with its date, as an action must
+// not be on another run a minute later.
+var localLayouts = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
+
+// localRunID returns the run ID of a local time of the job's zone. It refuses a time that may
+// mean another run: of a zone that is not known here, or two runs. A text without such a time is
+// returned as it is.
+func (s *Service) localRunID(ctx context.Context, text, jobID, when string) (string, error) {
+	i := slices.IndexFunc(localLayouts, func(layout string) bool {
+		_, err := time.Parse(layout, when)
+		return err == nil && len(when) == len(layout) // Parse takes fractions of a second too
+	})
+	if i < 0 {
+		return text, nil
+	}
+	j, err := s.registered(ctx, ledger.JobOfID(jobID), "")
+	if errors.Is(err, ledger.ErrUnavailable) {
+		return "", err
+	} else if err != nil {
+		return "", refuse(Invalid, "the time of the run %s has no offset, and the time zone of its job is not known here; write an offset, or Z", text)
+	}
+	t, err := time.ParseInLocation(localLayouts[i], when, j.ParsedSchedule().Location())
+	if err != nil {
+		return "", err
+	}
+	times := instants(t)
+	due := slices.DeleteFunc(slices.Clone(times), func(at time.Time) bool { return !j.ParsedSchedule().Last(at).Equal(at) })
+	switch len(due) {
+	case 0:
+		return jobs.RunID(jobID, times[0]), nil
+	case 1:
+		return jobs.RunID(jobID, due[0]), nil
+	}
+	return "", refuse(Invalid, "the local time of the run %s comes twice, and the job runs at both; write an offset, such as %s", text, due[0].Format(time.RFC3339))
 }
 
 // findRuns returns the run IDs that texts name; see FindRun.
