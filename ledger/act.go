@@ -49,6 +49,7 @@ type actionTx struct {
 	now   time.Time
 	got   ActionResult
 	slots slots // redrive: of the runs' jobs
+	full  bool  // redrive of members: their parent has no room for another one
 	// parents are those of the runs that are members, and members those of canceled parents.
 	parents, members []Row
 	failed           map[string]map[State]int // members of canceled parents, with them
@@ -89,6 +90,11 @@ func (m *actionTx) run() error {
 
 // remaining counts the runs after those that the action applies to, if there may be some.
 func (m *actionTx) remaining(fit []Row) Later[int] {
+	if m.full {
+		f := m.filter()
+		f.Limit = 0
+		return m.tx.CountRuns(f)
+	}
 	if len(m.IDs) > 0 || m.Limit < 1 || len(fit) < m.Limit {
 		return Later[int]{}
 	}
@@ -156,7 +162,7 @@ func (l *Ledger) lookAhead(ctx context.Context, a *action) (map[RejectionCause]i
 // selected returns the runs that the action applies to, oldest first. Those that it
 // rejects leave room for others.
 func (m *actionTx) selected() (fit []Row, err error) {
-	if full, err := m.withinParent(); err != nil || full {
+	if err := m.withinParent(); err != nil || m.full {
 		return nil, err
 	}
 	f := m.filter()

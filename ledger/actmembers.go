@@ -27,9 +27,9 @@ func (m *actionTx) lockParents(rows []Row) Later[[]Row] {
 
 // withinParent limits a redrive of members by a filter to those that their parent has room for,
 // and rejects it if there is none: all of them would be due at once, before other jobs' runs.
-func (m *actionTx) withinParent() (full bool, err error) {
+func (m *actionTx) withinParent() error {
 	if m.kind != ActionRedrive || m.Parent == "" || len(m.IDs) > 0 {
-		return false, nil
+		return nil
 	}
 	counts, err := countMembers(m.tx, []string{m.Parent}, Claimable)
 	room := MaxOpenMembers
@@ -39,11 +39,11 @@ func (m *actionTx) withinParent() (full bool, err error) {
 	if m.Limit < 1 || m.Limit > room {
 		m.Limit = room
 	}
-	if full = room < 1; full && err == nil {
-		m.reject(Rejection{RunID: m.Parent, Cause: RejectedUnfinished, Why: fmt.Sprintf("%d of its members are unfinished, which is the most: "+
+	if m.full = room < 1; m.full && err == nil {
+		m.reject(Rejection{RunID: m.Parent, Cause: RejectedState, Why: fmt.Sprintf("%d of its members are unfinished, which is the most: "+
 			"repeat this when some have finished, or redrive the run itself when it is dead, which redrives all as there is room", MaxOpenMembers-room)})
 	}
-	return full, err
+	return err
 }
 
 // lockMembers locks and counts the members that follow their parents, or that their parents

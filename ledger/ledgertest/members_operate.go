@@ -163,10 +163,10 @@ var memberOperateCases = []testCase{
 				b.Errorf("%d changed, %d remaining, rejected %+v", len(got.Changed), got.Remaining, got.Rejected)
 			}
 		}
-		redrive(0, 0, 1)
+		redrive(0, 2, 1)
 		b.ends(ledger.Succeeded, work[2])
 		redrive(1, 1, 0)
-		redrive(0, 0, 1)
+		redrive(0, 1, 1)
 	}},
 	{"a member is canceled by itself, and its parent is then dead", func(b *bed) {
 		parent, work := b.fannedOut("a", "b")
