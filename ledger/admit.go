@@ -32,6 +32,7 @@ type admissionTx struct {
 	Admission
 	tx       Tx
 	pauses   pauses
+	last     bool // the plans are the last of their schedules' contents
 	slots    slots
 	existing map[string]bool       // of the runs of jobs with several that take the slot
 	own      map[string]Later[int] // of each range row: its scheduled times that have rows of their own

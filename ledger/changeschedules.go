@@ -177,7 +177,7 @@ func (m *scheduleChangeTx) countsLive(stored map[string]*ScheduleRow) bool {
 
 func (m *scheduleChangeTx) write() error {
 	if len(m.outgoing) > 0 {
-		a := admissionTx{tx: m.tx, pauses: m.pauses, got: Admitted{Now: m.now, Skipped: map[Reason]int{}}}
+		a := admissionTx{tx: m.tx, pauses: m.pauses, last: true, got: Admitted{Now: m.now, Skipped: map[Reason]int{}}}
 		if err := a.admitKeyed(m.outgoing); err != nil {
 			return err
 		}
