@@ -1,5 +1,7 @@
 package ledger
 
+import "time"
+
 // Pace is how many backfilled runs of a job run at a time beside its slot, and in which order
 // they start: at most n, the oldest scheduled time first, or, as -n, the newest first. 0: the
 // run takes the job's slot.
@@ -31,21 +33,31 @@ type PacedRun struct {
 	Taken int // how many runs of the job have a place
 }
 
-// grantPlaces gives the free places of jobs, which are locked, to the first runs that wait.
-func grantPlaces(tx Tx, jobIDs []string) error {
-	for _, id := range jobIDs {
-		list, err := tx.Paced(id).Get()
+// grantPlaces gives the free places of jobs, which are locked, to the first runs that wait, of
+// which paced tells for each job.
+//
+// Claims take the run first that has been due the longest. A run with a place is due from when
+// it got the place, not from its backfill on: else all runs of a backfill went before one that
+// the schedule makes due meanwhile. Only a run that is due waits, so this shortens no wait.
+func grantPlaces(tx Tx, jobIDs []string, paced []Later[[]PacedRun], now time.Time) error {
+	var changes []Change
+	for i, id := range jobIDs {
+		list, err := paced[i].Get()
 		if err != nil {
 			return err
 		}
-		var changes []Change
+		given := 0
 		for _, w := range list {
-			if w.Taken+len(changes) < w.Pace.Parallel() {
-				changes = append(changes, give(Row{Run: Run{ID: w.ID, JobID: id, State: w.State}, Pace: w.Pace, Waiting: true}))
+			if w.Taken+given < w.Pace.Parallel() {
+				given++
+				c := give(Row{Run: Run{ID: w.ID, JobID: id, State: w.State}, Pace: w.Pace, Waiting: true})
+				c.Row.SetDueAt(now)
+				c.Set |= ColDue
+				changes = append(changes, c)
 			}
 		}
-		updateFenced(tx, changes) // see grant
 	}
+	updateFenced(tx, changes) // see grant
 	return nil
 }
 

@@ -80,6 +80,14 @@ func grant(tx Tx, list []Slot) slots {
 // grantFree locks jobs and gives their free slots and places.
 func grantFree(tx Tx, jobIDs []string) error {
 	jobs, slots := tx.Jobs(jobIDs), tx.Slots(jobIDs)
+	paced := make([]Later[[]PacedRun], len(jobIDs))
+	for i, id := range jobIDs { // all before the first Get, in one round trip: the jobs are locked meanwhile
+		paced[i] = tx.Paced(id)
+	}
+	now, err := tx.Now()
+	if err != nil {
+		return err
+	}
 	if _, err := jobs.Get(); err != nil {
 		return err
 	}
@@ -88,5 +96,5 @@ func grantFree(tx Tx, jobIDs []string) error {
 		return err
 	}
 	grant(tx, list)
-	return grantPlaces(tx, jobIDs)
+	return grantPlaces(tx, jobIDs, paced, now)
 }

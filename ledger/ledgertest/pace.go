@@ -89,6 +89,27 @@ var paceCases = []testCase{
 		}
 		b.take("p1", k.id(2))
 	}},
+	{"a scheduled run waits for the runs that have a place, not for all of a backfill", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.rangeOf(0, 5))
+		j.at2(2, ledger.Backfilled{Planned: 6}, 0, 1, 2, 3, 4, 5)
+		k := j.next()
+		b.pass(2 * time.Hour)
+		k.admit(k.planned(90, ledger.OverlapSkip))
+		b.pass(time.Hour)
+		for range 3 {
+			got := b.claim("p1", 1).Work
+			if len(got) != 1 {
+				b.Fatalf("claimed %v, want one run", runIDs(got))
+			}
+			if got[0].RunID == k.id(90) {
+				return
+			}
+			b.record(succeeded(got[0]))
+			b.pass(time.Second)
+		}
+		b.Errorf("%s is not claimed after the two runs that had a place", k.id(90))
+	}},
 	{"more at a time than the maximum is refused", func(b *bed) {
 		j := b.job("j")
 		f := j.request(false, 0)

@@ -61,3 +61,43 @@ func TestTheUsualOperationsTakeTwoRoundTrips(t *testing.T) {
 		})
 	}
 }
+
+// A claim that gives places asks for those of all jobs at once, while it has the jobs locked.
+func TestAClaimThatGivesPlacesTakesAsManyRoundTripsForManyJobs(t *testing.T) {
+	tripsOf := func(jobs int) int64 {
+		f := newFleet(t, jobs, ledger.OverlapSkip)
+		must(t, f.Close())
+		relay := testdb.NewRelay(t, direct(t, f.url))
+		f.open(t, relay.URL, postgres.PoolSize(1))
+		for i := range jobs {
+			var late []ledger.RunSpec
+			for range 2 {
+				p := f.plan(i, false)
+				p.Runs[0].State, p.Runs[0].Reason = ledger.Missed, ledger.ReasonCatchUpWindow
+				_, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
+				must(t, err)
+				late = append(late, p.Runs[0])
+			}
+			got, err := f.Backfill(t.Context(), ledger.Backfill{
+				JobID: f.stands[i].JobID, Runs: late, Pace: 1, Actor: ledger.Actor{By: "a", Why: "w"},
+			})
+			if err != nil || got.Planned != 2 {
+				t.Fatalf("backfilled %+v: %v", got, err)
+			}
+		}
+		claim := func() []ledger.Work {
+			got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
+			if err != nil || len(got.Work) != jobs {
+				t.Fatalf("claimed %d, %v, want %d", len(got.Work), err, jobs)
+			}
+			return got.Work
+		}
+		f.record(t, claim())
+		before := relay.Trips()
+		claim()
+		return relay.Trips() - before
+	}
+	if one, many := tripsOf(1), tripsOf(5); one != many {
+		t.Errorf("%d round trips for one job, %d for five, want the same", one, many)
+	}
+}
