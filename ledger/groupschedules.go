@@ -5,13 +5,19 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxChangeGroup is how many changes share a transaction at most, so that a planner waits
 // for it for a moment only.
 const maxChangeGroup = 100
+
+// changeGroupTime is how long the transaction of several changes takes at most. No caller's
+// deadline ends it: the outcome would be unknown to the others.
+const changeGroupTime = 30 * time.Second
 
 // changeGroups are the changes in progress. While a transaction of a template's changes
 // runs, those that come form the next one: one commit, and one lock of the template, for all
@@ -31,24 +37,29 @@ type changeGroup struct {
 	err     error
 }
 
-// join makes a change together with others. If that fails, it makes it alone: each change has
-// the outcome that it has alone.
+// join makes a change together with others. If nothing was written, it makes it alone: each
+// change has the outcome that it has alone. If that is unknown, only the caller can tell
+// whether to make it again: another's change may have come after it.
 func (g *changeGroups) join(
 	ctx context.Context, c ChangeSchedules, write func(context.Context, []ChangeSchedules) ([][]ScheduleResult, error),
 ) ([]ScheduleResult, error) {
 	group, i, turn := g.enter(c)
 	if i == 0 {
 		g.lead(ctx, group, turn, write)
-	}
-	select {
-	case <-group.done:
-		switch {
-		case group.err == nil:
-			return group.results[i], nil
-		case len(group.changes) == 1 && !errors.Is(group.err, errApart): // it was alone
-			return nil, group.err
+	} else {
+		select {
+		case <-group.done:
+		case <-ctx.Done(): // the group may still make the change
+			return nil, fmt.Errorf("change schedules of %s: %w: %w", c.Template, ErrUnavailable, ctx.Err())
 		}
-	case <-ctx.Done():
+	}
+	switch {
+	case group.err == nil:
+		return group.results[i], nil
+	case errors.Is(group.err, ErrUnavailable) && !errors.Is(group.err, errInsertedMeanwhile): // it may have been made
+		return nil, group.err
+	case len(group.changes) == 1 && !errors.Is(group.err, errApart): // it was alone
+		return nil, group.err
 	}
 	return first(write(ctx, []ChangeSchedules{c}))
 }
@@ -85,6 +96,11 @@ func (g *changeGroups) lead(
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
 		g.close(group)
+		if len(group.changes) > 1 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), changeGroupTime)
+			defer cancel()
+		}
 		group.results, group.err = write(ctx, group.changes)
 	case <-ctx.Done():
 		g.close(group)

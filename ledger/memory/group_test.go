@@ -13,13 +13,13 @@ import (
 	"github.com/cronce/cronce/ledger/memory"
 )
 
-// slowRows count transactions, each of which takes a second. The first that takes several
-// changes fails.
+// slowRows count transactions, each of which takes a second. One of them fails.
 type slowRows struct {
 	ledger.Rows
 	mu     sync.Mutex
 	writes int
-	fails  int // the number of a transaction
+	fails  int    // the number of a transaction
+	lost   func() // nil: it writes nothing; else it writes, this happens, and its answer is lost
 }
 
 func (r *slowRows) Write(ctx context.Context, name string, f func(ledger.Tx) error) error {
@@ -28,8 +28,13 @@ func (r *slowRows) Write(ctx context.Context, name string, f func(ledger.Tx) err
 	fails := r.writes == r.fails
 	r.mu.Unlock()
 	time.Sleep(time.Second)
-	if fails {
-		return ledger.ErrUnavailable
+	switch {
+	case fails && r.lost != nil:
+		err := r.Rows.Write(ctx, name, f)
+		r.lost()
+		return errors.Join(ledger.ErrUnavailable, err)
+	case fails:
+		return errors.New("nothing was written")
 	}
 	return r.Rows.Write(ctx, name, f)
 }
@@ -91,22 +96,74 @@ func TestChangesThatWaitShareATransaction(t *testing.T) {
 	}
 }
 
-// The one that makes the changes of all is canceled, while it waits and while it writes.
+// A group's changes were written, another caller changed one of the schedules, and then the
+// group hears that the outcome is unknown.
+func TestAGroupWhoseOutcomeIsUnknownIsNotMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := memory.New().Rows()
+		rows, other := &slowRows{Rows: base, fails: 2}, ledger.New(base)
+		put := func(change ledger.ScheduleChange) ledger.ScheduleResult {
+			list, err := other.ChangeSchedules(t.Context(), ledger.ChangeSchedules{Template: "t", Rules: always{},
+				Actor: ledger.Actor{By: "other", Why: "test"}, Items: []ledger.ScheduleChange{change}})
+			if err != nil || list[0].Err != nil {
+				t.Errorf("another caller's change: %+v, %v", list, err)
+				return ledger.ScheduleResult{}
+			}
+			return list[0]
+		}
+		rows.lost = func() {
+			put(ledger.ScheduleChange{JobID: "t:k1", IfRevision: 1, ScheduleContent: ledger.ScheduleContent{Expr: "other"}})
+		}
+		l := ledger.New(rows)
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				if _, err := putSchedule(t.Context(), l, fmt.Sprint("k", i), "group"); errors.Is(err, ledger.ErrUnavailable) != (i > 0) {
+					t.Errorf("change %d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		if rows.writes != 2 {
+			t.Errorf("%d transactions, want 2", rows.writes)
+		}
+		for key, want := range map[string]string{"k1": "other", "k2": "group", "k3": "group"} {
+			got := put(ledger.ScheduleChange{JobID: "t:" + key, ScheduleContent: ledger.ScheduleContent{Expr: want}})
+			if got.Effect != ledger.ScheduleUnchanged {
+				t.Errorf("%s does not have the content %q: %+v", key, want, got)
+			}
+		}
+	})
+}
+
+// One change of a group is canceled, while it waits and while the group writes. The first
+// change of the group writes for all: once it does, it has its outcome.
 func TestACanceledChangeCancelsNoOther(t *testing.T) {
-	for _, after := range []time.Duration{time.Second / 2, 3 * time.Second / 2} {
+	for _, c := range []struct {
+		canceled int
+		after    time.Duration
+		fails    bool
+	}{
+		{1, time.Second / 2, true},
+		{1, 3 * time.Second / 2, false},
+		{2, time.Second / 2, true},
+		{2, 3 * time.Second / 2, true},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := ledger.New(&slowRows{Rows: canceledRows{memory.New().Rows()}})
 			var all sync.WaitGroup
 			for i := range 5 {
 				ctx := t.Context()
-				if i == 1 {
+				if i == c.canceled {
 					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, after)
+					ctx, cancel = context.WithTimeout(ctx, c.after)
 					defer cancel()
 				}
 				all.Go(func() {
-					if _, err := putSchedule(ctx, l, fmt.Sprint("k", i), "1"); (err != nil) != (i == 1) {
-						t.Errorf("change %d: %v", i, err)
+					_, err := putSchedule(ctx, l, fmt.Sprint("k", i), "1")
+					if fails := c.fails && i == c.canceled; errors.Is(err, ledger.ErrUnavailable) != fails || !fails && err != nil {
+						t.Errorf("%+v: change %d: %v", c, i, err)
 					}
 				})
 				synctest.Wait()
