@@ -65,7 +65,7 @@ func TestARunIsFoundByItsKeyInEveryForm(t *testing.T) {
 		"job1@2026-11-21 03:00": "", "twice@2026-10-25T02:30": "", "twice@2026-10-25T02:30:00+01:00": "twice@2026-10-25T01:30:00Z",
 		"berlin@02:30": "berlin@02:30", "berlin@24h": "berlin@24h", "berlin@2026-11-21": "berlin@2026-11-21",
 		"berlin@2026-11-21T02:30:00.5": "berlin@2026-11-21T02:30:00.5",
-		"berlin@2026-11-21T02:30": "berlin@2026-11-21T01:30:00Z", "'berlin@2026-07-21 02:30'": "berlin@2026-07-21T00:30:00Z",
+		"berlin@2026-11-21T02:30":      "berlin@2026-11-21T01:30:00Z", "'berlin@2026-07-21 02:30'": "berlin@2026-07-21T00:30:00Z",
 		"berlin@2026-10-25 02:30":            "berlin@2026-10-25T00:30:00Z", // comes twice
 		"berlin@2026-11-21T02:30:00+01:00~x": "berlin@2026-11-21T01:30:00Z~x", "berlin@yesterday": "berlin@yesterday",
 	} {
