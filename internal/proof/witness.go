@@ -209,7 +209,7 @@ func (w *Witness) leased(now time.Time, work ...ledger.Work) {
 		if !h.slotted || h.forced || ledger.IsAdHoc(l.RunID) {
 			continue
 		}
-		if other := w.slots[l.JobID]; other != "" && other != l.RunID && w.run(other).active {
+		if other := w.slots[l.JobID]; other != "" && other != l.RunID && w.run(other).active && w.run(other).slotted {
 			w.saw(Overlapped, l.RunID, "leased while %s is unfinished", other)
 		}
 		w.slots[l.JobID] = l.RunID
