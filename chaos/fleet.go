@@ -210,7 +210,8 @@ func (f *fleet) close() {
 	f.network.close()
 }
 
-// store is what the harness asks of the ledger, and does as an operator, past the network.
+// store is the ledger as the harness uses it: for its questions and as an operator, without the
+// faults of the network.
 type store interface {
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)

@@ -16,7 +16,7 @@ import (
 const (
 	// freezeAtOnce is the number of members in one part of a list.
 	freezeAtOnce = 5000
-	// maxPageWaits is how often in a row a target may ask to wait for a later page of a list.
+	// maxPageWaits is how many requests for one page a target may answer with 429.
 	maxPageWaits = 20
 	// maxEmptyPages limits the pages without an item. A target's links may form a circle.
 	maxEmptyPages = 1000

@@ -126,7 +126,7 @@ func TestARedriveCallsAMemberThatHasVanished(t *testing.T) {
 	}
 }
 
-// A 202 is no list, although the job's members may be answered with it.
+// Members of the job may be answered with 202. The list may not.
 func TestAListOfLongWorkIsNotAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := tenantsOnce(executor.Answer{Kind: ledger.AnswerFresh, Status: 202})

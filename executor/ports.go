@@ -60,8 +60,8 @@ type Answer struct {
 	// nothing is kept.
 	Excerpt     string
 	KeepExcerpt time.Duration
-	// Keys are what a List is answered with (ReadList), and Next is where the next page is; "":
-	// there is none.
+	// Keys are the members' keys in the answer to a List, as ReadList returns them. Next is where
+	// the next page is, or "" after the last.
 	Keys []string
 	Next string
 	// KeyKept is the time for which the target says that it keeps the run's key, from the

@@ -103,7 +103,7 @@ func (r *Registry) Len() int { return len(r.jobs) }
 // Empty reports whether the registry has no templates, and no jobs but the built-in one.
 func (r *Registry) Empty() bool { return r.Len() == 1 && len(r.templates) == 0 }
 
-// IDs are those of all jobs, sorted.
+// IDs returns the sorted IDs of all jobs.
 func (r *Registry) IDs() []string {
 	ids := make([]string, len(r.jobs))
 	for i := range r.jobs {
@@ -144,7 +144,7 @@ func (e *registered) definition() Definition {
 	return Definition{e.ID, hex.EncodeToString(e.hash[:]), body}
 }
 
-// Definitions are those of the enabled jobs and templates, by ID.
+// Definitions returns the definitions of the enabled jobs and templates, in the order of their IDs.
 func (r *Registry) Definitions() iter.Seq[Definition] {
 	return func(yield func(Definition) bool) {
 		jobs, templates := r.jobs, r.templates

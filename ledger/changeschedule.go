@@ -108,7 +108,7 @@ func (m *scheduleChangeTx) next(
 		is.NextAt, err = nextLook(r.Rules, &is.Schedule, m.now)
 	}
 	if err == nil && is.NextAt.IsZero() {
-		err = errors.New("it has no scheduled time from now on")
+		err = errors.New("all its scheduled times have passed; set a schedule that has one to come")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, in.JobID, err)

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// maxChangeGroup is how many changes share a transaction at most, so that a planner waits
-// for it for a moment only.
+// maxChangeGroup is the maximum of changes in one transaction. A planner waits until it ends.
 const maxChangeGroup = 100
 
 // changeGroupTime is how long the transaction of several changes takes at most. No caller's

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sources are those whose files give jobs: no job is made of a workflow.
+// sources returns the sources that are imported. A workflow of GitHub Actions is not.
 func sources() (list []importer.Source) {
 	for _, i := range importer.Importers {
 		if i.Source != importer.GitHubActions {

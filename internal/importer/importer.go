@@ -32,7 +32,7 @@ const (
 	GitHubActions  Source = "github-actions"
 )
 
-// Importer is what there is to know of a source.
+// Importer imports the files of a source.
 type Importer struct {
 	Source  Source
 	Files   string // what they are
@@ -41,7 +41,7 @@ type Importer struct {
 	read    func(*builder, []File) error
 }
 
-// Importers are those of all sources.
+// Importers has an Importer for each Source.
 var Importers = []Importer{
 	{Crontab, "crontab files (- is standard input)", "  crontab -l | cronce import crontab --timezone Europe/London - > cronce.yaml\n" +
 		"  cronce import crontab --system /etc/crontab /etc/cron.d/billing", true, (*builder).crontabs},

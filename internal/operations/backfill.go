@@ -25,8 +25,8 @@ const (
 type Backfill struct {
 	JobID    string
 	From, To time.Time // both included
-	// Parallel is how many of the runs run at a time, beside the schedule's own; 0: one after
-	// the other in the job's slot, unless NewestFirst is set, which then means 1.
+	// Parallel is how many of the runs run at a time, beside the scheduled runs. If it is 0, they
+	// run one after the other in the job's slot, or, with NewestFirst, one at a time beside it.
 	Parallel     int
 	NewestFirst  bool
 	NeverPlanned bool // takes scheduled times from before the job, or its schedule, existed
@@ -42,8 +42,8 @@ type Backfilled struct {
 	Left    int  `json:"left"`    // they ran, or are about to
 	Refused int  `json:"refused"` // never planned (without NeverPlanned), purged, rerun, or in a range that an earlier definition planned
 	DryRun  bool `json:"dryRun"`
-	// Remaining counts the scheduled times of the span from Next on, or, newest first, up to
-	// Next: further requests of the series, which begin, or end, there, look at them.
+	// Remaining is the number of scheduled times that are left: those from Next on, or, newest
+	// first, those up to Next. The next request of the series begins, or ends, at Next.
 	Remaining int        `json:"remaining"`
 	Next      *time.Time `json:"next,omitempty"`
 	// Takes is the expected duration of a dry run's planned runs. It is nil if no run of the

@@ -49,7 +49,7 @@ func (w *Witness) pausedAt(jobID string, t ledger.Traits, at time.Time) (skipped
 	return skipped, until
 }
 
-// covered reports whether a scheduled time is in a pause with an end: that it is missed is no problem.
+// covered reports whether a scheduled time is in a pause with an end. It may then be missed.
 func (w *Witness) covered(p ledger.Plan, at time.Time) bool {
 	for _, pause := range w.pauses {
 		if pause.Covers(p.JobID, p.Traits, at) {
