@@ -1,18 +1,38 @@
 package ledger
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // duePage is how many runs moveDue changes at once.
 const duePage = 500
 
-// moveDue makes the runs that wait for the end of a pause that catches up due at its new end.
-// Their rows lack owners and labels, so of two pauses that may cover a run, the later end counts.
+// lockCatchUps locks the pauses that catch up, before one of them is changed, or a new one is
+// made: of two changes at once, the second one finds the runs due as the first one made them.
+func (c PauseChange) lockCatchUps(tx Tx, list pauses) error {
+	kind := c.Kind
+	for i := range list {
+		if list[i].ID == c.ID {
+			kind = list[i].Kind
+		}
+	}
+	if kind != PauseCatchUp {
+		return nil
+	}
+	_, err := list.settled(tx, func(Pause) bool { return true })
+	return err
+}
+
+// moveDue makes the runs that wait for the end of a pause that catches up due when no pause covers
+// them any more, after a change of p, which was as was.
 func moveDue(tx Tx, was, p Pause) error {
 	list, err := tx.Pauses(time.Time{}).Get()
 	if err != nil {
 		return err
 	}
-	f := Filter{States: []State{Planned}, Since: was.From, Until: was.Until, Limit: duePage}
+	others := slices.DeleteFunc(pauses(list), func(o Pause) bool { return o.ID == p.ID })
+	f := Filter{States: []State{Planned}, Since: earliest(was.From, p.From), Until: latest(was.Until, p.Until), Limit: duePage}
 	for {
 		page, err := tx.Runs(f).Get()
 		if err != nil || len(page) == 0 {
@@ -20,7 +40,7 @@ func moveDue(tx Tx, was, p Pause) error {
 		}
 		var ids []string
 		for i := range page {
-			if r := &page[i]; r.DueAt().Equal(was.Until) && was.mayCover(r) {
+			if r := &page[i]; !others.dueAfter(r, was, p).Equal(r.DueAt()) {
 				ids = append(ids, r.ID)
 			}
 		}
@@ -32,18 +52,11 @@ func moveDue(tx Tx, was, p Pause) error {
 		}
 		var changes []Change
 		for i := range rows {
-			r := &rows[i]
-			before, due := *r, p.Until
-			if r.State != Planned || !r.DueAt().Equal(was.Until) {
-				continue // it was leased or changed meanwhile
+			if r := &rows[i]; r.State == Planned { // it was not leased meanwhile
+				before := *r
+				r.SetDueAt(others.dueAfter(r, was, p))
+				changes = append(changes, Changed(&before, r))
 			}
-			for _, other := range list {
-				if other.ID != p.ID && other.mayCover(r) && other.Until.After(due) {
-					due = other.Until
-				}
-			}
-			r.SetDueAt(due)
-			changes = append(changes, Changed(&before, r))
 		}
 		if err := update(tx, changes); err != nil || len(page) < duePage {
 			return err
@@ -51,6 +64,25 @@ func moveDue(tx Tx, was, p Pause) error {
 		last := page[len(page)-1]
 		f.After = &Cursor{last.ScheduledAt, last.ID}
 	}
+}
+
+// dueAfter returns when a planned run is due after a change of p, which was as was, beside the
+// other pauses. Rows lack the owners and labels of their jobs: a pause that ends after the run is
+// due does not cover it, and the others are taken to cover it.
+func (others pauses) dueAfter(r *Row, was, p Pause) time.Time {
+	due, waits := r.ScheduledAt, was.mayCover(r) && was.Until.Equal(r.DueAt())
+	for _, o := range others {
+		if o.mayCover(r) && !o.Until.After(r.DueAt()) {
+			due, waits = latest(due, o.Until), waits || o.Until.Equal(r.DueAt())
+		}
+	}
+	if !waits {
+		return r.DueAt()
+	}
+	if p.mayCover(r) && (!was.mayCover(r) || !was.Until.After(r.DueAt())) {
+		due = latest(due, p.Until)
+	}
+	return due
 }
 
 // settled locks the pauses that catch up and cover what is written, before any run is locked, and

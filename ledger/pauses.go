@@ -93,12 +93,19 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		return Pause{}, err
 	}
 	return write(ctx, l, "change a pause", func(tx Tx) (p Pause, err error) {
-		asked := tx.LockPause(c.ID)
+		asked := tx.Pauses(time.Time{})
 		now, err := tx.Now()
 		if err != nil {
 			return p, err
 		}
-		found, err := asked.Get()
+		list, err := asked.Get()
+		if err != nil {
+			return p, err
+		}
+		if err := c.lockCatchUps(tx, list); err != nil {
+			return p, err
+		}
+		found, err := tx.LockPause(c.ID).Get()
 		if err != nil {
 			return p, err
 		}
@@ -118,8 +125,12 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		if p.ID, err = tx.PutPause(p).Get(); err != nil {
 			return p, err
 		}
-		if len(found) > 0 && p.Kind == PauseCatchUp && !p.Until.Equal(found[0].Until) {
-			if err := moveDue(tx, found[0], p); err != nil {
+		if p.Kind == PauseCatchUp {
+			was := p
+			if was.Until = was.From; len(found) > 0 { // a new one covered nothing
+				was = found[0]
+			}
+			if err := moveDue(tx, was, p); err != nil {
 				return p, err
 			}
 		}

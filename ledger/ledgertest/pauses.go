@@ -89,26 +89,6 @@ var pausesCases = []testCase{
 			}
 		}
 	}},
-	{"runs that wait for the end of a pause are due at its new end when it is changed or ended", func(b *bed) {
-		j := b.job("j")
-		pause, other := b.catchUpOf(j, 61, 180), b.catchUpOf(j, 62, 65)
-		b.pass(3 * time.Minute)
-		for _, i := range []int{61, 62} {
-			b.entered(j.entry(j.leased(i, ledger.OverlapAllow)))
-		}
-		b.changePause(ledger.PauseChange{ID: pause.ID, Until: j.at(240), Actor: ann})
-		for _, i := range []int{61, 62} {
-			if r := b.is(j.id(i), ledger.Planned, ""); !r.NextAt.Equal(j.at(240)) {
-				b.Errorf("due at %s, want %s", r.NextAt, j.at(240))
-			}
-		}
-		ended := b.changePause(ledger.PauseChange{ID: pause.ID, End: true, Actor: ann})
-		for i, want := range map[int]time.Time{61: ended.Until, 62: other.Until} {
-			if r := b.is(j.id(i), ledger.Planned, ""); !r.NextAt.Equal(want) {
-				b.Errorf("after the end, run %d is due at %s, want %s", i, r.NextAt, want)
-			}
-		}
-	}},
 	{"an entry of a scheduled time in a pause is skipped, a trigger is not", func(b *bed) {
 		j := b.job("j")
 		b.pauseOf(j, 61, 63, ledger.Selector{})

@@ -14,6 +14,8 @@ var raceOperateCases = []testCase{
 	{"no more backfilled runs run at a time than their pace allows", racePace},
 	{"each scheduled time after the answer to a pause follows it", racePause},
 	{"a run that is entered while its pause is shortened is due at the new end", raceShorten},
+	{"the last plan of a schedule's content while its pause is shortened is due at the new end", raceLastPlan},
+	{"of two pauses that are changed at once, the last end counts", raceProlong},
 	{"operators and executors at once do not fail one another", raceOperators},
 }
 

@@ -86,7 +86,7 @@ var groups = []struct {
 	{"revision", rules, revisionCases},
 	{"operate", statements, slices.Concat(operateCases, redriveCases, actLimitCases)},
 	{"settled", rules, settledCases},
-	{"pauses", statements, pausesCases},
+	{"pauses", statements, slices.Concat(pausesCases, pauseDueCases)},
 	{"audit", statements, auditCases},
 	{"backfill", rules, backfillCases},
 	{"pace", statements, paceCases},

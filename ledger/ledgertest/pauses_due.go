@@ -1,0 +1,87 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// When runs that wait for the end of a pause that catches up are due.
+var pauseDueCases = []testCase{
+	{"runs that wait for the end of a pause are due at its new end when it is changed or ended", func(b *bed) {
+		j := b.job("j")
+		pause, other := b.catchUpOf(j, 61, 180), b.catchUpOf(j, 62, 65)
+		b.pass(3 * time.Minute)
+		j.waits(61, 62)
+		b.changePause(ledger.PauseChange{ID: pause.ID, Until: j.at(240), Actor: ann})
+		j.due(61, j.at(240))
+		j.due(62, j.at(240))
+		ended := b.changePause(ledger.PauseChange{ID: pause.ID, End: true, Actor: ann})
+		j.due(61, ended.Until)
+		j.due(62, other.Until)
+	}},
+	{"of two pauses the shorter one is prolonged past the longer one", func(b *bed) {
+		j := b.job("j")
+		shorter, longer := b.catchUpOf(j, 62, 65), b.catchUpOf(j, 61, 70)
+		b.pass(3 * time.Minute)
+		j.waits(61, 62)
+		for until, want := range map[int]int{69: 70, 80: 80} {
+			b.changePause(ledger.PauseChange{ID: shorter.ID, Until: j.at(until), Actor: ann})
+			j.due(61, longer.Until)
+			j.due(62, j.at(want))
+			b.changePause(ledger.PauseChange{ID: shorter.ID, Until: j.at(65), Actor: ann})
+			j.due(62, longer.Until)
+		}
+	}},
+	{"a pause of another owner does not keep a run back", func(b *bed) {
+		j := b.job("j")
+		own := b.catchUpOf(j, 61, 80)
+		other := b.changePause(ledger.PauseChange{Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Owner: "Ops"}, From: j.at(61),
+			Until: j.at(90), Actor: ann})
+		b.pass(3 * time.Minute)
+		j.waits(61)
+		b.changePause(ledger.PauseChange{ID: own.ID, Until: j.at(70), Actor: ann})
+		j.due(61, j.at(70))
+		b.changePause(ledger.PauseChange{ID: other.ID, Until: j.at(85), Actor: ann})
+		j.due(61, j.at(70))
+	}},
+	{"a run that is planned ahead is due at its own time when its pause ends before, and waits for a new one", func(b *bed) {
+		j := b.job("j")
+		pause := b.catchUpOf(j, 61, 180)
+		b.pass(3 * time.Minute)
+		j.waits(90)
+		b.changePause(ledger.PauseChange{ID: pause.ID, Until: j.at(91), Actor: ann})
+		j.due(90, j.at(91))
+		again := b.catchUpOf(j, 90, 100)
+		j.due(90, again.Until)
+		b.changePause(ledger.PauseChange{ID: again.ID, From: j.at(91), Actor: ann})
+		j.due(90, pause.From.Add(30*time.Minute))
+		b.changePause(ledger.PauseChange{ID: pause.ID, End: true, Actor: ann})
+		j.due(90, j.at(90))
+		b.idle()
+		b.catchUpOf(j, 80, 100)
+		j.due(90, j.at(90)) // it did not wait: what was admitted goes on
+	}},
+}
+
+// waits enters runs that wait for the end of a pause.
+func (j *job) waits(times ...int) {
+	j.Helper()
+	for _, i := range times {
+		if got := j.entered(j.entry(j.leased(i, ledger.OverlapAllow))); got.Work != nil || !got.Run.NextAt.After(j.at(i)) {
+			j.Fatalf("run %d is due at %s", i, got.Run.NextAt)
+		}
+	}
+}
+
+func (j *job) due(i int, want time.Time) {
+	j.Helper()
+	j.dueRun(j.id(i), want)
+}
+
+func (b *bed) dueRun(id string, want time.Time) {
+	b.Helper()
+	if r := b.is(id, ledger.Planned, ""); !r.NextAt.Equal(want) {
+		b.Errorf("%s is due at %s, want %s", id, r.NextAt, want)
+	}
+}
