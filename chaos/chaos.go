@@ -36,6 +36,8 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	}
 	stop := f.deliver(ctx)
 	defer stop()
+	calm := f.weather(ctx, seed)
+	defer calm()
 	begun := time.Now()
 	b := &breaker{
 		fleet: f, server: server, dice: rand.New(rand.NewPCG(seed, 0)), busy: map[*process]bool{},
@@ -46,6 +48,7 @@ func Run(ctx context.Context, s Setup, server Server, seed uint64, d time.Durati
 	if err := b.run(ctx, d); err != nil {
 		return err
 	}
+	calm()
 	if !s.FunctionsOnly { // else it is later events that finish what is left
 		stop()
 	}
@@ -78,6 +81,14 @@ func (f *fleet) deliver(ctx context.Context) (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
+// weather lets the storm's clients work until calm, which waits for them.
+func (f *fleet) weather(ctx context.Context, seed uint64) (calm func()) {
+	if f.storm == nil {
+		return func() {}
+	}
+	return f.storm.begin(ctx, seed)
+}
+
 // report prints the table; anything lost or doubled is an error.
 func report(out io.Writer, s Setup, c Counts, e evidence) error {
 	found, tally := proof.Check(e.Evidence)
@@ -103,6 +114,8 @@ func report(out io.Writer, s Setup, c Counts, e evidence) error {
 		{"scheduled times", max(tally.Times, len(e.Given))}, {"runs succeeded", tally.Succeeded},
 		{"scheduled times skipped or superseded, as their jobs ask for", tally.Unrun},
 		{"lists frozen", lists}, {"their members", members}, {"lists fetched more than once", again}, {"parents redriven", e.redriven},
+		{"requests about schedules", e.asked}, {"of them taken", e.taken}, {"without an answer", e.unanswered},
+		{"scheduled times of these schedules", e.keyed},
 		{"events delivered to Lambda functions", c.Deliveries},
 		{"calls", e.calls}, {"replays", e.replays}, {"effects", tally.Effects},
 		{"processes killed", c.Kills}, {"processes suspended", c.Suspensions},

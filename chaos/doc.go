@@ -9,6 +9,10 @@
 // one row in the ledger, every succeeded run exactly one effect in the target's
 // own database, no effect is without a run, and no run stays unfinished.
 //
+// Clients make, change and delete schedules of a template meanwhile (storm). The database
+// notes each revision of a schedule; each must be one that a client asked for, each answer
+// must agree with them, and each content must have been due exactly while it held.
+//
 // Long work goes through the same faults at each of its steps (LongWork), on each
 // engine that keeps keys, and with a target that has no kit.
 //

@@ -21,6 +21,9 @@ type evidence struct {
 	calls, replays int // as the service saw them
 	deliveries     int // of the platforms, in all
 	redriven       int // parents
+	// Of the storm: requests, those that were taken and that had no answer, and the scheduled
+	// times of its schedules.
+	asked, taken, unanswered, keyed int
 }
 
 func (f *fleet) evidence(ctx context.Context, healed time.Time) (evidence, error) {
@@ -40,7 +43,7 @@ func (f *fleet) evidence(ctx context.Context, healed time.Time) (evidence, error
 		return e, err
 	}
 	f.told(&e)
-	if err := f.history(ctx, s, &e.Evidence); err != nil {
+	if err := f.history(ctx, s, &e); err != nil {
 		return e, err
 	}
 	if e.Effects, err = f.effects(ctx); err != nil {
@@ -68,7 +71,7 @@ func (f *fleet) told(e *evidence) {
 }
 
 // history adds the revisions, and what is wrong with them.
-func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
+func (f *fleet) history(ctx context.Context, s store, e *evidence) error {
 	turns, err := f.turns(ctx)
 	if err != nil {
 		return err
@@ -84,6 +87,9 @@ func (f *fleet) history(ctx context.Context, s store, e *proof.Evidence) error {
 	list, wrong := revisionsOf(turns, f.deployed, watermarks)
 	rows, err := whole(ctx, s, e.Rows)
 	if err != nil {
+		return err
+	}
+	if err := f.weathered(ctx, s, e, rows); err != nil {
 		return err
 	}
 	strange, err := foreign(rows, list, e.Given)

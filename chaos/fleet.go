@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // migrations go through database/sql
 
+	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
@@ -52,7 +54,8 @@ type fleet struct {
 	service   *process
 	platforms []*platform
 	deployed  *deployments
-	redriven  int // parents
+	redriven  int    // parents
+	storm     *storm // nil: there is no scheduler
 }
 
 // assemble prepares the databases and the processes, and starts none.
@@ -67,6 +70,15 @@ func assemble(ctx context.Context, s Setup) (*fleet, error) {
 	if err := f.addService(); err != nil {
 		return nil, err
 	}
+	if s.schedulers() == 0 {
+		return f, nil
+	}
+	token, hash := access.NewToken()
+	text := fmt.Sprintf("version: 1\ntokens: [{ name: storm, role: scheduler, templates: [%s], hash: %q }]\n", stormTemplate, hash)
+	if err := os.WriteFile(f.access(), []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	f.storm = newStorm(nil, token)
 	for i := range s.schedulers() {
 		if err := f.addServe(i); err != nil {
 			return nil, err
@@ -143,6 +155,7 @@ func (f *fleet) addService() error {
 }
 
 func (f *fleet) calls() string  { return filepath.Join(f.Dir, "calls.jsonl") }
+func (f *fleet) access() string { return filepath.Join(f.Dir, "access.yaml") }
 func (f *fleet) opened() string { return filepath.Join(f.Dir, "tenants-open") }
 
 func (f *fleet) addServe(i int) error {
@@ -158,8 +171,17 @@ func (f *fleet) addServe(i int) error {
 	if err != nil {
 		return err
 	}
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	api, err := f.network.between(name+"-api", address)
+	if err != nil {
+		return err
+	}
+	f.storm.servers = append(f.storm.servers, "http://"+api)
 	p := &process{name: name, dir: f.Dir, env: []string{"SERVICE_URL=http://" + service, envToken + "=" + token}}
-	p.args = []string{f.Cronce, "serve", "--config", f.registry(p), "--db", db, "--listen", "",
+	p.args = []string{f.Cronce, "serve", "--config", f.registry(p), "--db", db, "--listen", address, "--access", f.access(),
 		"--lease", lease.String(), "--grace", grace.String(), "--ledger-patience", "10m"}
 	f.serves = append(f.serves, p)
 	return writeRegistry(f.registry(p), 0)
@@ -218,6 +240,8 @@ type store interface {
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
 	Members(context.Context, ledger.MemberFilter) (ledger.MemberPage, error)
+	Schedules(context.Context, ledger.ScheduleFilter) ([]ledger.Schedule, error)
+	Templates(context.Context) ([]ledger.TemplateCount, error)
 	Redrive(context.Context, ledger.Action) (ledger.ActionResult, error)
 	Close() error
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	"github.com/cronce/cronce/internal/fakelambda"
@@ -100,7 +101,7 @@ func (f *fleet) addFunctions(dice *rand.Rand) error {
 			return err
 		}
 		config := f.registry(&process{name: fn.name})
-		if err := writeRegistry(config, 0); err != nil {
+		if err := os.WriteFile(config, []byte(registryText(0)), 0o600); err != nil {
 			return err
 		}
 		f.platforms = append(f.platforms, &platform{

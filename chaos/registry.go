@@ -65,7 +65,21 @@ const registryJob = `  - id: %s
     retry: { backoff: [%s] }
 `
 
+// stormJob is a template that each revision edits. Functions do not have it.
+const stormJob = `  - id: %s
+    keyed: { max: %d }
+    target: service
+    path: "/apply/%s/{{key}}"
+    body: { revision: %d, number: "{{data.number}}" }
+    overlap: allow
+    catchUp: all
+    timeout: 1s
+    retry: { backoff: [%s] }
+`
+
 const retries = 50
+
+var waits = "100ms, 300ms" + strings.Repeat(", 1s", retries-2)
 
 func registryText(revision int) string {
 	var b strings.Builder
@@ -82,7 +96,6 @@ func registryText(revision int) string {
 		case constant:
 			named = 0
 		}
-		waits := "100ms, 300ms" + strings.Repeat(", 1s", retries-2)
 		fmt.Fprintf(&b, registryJob, s.id, schedule, s.id, s.path, named, schedule, s.overlap, s.catchUp, waits)
 		if s.each != "" {
 			fmt.Fprintf(&b, "    each: %s\n", s.each)
@@ -92,7 +105,8 @@ func registryText(revision int) string {
 }
 
 func writeRegistry(path string, revision int) error {
-	return os.WriteFile(path, []byte(registryText(revision)), 0o600)
+	text := registryText(revision) + fmt.Sprintf(stormJob, stormTemplate, stormMax, stormTemplate, revision, waits)
+	return os.WriteFile(path, []byte(text), 0o600)
 }
 
 func specOf(id string) (jobSpec, bool) {

@@ -86,7 +86,7 @@ func (f *fleet) unplanned(ctx context.Context, s store, healed time.Time) (strin
 			return fmt.Sprintf("%s is planned up to %s only", j.JobID, j.Watermark), nil
 		}
 	}
-	return "", nil
+	return f.unplannedSchedule(ctx, s, healed)
 }
 
 // unfinished names something that is not done yet: what schedulers have not

@@ -52,9 +52,9 @@ CREATE TRIGGER chaos_turned AFTER UPDATE OF revision, hash, ended_at ON jobs BEG
 
 // witness makes the ledger's tables and has the database note its turns.
 func (f *fleet) witness(ctx context.Context) error {
-	statements := witnessPostgres
+	statements := witnessPostgres + ";" + stormPostgres
 	if f.Embedded {
-		statements = witnessSQLite
+		statements = witnessSQLite + ";" + stormSQLite
 		l, err := sqlite.Open(ctx, f.ledgerFile(), sqlite.Options{})
 		if err != nil {
 			return err
