@@ -133,7 +133,7 @@ func (t *attempter) freeze(ctx context.Context, l ledger.Lease, all []ledger.Mem
 // that only a member fills.
 func MemberCall(parent ledger.Call, m ledger.Member) ledger.Call {
 	c := parent
-	c.Key, c.Path, c.KeyForm = m.Key, jobs.MemberPath(parent.Path, m.Key), strings.TrimPrefix(parent.KeyForm, parentForm)
+	c.MemberKey, c.Path, c.KeyForm = m.Key, jobs.MemberPath(parent.Path, m.Key), strings.TrimPrefix(parent.KeyForm, parentForm)
 	if len(parent.Body) > 0 {
 		c.Body = []byte(jobs.MemberBody(string(parent.Body), m.RunID, m.Key))
 	}

@@ -42,40 +42,12 @@ type claimStep struct {
 }
 
 func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
-	var free Later[[]string]
-	if look {
-		free = tx.FreeJobs()
-	}
 	q := DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only, States: Claimable}
-	asked, next, paused := tx.Due(q), tx.NextDue(), tx.Pauses(time.Time{})
-	if got.Now, err = tx.Now(); err != nil {
+	due, err := got.due(tx, q, look)
+	if err != nil || len(got.free) > 0 && len(due) >= limit {
 		return got, err
 	}
-	if got.free, err = free.Get(); err != nil {
-		return got, err
-	}
-	due, err := asked.Get()
-	if err != nil {
-		return got, err
-	}
-	if len(got.free) > 0 && len(due) == 0 { // no run is locked, so jobs may be
-		if err := grantFree(tx, got.free); err != nil {
-			return got, err
-		}
-		got.free, asked, next = nil, tx.Due(q), tx.NextDue()
-		if due, err = asked.Get(); err != nil {
-			return got, err
-		}
-	}
-	if due, err = withoutHeld(tx, q, &got, due, paused); err != nil {
-		return got, err
-	}
-	if got.NextAt, err = next.Get(); err != nil || len(got.free) > 0 && len(due) >= limit {
-		return got, err
-	}
-	if end := got.holdEnds; !end.IsZero() && (got.NextAt.IsZero() || end.Before(got.NextAt)) {
-		got.NextAt = end
-	}
+	got.wake(got.holdEnds)
 	changes := make([]Change, len(due))
 	var dead []problem
 	for i := range due {
@@ -83,20 +55,56 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 		changes[i] = takeDue(r, c, got.Now)
 		if r.State == Running {
 			got.Work = append(got.Work, r.work())
-			if got.NextAt.IsZero() || r.LeasedUntil.Before(got.NextAt) {
-				got.NextAt = r.LeasedUntil
-			}
-		} else {
-			got.PastSendBefore = append(got.PastSendBefore, r.View())
-			if r.Parent == "" {
-				dead = append(dead, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
-			}
+			got.wake(r.LeasedUntil)
+			continue
+		}
+		got.PastSendBefore = append(got.PastSendBefore, r.View())
+		if r.Parent == "" {
+			dead = append(dead, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 		}
 	}
 	if err := update(tx, changes); err != nil {
 		return got, err
 	}
 	return got, openIncidents(tx, IncidentDead, dead, got.Now)
+}
+
+// due locks and returns the due runs that may be claimed. Free slots are given first, if no run
+// is locked, so that jobs may be.
+func (got *claimStep) due(tx Tx, q DueQuery, look bool) ([]Row, error) {
+	var free Later[[]string]
+	if look {
+		free = tx.FreeJobs()
+	}
+	asked, next, paused := tx.Due(q), tx.NextDue(), tx.Pauses(time.Time{})
+	var err error
+	if got.Now, err = tx.Now(); err != nil {
+		return nil, err
+	}
+	if got.free, err = free.Get(); err != nil {
+		return nil, err
+	}
+	due, err := asked.Get()
+	if err == nil && len(got.free) > 0 && len(due) == 0 {
+		if err = grantFree(tx, got.free); err == nil {
+			got.free, asked, next = nil, tx.Due(q), tx.NextDue()
+			due, err = asked.Get()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if due, err = withoutHeld(tx, q, got, due, paused); err == nil {
+		got.NextAt, err = next.Get()
+	}
+	return due, err
+}
+
+// wake makes NextAt a time, if that is earlier and not zero.
+func (got *claimStep) wake(at time.Time) {
+	if !at.IsZero() && (got.NextAt.IsZero() || at.Before(got.NextAt)) {
+		got.NextAt = at
+	}
 }
 
 // takeDue leases a due run, or makes it dead if it is at or past its SendBefore: the

@@ -73,15 +73,7 @@ type hourReader struct {
 // read adds the stored rows of the hours that are counted, and counts the others: those
 // before and after them, and those of jobs whose runs have changed since.
 func (r *hourReader) read() error {
-	span, stored := r.tx.HourSpan(), make([]Later[[]HourRow], len(r.jobIDs))
-	for i, id := range r.jobIDs {
-		stored[i] = r.tx.HoursOf(id, r.since, r.until)
-	}
-	names := r.tx.Templates()
-	var changed Later[[]HourRow]
-	if r.all() {
-		changed = r.tx.HoursIn(r.since, r.until, true, 0)
-	}
+	span, stored, names := r.tx.HourSpan(), r.ask(), r.tx.Templates()
 	now, err := r.tx.Now()
 	if err != nil {
 		return err
@@ -90,39 +82,61 @@ func (r *hourReader) read() error {
 	if err != nil {
 		return err
 	}
-	var rows []HourRow
-	for _, asked := range stored {
-		of, err := asked.Get()
-		if err != nil {
-			return err
-		}
-		rows = append(rows, of...)
-	}
-	stale, err := changed.Get()
+	from, to := counted.within(r.since, r.until, now)
+	stale, err := r.addStored(stored, from, to)
 	if err != nil {
 		return err
 	}
-	from, to := counted.within(r.since, r.until, now)
-	for i := range rows {
-		switch h := &rows[i]; {
-		case h.Hour.Before(from) || !h.Hour.Before(to):
-		case h.Stale:
-			stale = append(stale, *h)
-		default:
-			if err := r.add(h, 1); err != nil {
-				return err
+	templates, err := names.Get()
+	if err != nil {
+		return err
+	}
+	queries := append(adjoining(stale), r.uncounted(from, to)...)
+	for i := range queries {
+		queries[i].Template = isTemplate(templates, queries[i].JobID)
+	}
+	return r.count(queries)
+}
+
+// ask asks for the rows of the jobs. The sum of all jobs has what is stale: it is taken off.
+func (r *hourReader) ask() (rows []Later[[]HourRow]) {
+	for _, id := range r.jobIDs {
+		rows = append(rows, r.tx.HoursOf(id, r.since, r.until))
+	}
+	if r.all() {
+		rows = append(rows, r.tx.HoursIn(r.since, r.until, true, 0))
+	}
+	return rows
+}
+
+// addStored adds the rows of hours in [from, to), and returns those that are stale.
+func (r *hourReader) addStored(asked []Later[[]HourRow], from, to time.Time) (stale []HourRow, err error) {
+	for _, a := range asked {
+		rows, err := a.Get()
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			h, sign := &rows[i], 1
+			if h.Hour.Before(from) || !h.Hour.Before(to) {
+				continue
+			}
+			if h.Stale {
+				stale = append(stale, *h)
+				if sign = -1; !r.all() {
+					continue
+				}
+			}
+			if err := r.add(h, sign); err != nil {
+				return nil, err
 			}
 		}
 	}
-	stale = slices.DeleteFunc(stale, func(h HourRow) bool { return h.Hour.Before(from) || !h.Hour.Before(to) })
-	if r.all() { // its sums have what is stale
-		for i := range stale {
-			if err := r.add(&stale[i], -1); err != nil {
-				return err
-			}
-		}
-	}
-	queries := adjoining(stale)
+	return stale, nil
+}
+
+// uncounted returns what to count of the jobs outside of [from, to).
+func (r *hourReader) uncounted(from, to time.Time) (queries []TallyQuery) {
 	for _, id := range r.jobIDs {
 		if TemplateOf(id) != "" { // the table has its template only
 			queries = append(queries, TallyQuery{JobID: id, Since: r.since, Until: r.until})
@@ -130,14 +144,7 @@ func (r *hourReader) read() error {
 		}
 		queries = append(queries, TallyQuery{JobID: id, Since: r.since, Until: from}, TallyQuery{JobID: id, Since: to, Until: r.until})
 	}
-	templates, err := names.Get()
-	if err != nil {
-		return err
-	}
-	for i := range queries {
-		queries[i].Template = isTemplate(templates, queries[i].JobID)
-	}
-	return r.count(queries)
+	return queries
 }
 
 func isTemplate(templates []TemplateRow, jobID string) bool {

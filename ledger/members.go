@@ -77,7 +77,7 @@ type memberPage struct {
 func (m *memberPage) byState() (page MemberPage, err error) {
 	rows, err := m.tx.Runs(Filter{Parent: m.Parent, States: m.States, AfterID: m.After, Limit: m.Limit}).Get()
 	for i := range rows {
-		m.found = append(m.found, MemberState{Member: Member{RunID: rows[i].ID, Key: rows[i].Call.Key}})
+		m.found = append(m.found, MemberState{Member: Member{RunID: rows[i].ID, Key: rows[i].Call.MemberKey}})
 	}
 	if len(rows) == m.Limit {
 		m.next = rows[len(rows)-1].ID

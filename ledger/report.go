@@ -2,9 +2,27 @@ package ledger
 
 import (
 	"context"
+	"errors"
 )
 
-// Report stores what a target reports of a run. See Report.
+// ErrFinished is returned for a Report on a finished run. Nothing was changed.
+var ErrFinished = errors.New("the run is finished")
+
+// Report is a target's report on a run that it accepted: its progress, or that it is
+// done. A report does not finish a run. If the run is done, cronce asks the target at
+// once instead of at NextAt, and the target's answer finishes the run. So a report that
+// is lost, repeated or wrong costs at most a wait or a call.
+//
+// Progress is stored for every unfinished run. Done makes an accepted run due now; in
+// every other unfinished state it changes nothing, since a call is in progress or will be
+// made.
+type Report struct {
+	RunID    string
+	Progress string // empty: keeps the last one
+	Done     bool
+}
+
+// Report stores what a target reports of a run.
 func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error) {
 	err = l.rows.Write(ctx, "report on run "+report.RunID, func(tx Tx) error {
 		asked := tx.LockRuns([]string{report.RunID})

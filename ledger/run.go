@@ -91,10 +91,10 @@ type Call struct {
 	// a run may take to its first lease and to its end before it is late; 0: any time.
 	StartWithin  time.Duration `json:"startWithin,omitempty"`
 	FinishWithin time.Duration `json:"finishWithin,omitempty"`
-	// Each makes the run a parent: its own attempts fetch the list of its members. Key is a
+	// Each makes the run a parent: its own attempts fetch the list of its members. MemberKey is a
 	// member's key, as the list has it.
-	Each *Each  `json:"each,omitempty"`
-	Key  string `json:"key,omitempty"`
+	Each      *Each  `json:"each,omitempty"`
+	MemberKey string `json:"key,omitempty"`
 	// Heartbeat says that the job's heartbeat is pinged at this run's start and end.
 	Heartbeat bool `json:"heartbeat,omitempty"`
 	// AckEarlier says that the run's success acknowledges its job's dead runs of earlier

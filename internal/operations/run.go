@@ -112,7 +112,7 @@ func RunOf(r ledger.Run) Run {
 		Parent: r.Parent, MemberCount: r.Fan.Members,
 	}
 	if r.Parent != "" {
-		v.Member = r.Call.Key
+		v.Member = r.Call.MemberKey
 	}
 	if !r.State.Finished() {
 		v.NextAt = actualTime(r.NextAt)

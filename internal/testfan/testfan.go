@@ -50,14 +50,14 @@ func Out(t testing.TB, s ledger.Store, run ledger.RunSpec, job string, keys []st
 	in := ledger.Release{
 		Owner: "host-1", Token: "members of " + run.RunID, Limit: started, LeaseFor: time.Hour, Parents: []string{run.RunID},
 		Call: func(c ledger.Call, m ledger.Member) ledger.Call {
-			c.Key, c.Path = m.Key, jobs.MemberPath(c.Path, m.Key)
+			c.MemberKey, c.Path = m.Key, jobs.MemberPath(c.Path, m.Key)
 			return c
 		},
 	}
 	released, err := s.Release(ctx, in)
 	must(err)
 	for _, w := range released.Work {
-		o := ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: outcome(w.Call.Key),
+		o := ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: outcome(w.Call.MemberKey),
 			Attempt: ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200}}
 		if o.State == ledger.Dead {
 			o.Reason, o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.ReasonPermanent, ledger.AnswerRefused, 404,

@@ -63,7 +63,7 @@ func (b *bed) release(limit int, parents ...string) ledger.Released {
 	got, err := b.Store.Release(b.ctx, ledger.Release{
 		Owner: "p1", Token: b.token(), Limit: limit, LeaseFor: lease, Parents: parents,
 		Call: func(c ledger.Call, m ledger.Member) ledger.Call {
-			c.Path, c.Key = "/v1/tenants/"+m.Key, m.Key
+			c.Path, c.MemberKey = "/v1/tenants/"+m.Key, m.Key
 			return c
 		},
 	})
@@ -139,7 +139,7 @@ var memberCases = []testCase{
 		}
 		w := got.Work[0]
 		want := call("j")
-		want.Path, want.Key, want.MaxInFlight = "/v1/tenants/key of a", "key of a", 0
+		want.Path, want.MemberKey, want.MaxInFlight = "/v1/tenants/key of a", "key of a", 0
 		b.sameWork([]ledger.Work{w}, []ledger.Work{{
 			RunID: memberID(l.RunID, "a"), JobID: "j", Parent: l.RunID, ScheduledAt: j.at(0), Trigger: ledger.BySchedule, Attempt: 1,
 			SendBefore: got.Now.Add(horizon), KeySafeUntil: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: w.Token, Call: want,

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 // Changed returns up to limit of the rows that changed after a position.
@@ -14,32 +15,25 @@ import (
 // were running. The order in which transactions begin, or take a number of a sequence, is
 // not that in which they commit, so that no single number is a position.
 func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
-	var c ledger.ChangedRows
 	from, known := parseSnapshot(after)
-	t.p.add(query{sql: `SELECT pg_current_snapshot()::text`, row: func(v *values) error {
-		c.Position = v.text()
-		last, _ := parseSnapshot(c.Position)
-		c.Lost = after != "" && (!known || from.end > last.end)
-		return nil
-	}})
+	position := sqltx.One(t.Tx, sqltx.Text, `SELECT pg_current_snapshot()::text`)
+	var rows ledger.Later[[]ledger.Row]
 	if known {
-		r := new(rowReader)
-		q := query{sql: `
-			SELECT` + rowColumnsNil + `FROM (
+		rows = t.Rows(`SELECT`+dialect.Columns(false)+`FROM (
 				(SELECT * FROM runs WHERE changed >= $1::text::xid8 ORDER BY changed LIMIT $3)
 				UNION ALL
 				(SELECT * FROM runs WHERE changed = ANY ($2::text[]::xid8[]) ORDER BY changed LIMIT $3)
-			) r WHERE r.parent IS NULL`, row: func(v *values) error {
-			row, err := r.row(v)
-			c.Rows = append(c.Rows, row)
-			return err
-		}}
-		q.args.text(strconv.FormatUint(from.end, 10))
-		q.args.texts(from.running)
-		q.args.int8(int64(limit))
-		t.p.add(q)
+			) r WHERE parent IS NULL`, strconv.FormatUint(from.end, 10), from.running, limit)
 	}
-	return later(t, func() ledger.ChangedRows { return c })
+	return ledger.Await(func() (c ledger.ChangedRows, err error) {
+		if c.Position, err = position.Get(); err != nil {
+			return c, err
+		}
+		last, _ := parseSnapshot(c.Position)
+		c.Lost = after != "" && (!known || from.end > last.end)
+		c.Rows, err = rows.Get()
+		return c, err
+	})
 }
 
 // snapshot is a pg_snapshot: 20:30:21,25 is taken when 30 was the next

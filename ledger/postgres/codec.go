@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -43,6 +44,13 @@ func storable(s string) bool {
 		}
 	}
 	return true
+}
+
+// sanitize makes a text from outside acceptable to PostgreSQL: valid UTF-8 without
+// NUL. An invalid byte in a target's answer must not prevent its record. An ID with
+// an invalid byte finds no row, since no ID contains the replacement character.
+func sanitize(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // appendTextOrNull appends NULL for "".
@@ -134,38 +142,38 @@ func (p *params) addArray(d datatype, value []byte) {
 	p.values, p.oids = append(p.values, value), append(p.oids, d.array)
 }
 
-// values are the columns of one row, each of which is read once, in order. They are
-// valid until the next row is read.
+// values are the sqltx.Values of a row.
 type values struct {
 	columns [][]byte
 }
 
-func (v *values) next() []byte {
+// Raw returns the bytes of a column, which are valid until the next row is read.
+func (v *values) Raw() []byte {
 	b := v.columns[0]
 	v.columns = v.columns[1:]
 	return b
 }
 
-// text returns "" for NULL.
-func (v *values) text() string { return string(v.next()) }
+// Text returns "" for NULL.
+func (v *values) Text() string { return string(v.Raw()) }
 
-// bytes returns nil for NULL.
-func (v *values) bytes() []byte {
-	b := v.next()
+// Bytes returns nil for NULL.
+func (v *values) Bytes() []byte {
+	b := v.Raw()
 	if b == nil {
 		return nil
 	}
 	return append([]byte{}, b...)
 }
 
-func (v *values) bool() bool {
-	b := v.next()
+func (v *values) Bool() bool {
+	b := v.Raw()
 	return len(b) > 0 && b[0] != 0
 }
 
-// int returns an int4 or an int8, and 0 for NULL.
-func (v *values) int() int64 {
-	switch b := v.next(); len(b) {
+// Int returns an int4 or an int8, and 0 for NULL.
+func (v *values) Int() int64 {
+	switch b := v.Raw(); len(b) {
 	case 4:
 		return int64(int32(binary.BigEndian.Uint32(b)))
 	case 8:
@@ -175,16 +183,16 @@ func (v *values) int() int64 {
 	}
 }
 
-// time returns the zero time for NULL.
-func (v *values) time() time.Time {
-	b := v.next()
+// Time returns the zero time for NULL.
+func (v *values) Time() time.Time {
+	b := v.Raw()
 	if len(b) != 8 {
 		return time.Time{}
 	}
 	return time.UnixMicro(int64(binary.BigEndian.Uint64(b)) + epoch).UTC()
 }
 
-// all adds the parameters of a filter.
+// all adds the parameters of a sqltx.Query.
 func (p *params) all(list []any) {
 	for _, v := range list {
 		switch v := v.(type) {
@@ -192,8 +200,16 @@ func (p *params) all(list []any) {
 			p.text(v)
 		case []string:
 			p.texts(v)
+		case int:
+			p.int8(int64(v))
 		case int64:
 			p.int8(v)
+		case []int64:
+			array(p, int8Kind, v, func(b []byte, n *int64) []byte { return appendInt8(b, *n) })
+		case bool:
+			p.bool(v)
+		case []byte:
+			p.bytes(v)
 		case time.Time:
 			p.time(v)
 		}

@@ -108,9 +108,9 @@ func TestColumnsOfPgtypeAreRead(t *testing.T) {
 			encode(pgtype.ByteaOID, raw), encode(pgtype.TimestamptzOID, orNull(at)),
 			nil, nil, nil, nil, nil,
 		}}
-		same := v.text() == sanitize(s) && v.int() == n && v.int() == int64(int32(n)) && v.bool() == b &&
-			reflect.DeepEqual(v.bytes(), raw) && v.time().Equal(at)
-		return same && v.text() == "" && v.int() == 0 && !v.bool() && v.bytes() == nil && v.time().IsZero()
+		same := v.Text() == sanitize(s) && v.Int() == n && v.Int() == int64(int32(n)) && v.Bool() == b &&
+			reflect.DeepEqual(v.Bytes(), raw) && v.Time().Equal(at)
+		return same && v.Text() == "" && v.Int() == 0 && !v.Bool() && v.Bytes() == nil && v.Time().IsZero()
 	})
 }
 

@@ -1,10 +1,10 @@
 package postgres
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 // declareKey is the advisory lock that keeps a purge of definitions from running during a
@@ -31,29 +31,25 @@ func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] 
 		return t.oldSchedules(old, limit, del)
 	}
 	k := kinds[old.Kind]
-	var args params
-	args.time(old.Until)
-	return t.old(k[0], `FROM `+k[0]+` o WHERE o.`+k[1]+` <= $1`, args, limit, del)
+	return t.old(k[0], `FROM `+k[0]+` o WHERE o.`+k[1]+` <= $1`, old.Until, limit, del)
 }
 
 // old counts, or deletes, up to limit rows o of a table.
-func (t *tx) old(table, from string, args params, limit int, del bool) ledger.Later[int] {
+func (t *tx) old(table, from string, arg any, limit int, del bool) ledger.Later[int] {
+	args := []any{arg}
 	if limit > 0 {
-		args.int8(int64(limit))
-		from += fmt.Sprintf(` LIMIT $%d`, len(args.values))
+		from, args = from+` LIMIT $2`, append(args, limit)
 	}
-	q := query{sql: `SELECT count(*) FROM (SELECT 1 ` + from + `) o`, args: args}
+	text := `SELECT count(*) FROM (SELECT 1 ` + from + `) o`
 	if del {
-		q.sql = `WITH gone AS (DELETE FROM ` + table + ` WHERE ctid = ANY (ARRAY(SELECT o.ctid ` + from + `)) RETURNING 1) SELECT count(*) FROM gone`
+		text = `WITH gone AS (DELETE FROM ` + table + ` WHERE ctid = ANY (ARRAY(SELECT o.ctid ` + from + `)) RETURNING 1) SELECT count(*) FROM gone`
 	}
-	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
+	return sqltx.One(t.Tx, sqltx.Count, text, args...)
 }
 
 // OtherVersionEntries counts or deletes entries of versions. It hops from one version to the
 // next over the index.
 func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
-	var args params
-	args.texts(versions)
 	return t.old("version_jobs", `
 		FROM (
 			WITH RECURSIVE hop AS (
@@ -63,11 +59,11 @@ func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.
 				FROM hop WHERE hop.version IS NOT NULL
 			)
 			SELECT version FROM hop WHERE version <> ALL ($1)
-		) other JOIN version_jobs o ON o.version = other.version`, args, limit, del)
+		) other JOIN version_jobs o ON o.version = other.version`, versions, limit, del)
 }
 
 func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
-	q := query{sql: `
+	return sqltx.List(t.Tx, sqltx.ReadOldDefinition, `
 		SELECT d.job_id, d.hash, (
 				SELECT min(n.first_declared_at) FROM definitions n
 				WHERE n.job_id = d.job_id AND (n.first_declared_at, n.hash) > (d.first_declared_at, d.hash)),
@@ -75,16 +71,7 @@ func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.Def
 		FROM definitions d LEFT JOIN jobs j ON j.job_id = d.job_id
 		WHERE (d.job_id, d.hash) > ($3, $4) AND d.first_declared_at <= $1
 			AND NOT EXISTS (SELECT FROM version_jobs v WHERE v.version = ANY ($2) AND v.job_id = d.job_id AND v.hash = d.hash)
-		ORDER BY d.job_id, d.hash LIMIT $5`}
-	q.args.time(until)
-	q.args.texts(versions)
-	q.args.text(after.JobID)
-	q.args.text(after.Hash)
-	q.args.int8(int64(limit))
-	return ask(t, q, func(v *values) (d ledger.OldDefinition, err error) {
-		d.JobID, d.Hash, d.NextAt, d.Revision, d.Current, d.EndedAt = v.text(), v.text(), v.time(), v.int(), v.text(), v.time()
-		return d, nil
-	})
+		ORDER BY d.job_id, d.hash LIMIT $5`, until, versions, after.JobID, after.Hash, limit)
 }
 
 func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {

@@ -4,56 +4,15 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
-
-func (t *tx) HourSpan() ledger.Later[ledger.HourSpan] {
-	return one(ask(t, query{sql: `SELECT counted_from, counted_to FROM hour_span` + t.forUpdate()}, func(v *values) (ledger.HourSpan, error) {
-		return ledger.HourSpan{From: v.time(), To: v.time()}, nil
-	}))
-}
-
-func (t *tx) PutHourSpan(s ledger.HourSpan) error {
-	q := query{sql: `UPDATE hour_span SET counted_from = $1, counted_to = $2`}
-	q.args.time(s.From)
-	q.args.time(s.To)
-	t.p.add(q)
-	return nil
-}
-
-const hourColumns = `h.hour, h.job_id, h.counts, h.stale, h.kept`
-
-func hourRow(v *values) (h ledger.HourRow, err error) {
-	h.Hour, h.JobID, h.Counts, h.Stale, h.Kept = v.time(), v.text(), v.text(), v.bool(), v.bool()
-	return h, nil
-}
 
 // HoursOf returns the rows of a job. It looks each hour up: the rows of an hour lie
 // together, those of a job do not.
 func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
-	q := query{sql: `SELECT ` + hourColumns + ` FROM hours h WHERE h.hour = ANY ($1) AND h.job_id = $2 ORDER BY h.hour` + t.forUpdate()}
-	var hours []time.Time
-	for ; since.Before(until); since = since.Add(time.Hour) {
-		hours = append(hours, since)
-	}
-	array(&q.args, timeKind, hours, func(b []byte, h *time.Time) []byte { return appendTime(b, *h) })
-	q.args.text(jobID)
-	return ask(t, q, hourRow)
-}
-
-func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
-	q := query{sql: `SELECT ` + hourColumns + ` FROM hours h WHERE h.hour >= $1 AND h.hour < $2`}
-	q.args.time(since)
-	q.args.time(until)
-	if stale {
-		q.sql += ` AND h.stale`
-	}
-	q.sql += ` ORDER BY h.hour, h.job_id`
-	if limit > 0 {
-		q.sql += ` LIMIT $3`
-		q.args.int8(int64(limit))
-	}
-	q.sql += t.forUpdate()
-	return ask(t, q, hourRow)
+	return sqltx.List(t.Tx, sqltx.ReadHour, `SELECT`+sqltx.HourColumns+`FROM hours
+		WHERE hour = ANY (ARRAY(SELECT generate_series($2, $3 - interval '1 hour', interval '1 hour'))) AND job_id = $1
+		ORDER BY hour`+t.Lock, jobID, since, until)
 }
 
 func (t *tx) PutHours(rows []ledger.HourRow) error {
@@ -118,35 +77,15 @@ const tallied = `
 
 // Tally counts runs from their rows.
 func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
-	var s query
+	of, where, args := `''`, `scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL`, []any{q.Since, q.Until}
 	switch {
 	case q.Template:
-		s.sql = `SELECT '',` + tallied + `WHERE scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL AND split_part(job_id, ':', 1) = $3
-			GROUP BY 1, 2, 3, 4, 5, 6, 7`
-		s.args.time(q.Since)
-		s.args.time(q.Until)
-		s.args.text(q.JobID)
-		return ask(t, s, runCount)
+		where, args = where+` AND `+dialect.Owner+` = $3`, append(args, q.JobID)
 	case q.JobID != "":
-		s.sql = `SELECT job_id,` + tallied + `WHERE run_id >= $1 AND run_id < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7`
 		from, below := ledger.RunIDInterval(sanitize(q.JobID), q.Since, q.Until)
-		s.args.text(from)
-		s.args.text(below)
-		return ask(t, s, runCount)
+		of, where, args = `job_id`, `run_id >= $1 AND run_id < $2`, []any{from, below}
 	case q.ByJob:
-		s.sql = `SELECT split_part(job_id, ':', 1),`
-	default:
-		s.sql = `SELECT '',`
+		of = dialect.Owner
 	}
-	s.sql += tallied + `WHERE scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7`
-	s.args.time(q.Since)
-	s.args.time(q.Until)
-	return ask(t, s, runCount)
-}
-
-func runCount(v *values) (c ledger.RunCount, err error) {
-	c.JobID, c.Hour, c.Kind, c.State = v.text(), time.Unix(v.int()*3600, 0).UTC(), ledger.RowKind(v.int()), ledger.State(v.text())
-	c.Trigger = ledger.Trigger(v.text())
-	c.Late, c.Took, c.Count, c.Sum = int(v.int()), int(v.int()), int(v.int()), time.Duration(v.int())*time.Microsecond
-	return c, nil
+	return sqltx.List(t.Tx, sqltx.ReadTally, `SELECT `+of+`,`+tallied+`WHERE `+where+` GROUP BY 1, 2, 3, 4, 5, 6, 7`, args...)
 }

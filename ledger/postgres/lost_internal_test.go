@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 // The session ends between the flushes of a transaction, or while it waits.
@@ -92,7 +93,7 @@ func TestASessionPreparesABoundedNumberOfStatements(t *testing.T) {
 		for i := range 2 * most {
 			must(t, r.write(t.Context(), func(x *tx) (err error) {
 				x.p.add(query{sql: fmt.Sprintf(`SELECT %d, %t`, i, varies), varies: varies})
-				prepared, err = ask(x, query{sql: fmt.Sprintf(`SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT %%, %t'`, varies)}, func(v *values) (int64, error) { return v.int(), nil }).Get()
+				prepared, err = sqltx.List(x.Tx, sqltx.Number, `SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT %, ' || $1`, fmt.Sprint(varies)).Get()
 				return err
 			}))
 		}
@@ -109,7 +110,7 @@ func TestNothingIsPreparedBehindAPooler(t *testing.T) {
 	must(t, r.write(t.Context(), increment(1)))
 	var names []string
 	must(t, r.write(t.Context(), func(x *tx) (err error) {
-		names, err = ask(x, query{sql: `SELECT name FROM pg_prepared_statements`}, text).Get()
+		names, err = sqltx.List(x.Tx, sqltx.Text, `SELECT name FROM pg_prepared_statements`).Get()
 		return err
 	}))
 	if slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, "cronce") }) {

@@ -83,7 +83,7 @@ func (p *pipeline) opening() []query {
 	}
 	// A statement of its own: what is set before decides which now() it finds.
 	return append(list, query{sql: `SELECT now()`, row: func(v *values) error {
-		p.now = v.time()
+		p.now = v.Time()
 		return nil
 	}})
 }

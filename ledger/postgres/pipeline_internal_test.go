@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 // rowsAt returns the rows of a database in which the table t (id, n) stands for the
@@ -78,7 +79,7 @@ func (r rows) write(ctx context.Context, f func(*tx) error) error {
 
 func increment(id int64) func(*tx) error {
 	return func(t *tx) error {
-		if _, err := ask(t, statementOf(lockNumber, id), func(v *values) (int64, error) { return v.int(), nil }).Get(); err != nil {
+		if _, err := sqltx.List(t.Tx, sqltx.Number, lockNumber, id).Get(); err != nil {
 			return err
 		}
 		t.p.add(statementOf(addOne, id))
@@ -107,7 +108,7 @@ func TestATransactionTakesTwoRoundTrips(t *testing.T) {
 				t.Errorf("nothing to do: %d round trips, want none", got)
 			}
 			must(t, r.Read(t.Context(), "count", func(tx_ ledger.Tx) error {
-				_, err := ask(tx_.(*tx), statementOf(`SELECT n FROM t WHERE id = $1`, 1), func(v *values) (int64, error) { return v.int(), nil }).Get()
+				_, err := sqltx.List(tx_.(*tx).Tx, sqltx.Number, `SELECT n FROM t WHERE id = $1`, 1).Get()
 				return err
 			}))
 			if got := relay.Trips() - before; got != 1 {
@@ -125,7 +126,7 @@ func TestAFailedStatementAppliesNothing(t *testing.T) {
 	r := rowsAt(t, url)
 	var session int64
 	pid := func(t *tx) error {
-		ids, err := ask(t, query{sql: `SELECT pg_backend_pid()`}, func(v *values) (int64, error) { return v.int(), nil }).Get()
+		ids, err := sqltx.List(t.Tx, sqltx.Number, `SELECT pg_backend_pid()`).Get()
 		if err == nil && session != 0 && session != ids[0] {
 			err = errors.New("it is another session")
 		}
@@ -240,7 +241,7 @@ func TestAReadOfSeveralStatementsHasASnapshot(t *testing.T) {
 	must(t, r.Read(t.Context(), "isolation", func(tx_ ledger.Tx) error {
 		t_ := tx_.(*tx)
 		isolation := func() ledger.Later[[]string] {
-			return ask(t_, query{sql: `SELECT current_setting('transaction_isolation')`}, text)
+			return sqltx.List(t_.Tx, sqltx.Text, `SELECT current_setting('transaction_isolation')`)
 		}
 		expect := func(asked ledger.Later[[]string], want string) {
 			if got, err := asked.Get(); err != nil || got[0] != want {

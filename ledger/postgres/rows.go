@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 // rows is the ledger.Rows of a database.
@@ -26,7 +27,7 @@ func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) er
 
 func (r rows) run(ctx context.Context, name, begin string, f func(ledger.Tx) error) error {
 	err := retry(func() error {
-		return r.pool.pipelined(ctx, begin, func(p *pipeline) error { return f(&tx{p: p}) })
+		return r.pool.pipelined(ctx, begin, func(p *pipeline) error { return f(newTx(p)) })
 	})
 	if hasCode(err, uniqueViolation) && constraintOf(err) == "audit_key" {
 		return ledger.ErrRepeated
@@ -39,8 +40,18 @@ func (r rows) run(ctx context.Context, name, begin string, f func(ledger.Tx) err
 
 // tx is the ledger.Tx of a database. Its methods do what that interface says.
 type tx struct {
+	sqltx.Tx
 	p      *pipeline
 	locked map[string]bool // jobs
+}
+
+func newTx(p *pipeline) *tx {
+	t := &tx{p: p}
+	t.Tx = sqltx.Tx{Engine: t, Dialect: &dialect}
+	if p.begin != beginRead {
+		t.Lock = ` FOR UPDATE`
+	}
+	return t
 }
 
 // Now returns the server's clock at the beginning of the transaction. Before the first
@@ -50,91 +61,51 @@ func (t *tx) Now() (time.Time, error) {
 	return t.p.now, err
 }
 
-// ask queues a query. Its result is what scan makes of the rows.
-func ask[T any](t *tx, q query, scan func(*values) (T, error)) ledger.Later[[]T] {
-	var list []T
-	q.row = func(v *values) error {
-		item, err := scan(v)
-		list = append(list, item)
-		return err
-	}
-	t.p.add(q)
-	return later(t, func() []T { return list })
+// Query queues a query.
+func (t *tx) Query(q sqltx.Query, row func(sqltx.Values) error) (wait func() error) {
+	s := query{sql: q.Text, varies: q.Varies, row: func(v *values) error { return row(v) }}
+	s.args.all(q.Args)
+	return t.wait(s)
 }
 
-// later is the result of what was queued last: it is known once that was sent.
-func later[T any](t *tx, result func() T) ledger.Later[T] {
+// wait queues a query, whose rows are known once it was sent.
+func (t *tx) wait(q query) func() error {
+	t.p.add(q)
+	return t.sent()
+}
+
+// sent waits until what was queued last was sent.
+func (t *tx) sent() func() error {
 	queued := t.p.sent
-	return ledger.Await(func() (T, error) {
+	return func() error {
 		if t.p.sent > queued {
-			return result(), t.p.failed
+			return t.p.failed
 		}
-		err := t.p.flush()
-		return result(), err
-	})
-}
-
-// one is the result of a query of one row.
-func one[T any](asked ledger.Later[[]T]) ledger.Later[T] {
-	return ledger.Await(func() (value T, err error) {
-		list, err := asked.Get()
-		if err == nil {
-			value = list[0]
-		}
-		return value, err
-	})
-}
-
-// byText is the result of a query of two columns: by the text in the first, what get reads
-// of the second.
-func byText[T any](t *tx, q query, get func(*values) T) ledger.Later[map[string]T] {
-	found := map[string]T{}
-	q.row = func(v *values) error {
-		of := v.text()
-		found[of] = get(v)
-		return nil
+		return t.p.flush()
 	}
-	t.p.add(q)
-	return later(t, func() map[string]T { return found })
 }
 
-// text reads a row of one text.
-func text(v *values) (string, error) { return v.text(), nil }
-
-// The column purged_before has PurgedThrough, which was purged too. It keeps its name: in a
-// rolling deploy, processes of the former release read and write it.
-const jobColumns = ` job_id, revision, watermark, hash, ended_at, paused_at, paused_by, paused_why, purged_before `
-
-func readJob(v *values) (j ledger.JobRow, err error) {
-	j.JobID, j.Revision, j.Watermark, j.Hash, j.EndedAt = v.text(), v.int(), v.time(), v.text(), v.time()
-	j.PausedAt, j.PausedBy, j.PausedWhy, j.PurgedThrough = v.time(), v.text(), v.text(), v.time()
-	return j, nil
+// Exec queues a statement.
+func (t *tx) Exec(text string, args ...any) error {
+	q := query{sql: text}
+	q.args.all(args)
+	t.p.add(q)
+	return nil
 }
 
 func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
-	q := query{sql: `SELECT` + jobColumns + `FROM jobs WHERE job_id = ANY ($1) ORDER BY job_id` + t.forUpdate()}
-	q.args.texts(ids)
 	if t.locked == nil {
 		t.locked = make(map[string]bool, len(ids))
 	}
-	return ask(t, q, func(v *values) (ledger.JobRow, error) {
-		j, err := readJob(v)
+	return t.JobsBy(func(v sqltx.Values) (ledger.JobRow, error) {
+		j, err := sqltx.ReadJob(v)
 		t.locked[j.JobID] = true
 		return j, err
-	})
-}
-
-func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
-	q := query{sql: `SELECT` + jobColumns + `FROM jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2`}
-	q.args.text(after)
-	q.args.int8(int64(limit))
-	return ask(t, q, readJob)
+	}, ids)
 }
 
 func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
-	q := query{sql: `SELECT job_id, body FROM jobs WHERE job_id = ANY ($1)`}
-	q.args.texts(ids)
-	return byText(t, q, (*values).bytes)
+	return sqltx.ByText(t.Tx, sqltx.Values.Bytes, `SELECT job_id, body FROM jobs WHERE job_id = ANY ($1)`, ids)
 }
 
 // PutJobs writes fields of jobs that are locked, or new rows. A row that another
@@ -144,15 +115,8 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	t.putTimes(changes, ledger.JobWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark })
 	t.putTimes(changes, ledger.JobPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough })
 	for _, c := range changes {
-		if !t.locked[c.JobID] {
-			t.insertJob(c.JobRow)
-			continue
-		}
-		if c.Set&ledger.JobRevision != 0 {
-			t.putRevision(c.JobRow)
-		}
-		if c.Set&ledger.JobPause != 0 {
-			t.putPause(c.JobRow)
+		if err := t.putJob(c); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -170,37 +134,23 @@ func (t *tx) putTimes(changes []ledger.JobChange, of ledger.JobColumns, name str
 	t.p.add(q)
 }
 
-func (t *tx) insertJob(j ledger.JobRow) {
-	q := query{sql: `
-		INSERT INTO jobs (job_id, revision, hash, body, watermark, ended_at) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT DO NOTHING`}
-	q.args.text(j.JobID)
-	q.args.int8(j.Revision)
-	q.args.text(j.Hash)
-	q.args.bytes(j.Body)
-	q.args.time(j.Watermark)
-	q.args.time(j.EndedAt)
-	t.p.add(q)
-}
-
-// putRevision writes a job's revision. A job that has ended has no body.
-func (t *tx) putRevision(j ledger.JobRow) {
-	q := query{sql: `UPDATE jobs SET revision = $2, hash = $3, body = $4, ended_at = $5 WHERE job_id = $1`}
-	q.args.text(j.JobID)
-	q.args.int8(j.Revision)
-	q.args.text(j.Hash)
-	q.args.bytes(j.Body)
-	q.args.time(j.EndedAt)
-	t.p.add(q)
-}
-
-func (t *tx) putPause(j ledger.JobRow) {
-	q := query{sql: `UPDATE jobs SET paused_at = $2, paused_by = $3, paused_why = $4 WHERE job_id = $1`}
-	q.args.text(j.JobID)
-	q.args.time(j.PausedAt)
-	q.args.text(j.PausedBy)
-	q.args.text(j.PausedWhy)
-	t.p.add(q)
+// putJob writes a job's revision or pause, or a new job. A job that has ended has no body.
+func (t *tx) putJob(c ledger.JobChange) error {
+	if !t.locked[c.JobID] {
+		return t.Exec(`
+			INSERT INTO jobs (job_id, revision, hash, body, watermark, ended_at) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT DO NOTHING`, c.JobID, c.Revision, c.Hash, c.Body, c.Watermark, c.EndedAt)
+	}
+	var err error
+	if c.Set&ledger.JobRevision != 0 {
+		err = t.Exec(`UPDATE jobs SET revision = $2, hash = $3, body = $4, ended_at = $5 WHERE job_id = $1`,
+			c.JobID, c.Revision, c.Hash, c.Body, c.EndedAt)
+	}
+	if c.Set&ledger.JobPause != 0 && err == nil {
+		err = t.Exec(`UPDATE jobs SET paused_at = $2, paused_by = $3, paused_why = $4 WHERE job_id = $1`,
+			c.JobID, c.PausedAt, c.PausedBy, c.PausedWhy)
+	}
+	return err
 }
 
 func (t *tx) AddEvents(list []ledger.Event) error {
@@ -256,35 +206,4 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 	}
 	t.p.add(q)
 	return nil
-}
-
-func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
-	q := query{sql: `SELECT principal, request_key, fingerprint, answer FROM audit WHERE principal = $1 AND request_key = $2`}
-	q.args.text(principal)
-	q.args.text(key)
-	return ask(t, q, func(v *values) (ledger.KeptRequest, error) {
-		return ledger.KeptRequest{Principal: v.text(), Key: v.text(), Fingerprint: v.text(), Answer: v.bytes()}, nil
-	})
-}
-
-func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
-	q := query{sql: `
-		SELECT r.scheduled_at, r.run_id FROM audit a JOIN runs r ON r.run_id = a.run_id
-		WHERE a.series = $1 AND a.series <> '' AND a.by = $2 ORDER BY a.id DESC LIMIT 1`}
-	q.args.text(series)
-	q.args.text(by)
-	return ask(t, q, func(v *values) (ledger.Cursor, error) {
-		return ledger.Cursor{ScheduledAt: v.time(), ID: v.text()}, nil
-	})
-}
-
-func (t *tx) Redriven(runIDs []string, by, series string) ledger.Later[[]string] {
-	q := query{sql: `
-		SELECT DISTINCT run_id FROM audit
-		WHERE run_id = ANY ($1) AND run_id <> '' AND act = $2 AND by = $3 AND series = $4`}
-	q.args.texts(runIDs)
-	q.args.text(string(ledger.ActionRedrive))
-	q.args.text(by)
-	q.args.text(series)
-	return ask(t, q, text)
 }

@@ -91,50 +91,6 @@ var attemptTable = []struct {
 	{"owner", textKind, func(b []byte, a *ledger.Attempt) []byte { return appendText(b, a.Owner) }},
 }
 
-// rowColumns are what a rowReader reads of runs r. Without the body that a run sends, a
-// row is much smaller.
-const (
-	rowColumns    = rowFirst + `r.body` + rowRest
-	rowColumnsNil = rowFirst + `NULL::bytea` + rowRest
-
-	rowFirst = ` r.run_id, r.job_id, r.parent, r.fan, r.scheduled_at, r.until, r.planned_at, r.revision, r.state, r.reason, r.call, `
-	rowRest  = `, r.trigger, r.takes_slot, r.pace, r.count, r.attempt, r.failures, r.replayed, r.status,
-		r.due_at, r.waiting, r.slot IS NOT NULL, r.waits_for, r.accepted_at, r.progress, r.lease_token, r.leased_by, r.leased_at,
-		r.started_at, r.send_before, r.key_safe_until, r.finished_at, r.acked_at, r.late_at, r.rerun_id, r.by, r.why `
-)
-
-// rowReader reads rows. It decodes the calls of many runs that were frozen with the same
-// bytes once.
-type rowReader struct{ calls callcodec.Decoder }
-
-func (s *rowReader) row(v *values) (r ledger.Row, err error) {
-	r.ID, r.JobID, r.Parent = v.text(), v.text(), v.text()
-	if r.Parent != "" {
-		r.JobID = ledger.JobOfID(r.JobID)
-	}
-	if r.Fan, err = ledger.ParseFan(v.text()); err != nil {
-		return r, err
-	}
-	r.ScheduledAt, r.Until, r.PlannedAt = v.time(), v.time(), v.time()
-	r.Revision, r.State, r.Reason = v.int(), ledger.State(v.text()), ledger.Reason(v.text())
-	if r.Call, err = s.calls.Decode(v.next(), v.bytes()); err != nil {
-		return r, err
-	}
-	r.Trigger, r.TakesSlot, r.Pace = ledger.Trigger(v.text()), v.bool(), ledger.Pace(v.int())
-	r.Count, r.Run.Attempt = int(v.int()), int(v.int())
-	r.Failures, r.Replayed, r.Status = int(v.int()), v.bool(), int(v.int())
-	r.SetDueAt(v.time())
-	r.Waiting, r.HasSlot = v.bool(), v.bool()
-	if wait := v.text(); wait != "" {
-		r.WaitReason = ledger.ParseWaitReason(wait)
-	}
-	r.AcceptedAt, r.Progress, r.Token, r.LeasedBy, r.LeasedAt = v.time(), v.text(), v.text(), v.text(), v.time()
-	r.StartedAt, r.SendBefore, r.KeySafeUntil = v.time(), v.time(), v.time()
-	r.FinishedAt, r.AckedAt, r.LateAt = v.time(), v.time(), v.time()
-	r.RerunID, r.By, r.Why = v.text(), v.text(), v.text()
-	return r, nil
-}
-
 // names joins the names of columns, each after a prefix.
 func names(prefix string, columns []column) string {
 	var list []string

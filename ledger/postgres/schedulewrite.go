@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
@@ -30,16 +31,17 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
 	bindPosition(&q.args, rows)
 	written := make(map[string]bool, len(list))
 	q.row = func(v *values) error {
-		written[v.text()] = true
+		written[v.Text()] = true
 		return nil
 	}
-	t.p.add(q)
-	return later(t, func() []bool {
+	wait := t.wait(q)
+	return ledger.Await(func() ([]bool, error) {
+		err := wait()
 		inserted := make([]bool, len(list))
 		for i := range list {
 			inserted[i] = written[list[i].JobID]
 		}
-		return inserted
+		return inserted, err
 	})
 }
 
@@ -113,22 +115,17 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 
 // oldSchedules counts, or deletes, schedules that have ended up to a time.
 func (t *tx) oldSchedules(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
-	q := query{sql: `SELECT o.id FROM positions o WHERE o.ended_at <= $1`}
-	q.args.time(old.Until)
-	q.args.texts(old.Of.Templates)
-	q.args.bool(old.Of.Except || len(old.Of.Templates) == 0)
-	q.sql += ` AND (o.template IN (SELECT id FROM schedule_templates WHERE name = ANY ($2))) <> $3`
+	among := old.Of.Except || len(old.Of.Templates) == 0
+	text, args := `SELECT o.id FROM positions o WHERE o.ended_at <= $1
+		AND (o.template IN (SELECT id FROM schedule_templates WHERE name = ANY ($2))) <> $3`, []any{old.Until, old.Of.Templates, among}
 	if limit > 0 {
-		q.args.int8(int64(limit))
-		q.sql += ` ORDER BY o.ended_at, o.id LIMIT $4`
+		text, args = text+` ORDER BY o.ended_at, o.id LIMIT $4`, append(args, limit)
 	}
-	if del {
-		q.sql = `
-			WITH gone AS (DELETE FROM positions WHERE id = ANY (ARRAY(` + q.sql + `)) RETURNING id),
-				said AS (DELETE FROM schedules s USING gone WHERE s.id = gone.id)
-			SELECT count(*) FROM gone`
-	} else {
-		q.sql = `SELECT count(*) FROM (` + q.sql + `) o`
+	if !del {
+		return sqltx.One(t.Tx, sqltx.Count, `SELECT count(*) FROM (`+text+`) o`, args...)
 	}
-	return one(ask(t, q, func(v *values) (int, error) { return int(v.int()), nil }))
+	return sqltx.One(t.Tx, sqltx.Count, `
+		WITH gone AS (DELETE FROM positions WHERE id = ANY (ARRAY(`+text+`)) RETURNING id),
+			said AS (DELETE FROM schedules s USING gone WHERE s.id = gone.id)
+		SELECT count(*) FROM gone`, args...)
 }

@@ -6,18 +6,23 @@ import (
 	"slices"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqlfilter"
 )
 
-// TallyJob is the query of a job's hours.
-const TallyJob = tallyJob
+// TallyJob returns the query of a job's hours.
+func TallyJob() string {
+	text, _ := tally(ledger.TallyQuery{JobID: "a"})
+	return text
+}
 
 // SelectRuns is the query of a filter, as lists have it.
 func SelectRuns(f ledger.Filter, direction string) (string, []any) {
-	return selectRuns(listColumns, f, direction)
+	s := dialect.Runs(f)
+	return s.Text(dialect.Columns(false), `runs`, sqlfilter.Order(f, direction), f.Limit), s.Args
 }
 
 // SelectAudit is the query of a filter.
-var SelectAudit = selectAudit
+var SelectAudit = dialect.Audit
 
 // Exec runs a statement on the writing connection, outside a transaction.
 func (l *Ledger) Exec(ctx context.Context, statement string) error {
@@ -40,9 +45,32 @@ func (l *Ledger) Statements() []string {
 	return slices.Sorted(maps.Keys(l.writer.stmts))
 }
 
-// Reads are the queries of the listings.
-func Reads() []string {
-	return append(ReadsOfFewJobs(), schedulesOf, firstDue, dueByTemplate, schedulesByID, tallyTemplate, unseenOfJobs, heldTargets, countOfJobs, eventList, declaredList, unfinishedCounts, otherCounts, getAttempts, oldRunsAfter, oldRunsTied, deleteOldRuns, getPosition, getChanges, recentRows, tallyJob, tallyByJob, tallyAll, staleHours, hoursIn, hoursOf)
+// Reads are the queries of the listings, as they are prepared for them.
+func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
+	list := []string{"a"}
+	err = l.read(ctx, func(x ledger.Tx) error {
+		t := x.(*tx)
+		held, page := []string{"t"}, ledger.ScheduleFilter{Template: "a"}
+		_, err := t.SchedulesAfter("a", 0, 1).Get()
+		_ = []any{
+			t.Processes(), t.JobsAfter("", 1), t.JobsAndNewest(), t.Jobs(list), t.JobBodies(list), t.CountRunning(), t.LastLease(),
+			t.CountDefinitions(), t.Declared("v", "", 1), t.OpenIncidents("", nil), t.OpenIncidents(ledger.IncidentDead, list),
+			t.LastIncidents(ledger.IncidentDead, list), t.LockIncidents([]int64{1}), t.PendingIncidents(), t.Incidents(ledger.IncidentFilter{Limit: 1}),
+			t.Incidents(ledger.IncidentFilter{Due: true, Limit: 1}), t.Pauses(at(0)), t.LockPause(1), t.Kept("p", "k"), t.SeriesEnd("me", "s"),
+			t.Redriven(list, "me", "s"), t.SelectMembers(ledger.MemberQuery{Parent: "a"}), t.CountMembers(list, ledger.States), t.HourSpan(),
+			t.HoursIn(at(0), at(1), true, 1), t.HoursIn(at(0), at(1), false, 0), t.HoursOf("a", at(0), at(1)), t.Attempts("a"), t.Excerpts("a"),
+			t.Definitions("a", 1), t.Events("a", 1), t.CountByJob(ledger.Running, list), t.CountUnseen(list), t.Recent(list, 1, 1),
+			t.Held(held), t.Counts(ledger.States), t.Find(list), t.Existing(list), t.Leased("t"), t.Late(1), t.Due(ledger.DueQuery{Limit: 1}),
+			t.Due(ledger.DueQuery{Limit: 1, Only: list}), t.NextDue(), t.Slots(list), t.Paced("a"), t.Unfinished(list), t.Ranges("a", at(0), at(1)),
+			t.CountOwn("a", at(0), at(1)), t.Templates(), t.LockSchedules(list), t.DueSchedules("a", 1), t.FirstDue(list), t.CountDue(at(1), 1, nil),
+			t.CountDue(at(1), 1, held), t.Schedules(page), t.OldRuns(ledger.OldRuns{}, at(0), 1), t.Changed("0", 1), t.OldDefinitions(at(0), nil,
+				ledger.DefinitionKey{}, 1), t.Tally(ledger.TallyQuery{JobID: "a"}), t.Tally(ledger.TallyQuery{JobID: "a", Template: true}),
+			t.Tally(ledger.TallyQuery{ByJob: true}), t.Tally(ledger.TallyQuery{}),
+		}
+		texts = slices.Sorted(maps.Keys(t.w.stmts))
+		return err
+	})
+	return append(append(texts, oldRunsTied, deleteOldRuns, deleteOldMembers, freeJobs, getChanges), ReadsOfFewJobs()...), err
 }
 
 // ReadsOfFewJobs are the texts of the queries for jobs that are named.

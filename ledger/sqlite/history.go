@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 // LockDeclarations does nothing: the write lock is that of the file.
@@ -22,22 +23,30 @@ func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] 
 		return t.oldSchedules(old, limit, del)
 	}
 	k := kinds[old.Kind]
-	return t.old(k[0], k[1], `WHERE `+k[2]+` <= ?1`, old.Until.UnixMicro(), limit, del)
+	return t.old(k[0], k[1], `WHERE `+k[2]+` <= ?1`, old.Until, limit, del)
 }
 
 // old counts, or deletes, up to limit rows of a table by their key.
 func (t *tx) old(table, key, where string, arg any, limit int, del bool) ledger.Later[int] {
-	if limit < 1 {
-		limit = -1 // none
-	}
 	from := `(SELECT ` + key + ` FROM ` + table + ` ` + where + ` LIMIT 0 + ?2)`
 	if del {
-		n, err := t.exec(`DELETE FROM `+table+` WHERE (`+key+`) IN `+from, arg, limit)
-		return ledger.Known(int(n), err)
+		return t.deleted(`DELETE FROM `+table+` WHERE (`+key+`) IN `+from, arg, orAll(limit))
 	}
-	n := 0
-	_, err := t.one(`SELECT count(*) FROM `+from, []any{arg, limit}, &n)
-	return ledger.Known(n, err)
+	return sqltx.One(t.Tx, sqltx.Count, `SELECT count(*) FROM `+from, arg, orAll(limit))
+}
+
+// deleted runs a statement and returns how many rows it deleted.
+func (t *tx) deleted(query string, args ...any) ledger.Later[int] {
+	n, err := t.exec(query, args...)
+	return ledger.Known(int(n), err)
+}
+
+// orAll is a limit, or none.
+func orAll(limit int) int {
+	if limit < 1 {
+		return -1
+	}
+	return limit
 }
 
 // otherVersions hops from one version to the next over the index.
@@ -51,14 +60,14 @@ const otherVersions = `
 		SELECT version FROM hop WHERE version IS NOT NULL AND version NOT IN (SELECT value FROM json_each(?1)))`
 
 func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
-	return t.old("version_jobs", "version, definition", otherVersions, array(versions), limit, del)
+	return t.old("version_jobs", "version, definition", otherVersions, versions, limit, del)
 }
 
 const oldDefinitions = `
 	SELECT d.job_id, d.hash, (
 			SELECT n.first_declared_at FROM definitions n
 			WHERE n.job_id = d.job_id AND n.first_declared > d.first_declared ORDER BY n.first_declared LIMIT 1),
-		coalesce(j.revision, 0), coalesce(j.hash, ''), j.ended_at
+		j.revision, j.hash, j.ended_at
 	FROM definitions d LEFT JOIN jobs j ON j.job_id = d.job_id
 	WHERE (d.job_id, d.hash) > (?3, ?4) AND d.first_declared_at <= ?1
 		AND NOT EXISTS (
@@ -66,17 +75,12 @@ const oldDefinitions = `
 	ORDER BY d.job_id, d.hash LIMIT 0 + ?5`
 
 func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
-	return ledger.Known(all(t, func(row scanner) (d ledger.OldDefinition, err error) {
-		var next, ended nullTime
-		err = row.Scan(&d.JobID, &d.Hash, &next, &d.Revision, &d.Current, &ended)
-		d.NextAt, d.EndedAt = next.time(), ended.time()
-		return d, err
-	}, oldDefinitions, until.UnixMicro(), array(versions), after.JobID, after.Hash, limit))
+	return sqltx.List(t.Tx, sqltx.ReadOldDefinition, oldDefinitions, until, versions, after.JobID, after.Hash, limit)
 }
 
 func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {
 	for _, k := range list {
-		if _, err := t.exec(`DELETE FROM definitions WHERE job_id = ? AND hash = ?`, k.JobID, k.Hash); err != nil {
+		if err := t.Exec(`DELETE FROM definitions WHERE job_id = ? AND hash = ?`, k.JobID, k.Hash); err != nil {
 			return err
 		}
 	}

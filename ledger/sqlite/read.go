@@ -33,7 +33,7 @@ func (l *Ledger) read(ctx context.Context, f func(ledger.Tx) error) error {
 		}
 		l.idle <- s
 	}()
-	t := &tx{ctx: context.WithoutCancel(ctx), w: s, now: l.now().UnixMicro()}
+	t := l.newTx(ctx, s)
 	if _, err := t.exec(`BEGIN`); err != nil {
 		return err
 	}

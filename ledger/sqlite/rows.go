@@ -1,92 +1,104 @@
 package sqlite
 
 import (
-	"database/sql"
+	"context"
+	"fmt"
+	"time"
 
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/ledger/internal/callcodec"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-// runColumns lists the columns that a runScanner reads, in order. listColumns leaves out the
-// body that the run sends: it may be large, and no list shows it.
-const (
-	runColumns  = runFirst + `runs.body` + runRest
-	listColumns = runFirst + `NULL` + runRest
+// rows is the ledger.Rows of a file. Its transactions are tx.
+type rows struct{ *Ledger }
 
-	runFirst = `runs.id, runs.run_id, runs.job_id, parent, fan, scheduled_at, until, count, trigger, state, reason,
-	runs.revision, overlap, pace, call, `
-	runRest = `, attempt, failures, replayed, status,
-	due_at, slot, waiting, waits_for, send_before, key_safe_until, lease_token, leased_by, leased_at,
-	planned_at, started_at, finished_at, acked_at, late_at, rerun_id, by, why, accepted_at, progress`
-)
-
-// stored is a row of runs with its key, by which other tables name it.
-type stored struct {
-	ledger.Row
-	key int64
-}
-
-// takesSlot is what the column overlap has of a run that takes its job's slot.
-const takesSlot = "queue"
-
-// runScanner reads the runs of one result.
-type runScanner struct{ calls callcodec.Decoder }
-
-func (c *runScanner) scan(row scanner) (stored, error) {
-	var s stored
-	var call sql.RawBytes
-	var body []byte
-	var overlap string
-	var token, waits, progress, slot, parent, fan *string
-	var scheduled, planned int64
-	var until, due, sendBefore, safeUntil, leased, started, finished, acked, accepted, late nullTime
-	r := &s.Row
-	err := row.Scan(&s.key, &r.ID, &r.JobID, &parent, &fan, &scheduled, &until, &r.Count, &r.Trigger, &r.State, &r.Reason,
-		&r.Revision, &overlap, &r.Pace, &call, &body, &r.Attempt, &r.Failures, &r.Replayed, &r.Status,
-		&due, &slot, &r.Waiting, &waits, &sendBefore, &safeUntil, &token, &r.LeasedBy, &leased,
-		&planned, &started, &finished, &acked, &late, &r.RerunID, &r.By, &r.Why, &accepted, &progress)
+// Write runs f in a transaction that holds the file's write lock.
+func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) error {
+	err := r.write(ctx, func(t *tx) error { return f(t) })
 	if err != nil {
-		return s, err
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	if r.Parent = textOf(parent); r.Parent != "" {
-		r.JobID = ledger.JobOfID(r.JobID)
-	}
-	if r.Fan, err = ledger.ParseFan(textOf(fan)); err != nil {
-		return s, err
-	}
-	if waits != nil {
-		r.WaitReason = ledger.ParseWaitReason(*waits)
-	}
-	r.Token, r.Progress, r.TakesSlot, r.HasSlot = textOf(token), textOf(progress), overlap != "", slot != nil
-	r.ScheduledAt, r.Until, r.SendBefore, r.KeySafeUntil = at(scheduled), until.time(), sendBefore.time(), safeUntil.time()
-	r.PlannedAt, r.StartedAt, r.FinishedAt, r.AckedAt = at(planned), started.time(), finished.time(), acked.time()
-	r.LeasedAt, r.AcceptedAt, r.LateAt = leased.time(), accepted.time(), late.time()
-	r.SetDueAt(due.time())
-	r.Call, err = c.calls.Decode(call, body)
-	return s, err
+	return nil
 }
 
-// textOf is "" for NULL, and orNull is NULL for "".
-func textOf(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+func (t *tx) Now() (time.Time, error) { return at(t.now), nil }
+
+func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
+	return sqltx.ByText(t.Tx, sqltx.Values.Bytes, `SELECT job_id, body FROM job_bodies WHERE job_id `+dialect.In("$1"), ids)
 }
 
-func orNull(s string) any {
-	if s == "" {
-		return nil
+func (t *tx) PutJobs(changes []ledger.JobChange) error {
+	for _, c := range changes {
+		if err := t.putJob(c); err != nil {
+			return fmt.Errorf("job %s: %w", c.JobID, err)
+		}
 	}
-	return s
+	return nil
 }
 
-const cellColumns = `run_id, scheduled_at, until, count, state, reason, replayed, started_at, finished_at`
+// putJob writes the watermark first: a revision that ends or begins does so at its job's
+// watermark.
+func (t *tx) putJob(c ledger.JobChange) (err error) {
+	put := func(set ledger.JobColumns, columns string, values ...any) {
+		if c.Set&set != 0 && err == nil {
+			err = t.Exec(`UPDATE jobs SET `+columns+` WHERE job_id = $1`, append([]any{c.JobID}, values...)...)
+		}
+	}
+	put(ledger.JobWatermark, `watermark = $2`, c.Watermark)
+	if c.Set&ledger.JobRevision != 0 && err == nil {
+		err = t.putRevision(c.JobRow)
+	}
+	put(ledger.JobPurge, `purged_before = $2`, c.PurgedThrough)
+	put(ledger.JobPause, `paused_at = $2, paused_by = $3, paused_why = $4`, c.PausedAt, c.PausedBy, c.PausedWhy)
+	return err
+}
 
-func scanCell(row scanner) (c ledger.RunSummary, err error) {
-	var scheduled int64
-	var until, started, finished nullTime
-	err = row.Scan(&c.RunID, &scheduled, &until, &c.Count, &c.State, &c.Reason, &c.Replayed, &started, &finished)
-	c.ScheduledAt, c.Until, c.StartedAt, c.FinishedAt = at(scheduled), until.time(), started.time(), finished.time()
-	return c, err
+// putRevision writes a job's revision, or a new row.
+func (t *tx) putRevision(j ledger.JobRow) error {
+	err := t.Exec(`
+		INSERT INTO jobs (job_id, revision, hash, watermark, ended_at) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (job_id) DO UPDATE SET revision = excluded.revision, hash = excluded.hash, ended_at = excluded.ended_at`,
+		j.JobID, j.Revision, j.Hash, j.Watermark, j.EndedAt)
+	if err != nil {
+		return err
+	}
+	if j.Hash == "" {
+		return t.Exec(`DELETE FROM job_bodies WHERE job_id = ?`, j.JobID)
+	}
+	return t.Exec(`
+		INSERT INTO job_bodies (job_id, body) VALUES (?, ?)
+		ON CONFLICT (job_id) DO UPDATE SET body = excluded.body`, j.JobID, blob(j.Body))
+}
+
+func (t *tx) AddEvents(list []ledger.Event) error {
+	for _, e := range list {
+		if err := t.Exec(`INSERT INTO events (job_id, at, kind, local, zone) VALUES (?, ?, ?, ?, ?)`,
+			e.JobID, e.At, string(e.Kind), e.Local, e.Zone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) AddAudit(list []ledger.Audit) error {
+	for _, a := range list {
+		var key, answer any
+		var kept ledger.KeptRequest
+		if a.Kept != nil {
+			kept = *a.Kept
+			key, answer = kept.Key, blob(kept.Answer)
+		}
+		err := t.Exec(`
+			INSERT INTO audit (at, act, job_id, run_id, rerun_id, by, why, via, request, count, series, principal, request_key, fingerprint, answer, about)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?)`,
+			t.now, string(a.Action), a.JobID, a.RunID, a.RerunID, a.By, a.Why, string(a.Via), a.Count, a.Series, kept.Principal, key,
+			kept.Fingerprint, answer, a.About)
+		switch {
+		case key != nil && notUnique(err):
+			return ledger.ErrRepeated
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }

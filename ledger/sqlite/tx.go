@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 // session is a connection with its prepared statements: parsing a statement costs more
@@ -23,6 +25,7 @@ func newSession(conn *sql.Conn) *session {
 // canceled: watching a context costs a goroutine for each statement, and an interrupt
 // costs the connection. The transaction as a whole is short.
 type tx struct {
+	sqltx.Tx
 	ctx context.Context
 	w   *session
 	now int64 // the store's clock, read once, with the lock held
@@ -31,6 +34,12 @@ type tx struct {
 	// failed is the error of a write whose result may not be asked for. After it, no
 	// statement runs: SQLite may have rolled the transaction back.
 	failed error
+}
+
+func (l *Ledger) newTx(ctx context.Context, w *session) *tx {
+	t := &tx{ctx: context.WithoutCancel(ctx), w: w, now: l.now().UnixMicro()}
+	t.Tx = sqltx.Tx{Engine: t, Dialect: &dialect, Clock: at(t.now)}
+	return t
 }
 
 // write runs f in a transaction that holds the file's write lock, and commits it.
@@ -49,7 +58,7 @@ func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 	if err != nil {
 		return translate(err)
 	}
-	t := &tx{ctx: context.WithoutCancel(ctx), w: w, now: l.now().UnixMicro()}
+	t := l.newTx(ctx, w)
 	if err = t.takePosition(); err == nil {
 		err = f(t)
 	}
@@ -73,8 +82,8 @@ func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 // takePosition sets the position of what the transaction changes. It is taken before
 // any row is deleted: the row that changed last may be one of them.
 func (t *tx) takePosition() error {
-	_, err := t.one(getPosition, nil, &t.change)
-	t.change++
+	last, err := sqltx.One(t.Tx, sqltx.Number, getPosition).Get()
+	t.change = last + 1
 	return err
 }
 
@@ -173,76 +182,43 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := s.ExecContext(t.ctx, args...)
+	r, err := s.ExecContext(t.ctx, columns(args)...)
 	if err != nil {
 		return 0, err
 	}
 	return r.RowsAffected()
 }
 
-// one scans the first row into dest; found is false when there is none.
-func (t *tx) one(query string, args []any, dest ...any) (found bool, err error) {
-	s, err := t.stmt(query)
-	if err != nil {
-		return false, err
-	}
-	err = s.QueryRowContext(t.ctx, args...).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+// Exec runs a statement: see sqltx.Engine.
+func (t *tx) Exec(query string, args ...any) error {
+	_, err := t.exec(query, args...)
+	return err
 }
 
-// scanner is a row to be scanned.
-type scanner interface{ Scan(...any) error }
-
-// all collects a query's rows.
-func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	s, err := t.stmt(query)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.QueryContext(t.ctx, args...)
-	if err != nil {
-		return nil, err
-	}
-	return collect(rows, scan)
+// Query runs a query: see sqltx.Engine.
+func (t *tx) Query(q sqltx.Query, row func(sqltx.Values) error) (wait func() error) {
+	err := t.each(q, row)
+	return func() error { return err }
 }
 
-func collect[T any](rows *sql.Rows, scan func(scanner) (T, error)) (list []T, err error) {
+func (t *tx) each(q sqltx.Query, row func(sqltx.Values) error) (err error) {
+	s, err := t.stmt(q.Text)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(t.ctx, columns(q.Args)...)
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	v := &values{}
 	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
+		if err := v.scan(rows); err != nil {
+			return err
 		}
-		list = append(list, v)
+		if err := row(v); err != nil {
+			return err
+		}
 	}
-	return list, rows.Err()
-}
-
-// at is the time of a column; micros is the column of a time, NULL for the
-// zero time.
-func at(us int64) time.Time { return time.UnixMicro(us).UTC() }
-
-func micros(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMicro()
-}
-
-// nullTime scans a time that may be NULL.
-type nullTime struct{ sql.NullInt64 }
-
-func (m nullTime) time() time.Time {
-	if !m.Valid {
-		return time.Time{}
-	}
-	return at(m.Int64)
-}
-
-func text(row scanner) (s string, err error) {
-	err = row.Scan(&s)
-	return s, err
+	return rows.Err()
 }

@@ -4,17 +4,24 @@ package sqlfilter
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// Dialect is what engines write differently.
+// Dialect is what engines write differently. A ? stands for what follows.
 type Dialect struct {
-	Parameter func(n int) string // the n-th of a statement, from 1 on
-	In        string             // follows a column that is in a list of texts, which is ?
-	Owner     string             // of a job_id: ledger.OwnerOf
+	Among string // is in a list of texts or numbers, which is a parameter
+	Found string // is in the result of a query
+	Owner string // of a job_id: ledger.OwnerOf
+	Index string // a function of two texts: where in the first is the second; 0: it is not
+	// NoIndex before a column keeps it from choosing an index.
+	NoIndex string
+	// The conditions of partial indexes, and columns.
+	Leasable, Waiting, Stale string
+	TakesSlot, HeartbeatAt   string
+	NewestDefinition         string // the order of definitions
 	// Unfinished is implied by unfinished states, and Exceptional by one exceptional state.
 	// With them, the indexes of these runs are used.
 	Unfinished  string
@@ -24,13 +31,33 @@ type Dialect struct {
 	// ByMembers selects members in one state by the whole key of the index runs_members, so that
 	// the index of the IDs is not used, which would pass over those in other states.
 	ByMembers bool
-	Time      func(time.Time) any
-	Texts     func([]string) any
+}
+
+// In is the condition after a column that is in a list, which is a parameter.
+func (d *Dialect) In(parameter string) string { return strings.Replace(d.Among, "?", parameter, 1) }
+
+// InQuery is the condition after a column that is in the result of a query.
+func (d *Dialect) InQuery(query string) string { return strings.Replace(d.Found, "?", query, 1) }
+
+// Planned is the condition that a run is none with a ~: ledger.IsAdHoc.
+func (d *Dialect) Planned() string { return d.Index + "(run_id, '~') = 0" }
+
+// Columns are those of runs that a row has; a list leaves out the body that a run sends: it may be
+// large.
+func (d *Dialect) Columns(body bool) string {
+	kept := "NULL"
+	if body {
+		kept = "body"
+	}
+	return ` run_id, job_id, parent, fan, scheduled_at, until, planned_at, revision, state, reason, call, ` + kept + `,
+		trigger, ` + d.TakesSlot + `, pace, count, attempt, failures, replayed, status, due_at, waiting, slot IS NOT NULL, waits_for,
+		accepted_at, progress, lease_token, leased_by, leased_at, started_at, send_before, key_safe_until, finished_at, acked_at, late_at,
+		rerun_id, by, why `
 }
 
 // Select is a statement in the making.
 type Select struct {
-	Dialect
+	*Dialect
 	where []string
 	Args  []any
 }
@@ -39,7 +66,7 @@ type Select struct {
 func (s *Select) Add(condition string, values ...any) {
 	for _, v := range values {
 		s.Args = append(s.Args, v)
-		condition = strings.Replace(condition, "?", s.Parameter(len(s.Args)), 1)
+		condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(s.Args)), 1)
 	}
 	s.where = append(s.where, condition)
 }
@@ -59,7 +86,7 @@ func (s *Select) Text(columns, from, order string, limit int) string {
 	text := "SELECT " + columns + " FROM " + from + " WHERE " + s.Where() + " ORDER BY " + order
 	if limit > 0 {
 		s.Args = append(s.Args, int64(limit))
-		text += " LIMIT 0 + " + s.Parameter(len(s.Args))
+		text += " LIMIT 0 + $" + strconv.Itoa(len(s.Args))
 	}
 	return text
 }
@@ -78,10 +105,10 @@ func Order(f ledger.Filter, direction string) string {
 // Runs returns the conditions of a filter, whatever its limit. Its states are text and no
 // parameters: a statement is planned for all values of a parameter, so that an index with
 // the runs of some states alone would not be used.
-func (d Dialect) Runs(f ledger.Filter) *Select {
+func (d *Dialect) Runs(f ledger.Filter) *Select {
 	s := &Select{Dialect: d}
 	if len(f.IDs) > 0 {
-		s.Add("run_id "+d.In, d.Texts(f.IDs))
+		s.Add("run_id "+d.Among, f.IDs)
 	}
 	if f.JobID != "" {
 		from, below := f.IDBounds()
@@ -89,7 +116,7 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 	}
 	d.members(s, f)
 	if len(f.JobIDs) > 0 {
-		s.Add(d.InJobs(f.WithSchedules), d.Texts(f.JobIDs))
+		s.Add(d.InJobs(f.WithSchedules), f.JobIDs)
 	}
 	if len(f.States) > 0 {
 		s.Add(StateIn(f.States))
@@ -105,10 +132,10 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 		s.Add("reason = ?", string(f.Reason))
 	}
 	if !f.Since.IsZero() {
-		s.Add("scheduled_at >= ?", d.Time(f.Since))
+		s.Add("scheduled_at >= ?", f.Since)
 	}
 	if !f.Until.IsZero() {
-		s.Add("scheduled_at < ?", d.Time(f.Until))
+		s.Add("scheduled_at < ?", f.Until)
 	}
 	if f.Unacknowledged {
 		s.Add("acked_at IS NULL")
@@ -117,24 +144,24 @@ func (d Dialect) Runs(f ledger.Filter) *Select {
 		s.Add("rerun_id = ''")
 	}
 	if f.After != nil && f.Parent == "" {
-		s.Add("(scheduled_at, run_id) > (?, ?)", d.Time(f.After.ScheduledAt), f.After.ID)
+		s.Add("(scheduled_at, run_id) > (?, ?)", f.After.ScheduledAt, f.After.ID)
 	}
 	if f.Before != nil {
-		s.Add("(scheduled_at, run_id) < (?, ?)", d.Time(f.Before.ScheduledAt), f.Before.ID)
+		s.Add("(scheduled_at, run_id) < (?, ?)", f.Before.ScheduledAt, f.Before.ID)
 	}
 	return s
 }
 
 // InJobs returns the condition that a job is in a list of texts, which is ?.
-func (d Dialect) InJobs(withSchedules bool) string {
+func (d *Dialect) InJobs(withSchedules bool) string {
 	if withSchedules {
-		return d.Owner + " " + d.In
+		return d.Owner + " " + d.Among
 	}
-	return "job_id " + d.In
+	return "job_id " + d.Among
 }
 
 // members adds which members the filter selects. The runs of a job's range of IDs are none.
-func (d Dialect) members(s *Select, f ledger.Filter) {
+func (d *Dialect) members(s *Select, f ledger.Filter) {
 	switch {
 	case f.Parent != "":
 		after := f.AfterID
@@ -180,7 +207,7 @@ func StateIn(states []ledger.State) string {
 
 // Incidents returns the conditions of a filter, whatever its limit; due is the condition
 // that an incident is due.
-func (d Dialect) Incidents(f ledger.IncidentFilter, due string, args ...any) (s *Select, order string) {
+func (d *Dialect) Incidents(f ledger.IncidentFilter, due string, args ...any) (s *Select, order string) {
 	s, order = &Select{Dialect: d}, "id DESC"
 	if f.ID != 0 {
 		s.Add("id = ?", f.ID)
@@ -189,7 +216,7 @@ func (d Dialect) Incidents(f ledger.IncidentFilter, due string, args ...any) (s 
 		s.Add("job_id = ?", f.JobID)
 	}
 	if len(f.JobIDs) > 0 {
-		s.Add(d.InJobs(f.WithSchedules), d.Texts(f.JobIDs))
+		s.Add(d.InJobs(f.WithSchedules), f.JobIDs)
 	}
 	if f.Before != 0 {
 		s.Add("id < ?", f.Before)
@@ -202,4 +229,38 @@ func (d Dialect) Incidents(f ledger.IncidentFilter, due string, args ...any) (s 
 		s.Add(due, args...)
 	}
 	return s, order
+}
+
+// Audit returns the query of a page of the audit. Of a series it has the newest entry of a job,
+// with the count of all.
+func (d *Dialect) Audit(f ledger.AuditFilter) (string, []any) {
+	s := &Select{Dialect: d}
+	if f.RunID != "" {
+		s.Add("id "+d.InQuery(`SELECT id FROM audit WHERE run_id = ? AND run_id <> '' UNION ALL SELECT id FROM audit WHERE rerun_id = ? AND rerun_id <> ''`),
+			f.RunID, f.RunID)
+	} else {
+		s.Add(`count > 0 AND (series = '' OR NOT EXISTS (SELECT 1 FROM audit n WHERE n.series = a.series AND n.series <> '' AND n.id > a.id
+			AND ` + d.NoIndex + `n.by = a.by AND n.job_id = a.job_id AND n.count > 0))`)
+	}
+	if f.JobID != "" {
+		s.Add("job_id = ?", f.JobID)
+	}
+	if len(f.JobIDs) > 0 {
+		s.Add(d.InJobs(f.WithSchedules), f.JobIDs)
+	}
+	if !f.Since.IsZero() {
+		s.Add("at >= ?", f.Since)
+	}
+	if !f.Until.IsZero() {
+		s.Add("at < ?", f.Until)
+	}
+	if f.By != "" {
+		s.Add("by = ?", f.By)
+	}
+	if f.Before != 0 {
+		s.Add("id < ?", f.Before)
+	}
+	return s.Text(`id, at, act, job_id, run_id, rerun_id, by, why, via, CASE WHEN series = '' OR count = 0 THEN count ELSE (
+		SELECT CAST(sum(s.count) AS bigint) FROM audit s WHERE s.series = a.series AND s.series <> '' AND s.by = a.by AND s.job_id = a.job_id) END,
+		series, about`, "audit a", "id DESC", f.PageSize()), s.Args
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -32,14 +33,17 @@ func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	q := query{sql: insertSQL(b.scalars), args: b.args}
 	inserted, next := make([]bool, len(list)), 0
 	q.row = func(v *values) error { // they are returned in their order
-		for id := v.text(); list[next].ID != id; {
+		for id := v.Text(); list[next].ID != id; {
 			next++
 		}
 		inserted[next] = true
 		return nil
 	}
-	t.p.add(q)
-	return later(t, func() []bool { return inserted })
+	wait := t.wait(q)
+	return ledger.Await(func() ([]bool, error) {
+		err := wait()
+		return inserted, err
+	})
 }
 
 // inserts are the statements of Insert, by which of their parameters are scalars.
@@ -107,7 +111,11 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 		t.p.fail(err)
 		return ledger.Known[[]bool](nil, err)
 	}
-	return later(t, func() []bool { return updated })
+	wait := t.sent()
+	return ledger.Await(func() ([]bool, error) {
+		err := wait()
+		return updated, err
+	})
 }
 
 // write queues changes. Those of one shape are one statement, in the order of their runs'
@@ -152,9 +160,7 @@ func (t *tx) lockInOrder(changes []ledger.Change) {
 	for i := range changes {
 		ids[i] = changes[i].Row.ID
 	}
-	q := query{sql: `SELECT FROM runs WHERE run_id = ANY ($1) ORDER BY run_id FOR UPDATE`}
-	q.args.texts(ids)
-	t.p.add(q)
+	_ = t.Exec(`SELECT FROM runs WHERE run_id = ANY ($1) ORDER BY run_id FOR UPDATE`, ids) // it is queued
 }
 
 func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
@@ -179,7 +185,7 @@ func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
 	shape.scalars = b.scalars
 	q := query{sql: updateSQL(shape), args: b.args, row: func(v *values) error {
 		if !shape.guarded {
-			updated[v.int()] = true
+			updated[v.Int()] = true
 		}
 		return nil
 	}}
@@ -240,10 +246,5 @@ func updateSQL(s updateShape) string {
 
 // Delete deletes rows, with their attempts.
 func (t *tx) Delete(ids []string) error {
-	for _, sql := range []string{`DELETE FROM attempts WHERE run_id = ANY ($1)`, `DELETE FROM runs WHERE run_id = ANY ($1)`} {
-		q := query{sql: sql}
-		q.args.texts(ids)
-		t.p.add(q)
-	}
-	return nil
+	return errors.Join(t.Exec(`DELETE FROM attempts WHERE run_id = ANY ($1)`, ids), t.Exec(`DELETE FROM runs WHERE run_id = ANY ($1)`, ids))
 }

@@ -1,0 +1,48 @@
+package sqltx
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+func (t Tx) HourSpan() ledger.Later[ledger.HourSpan] {
+	return One(t, func(v Values) (ledger.HourSpan, error) {
+		return ledger.HourSpan{From: v.Time(), To: v.Time()}, nil
+	}, `SELECT counted_from, counted_to FROM hour_span`+t.Lock)
+}
+
+func (t Tx) PutHourSpan(s ledger.HourSpan) error {
+	return t.Engine.Exec(`UPDATE hour_span SET counted_from = $1, counted_to = $2`, s.From, s.To)
+}
+
+// HourColumns are what ReadHour reads.
+const HourColumns = ` hours.hour, hours.job_id, hours.counts, hours.stale, hours.kept `
+
+// ReadHour reads a row of HourColumns.
+func ReadHour(v Values) (h ledger.HourRow, err error) {
+	h.Hour, h.JobID, h.Counts, h.Stale, h.Kept = v.Time(), v.Text(), v.Text(), v.Bool(), v.Bool()
+	return h, nil
+}
+
+func (t Tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
+	text, args := `SELECT`+HourColumns+`FROM hours WHERE hour >= $1 AND hour < $2`, []any{since, until}
+	if stale {
+		text += ` AND ` + t.Dialect.Stale
+	}
+	text += ` ORDER BY hour, job_id`
+	if limit > 0 {
+		text, args = text+` LIMIT 0 + $3`, append(args, limit)
+	}
+	return List(t, ReadHour, text+t.Lock, args...)
+}
+
+// ReadTally reads the runs of an hour that are alike: the job, the hour in hours since 1970, the
+// kind of row, state and trigger, the buckets of lateness and duration, how many runs, and their
+// duration in microseconds.
+func ReadTally(v Values) (c ledger.RunCount, err error) {
+	c.JobID, c.Hour, c.Kind, c.State = v.Text(), time.Unix(v.Int()*3600, 0).UTC(), ledger.RowKind(v.Int()), ledger.State(v.Text())
+	c.Trigger = ledger.Trigger(v.Text())
+	c.Late, c.Took, c.Count, c.Sum = int(v.Int()), int(v.Int()), int(v.Int()), time.Duration(v.Int())*time.Microsecond
+	return c, nil
+}

@@ -1,0 +1,78 @@
+package sqltx
+
+import (
+	"time"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+const selectTemplates = `SELECT id, name, live, purged_through, swept FROM schedule_templates`
+
+func readTemplate(v Values) (r ledger.TemplateRow, err error) {
+	r.ID, r.Name, r.Live, r.PurgedThrough, r.Swept = v.Int(), v.Text(), int(v.Int()), v.Time(), v.Text()
+	return r, nil
+}
+
+func (t Tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
+	err := t.Engine.Exec(`INSERT INTO schedule_templates (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM schedule_templates WHERE name = $1)
+		ON CONFLICT DO NOTHING`, name)
+	if err != nil {
+		return ledger.Known(ledger.TemplateRow{}, err)
+	}
+	return One(t, readTemplate, selectTemplates+` WHERE name = $1`+t.Lock, name)
+}
+
+func (t Tx) Templates() ledger.Later[[]ledger.TemplateRow] {
+	return List(t, readTemplate, selectTemplates+` ORDER BY name`)
+}
+
+func (t Tx) PutTemplate(r ledger.TemplateRow) error {
+	return t.Engine.Exec(`UPDATE schedule_templates SET live = $2, purged_through = $3, swept = $4 WHERE id = $1`,
+		r.ID, r.Live, r.PurgedThrough, r.Swept)
+}
+
+func (t Tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
+	return ByText(t, Values.Time, `
+		SELECT name, next_at FROM (
+			SELECT t.name, (SELECT min(p.next_at) FROM positions p WHERE p.template = t.id AND p.next_at IS NOT NULL) AS next_at
+			FROM schedule_templates t WHERE t.name `+t.Dialect.In("$1")+`) first
+		WHERE next_at IS NOT NULL`, templates)
+}
+
+// Said are the columns of a schedule s, and Position those of its position p.
+const (
+	Said = ` s.id, s.job_id, s.expr, s.timezone, s.dst, s.data, s.until, s.generation, s.paused_by, s.paused_why, s.created_at, s.changed_at,
+		s.changed_by, s.deleted_at `
+	Position = ` p.id, p.template, p.revision, p.watermark, p.next_at, p.paused_at, p.ended_at `
+)
+
+// ReadSaid reads Said.
+func ReadSaid(v Values, s *ledger.ScheduleRow) {
+	s.ID, s.JobID, s.Expr, s.Timezone, s.DST, s.Data, s.Until, s.Generation = v.Int(), v.Text(), v.Text(), v.Text(), v.Text(), v.Bytes(),
+		v.Time(), v.Int()
+	s.PausedBy, s.PausedWhy, s.CreatedAt, s.ChangedAt, s.ChangedBy, s.DeletedAt = v.Text(), v.Text(), v.Time(), v.Time(), v.Text(), v.Time()
+}
+
+// ReadPosition reads Position.
+func ReadPosition(v Values, s *ledger.ScheduleRow) {
+	s.ID, s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt = v.Int(), v.Int(), v.Int(), v.Time(), v.Time(), v.Time(),
+		v.Time()
+}
+
+// ReadSchedule reads Said, Position and the template's purged_through.
+func ReadSchedule(v Values) (s ledger.ScheduleRow, err error) {
+	ReadSaid(v, &s)
+	ReadPosition(v, &s)
+	s.PurgedThrough = v.Time()
+	return s, nil
+}
+
+// Schedules finds the page first, and then where each of its schedules stands.
+func (t Tx) Schedules(f ledger.ScheduleFilter) ledger.Later[[]ledger.ScheduleRow] {
+	after, below := f.Bounds()
+	return List(t, ReadSchedule, `
+		SELECT`+Said+`,`+Position+`, t.purged_through
+		FROM (SELECT * FROM schedules WHERE job_id > $1 AND job_id < $2 AND deleted_at IS NULL ORDER BY job_id LIMIT 0 + $3) s
+		CROSS JOIN positions p CROSS JOIN schedule_templates t WHERE p.id = s.id AND t.id = p.template ORDER BY s.job_id`,
+		after, below, f.PageSize())
+}

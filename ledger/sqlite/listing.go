@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/sqlfilter"
+	"github.com/cronce/cronce/ledger/internal/sqltx"
+)
+
+// ownerOf is a run's job, or the template of its schedule.
+const ownerOf = `substr(job_id, 1, instr(job_id || ':', ':') - 1)`
+
+var dialect = sqlfilter.Dialect{
+	Among:            "IN (SELECT value FROM json_each(?))",
+	Found:            "IN (?)",
+	Owner:            ownerOf,
+	Index:            "instr",
+	NoIndex:          "+",
+	Leasable:         "due_at IS NOT NULL AND waiting = 0",
+	Waiting:          "waiting = 1",
+	Stale:            "stale = 1",
+	TakesSlot:        "overlap <> ''",
+	HeartbeatAt:      "beat_at",
+	NewestDefinition: "first_declared DESC",
+	// In the index of all runs the next unfinished one may be far from either end.
+	Unfinished: `runs.id IN (
+		SELECT id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 UNION ALL SELECT id FROM runs WHERE waiting = 1)`,
+	Exceptional:    ` AND due_at IS NULL AND state <> '` + string(ledger.Succeeded) + `'`,
+	Unacknowledged: true, // runs_dead
+}
+
+var (
+	getAttempts = `
+		SELECT run_id, 1 AS n, first_started_at, first_finished_at, first_answer, first_status, first_code, first_error, first_detail, first_owner
+		FROM runs WHERE run_id = ?1 AND first_answer IS NOT NULL
+		UNION ALL
+		SELECT ?1, n, started_at, finished_at, answer, status, code, error, detail, owner
+		FROM attempts WHERE run = (SELECT id FROM runs WHERE run_id = ?1) ORDER BY n`
+	// recentRows are of job ?1: the newest ?3 that are no ~ runs, of its newest ?2.
+	recentRows = `
+		SELECT ` + sqltx.SummaryColumns + ` FROM (
+			SELECT ` + sqltx.SummaryColumns + ` FROM runs WHERE ` + sqltx.OfJob("?1") + ` ORDER BY run_id DESC LIMIT 0 + ?2)
+		WHERE instr(run_id, '~') = 0 ORDER BY run_id DESC LIMIT 0 + ?3`
+	heldTargets = `
+		SELECT h.target, h.run_id, h.due_at, h.waits_for FROM json_each(?1) t CROSS JOIN runs h ON h.id = (
+			SELECT id FROM runs INDEXED BY runs_held
+			WHERE target = t.value AND due_at > ?2 AND ` + sqltx.HeldRun + `
+			ORDER BY due_at DESC, run_id DESC LIMIT 1)`
+	unfinishedCounts = `
+		SELECT state, sum(n) FROM (
+			SELECT state, count(*) AS n FROM runs WHERE due_at IS NOT NULL AND waiting = 0 AND parent IS NULL GROUP BY state
+			UNION ALL
+			SELECT state, count(*) FROM runs INDEXED BY runs_waiting WHERE waiting = 1 AND parent IS NULL GROUP BY state) GROUP BY state`
+	otherCounts = `
+		SELECT (SELECT count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnseenRun + `), (SELECT count(*) FROM incidents WHERE closed_at IS NULL),
+			(SELECT max(watermark) FROM jobs WHERE ended_at IS NULL),
+			(SELECT min(due_at) FROM runs WHERE due_at <= ?1 AND waiting = 0 AND state IN (SELECT value FROM json_each(?2)))`
+)
+
+func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
+	return sqltx.List(t.Tx, sqltx.ReadAttempt, getAttempts, runID)
+}
+
+// Recent returns the newest rows of each of the jobs, from the end of its IDs.
+func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
+	var list []ledger.RunSummary
+	for _, id := range jobIDs {
+		rows, err := sqltx.List(t.Tx, sqltx.ReadSummary, recentRows, id, window, n).Get()
+		if err != nil {
+			return ledger.Known[[]ledger.RunSummary](nil, err)
+		}
+		list = append(list, rows...)
+	}
+	return ledger.Known(list, nil)
+}
+
+func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
+	return sqltx.List(t.Tx, sqltx.ReadHeld, heldTargets, targets, t.now)
+}
+
+// Counts counts from indexes that have unfinished and unacknowledged dead runs only.
+func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
+	return sqltx.WithStates(sqltx.One(t.Tx, sqltx.ReadCounts, otherCounts, t.now, sqltx.Texts(waiting)), sqltx.Counts(t.Tx, unfinishedCounts))
+}
