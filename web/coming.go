@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -26,27 +27,19 @@ type comingRun struct {
 	At  time.Time
 }
 
-// comingHour is what those of the registry's jobs that are taken and planned will do in 60
-// minutes.
-func (d *Dashboard) comingHour(states []ledger.JobState, take func(jobs.Job) bool) coming {
-	now := d.now()
+// comingHour is what those of the registry's jobs that are taken, and that are not paused then, will
+// do in 60 minutes.
+func (d *Dashboard) comingHour(states []ledger.JobState, pauses []ledger.Pause, take func(jobs.Job) bool) coming {
 	paused := map[string]bool{}
 	for _, s := range states {
 		paused[s.JobID] = !s.PausedAt.IsZero()
 	}
-	next := coming{From: now}
+	next := coming{From: d.now()}
 	var minutes [60]int
 	for _, j := range d.registry().All() {
-		if j.Disabled || paused[j.ID] || !take(j) {
-			continue
+		if !j.Disabled && !paused[j.ID] && take(j) {
+			next.add(j, pauses, &minutes)
 		}
-		first := j.NextRun(now)
-		start := j.DueAt(first)
-		if first.IsZero() || !start.Before(now.Add(time.Hour)) {
-			continue
-		}
-		next.First = append(next.First, comingRun{j.ID, start})
-		next.Total += addMinutes(&minutes, j, first, now)
 	}
 	slices.SortFunc(next.First, func(a, b comingRun) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Job, b.Job)) })
 	if len(next.First) > 6 {
@@ -57,25 +50,51 @@ func (d *Dashboard) comingHour(states []ledger.JobState, take func(jobs.Job) boo
 	return next
 }
 
-// addMinutes counts the minutes from now in which a job's runs start, one by one as
-// long as they are few.
-func addMinutes(minutes *[60]int, j jobs.Job, first, now time.Time) (total int) {
+// add counts the minutes in which a job's runs start, one by one as long as they are few.
+func (c *coming) add(j jobs.Job, pauses []ledger.Pause, minutes *[60]int) {
+	end := c.From.Add(time.Hour)
+	first := operations.NextRun(pauses, j, c.From)
+	start := j.DueAt(first)
+	if first.IsZero() || !start.Before(end) {
+		return
+	}
+	c.First = append(c.First, comingRun{j.ID, start})
 	s := j.ParsedSchedule()
-	end := now.Add(time.Hour)
-	if s.Count(now, end) > len(minutes) {
+	if s.Count(c.From, end) > len(minutes) {
 		for m := range minutes {
-			from := now.Add(time.Duration(m) * time.Minute)
-			n := s.Count(from, from.Add(time.Minute))
+			from := c.From.Add(time.Duration(m) * time.Minute)
+			n := countOutside(pauses, j, from, from.Add(time.Minute))
 			minutes[m] += n
-			total += n
+			c.Total += n
 		}
-		return total
+		return
 	}
 	for t := first; !t.IsZero() && j.DueAt(t).Before(end); t = s.Next(t) {
-		minutes[int(j.DueAt(t).Sub(now)/time.Minute)]++
-		total++
+		if pause, _ := operations.Paused(pauses, j, t); pause == nil {
+			minutes[int(j.DueAt(t).Sub(c.From)/time.Minute)]++
+			c.Total++
+		}
 	}
-	return total
+}
+
+// countOutside counts the scheduled times of a job after a time, up to another, that are in no pause.
+func countOutside(pauses []ledger.Pause, j jobs.Job, after, through time.Time) (n int) {
+	for after.Before(through) {
+		second := after.Truncate(time.Second).Add(time.Second) // the first one that counts
+		if pause, _ := operations.Paused(pauses, j, second); pause != nil {
+			after = pause.Until.Add(-time.Second)
+			continue
+		}
+		upTo := through
+		for _, p := range pauses {
+			if p.From.After(second) && p.From.Add(-time.Second).Before(upTo) {
+				upTo = p.From.Add(-time.Second)
+			}
+		}
+		n += j.ParsedSchedule().Count(after, upTo)
+		after = upTo
+	}
+	return n
 }
 
 func minuteBars(minutes [60]int) (bars []bar) {

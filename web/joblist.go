@@ -27,20 +27,20 @@ func (b brief) matches(text string) bool {
 	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.ParsedSchedule().Describe(), text)
 }
 
-// states are those of all jobs, and the pauses of many jobs. A job in one of them is paused.
+// states are those of all jobs, and the pauses of many jobs.
 func (d *Dashboard) states(ctx context.Context) (states []ledger.JobState, pauses []ledger.Pause, err error) {
 	if pauses, err = d.Ledger.Pauses(ctx, false); err != nil {
 		return nil, nil, err
 	}
 	states, err = d.Ledger.JobStates(ctx)
-	for i := range states {
-		if j, found := d.registry().Job(states[i].JobID); found && states[i].PausedAt.IsZero() {
-			if p, _ := operations.Paused(pauses, j, d.now()); p != nil {
-				states[i].PausedAt = p.From
-			}
-		}
-	}
 	return states, pauses, err
+}
+
+// paused reports whether a job is paused by itself, or in a pause of many.
+func (d *Dashboard) paused(s ledger.JobState, pauses []ledger.Pause) bool {
+	j, found := d.registry().Job(s.JobID)
+	pause, _ := operations.Paused(pauses, j, d.now())
+	return !s.PausedAt.IsZero() || found && pause != nil
 }
 
 // briefs joins the registry's jobs with those that the ledger knows, by id.

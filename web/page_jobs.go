@@ -201,10 +201,10 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 
 func newJobRow(j jobs.Job, s *ledger.JobStatus, pauses []ledger.Pause, now time.Time) jobRow {
 	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, Owner: j.Owner, Target: targetOf(j)}
+	pause, hold := operations.Paused(pauses, j, now)
 	if s != nil && s.Watermark.After(now) { // the clock was set back: what is planned does not run again
 		now = s.Watermark
 	}
-	pause, hold := operations.Paused(pauses, j, now)
 	row.know(&j, s, pause)
 	if hold != nil {
 		row.Held = hold.Until

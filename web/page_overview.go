@@ -56,7 +56,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	if v.Strips, err = d.overviewStrips(ctx, states, groupRuns(dead, v.Now.Time)); err != nil {
+	if v.Strips, err = d.overviewStrips(ctx, states, pauses, groupRuns(dead, v.Now.Time)); err != nil {
 		return view{}, err
 	}
 	if err := d.overviewDead(r, &v, dead); err != nil {
@@ -69,7 +69,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	}
 	unfinished := v.Health.Counts.Unfinished
 	v.Running, v.Accepted, v.Retries = unfinished[ledger.Running], unfinished[ledger.Accepted], unfinished[ledger.Retrying]
-	v.Coming = d.comingHour(states, func(jobs.Job) bool { return true })
+	v.Coming = d.comingHour(states, pauses, func(jobs.Job) bool { return true })
 	title := "All is well"
 	if n := len(v.Health.Items); n > 0 {
 		title = counted(n, "problem")

@@ -68,9 +68,7 @@ func (d *Dashboard) pausedItems(list []ledger.Pause, states []ledger.JobState, n
 	own := 0
 	for _, s := range states {
 		if j, found := d.registry().Job(s.JobID); found && !j.Disabled && !s.PausedAt.IsZero() {
-			if p, _ := operations.Paused(list, j, now.Time); p == nil {
-				own++
-			}
+			own++
 		}
 	}
 	if own > 0 {

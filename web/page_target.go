@@ -73,7 +73,7 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 			ids = append(ids, t.ID)
 		}
 	}
-	v.Coming = d.comingHour(states, func(j jobs.Job) bool { return j.Target == name })
+	v.Coming = d.comingHour(states, pauses, func(j jobs.Job) bool { return j.Target == name })
 	if v.Rows, err = d.readRows(ctx, shown); err != nil || len(ids) == 0 {
 		return view{Template: "target", Title: name, Section: "Targets", Data: v}, err
 	}

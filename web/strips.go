@@ -17,8 +17,8 @@ const (
 
 // overviewStrips are the jobs in trouble, then those that ran last. Only these are
 // read in full.
-func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState, dead []runGroup) ([]jobRow, error) {
-	chosen, err := d.chooseStrips(ctx, states, dead)
+func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []runGroup) ([]jobRow, error) {
+	chosen, err := d.chooseStrips(ctx, states, pauses, dead)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState
 
 // chooseStrips are the IDs of those jobs: failing, with dead runs, paused, then the
 // others by their newest run. dead are the newest of the dead runs.
-func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, dead []runGroup) (chosen []string, err error) {
+func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []runGroup) (chosen []string, err error) {
 	ends := map[string]bool{jobs.PurgeJobID: true}
 	failing := map[string]bool{}
 	for _, s := range states {
@@ -56,7 +56,7 @@ func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, 
 		add(g.Job)
 	}
 	for _, s := range states {
-		if !s.PausedAt.IsZero() {
+		if d.paused(s, pauses) {
 			add(s.JobID)
 		}
 	}

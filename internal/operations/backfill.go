@@ -133,9 +133,9 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 		return done, err
 	}
 	var batch []ledger.RunSpec
-	times, newestFirst := j.ParsedSchedule().Due(b.From.Add(-time.Second), b.To), b.NewestFirst && !b.DryRun
+	times, newestFirst := j.ParsedSchedule().Due(b.after(), b.To), b.NewestFirst && !b.DryRun
 	if newestFirst {
-		times = backwards(j.ParsedSchedule(), b.From, b.To)
+		times = backwards(j.ParsedSchedule(), b.after(), b.To)
 	}
 	plan := func() error {
 		if len(batch) == 0 && b.Request == nil { // else the key is kept
@@ -157,7 +157,7 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 	for at := range times {
 		if len(batch) == MaxPart && !b.DryRun {
 			rest := b.from(at)
-			done.Next, done.Remaining = &at, j.ParsedSchedule().Count(rest.From.Add(-time.Second), rest.To)
+			done.Next, done.Remaining = &at, j.ParsedSchedule().Count(rest.after(), rest.To)
 			break
 		} else if len(batch) == MaxPart {
 			if err := plan(); err != nil {
@@ -176,10 +176,13 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 	return done, err
 }
 
-// backwards yields every scheduled time of a span, the latest first.
-func backwards(s *schedule.Schedule, from, to time.Time) iter.Seq[time.Time] {
+// after is the last whole second before the span.
+func (b Backfill) after() time.Time { return b.From.Add(-1).Truncate(time.Second) }
+
+// backwards yields every scheduled time after a time, up to another, the latest first.
+func backwards(s *schedule.Schedule, after, to time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
-		for at := s.Last(to); !at.IsZero() && !at.Before(from) && yield(at); {
+		for at := s.Last(to); !at.IsZero() && at.After(after) && yield(at); {
 			at = s.Last(at.Add(-time.Second))
 		}
 	}
@@ -248,7 +251,7 @@ func (s *Service) CheckBackfill(ctx context.Context, b Backfill) (jobs.Job, erro
 	if err != nil {
 		return j, err
 	}
-	if n := j.ParsedSchedule().Count(b.From.Add(-time.Second), b.To); n > MaxBackfill {
+	if n := j.ParsedSchedule().Count(b.after(), b.To); n > MaxBackfill {
 		return j, refuse(Invalid, "%s is due %d times from %s to %s; at most %d are taken at once: split the time",
 			j.ID, n, b.From.UTC().Format(time.RFC3339), b.To.UTC().Format(time.RFC3339), MaxBackfill)
 	}

@@ -204,12 +204,13 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 	if st.Watermark.After(from) { // the clock was set back: what is planned does not run again
 		from = st.Watermark
 	}
+	next := NextRun(pauses, j, from)
 	v := Job{
 		ID: j.ID, Schedule: j.Schedule, InWords: j.ParsedSchedule().Describe(), Timezone: j.Timezone, DST: string(j.DST),
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
 		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
 		Acknowledge: string(cmp.Or(j.Acknowledge, jobs.AckByOperator)),
-		Enabled:     !j.Disabled, State: StateOf(&j, st.State(), pause), Next: scheduledTime(NextRun(pauses, j, from)),
+		Enabled:     !j.Disabled, State: StateOf(&j, st.State(), pause), Next: scheduledTime(next),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
@@ -219,7 +220,7 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 		v.Each = j.Each.String()
 	}
 	if j.Spread > 0 {
-		v.Spread, v.Starts = j.Spread.String(), StartOf(j, from)
+		v.Spread, v.Starts = j.Spread.String(), scheduledTime(j.DueAt(next))
 	}
 	v.pausedBy(pause, hold)
 	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels

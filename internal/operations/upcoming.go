@@ -42,11 +42,3 @@ func NextOf(j jobs.Job, now time.Time) string {
 	}
 	return scheduledTime(j.NextRun(now))
 }
-
-// StartOf is when the run of NextOf starts; empty when that is at its scheduled time.
-func StartOf(j jobs.Job, now time.Time) string {
-	if j.Disabled || j.Spread == 0 {
-		return ""
-	}
-	return scheduledTime(j.DueAt(j.NextRun(now)))
-}
