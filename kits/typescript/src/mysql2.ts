@@ -8,18 +8,9 @@ import type { Pool, PoolConnection, PreparedStatementInfo } from "mysql2/promise
 import { KitError, LostRace, transactionAborted, transactionEnded, unavailable } from "./errors.js";
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
 import { raced, refuseEnding, refuseLate } from "./raced.js";
-import type { Reply, StoredHeaders } from "./reply.js";
-import {
-  judgeLong,
-  type Claim,
-  type KeyRecord,
-  type Look,
-  type OpenTx,
-  type PurgeBatch,
-  type Purged,
-  type State,
-  type Store,
-} from "./store.js";
+import type { Reply } from "./reply.js";
+import { columns, lease, lookOf, lostRace, purgedOf } from "./rows.js";
+import { judgeLong, type Claim, type Look, type OpenTx, type PurgeBatch, type Purged, type Store } from "./store.js";
 
 /**
  * MysqlTx is the transaction that work writes through: a connection of mysql2. The
@@ -61,6 +52,7 @@ type Row = (string | number | bigint | Buffer | null)[];
 /** Session is a connection of the pool, with what the kit knows of its state. */
 class Session {
   broken = false;
+  #limited = false; // its wait_timeout is the work's
 
   private constructor(readonly connection: PoolConnection) {}
 
@@ -91,7 +83,20 @@ class Session {
     }
   }
 
-  release(): void {
+  /** limit has the server end the session when it is silent for longer than the work may take. */
+  async limit(maxRunMs: number, signal: AbortSignal): Promise<void> {
+    const seconds = Math.max(1, Math.ceil(maxRunMs / 1000));
+    this.#limited = true;
+    await this.query(signal, "SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?", [seconds]);
+  }
+
+  /** release gives the connection back with the settings that it had. */
+  async release(signal: AbortSignal): Promise<void> {
+    if (this.#limited && !this.broken) {
+      await this.query(signal, "SET SESSION wait_timeout = @idempotency_wait").catch(() => {
+        this.broken = true;
+      });
+    }
     if (this.broken) {
       this.connection.destroy();
     } else {
@@ -105,7 +110,7 @@ class Session {
         this.broken = true;
       });
     }
-    this.release();
+    await this.release(signal);
   }
 }
 
@@ -138,7 +143,7 @@ export class MysqlStore implements Store<MysqlTx> {
         let look = await this.#place(session, claim, row, signal);
         if (look.held && claim.sendBefore) {
           const { rows } = await session.query(signal, this.#sql.look, lookValues(claim));
-          look = { ...look, late: lookOf(rows[0]!).late ?? false };
+          look = { ...look, late: lookAt(rows[0]!).late ?? false };
         }
         return { open: new OpenMysqlTx(this, this.#sql, session, claim, row.owner, mariaDB, look.held ?? false), look };
       } catch (error) {
@@ -153,9 +158,7 @@ export class MysqlStore implements Store<MysqlTx> {
   /** #open opens a transaction of work, and tells whether the server is MariaDB. */
   async #open(session: Session, claim: Claim, signal: AbortSignal): Promise<boolean> {
     const mariaDB = await this.#isMariaDB(session, signal);
-    // The server ends a session that is silent for longer than the work may take.
-    const seconds = Math.max(1, Math.ceil(claim.maxRunMs / 1000));
-    await session.query(signal, "SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?", [seconds]);
+    await session.limit(claim.maxRunMs, signal);
     await session.query(signal, "START TRANSACTION");
     return mariaDB;
   }
@@ -195,7 +198,7 @@ export class MysqlStore implements Store<MysqlTx> {
         throw error;
       }
       if (!Number(found[7])) {
-        return lookOf(found);
+        return lookAt(found);
       }
       await session.query(signal, this.#sql.reclaim, parts(claim));
     }
@@ -206,7 +209,7 @@ export class MysqlStore implements Store<MysqlTx> {
     const { rows } = await this.#alone("look the key up", signal, (s) =>
       s.query(signal, this.#sql.look, lookValues(claim)),
     );
-    return lookOf(rows[0]!);
+    return lookAt(rows[0]!);
   }
 
   async reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<Look> {
@@ -219,18 +222,18 @@ export class MysqlStore implements Store<MysqlTx> {
         const row = { owner: claim.owner, state: "calling", status: null, leaseMs, ttlMs: null };
         held = (await this.#place(session, claim, row, signal)).held ?? false;
       }
-      const look = lookOf((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
+      const look = lookAt((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
       return held ? { held, late: look.late ?? false } : { ...look, held };
     });
   }
 
   async settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
     return this.#alone("settle the key", signal, async (session) => {
-      const values = [...columns(reply), claim.ttlMs, ...parts(claim), claim.owner];
+      const values = [...columnsOf(reply), claim.ttlMs, ...parts(claim), claim.owner];
       if ((await session.query(signal, this.#sql.settle, values)).changed !== 1) {
         return undefined;
       }
-      return lookOf((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!).record?.reply.expiresAt;
+      return lookAt((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!).record?.reply.expiresAt;
     });
   }
 
@@ -252,7 +255,7 @@ export class MysqlStore implements Store<MysqlTx> {
     return this.#alone("accept the work", signal, async (session) => {
       const row = { owner: claim.owner, state: "accepted", status: null, leaseMs: leaseMs!, ttlMs: ttlMs! };
       let held = (await this.#place(session, claim, row, signal)).held ?? false;
-      const looked = async () => lookOf((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
+      const looked = async () => lookAt((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
       let look = await looked();
       if (held && look.late) {
         await session.query(signal, this.#sql.abandon, [...parts(claim), claim.owner]);
@@ -275,7 +278,7 @@ export class MysqlStore implements Store<MysqlTx> {
       if ((await session.query(signal, this.#sql.renew, values)).changed === 1) {
         return true;
       }
-      const { record } = lookOf((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
+      const { record } = lookAt((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
       return record?.state === "accepted" && record.owner === claim.owner;
     });
   }
@@ -337,7 +340,7 @@ export class MysqlStore implements Store<MysqlTx> {
       }
       throw error;
     } finally {
-      session.release();
+      await session.release(signal);
     }
   }
 
@@ -347,12 +350,6 @@ export class MysqlStore implements Store<MysqlTx> {
       const scope = batch.scope ?? null;
       const values = [batch.after.getTime(), scope, scope, batch.limit];
       const { rows } = await session.query(signal, this.#sql.doomed, values);
-      const scopes = new Map<string, number>();
-      let last = batch.after.getTime();
-      for (const [name, , , expires] of rows) {
-        scopes.set(String(name), (scopes.get(String(name)) ?? 0) + 1);
-        last = Math.max(last, Number(expires));
-      }
       // Few enough for the server to look each key up: of a longer condition it may decide to read the whole table.
       for (let at = 0; at < rows.length; at += 200) {
         const some = rows.slice(at, at + 200);
@@ -362,7 +359,10 @@ export class MysqlStore implements Store<MysqlTx> {
           some.flatMap((row) => row.slice(0, 3)),
         );
       }
-      return { scopes, rows: rows.length, last: new Date(last) };
+      return purgedOf(
+        batch,
+        rows.map(([name, , , expires]) => [name, expires]),
+      );
     });
   }
 
@@ -381,7 +381,7 @@ export class MysqlStore implements Store<MysqlTx> {
         await session.query(signal, "START TRANSACTION");
         const result = await fn(session);
         await session.query(signal, "COMMIT");
-        session.release();
+        await session.release(signal);
         return result;
       } catch (error) {
         await session.rollBack(signal);
@@ -467,17 +467,14 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
       if (!(await this.#stillIn(signal))) {
         throw transactionEnded();
       }
-      const values = [...columns(reply), claim.owner, claim.ttlMs, ...parts(claim), this.owner];
+      const values = [...columnsOf(reply), claim.owner, claim.ttlMs, ...parts(claim), this.owner];
       const stored = (await this.session.query(signal, this.sql.record, values)).changed;
-      const look = lookOf((await this.session.query(signal, this.sql.look, lookValues(claim))).rows[0]!);
+      const look = lookAt((await this.session.query(signal, this.sql.look, lookValues(claim))).rows[0]!);
       if (stored === 0) {
-        throw look.record !== undefined && look.record.owner !== this.owner
-          ? new LostRace("another call completed this idempotency key first")
-          : transactionEnded();
+        throw look.record !== undefined && look.record.owner !== this.owner ? lostRace() : transactionEnded();
       }
       await this.session.query(signal, "COMMIT");
-      await this.#restore(signal);
-      this.session.release();
+      await this.session.release(signal);
       return look.record!.reply.expiresAt!;
     } catch (error) {
       await this.session.rollBack(signal);
@@ -491,13 +488,7 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
   async rollback(signal: AbortSignal): Promise<void> {
     this.#over = true;
     let ended = this.#used && !this.session.broken && (await this.#leftByWork(signal));
-    if (!this.session.broken) {
-      await this.session.query(signal, "ROLLBACK").catch(() => {
-        this.session.broken = true;
-      });
-      await this.#restore(signal);
-    }
-    this.session.release();
+    await this.session.rollBack(signal);
     if (!ended && this.#used && this.held) {
       ended = (await this.store.owner(this.claim, AbortSignal.timeout(5_000)).catch(() => undefined)) === this.owner;
     }
@@ -539,50 +530,25 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
       throw error;
     }
   }
-
-  async #restore(signal: AbortSignal): Promise<void> {
-    if (!this.session.broken) {
-      await this.session.query(signal, "SET SESSION wait_timeout = @idempotency_wait").catch(() => {
-        this.session.broken = true;
-      });
-    }
-  }
 }
 
 /** claimant is the owner of a row whose transaction is open. */
 const claimant = (claim: Claim) => `claim:${claim.owner}`;
-
-/** lease is how long an accepted row is held, and how long it lives. */
-const lease = ({ leaseMs = 0, ttlMs }: Claim) => [Math.ceil(leaseMs), Math.ceil(leaseMs + ttlMs)];
 
 const parts = (claim: Claim) =>
   [claim.key.scope, claim.key.principal, claim.key.value].map((part) => Buffer.from(part));
 
 const lookValues = (claim: Claim) => [claim.sendBefore?.getTime() ?? null, ...parts(claim)];
 
-/** columns are a reply's: state, status, headers, body. */
-function columns(reply: Reply): (string | number | Buffer | null)[] {
-  const headers = Object.keys(reply.headers).length > 0 ? Buffer.from(JSON.stringify(reply.headers)) : null;
-  return [reply.omitted ? "omitted" : "done", reply.status || null, headers, Buffer.from(reply.body)];
+/** columnsOf are a reply's; the headers are bytes, whatever the connection's character set. */
+function columnsOf(reply: Reply): (string | number | Buffer | null)[] {
+  const [state, status, headers] = columns(reply);
+  return [state, status, headers && Buffer.from(headers), Buffer.from(reply.body)];
 }
 
-function lookOf(row: Row): Look {
-  const [state, fingerprint, owner, status, headers, body, expires, expired, lapsed, late] = row;
-  const free: Look = { late: Number(late) === 1 };
-  if (state === null || state === undefined || Number(expired) === 1) {
-    return free;
-  }
-  const record: KeyRecord = {
-    state: String(state) as State,
-    fingerprint: String(fingerprint),
-    owner: String(owner),
-    reply: {
-      status: Number(status ?? 0),
-      headers: headers ? (JSON.parse(String(headers)) as StoredHeaders) : {},
-      body: body === null ? Buffer.alloc(0) : Buffer.from(body as Buffer),
-      omitted: String(state) === "omitted",
-      ...(expires !== null && expires !== undefined && { expiresAt: new Date(Number(expires)) }),
-    },
-  };
-  return { ...free, record, lapsed: Number(lapsed) === 1 };
-}
+const lookAt = (row: Row): Look =>
+  lookOf(
+    row,
+    (body) => Buffer.from(body as Buffer),
+    (value) => Number(value) === 1,
+  );

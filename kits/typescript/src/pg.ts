@@ -6,8 +6,9 @@ import { KitError, LostRace, transactionAborted, transactionEnded, unavailable }
 import type { Key } from "./key.js";
 import { createTable, statements, type Statements } from "./pgsql.js";
 import { raced, refuseEnding, refuseLate } from "./raced.js";
-import type { Reply, StoredHeaders } from "./reply.js";
-import type { Claim, KeyRecord, Look, OpenTx, PurgeBatch, Purged, State, Store } from "./store.js";
+import type { Reply } from "./reply.js";
+import { columns, lease, lookOf, lostRace, purgedOf } from "./rows.js";
+import type { Claim, Look, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
 
 /**
  * PgTx is the transaction that work writes through: a client of pg, for plain
@@ -152,7 +153,7 @@ export class PgStore implements Store<PgTx> {
     try {
       const [began, held] = await this.#begin(connection, claim, signal);
       const looked = await connection.rows(signal, this.#sql.claim, keyAndSendBefore(claim));
-      const look = lookOf(looked.rows[0]!);
+      const look = lookAt(looked.rows[0]!);
       const open = new OpenPgTx(this, this.#sql, connection, began!, looked.rows[0]![10] ?? undefined);
       return { open, look: { ...look, held: held === "t" } };
     } catch (error) {
@@ -163,7 +164,7 @@ export class PgStore implements Store<PgTx> {
 
   async look(claim: Claim, signal: AbortSignal): Promise<Look> {
     const { rows } = await this.#run("look the key up", this.#sql.look, keyAndSendBefore(claim), signal);
-    return lookOf(rows[0]!);
+    return lookAt(rows[0]!);
   }
 
   /** It writes first and looks after, in a new statement: a row that was committed meanwhile is not in the write's snapshot. */
@@ -180,7 +181,7 @@ export class PgStore implements Store<PgTx> {
       const { rows } = await connection.rows(signal, this.#sql.look, keyAndSendBefore(claim));
       await connection.rows(signal, "COMMIT");
       connection.release();
-      const look = lookOf(rows[0]!);
+      const look = lookAt(rows[0]!);
       return written.count === 1 ? { held: true, late: look.late ?? false } : { ...look, held: false };
     } catch (error) {
       await rollBack(connection, signal);
@@ -192,7 +193,7 @@ export class PgStore implements Store<PgTx> {
     const { rows } = await this.#run(
       "settle the key",
       this.#sql.settle,
-      [...parts(claim.key), claim.owner, ...columns(reply), claim.ttlMs],
+      [...parts(claim.key), claim.owner, ...columnsOf(reply), claim.ttlMs],
       signal,
     );
     return rows[0] && new Date(Number(rows[0][0]));
@@ -225,7 +226,7 @@ export class PgStore implements Store<PgTx> {
       const { rows } = await connection.rows(signal, this.#sql.look, keyAndSendBefore(claim));
       await connection.rows(signal, "COMMIT");
       connection.release();
-      return { ...lookOf(rows[0]!), held: written.count === 1 };
+      return { ...lookAt(rows[0]!), held: written.count === 1 };
     } catch (error) {
       await rollBack(connection, signal);
       throw unavailable("accept the work", error);
@@ -296,13 +297,10 @@ export class PgStore implements Store<PgTx> {
   async purgeBatch(batch: PurgeBatch, signal: AbortSignal): Promise<Purged> {
     const values = [batch.scope ?? null, batch.after.getTime(), batch.limit];
     const { rows } = await this.#run("purge", this.#sql.purge, values, signal);
-    const scopes = new Map<string, number>();
-    let last = batch.after.getTime();
-    for (const [scope, expired] of rows) {
-      scopes.set(scope!, (scopes.get(scope!) ?? 0) + 1);
-      last = Math.max(last, Number(expired));
-    }
-    return { scopes, rows: rows.length, last: new Date(last) };
+    return purgedOf(
+      batch,
+      rows.map(([scope, expires]) => [scope, expires]),
+    );
   }
 
   async countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>> {
@@ -387,7 +385,7 @@ class OpenPgTx implements OpenTx<PgTx> {
     const { rows } = await this.connection.rows(signal, this.sql.record, [
       ...parts(claim.key),
       claim.fingerprint,
-      ...columns(reply),
+      ...columnsOf(reply),
       claim.owner,
       claim.ttlMs,
       this.began,
@@ -401,7 +399,7 @@ class OpenPgTx implements OpenTx<PgTx> {
       throw transactionEnded();
     }
     if (there === "t") {
-      throw new LostRace("another call completed this idempotency key first");
+      throw lostRace();
     }
     throw transactionAborted(
       new Error("the table did not store the key's row: drop the rule, trigger or policy that prevents it"),
@@ -451,7 +449,7 @@ function explain(error: unknown, stored: boolean): unknown {
     return unavailable("store the reply and commit", error);
   }
   if (!stored && code === "23505") {
-    return new LostRace("another call completed this idempotency key first", { cause: error });
+    return lostRace(error);
   }
   return transactionAborted(error); // a statement of the work had failed, or a deferred constraint
 }
@@ -466,33 +464,11 @@ const parts = (key: Key): string[] => [key.scope, key.principal, key.value];
 
 const keyAndSendBefore = (claim: Claim) => [...parts(claim.key), claim.sendBefore?.getTime() ?? null];
 
-/** lease is how long an accepted row is held, and how long it lives. */
-const lease = ({ leaseMs = 0, ttlMs }: Claim) => [Math.ceil(leaseMs), Math.ceil(leaseMs + ttlMs)];
+const columnsOf = (reply: Reply) => [...columns(reply), Buffer.from(reply.body).toString("base64")];
 
-/** columns are a reply's: state, status, headers, body. */
-function columns(reply: Reply): (string | number | null)[] {
-  const headers = Object.keys(reply.headers).length > 0 ? JSON.stringify(reply.headers) : null;
-  const body = Buffer.from(reply.body).toString("base64");
-  return [reply.omitted ? "omitted" : "done", reply.status || null, headers, body];
-}
-
-function lookOf(row: Row): Look {
-  const [state, fingerprint, owner, status, headers, body, expires, expired, lapsed, late] = row;
-  const free: Look = { late: late === "t" };
-  if (state === null || state === undefined || expired === "t") {
-    return free;
-  }
-  const record: KeyRecord = {
-    state: state as State,
-    fingerprint: fingerprint!,
-    owner: owner!,
-    reply: {
-      status: Number(status ?? 0),
-      headers: headers ? (JSON.parse(headers) as StoredHeaders) : {},
-      body: Buffer.from(body ?? "", "base64"),
-      omitted: state === "omitted",
-      ...(expires && { expiresAt: new Date(Number(expires)) }),
-    },
-  };
-  return { ...free, record, lapsed: lapsed === "t" };
-}
+const lookAt = (row: Row): Look =>
+  lookOf(
+    row,
+    (body) => Buffer.from(body!, "base64"),
+    (value) => value === "t",
+  );

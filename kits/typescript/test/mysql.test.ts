@@ -7,10 +7,10 @@ import { hasCode, Kit, purge, type Code, type Options } from "@cronce/idempotenc
 import { honoIdempotency, singlePrincipal } from "@cronce/idempotency/hono";
 import { mysqlKeysTable, MysqlStore, type MysqlTx } from "@cronce/idempotency/mysql2";
 import { Hono } from "hono";
-import type { PoolConnection, QueryOptions, QueryValues } from "mysql2/promise";
+import { createPool, type PoolConnection, type QueryOptions, type QueryValues } from "mysql2/promise";
 import { mysqlDatabase } from "./database.js";
 
-const { pool, effects } = await mysqlDatabase();
+const { pool, config, effects } = await mysqlDatabase();
 const insert = "INSERT INTO effects VALUES (?)";
 const newKit = (options: Options = {}) => new Kit(new MysqlStore(pool), { logError: () => {}, ...options });
 const is = (code: Code) => (error: unknown) => hasCode(error, code);
@@ -61,6 +61,23 @@ test("a route behind Hono replays the same bytes", async () => {
   }
   assert.equal(await effects("route"), 1);
   assert.equal(await effects("undone"), 0);
+});
+
+test("a connection of the pool keeps its wait_timeout, however the work ends", async () => {
+  const one = createPool({ ...config, connectionLimit: 1 });
+  const seconds = async () => JSON.stringify((await one.query("SELECT @@SESSION.wait_timeout"))[0]);
+  const before = await seconds();
+  const kit = new Kit(new MysqlStore(one), { logError: () => {}, maxRunMs: 60_000 });
+  const ends: [string, (tx: MysqlTx) => Promise<unknown>][] = [
+    ["commit", (tx) => tx.query(insert, ["kept"])],
+    ["rollback", () => Promise.reject(new Error("no"))],
+    ["ended", (tx) => tx.query("CREATE TABLE made (id INT)")], // which commits
+  ];
+  for (const [key, end] of ends) {
+    await kit.once({ scope: "wait", key }, async (tx) => void (await end(tx))).catch(() => {});
+    assert.equal(await seconds(), before, key);
+  }
+  await one.end();
 });
 
 test("of calls at once in several processes one works", async () => {
