@@ -72,22 +72,15 @@ func (d *dialect) Package() string                { return name }
 func (d *dialect) Statements() sqlkeys.Statements { return d.common }
 func (d *dialect) Options() *sql.TxOptions        { return nil } // the session's own isolation
 func (d *dialect) Savepoint(c store.Claim) string { return "idempotent_" + c.Owner }
-func (d *dialect) claim(c store.Claim) string     { return "claim:" + c.Owner }
-func (d *dialect) of(c store.Claim) sqlkeys.Values {
-	v := sqlkeys.Of(c)
-	v["claim"] = d.claim(c)
-	return v
-}
 
 // Claim implements [sqlkeys.Dialect]. The row says what is known of work that
 // commits by itself and of which nothing else is heard: that it was begun. It
 // expires as a reply does.
 func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, _ bool) (sqlkeys.Claimed, store.KeyStatus, error) {
-	p, err := d.sessions(ctx, q)
-	if err != nil {
+	if _, err := d.sessions(ctx, q); err != nil {
 		return nil, store.KeyStatus{}, err
 	}
-	v := d.of(c)
+	v := sqlkeys.Of(c)
 	v["state"], v["status"], v["lease"] = string(store.StateOmitted), 500, nil
 	look, err := d.place(ctx, q, v)
 	if err == nil && look.Held && !c.SendBefore.IsZero() {
@@ -95,7 +88,7 @@ func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, _
 		free, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
 		look.TooLate = free.TooLate
 	}
-	return claimed{d, p.mariaDB, d.claim(c)}, look, err
+	return d, look, err
 }
 
 // Insert implements [sqlkeys.Dialect].
@@ -106,12 +99,8 @@ func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, _ store.Claim, 
 
 // Resume implements [sqlkeys.Dialect].
 func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) (sqlkeys.Claimed, bool, error) {
-	p, err := d.sessions(ctx, q)
-	if err != nil {
-		return nil, false, err
-	}
-	held, err := d.resume.Changed(ctx, q, d.of(c))
-	return claimed{d, p.mariaDB, d.claim(c)}, held, err
+	held, err := d.resume.Changed(ctx, q, sqlkeys.Of(c))
+	return d, held, err
 }
 
 // place inserts the key's row, in the place of an expired one too, or looks at
@@ -140,24 +129,11 @@ func (d *dialect) place(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values
 	return store.KeyStatus{}, nil // somebody placed theirs in between: in flight
 }
 
-// claimed is a key whose row the transaction has placed.
-type claimed struct {
-	*dialect
-	mariaDB bool
-	owner   string // of the row
-}
-
-// Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
-// committed by the work.
-func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) bool {
-	return sqlkeys.Owner(ctx, q, d.common.Lookup, c) == d.owner
-}
-
 // Record implements [sqlkeys.Claimed]. The row is there unless the work has
 // rolled it back. That the work has committed it MariaDB tells with the same
 // statement.
-func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error) {
-	v := d.of(c)
+func (d *dialect) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error) {
+	v := sqlkeys.Of(c)
 	if err := v.Reply(r); err != nil {
 		return expires, err
 	}
@@ -188,10 +164,8 @@ func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r
 		return expires, err
 	case stored > 0 && look.Record != nil:
 		return look.Record.ExpiresAt, nil
-	case stored == 0 && look.Record != nil && look.Record.Owner != d.owner && look.Record.Owner != c.Owner:
-		return expires, store.ErrLostRace
 	case stored == 0:
-		return expires, store.ErrTxEnded
+		return expires, sqlkeys.NotStored(look, c)
 	}
 	return expires, nil
 }
@@ -205,8 +179,8 @@ func rowsOpen(err error) error {
 }
 
 // stillIn asks a server that has no word for it in [dialect.record].
-func (d claimed) stillIn(ctx context.Context, q sqlkeys.Querier) (bool, error) {
-	if d.mariaDB {
+func (d *dialect) stillIn(ctx context.Context, q sqlkeys.Querier) (bool, error) {
+	if d.pool.Load().mariaDB {
 		return true, nil
 	}
 	return savepoint(ctx, q)
@@ -228,8 +202,8 @@ func savepoint(ctx context.Context, q sqlkeys.Querier) (bool, error) {
 // Left implements [sqlkeys.Claimed]. After a ROLLBACK of the work's each
 // statement has been committed by itself. So has each after a deadlock, unless
 // that was the last thing to happen.
-func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
-	if d.mariaDB {
+func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
+	if d.pool.Load().mariaDB {
 		var in bool
 		err := q.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in)
 		return err == nil && !in && !endedByServer(ctx, q)

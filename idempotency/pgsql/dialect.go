@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/idempotency/internal/advisory"
+	"github.com/cronce/cronce/idempotency/internal/pgkeys"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/idempotency/purge"
@@ -27,21 +27,8 @@ type dialect struct {
 
 func newDialect(names Options) *dialect {
 	table := quote(names.Schema) + "." + quote(names.Table)
-	t := sqlkeys.Terms{Table: table, Key: "key", Numbered: true, Now: "clock_timestamp()",
-		In:        "clock_timestamp() + CAST(%s AS bigint) * interval '1 ms'",
-		At:        "to_timestamp(CAST(%s AS bigint) / 1000.0)",
-		Since1970: "CAST(floor(extract(epoch FROM %s) * 1000) AS bigint)",
-		ReadText:  "CAST(%s AS text)", WriteText: "CAST(%s AS jsonb)",
-		OnDisk: "RETURNING CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'local', true) END"}
-	// The transaction's own time, by which it is known again.
-	const began = `CAST(extract(epoch FROM transaction_timestamp()) * 1000000 AS bigint)`
-	const conflict = `
-ON CONFLICT (key, principal, scope) DO UPDATE
-SET request_hash = excluded.request_hash, state = excluded.state, response_status = excluded.response_status,
-    response_headers = excluded.response_headers, response_body = excluded.response_body, owner = excluded.owner,
-    locked_until = excluded.locked_until, created_at = excluded.created_at, expires_at = excluded.expires_at
-WHERE k.{{expired}}`
-	common := t.Common()
+	t := pgkeys.Terms(table)
+	common := pgkeys.Common(t)
 	// The server refuses to plan it without the unique index.
 	common.Checks = append(common.Checks, t.Statement(`
 INSERT INTO {{table}} SELECT * FROM {{table}} WHERE {{key}} ON CONFLICT (key, principal, scope) DO NOTHING`))
@@ -54,45 +41,32 @@ INSERT INTO {{table}} SELECT * FROM {{table}} WHERE {{key}} ON CONFLICT (key, pr
         AS bigint) AS text), true) IS NOT NULL
   AND set_config('idle_in_transaction_session_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
   AND set_config('tcp_user_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL`
-	// The lock keeps the insert from waiting for another holder. The insert meets
-	// the row of a holder who has committed meanwhile, which a look-up in the same
-	// statement would miss.
-	const locked = `pg_try_advisory_xact_lock(:lock)`
 	claim := func(condition string) sqlkeys.Statement {
 		return t.Statement(`
 INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, response_status, owner, created_at, expires_at)
 SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), 'omitted', 500, CAST(:claim AS text),
        {{now}}, {{in :ttl}}
-WHERE ` + condition + conflict + `
-RETURNING ` + began + `, COALESCE({{at :sendbefore}} <= {{now}}, FALSE)`)
+WHERE ` + condition + pgkeys.Conflict + `
+RETURNING ` + pgkeys.Began + `, COALESCE({{at :sendbefore}} <= {{now}}, FALSE)`)
 	}
 	return &dialect{
 		names: names, table: table, common: common,
 		isolation: t.Statement(`SELECT current_setting('transaction_isolation')`),
-		claim:     claim(limited + ` AND ` + locked),
-		join:      claim(locked), // a transaction that was handed in keeps its settings
-		held:      t.Statement(`SELECT ` + locked),
-		began:     t.Statement(`SELECT ` + began),
+		claim:     claim(limited + ` AND ` + pgkeys.TryLock),
+		join:      claim(pgkeys.TryLock), // a transaction that was handed in keeps its settings
+		held:      t.Statement(`SELECT ` + pgkeys.TryLock),
+		began:     t.Statement(`SELECT ` + pgkeys.Began),
 
 		// It sets the work's limit off: that would end a commit's wait for its
 		// standby, with the work committed here alone.
 		record: t.Statement(`
 UPDATE {{table}} SET state = :state, response_status = :status, response_headers = {{write :headers}}, response_body = :body,
        owner = :owner, expires_at = {{in :ttl}}
-WHERE {{key}} AND owner = :claim AND state = 'omitted' AND ` + began + ` = CAST(:began AS bigint)
+WHERE {{key}} AND owner = :claim AND state = 'omitted' AND ` + pgkeys.Began + ` = CAST(:began AS bigint)
 RETURNING {{ms expires_at}}, CASE WHEN NOT CAST(:joined AS boolean) THEN set_config('statement_timeout', '0', true) END`),
 
-		insert: t.Statement(`
-INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
-SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), CAST(:state AS text), CAST(:owner AS text),
-       {{in :lease}}, {{now}}, {{in :ttl}}
-WHERE ` + locked + conflict + ` {{ondisk}}`),
-
-		// As after a claim, the row says that the outcome of the work is unknown.
-		resume: t.Statement(`
-UPDATE {{table}} SET state = 'omitted', response_status = 500, response_body = NULL, owner = :claim,
-       locked_until = NULL, expires_at = {{in :ttl}}
-WHERE {{key}} AND owner = :owner AND state = 'accepted' RETURNING ` + began + `, ` + limited + `, ` + locked + ` IS NOT NULL`),
+		insert: t.Statement(pgkeys.Insert),
+		resume: t.Statement(pgkeys.Resume + pgkeys.Began + `, ` + limited + `, ` + pgkeys.TryLock + ` IS NOT NULL`),
 
 		// Rows that somebody has locked are left out. The index can end at the
 		// statement's time, which {{expired}} cannot give it: that clock moves.
@@ -124,7 +98,7 @@ func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.
 // transaction has the lock, since that is then only another reader.
 func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
 	v, claim := d.values(c), d.claim
-	taken := claimed{dialect: d, owner: v["claim"].(string)}
+	taken := claimed{dialect: d}
 	if joined {
 		claim = d.join
 		var isolation string
@@ -158,21 +132,20 @@ var errNotStored = errors.New("the server has stored no row: a rule, a trigger o
 // values are those of a claim's statements.
 func (d *dialect) values(c store.Claim) sqlkeys.Values {
 	v := sqlkeys.Of(c)
-	v["claim"], v["lock"], v["maxrun"] = "claim:"+c.Owner, advisory.Lock(d.table, c.Key), max(1, c.MaxRun.Milliseconds())
+	v["lock"], v["maxrun"] = pgkeys.Lock(d.table, c.Key), max(1, c.MaxRun.Milliseconds())
 	return v
 }
 
 // Insert implements [sqlkeys.Dialect].
 func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, c store.Claim, v sqlkeys.Values) (bool, error) {
-	v["lock"] = advisory.Lock(d.table, c.Key)
+	v["lock"] = pgkeys.Lock(d.table, c.Key)
 	return d.insert.Changed(ctx, q, v)
 }
 
 // Resume implements [sqlkeys.Dialect].
 func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) (sqlkeys.Claimed, bool, error) {
-	v := d.values(c)
-	t := claimed{dialect: d, owner: v["claim"].(string)}
-	err := d.resume.Row(ctx, q, v).Scan(&t.began, new(bool), new(bool))
+	t := claimed{dialect: d}
+	err := d.resume.Row(ctx, q, d.values(c)).Scan(&t.began, new(bool), new(bool))
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, false, nil
 	}
@@ -183,13 +156,6 @@ func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) 
 type claimed struct {
 	*dialect
 	began int64
-	owner string // of the row
-}
-
-// Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
-// committed by the work.
-func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) bool {
-	return sqlkeys.Owner(ctx, q, d.common.Lookup, c) == d.owner
 }
 
 // Record implements [sqlkeys.Claimed]. It stores nothing in any transaction but
@@ -269,8 +235,8 @@ type sqlState interface{ SQLState() string }
 // Advice implements [sqlkeys.Dialect].
 func (d *dialect) Advice(err error) string {
 	var state sqlState
-	if errors.As(err, &state) && state.SQLState() == advisory.OutOfMemory {
-		return advisory.Room
+	if errors.As(err, &state) && state.SQLState() == pgkeys.OutOfMemory {
+		return pgkeys.Room
 	}
 	return ""
 }

@@ -16,8 +16,6 @@ import (
 
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
-	"github.com/cronce/cronce/idempotency/purge"
-	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -29,14 +27,6 @@ type Options struct {
 // Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
 // [purge.Store] for purge.Handler.
 type Store struct{ *sqlkeys.Store }
-
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Reserver = (*Store)(nil)
-	_ purge.Store    = (*Store)(nil)
-	_ store.Worker   = (*Store)(nil)
-	_ store.Checker  = (*Store)(nil)
-)
 
 // New returns a store that uses db. The caller closes db. [Store.CreateTable] creates the
 // table, or your own migrations do.

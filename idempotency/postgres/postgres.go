@@ -15,7 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/cronce/cronce/idempotency/internal/advisory"
+	"github.com/cronce/cronce/idempotency/internal/pgkeys"
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/idempotency/store"
@@ -46,7 +47,6 @@ type Store struct {
 	isolationDefault bool   // Options names none
 	role             string // quoted; empty: as it is
 	sql              statements
-	gone             purgeStatements
 }
 
 var (
@@ -67,7 +67,7 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	table := pgx.Identifier{o.Schema, o.Table}.Sanitize()
 	isolation := cmp.Or(o.Isolation, pgx.ReadCommitted)
 	s := &Store{pool: pool, schema: o.Schema, table: o.Table, name: table, isolation: isolation, isolationDefault: o.Isolation == "",
-		sql: newStatements(table, isolation), gone: newPurgeStatements(table)}
+		sql: newStatements(table, isolation)}
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}
@@ -139,12 +139,17 @@ func (s *Store) joined(ctx context.Context) (pgx.Tx, bool) {
 }
 
 // lock is the key's advisory lock.
-func (s *Store) lock(k store.Key) int64 { return advisory.Lock(s.name, k) }
+func (s *Store) lock(k store.Key) int64 { return pgkeys.Lock(s.name, k) }
+
+// queue adds a statement of the engines to a batch.
+func queue(b *pgx.Batch, s sqlkeys.Statement, v sqlkeys.Values) *pgx.QueuedQuery {
+	return b.Queue(s.Text(), s.Args(v)...)
+}
 
 // unavailable is a failure of the exchange itself.
 func unavailable(doing string, err error) error {
-	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == advisory.OutOfMemory {
-		doing += ": " + advisory.Room
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == pgkeys.OutOfMemory {
+		doing += ": " + pgkeys.Room
 	}
 	return fmt.Errorf("%w: postgres: %s: %w", store.ErrUnavailable, doing, err)
 }

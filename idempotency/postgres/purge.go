@@ -3,17 +3,13 @@ package postgres
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/purge"
 )
-
-// purgeStatements are the purge's SQL, with the table put in. $1 is a scope or
-// empty, $2 where to go on, $3 the limit.
-type purgeStatements struct{ quick, careful, count string }
 
 // bySettings prepares a purge's transaction.
 //
@@ -30,38 +26,34 @@ const bySettings = `SELECT set_config('synchronous_commit', 'off', true), set_co
        set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
        set_config('lock_timeout', coalesce($1::text, current_setting('lock_timeout')), true)`
 
-func newPurgeStatements(table string) purgeStatements {
+// purgeStatements are the purge's SQL.
+func purgeStatements(t sqlkeys.Terms) (quick, slow sqlkeys.Statement) {
 	// The index can end at the statement's time, which {{expired}} cannot give
 	// it: that clock moves while the statement runs. Without an end the last
 	// batch would read every key that has not expired.
 	const from = `FROM {{table}}
-  WHERE {{expired}} AND expires_at <= statement_timestamp() AND expires_at >= $2 AND ($1 = '' OR scope = $1)`
+  WHERE {{expired}} AND expires_at <= statement_timestamp() AND expires_at >= {{at :after}}
+    AND (CAST(:only AS text) = '' OR scope = :only)`
 	const counted = `RETURNING scope, expires_at
 )
 SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`
-	in := strings.NewReplacer("{{table}}", table, "{{expired}}", expired).Replace
-	return purgeStatements{
-		// A stretch of the index that ends before the first row of the next
-		// batch. Of rows that expire at the same time, as after an import, it
-		// takes all or none, so it never takes more than the limit.
-		quick: in(`WITH gone AS (
+	// A stretch of the index that ends before the first row of the next
+	// batch. Of rows that expire at the same time, as after an import, it
+	// takes all or none, so it never takes more than the limit.
+	quick = t.Statement(`WITH gone AS (
   DELETE ` + from + `
-    AND expires_at < coalesce((SELECT expires_at ` + from + ` ORDER BY expires_at OFFSET $3 LIMIT 1), 'infinity')
-  ` + counted),
-
-		// Locking the rows first leaves out those that somebody holds, but
-		// writes each of them, and the log, twice. The array of row addresses
-		// makes the delete fetch its rows directly. The predicate stands again
-		// because a row may have been reclaimed in between.
-		careful: in(`WITH doomed AS (
-  SELECT ctid ` + from + ` ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED
+    AND expires_at < coalesce((SELECT expires_at ` + from + ` ORDER BY expires_at OFFSET :limit LIMIT 1), 'infinity')
+  ` + counted)
+	// Locking the rows first leaves out those that somebody holds, but
+	// writes each of them, and the log, twice. The array of row addresses
+	// makes the delete fetch its rows directly. The predicate stands again
+	// because a row may have been reclaimed in between.
+	slow = t.Statement(`WITH doomed AS (
+  SELECT ctid ` + from + ` ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(SELECT ctid FROM doomed)) AND {{expired}}
-  ` + counted),
-
-		count: in(`SELECT scope, count(*) FROM {{table}}
-WHERE {{expired}} AND expires_at <= statement_timestamp() AND ($1 = '' OR scope = $1) GROUP BY scope`),
-	}
+  ` + counted)
+	return quick, slow
 }
 
 // patience is how long a batch waits for a row that somebody holds.
@@ -72,14 +64,14 @@ const patience = 5 * time.Millisecond
 // goes on with what is free.
 func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (purge.BatchResult, error) {
 	wait := strconv.FormatInt(patience.Milliseconds(), 10)
-	done, err := s.remove(ctx, s.gone.quick, &wait, p)
+	done, err := s.remove(ctx, s.sql.purgeQuick, &wait, p)
 	if code, _ := refused(err); code == "55P03" { // lock_not_available
 		done, err = purge.BatchResult{}, nil
 	}
 	if err == nil && done.Rows < p.Limit {
 		p.Limit -= done.Rows
 		var rest purge.BatchResult
-		rest, err = s.remove(ctx, s.gone.careful, nil, p)
+		rest, err = s.remove(ctx, s.sql.purgeSlow, nil, p)
 		done = sum(done, rest)
 	}
 	if err != nil {
@@ -100,7 +92,7 @@ func sum(a, b purge.BatchResult) purge.BatchResult {
 }
 
 // remove runs one batch: settings, statement and commit in one round trip.
-func (s *Store) remove(ctx context.Context, statement string, wait *string, p purge.Batch) (purge.BatchResult, error) {
+func (s *Store) remove(ctx context.Context, statement sqlkeys.Statement, wait *string, p purge.Batch) (purge.BatchResult, error) {
 	done := purge.BatchResult{Scopes: map[string]int64{}, Last: p.After}
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -110,7 +102,9 @@ func (s *Store) remove(ctx context.Context, statement string, wait *string, p pu
 	var b pgx.Batch
 	b.Queue(begin)
 	b.Queue(bySettings, wait)
-	b.Queue(statement, p.Scope, p.After, p.Limit).Query(func(rows pgx.Rows) error {
+	v := sqlkeys.Batch(p)
+	v["after"] = p.After
+	queue(&b, statement, v).Query(func(rows pgx.Rows) error {
 		var scope string
 		var n int64
 		var last time.Time
@@ -133,7 +127,8 @@ func (s *Store) remove(ctx context.Context, statement string, wait *string, p pu
 
 // CountExpired implements [purge.Store].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	rows, err := s.pool.Query(ctx, s.gone.count, scope)
+	count := s.sql.Count
+	rows, err := s.pool.Query(ctx, count.Text(), count.Args(sqlkeys.Values{"only": scope})...)
 	if err != nil {
 		return nil, unavailable("count", err)
 	}

@@ -103,7 +103,8 @@ func TestAReservationIsOnDiskWhateverTheSessionSays(t *testing.T) {
 		must(t, p, `CREATE TABLE seen (value text)`)
 		must(t, p, `CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS
 			$$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$`)
-		must(t, p, `CREATE TRIGGER see BEFORE INSERT ON accounting.idempotency_keys FOR EACH ROW EXECUTE FUNCTION see()`)
+		must(t, p, `CREATE CONSTRAINT TRIGGER see AFTER INSERT ON accounting.idempotency_keys DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION see()`) // at the commit
 		_, _, err := idempotency.Call(t.Context(), kit(t, p), idempotency.Operation{Scope: "s", Key: "k"},
 			idempotency.Effect[int]{Do: func(context.Context) (int, error) { return 1, nil }})
 		if n := count(t, p, `SELECT count(*) FROM seen WHERE value = $1`, want); err != nil || n != 1 {

@@ -2,12 +2,12 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
@@ -16,19 +16,11 @@ const begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
 
 // Reserve implements [store.Reserver].
 func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
-	statement := s.sql.reserve
-	args := []any{c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner, lease.Microseconds()}
+	statement, v := s.sql.insert, sqlkeys.Leased(c, store.StateCalling, lease, nil)
 	if takeOver {
-		statement = s.sql.takeOver
-	} else {
-		args = append(args, s.lock(c.Key))
+		statement = s.sql.TakeOver
 	}
-	var b pgx.Batch
-	b.Queue(begin)
-	// A crash of the server must not forget the key: the call was made.
-	b.Queue(`SELECT set_config('synchronous_commit', 'local', true) WHERE current_setting('synchronous_commit') = 'off'`)
-	write := b.Queue(statement, args...)
-	look, err := s.commitAndLook(ctx, &b, write, c)
+	look, err := s.writeAndLook(ctx, c, statement, v)
 	if err != nil {
 		return store.KeyStatus{}, unavailable("reserve the key", err)
 	}
@@ -38,86 +30,77 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 	return look, nil
 }
 
-// commitAndLook ends the batch, whose last statement writes the key, and sends it
-// in one round trip. It looks in a statement of its own after the write: the
-// snapshot of the write does not show a row that was committed meanwhile and that
-// the write met.
-func (s *Store) commitAndLook(ctx context.Context, b *pgx.Batch, write *pgx.QueuedQuery, c store.Claim) (look store.KeyStatus, err error) {
-	var held, late bool
-	write.Exec(func(tag pgconn.CommandTag) error {
+// writeAndLook runs a statement that writes the key in a transaction of its own, in one
+// round trip. It looks in a statement of its own after the write: the snapshot of the write
+// does not show a row that was committed meanwhile and that the write met.
+func (s *Store) writeAndLook(
+	ctx context.Context, c store.Claim, statement sqlkeys.Statement, v sqlkeys.Values,
+) (look store.KeyStatus, err error) {
+	var b pgx.Batch
+	var held bool
+	v["lock"] = s.lock(c.Key)
+	if !c.SendBefore.IsZero() {
+		v["sendbefore"] = c.SendBefore // to the microsecond
+	}
+	b.Queue(begin)
+	queue(&b, statement, v).Exec(func(tag pgconn.CommandTag) error {
 		held = tag.RowsAffected() == 1
 		return nil
 	})
-	b.Queue(s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value).QueryRow(func(row pgx.Row) (err error) {
-		look, _, err = scanLook(row)
+	queue(&b, s.sql.Lookup, v).QueryRow(func(row pgx.Row) (err error) {
+		look, _, err = sqlkeys.ScanStatus(row)
 		return err
 	})
-	b.Queue(`SELECT coalesce($1::timestamptz <= clock_timestamp(), false)`, optional(c.SendBefore)).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&late)
-	})
 	b.Queue(`COMMIT`)
-	err = s.pool.SendBatch(ctx, b).Close()
-	look.Held, look.TooLate = held, late
+	err = s.pool.SendBatch(ctx, &b).Close()
+	look.Held = held
 	return look, err
 }
 
 // Complete implements [store.Reserver].
 func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (expires time.Time, held bool, err error) {
-	reply, err := columns(r)
-	if err != nil {
+	v := sqlkeys.Of(c)
+	if err := v.Reply(r); err != nil {
 		return expires, false, err
 	}
-	err = s.write(ctx, func(q *pgx.QueuedQuery) {
-		q.QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&expires)
-			if held = err == nil; errors.Is(err, pgx.ErrNoRows) {
-				return nil
-			}
-			return err
-		})
-	}, s.sql.settle, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
-		reply.state, reply.status, reply.header, reply.body, c.TTL.Microseconds())
+	look, err := s.writeAndLook(ctx, c, s.sql.Settle, v)
 	if err != nil {
-		return time.Time{}, false, unavailable("settle the key", err)
+		return expires, false, unavailable("settle the key", err)
 	}
-	return expires.UTC(), held, nil
+	if look.Held && look.Record != nil {
+		expires = look.Record.ExpiresAt
+	}
+	return expires, look.Held, nil
 }
 
 // MarkUnknown implements [store.Reserver].
 func (s *Store) MarkUnknown(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.sql.doubt, c)
+	return s.owned(ctx, s.sql.Doubt, c)
 }
 
 // Release implements [store.Reserver].
 func (s *Store) Release(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.sql.free, c)
+	return s.owned(ctx, s.sql.Free, c)
 }
 
-func (s *Store) owned(ctx context.Context, statement string, c store.Claim) (held bool, err error) {
-	held, err = s.changed(ctx, statement, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner)
+func (s *Store) owned(ctx context.Context, statement sqlkeys.Statement, c store.Claim) (held bool, err error) {
+	held, err = s.changed(ctx, statement.Text(), statement.Args(sqlkeys.Of(c))...)
 	if err != nil {
 		return false, unavailable("give the key up", err)
 	}
 	return held, nil
 }
 
-// changed reports whether a statement changed one row.
+// changed runs one statement in one round trip, in a transaction that may write whatever
+// the role's default is, and reports whether it changed one row.
 func (s *Store) changed(ctx context.Context, statement string, args ...any) (one bool, err error) {
-	err = s.write(ctx, func(q *pgx.QueuedQuery) {
-		q.Exec(func(tag pgconn.CommandTag) error {
-			one = tag.RowsAffected() == 1
-			return nil
-		})
-	}, statement, args...)
-	return one, err
-}
-
-// write runs one statement in one round trip, in a transaction that may write whatever
-// the role's default is.
-func (s *Store) write(ctx context.Context, result func(*pgx.QueuedQuery), statement string, args ...any) error {
 	var b pgx.Batch
 	b.Queue(begin)
-	result(b.Queue(statement, args...))
+	b.Queue(statement, args...).Exec(func(tag pgconn.CommandTag) error {
+		one = tag.RowsAffected() == 1
+		return nil
+	})
 	b.Queue(`COMMIT`)
-	return s.pool.SendBatch(ctx, &b).Close()
+	err = s.pool.SendBatch(ctx, &b).Close()
+	return one, err
 }

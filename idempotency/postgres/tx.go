@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
@@ -121,6 +122,15 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	return unavailable("begin and look the key up", err)
 }
 
+// scanLook reads the row of a look-up. reclaim: there is one, and it has expired.
+func scanLook(row pgx.Row) (look store.KeyStatus, reclaim bool, err error) {
+	look, reclaim, err = sqlkeys.ScanStatus(row)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return look, reclaim, err
+}
+
 // Lookup implements [store.Store].
 func (s *Store) Lookup(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
 	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value))
@@ -155,19 +165,19 @@ func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires 
 	if err != nil {
 		return expires, err
 	}
-	reply, err := columns(r)
-	if err != nil {
-		return expires, err
-	}
 	// The database's clock, carried on by this process's: to ask again would
 	// cost a statement.
-	expires = t.opened.now.Add(time.Since(t.read) + c.TTL).Truncate(time.Microsecond).UTC()
-	stored, err := t.close(ctx, c, reply, expires)
+	expires = t.opened.now.Add(time.Since(t.read) + c.TTL).Truncate(time.Millisecond).UTC()
+	stored, err := t.close(ctx, c, r, expires)
 	return expires, t.commitError(stored, err)
 }
 
 // close sends the closing batch.
-func (t *tx) close(ctx context.Context, c store.Claim, r reply, expires time.Time) (stored bool, err error) {
+func (t *tx) close(ctx context.Context, c store.Claim, r store.Reply, expires time.Time) (stored bool, err error) {
+	state, status, headers, err := sqlkeys.Columns(r)
+	if err != nil {
+		return false, err
+	}
 	if t.store.role != "" { // not in the batch, whose statements pgx may prepare first
 		if _, err = t.conn.Exec(ctx, `SET LOCAL ROLE `+t.store.role); err != nil {
 			return false, err
@@ -175,13 +185,15 @@ func (t *tx) close(ctx context.Context, c store.Claim, r reply, expires time.Tim
 	}
 	var b pgx.Batch
 	if t.opened.reclaim {
-		b.Queue(t.store.sql.reclaim, c.Key.Scope, c.Key.Principal, c.Key.Value)
+		queue(&b, t.store.sql.reclaim, sqlkeys.Of(c))
 	}
 	if t.opened.resumed {
-		b.Queue(t.store.sql.resumed, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner, t.opened.began)
+		v := sqlkeys.Of(c)
+		v["began"] = t.opened.began
+		queue(&b, t.store.sql.resumed, v)
 	}
-	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, r.state, r.status, r.header,
-		r.body, c.Owner, expires, t.opened.began, t.opened.timeout).Exec(func(pgconn.CommandTag) error {
+	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, state, status, headers,
+		r.Body, c.Owner, expires, t.opened.began, t.opened.timeout).Exec(func(pgconn.CommandTag) error {
 		stored = true
 		return nil
 	})

@@ -8,16 +8,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Accept implements [store.Worker].
 func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	var b pgx.Batch
-	b.Queue(begin)
-	write := b.Queue(s.sql.accept, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, c.Owner,
-		c.Lease.Microseconds(), c.TTL.Microseconds(), optional(c.SendBefore), s.lock(c.Key))
-	look, err := s.commitAndLook(ctx, &b, write, c)
+	look, err := s.writeAndLook(ctx, c, s.sql.accept, sqlkeys.Accepted(c))
 	if err != nil {
 		return store.KeyStatus{}, unavailable("accept the work", err)
 	}
@@ -26,8 +23,9 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, err
 
 // Renew implements [store.Worker].
 func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held bool, err error) {
-	held, err = s.changed(ctx, s.sql.renew, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner,
-		c.Lease.Microseconds(), c.TTL.Microseconds(), progress)
+	v := sqlkeys.Accepted(c)
+	v["body"] = progress
+	held, err = s.changed(ctx, s.sql.Renew.Text(), s.sql.Renew.Args(v)...)
 	if err != nil {
 		return false, unavailable("renew the lease", err)
 	}
@@ -36,7 +34,7 @@ func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held
 
 // Abandon implements [store.Worker].
 func (s *Store) Abandon(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.sql.abandon, c)
+	return s.owned(ctx, s.sql.Abandon, c)
 }
 
 // Resume implements [store.Worker].
@@ -49,7 +47,7 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 	var b pgx.Batch
 	b.BeginTx(pgx.TxOptions{BeginQuery: s.sql.begin})
 	b.Queue(s.sql.lock, s.lock(c.Key), milliseconds(c.MaxRun))
-	b.Queue(s.sql.resume, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Owner, c.TTL.Microseconds())
+	queue(&b, s.sql.resume, sqlkeys.Of(c))
 	results := t.conn.SendBatch(ctx, &b)
 	t.own = results.Tx()
 	t.work = newWorkTx(t.own)

@@ -65,12 +65,6 @@ func (d *dialect) Statements() sqlkeys.Statements { return d.common }
 func (d *dialect) Options() *sql.TxOptions        { return nil }
 func (d *dialect) Savepoint(store.Claim) string   { return "idempotent_claim" }
 
-func values(c store.Claim) sqlkeys.Values {
-	v := sqlkeys.Of(c)
-	v["claim"] = "claim:" + c.Owner
-	return v
-}
-
 // Open refuses a pool on whose connections a reply could be found that may yet
 // be rolled back. It asks one of them.
 func (d *dialect) Open(ctx context.Context, conn *sql.Conn, _ time.Duration) (func(context.Context) error, error) {
@@ -95,13 +89,12 @@ func (d *dialect) check(ctx context.Context, q sqlkeys.Querier) error {
 // what is known of work that commits by itself and of which nothing else is
 // heard: that it was begun. It expires as a reply does.
 func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
-	t = claimed{d, "claim:" + c.Owner}
 	if joined {
 		if err = d.check(ctx, q); err != nil {
-			return t, look, err
+			return d, look, err
 		}
 	}
-	v := values(c)
+	v := sqlkeys.Of(c)
 	v["state"], v["status"], v["lease"] = string(store.StateOmitted), 500, nil
 	held, err := d.place(ctx, q, v)
 	switch {
@@ -112,7 +105,7 @@ func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, j
 	default:
 		look, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
 	}
-	return t, look, err
+	return d, look, err
 }
 
 // Insert implements [sqlkeys.Dialect].
@@ -122,11 +115,11 @@ func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, _ store.Claim, 
 
 // Resume implements [sqlkeys.Dialect].
 func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) (sqlkeys.Claimed, bool, error) {
-	held, err := d.resume.Changed(ctx, q, values(c))
+	held, err := d.resume.Changed(ctx, q, sqlkeys.Of(c))
 	if err == nil && held {
 		_, err = d.mark.Exec(ctx, q, nil)
 	}
-	return claimed{d, "claim:" + c.Owner}, held, err
+	return d, held, err
 }
 
 // place inserts the key's row, in the place of an expired one too.
@@ -144,24 +137,12 @@ func (d *dialect) place(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values
 	return held, err
 }
 
-// claimed is a key whose row the transaction has placed.
-type claimed struct {
-	*dialect
-	owner string // of the row
-}
-
-// Stands implements [sqlkeys.Claimed]: a row that outlives the rollback has been
-// committed by the work.
-func (d claimed) Stands(ctx context.Context, q sqlkeys.Querier, c store.Claim) bool {
-	return sqlkeys.Owner(ctx, q, d.common.Lookup, c) == d.owner
-}
-
 // Record implements [sqlkeys.Claimed].
-func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r store.Reply, _ bool) (time.Time, error) {
+func (d *dialect) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r store.Reply, _ bool) (time.Time, error) {
 	if err := d.release(ctx, q); err != nil {
 		return time.Time{}, err
 	}
-	v := values(c)
+	v := sqlkeys.Of(c)
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, err
 	}
@@ -173,15 +154,12 @@ func (d claimed) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, r
 		return sqlkeys.Time(v["now"].(int64) + c.TTL.Milliseconds()), nil
 	}
 	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
-	if err == nil && look.Record != nil && look.Record.Owner != d.owner && look.Record.Owner != c.Owner {
-		return time.Time{}, store.ErrLostRace
-	}
-	return time.Time{}, errors.Join(store.ErrTxEnded, err)
+	return time.Time{}, errors.Join(sqlkeys.NotStored(look, c), err)
 }
 
 // release takes the work's savepoint away. SQLite says that it is busy under a
 // statement that writes and was left open.
-func (d claimed) release(ctx context.Context, q sqlkeys.Querier) error {
+func (d *dialect) release(ctx context.Context, q sqlkeys.Querier) error {
 	_, err := d.unmark.Exec(ctx, q, nil)
 	switch code(err) {
 	case sqlite3.SQLITE_ERROR:
@@ -194,7 +172,7 @@ func (d claimed) release(ctx context.Context, q sqlkeys.Querier) error {
 
 // Left implements [sqlkeys.Claimed]. SQLite itself rolls back what it interrupts
 // when MaxRun is over.
-func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, over bool) bool {
+func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, over bool) bool {
 	return !over && errors.Is(d.release(ctx, q), store.ErrTxEnded)
 }
 

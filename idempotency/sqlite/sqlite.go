@@ -16,8 +16,6 @@ import (
 	modernc "modernc.org/sqlite"
 
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
-	"github.com/cronce/cronce/idempotency/purge"
-	"github.com/cronce/cronce/idempotency/store"
 )
 
 // Options configure a [Store]. The zero value has the defaults.
@@ -29,14 +27,6 @@ type Options struct {
 // Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
 // [purge.Store] for purge.Handler.
 type Store struct{ *sqlkeys.Store }
-
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Reserver = (*Store)(nil)
-	_ purge.Store    = (*Store)(nil)
-	_ store.Worker   = (*Store)(nil)
-	_ store.Checker  = (*Store)(nil)
-)
 
 // Open opens a database file as the store wants it: WAL, every commit on disk
 // before it is answered, a busy timeout of five seconds, a log that is cut back to

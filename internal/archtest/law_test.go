@@ -92,7 +92,7 @@ var law = archtest.Law{
 		},
 		{
 			In: []string{"idempotency/postgres", "idempotency/pgsql", "idempotency/mysql", "idempotency/sqlite",
-				"idempotency/internal/sqlkeys", "idempotency/internal/advisory"},
+				"idempotency/internal/sqlkeys", "idempotency/internal/pgkeys"},
 			May: []string{"idempotency/store", "idempotency/keytable", "idempotency/purge", "idempotency/internal/..."},
 			Why: "an engine keeps keys and knows nothing of the kit that asks it",
 		},

@@ -38,7 +38,7 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 			v["lease"] = lease.Milliseconds()
 			held, err = s.d.Statements().TakeOver.Changed(ctx, tx, v)
 		} else {
-			held, err = s.d.Insert(ctx, tx, c, leased(c, store.StateCalling, lease, nil))
+			held, err = s.d.Insert(ctx, tx, c, Leased(c, store.StateCalling, lease, nil))
 		}
 		if err == nil {
 			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, Of(c)))
@@ -55,8 +55,8 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 	return look, nil
 }
 
-// leased are the values of a row under a lease; a nil ttl: it never expires.
-func leased(c store.Claim, state store.State, lease time.Duration, ttl any) Values {
+// Leased are the values of a row under a lease; a nil ttl: it never expires.
+func Leased(c store.Claim, state store.State, lease time.Duration, ttl any) Values {
 	v := Of(c)
 	v["state"], v["status"], v["claim"] = string(state), nil, c.Owner
 	v["lease"], v["ttl"] = lease.Milliseconds(), ttl

@@ -29,7 +29,7 @@ func Time(milliseconds int64) time.Time { return time.UnixMilli(milliseconds).UT
 
 // ScanStatus reads what [Terms.LookupFor] selects. expired: a row is there, and it is
 // none any more.
-func ScanStatus(row *sql.Row) (look store.KeyStatus, expired bool, err error) {
+func ScanStatus(row interface{ Scan(...any) error }) (look store.KeyStatus, expired bool, err error) {
 	var state, hash, owner, header sql.NullString
 	var status, expires sql.NullInt64
 	var body []byte
@@ -50,32 +50,39 @@ func ScanStatus(row *sql.Row) (look store.KeyStatus, expired bool, err error) {
 	return look, false, err
 }
 
-// Owner is who the key's row names; empty without one.
-func Owner(ctx context.Context, q Querier, s Statement, c store.Claim) string {
-	look, _, err := ScanStatus(s.Row(ctx, q, Of(c)))
-	if err != nil || look.Record == nil {
-		return ""
+// Claimant is the owner of a key's row whose transaction is open.
+func Claimant(c store.Claim) string { return "claim:" + c.Owner }
+
+// NotStored is why no reply could take the place of the claimant's row: another call's row
+// is there, or the work has ended the transaction.
+func NotStored(look store.KeyStatus, c store.Claim) error {
+	if r := look.Record; r != nil && r.Owner != Claimant(c) && r.Owner != c.Owner {
+		return store.ErrLostRace
 	}
-	return look.Record.Owner
+	return store.ErrTxEnded
 }
 
-// Reply adds a reply's columns to the values.
-func (v Values) Reply(r store.Reply) error {
-	v["state"], v["status"], v["headers"], v["body"] = string(store.StateDone), nil, nil, r.Body
+// Columns are those of a reply, but for its body.
+func Columns(r store.Reply) (state string, status, headers any, err error) {
+	state = string(store.StateDone)
 	if r.Omitted {
-		v["state"] = string(store.StateOmitted)
+		state = string(store.StateOmitted)
 	}
 	if r.Status != 0 {
-		v["status"] = int64(r.Status)
+		status = int64(r.Status)
 	}
 	if len(r.Header) > 0 {
 		text, err := json.Marshal(r.Header)
-		if err != nil {
-			return err
-		}
-		v["headers"] = string(text)
+		return state, status, string(text), err
 	}
-	return nil
+	return state, status, nil, nil
+}
+
+// Reply adds a reply's columns to the values.
+func (v Values) Reply(r store.Reply) (err error) {
+	v["state"], v["status"], v["headers"], err = Columns(r)
+	v["body"] = r.Body
+	return err
 }
 
 // Batch are the values of a purge's batch.

@@ -99,7 +99,8 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func (s Statement) args(v Values) []any {
+// Args are the statement's parameters, in their order.
+func (s Statement) Args(v Values) []any {
 	args := make([]any, len(s.names))
 	for i, name := range s.names {
 		args[i] = v[name]
@@ -112,17 +113,17 @@ func (s Statement) Text() string { return s.text }
 
 // Exec runs the statement.
 func (s Statement) Exec(ctx context.Context, q Querier, v Values) (sql.Result, error) {
-	return q.ExecContext(ctx, s.text, s.args(v)...)
+	return q.ExecContext(ctx, s.text, s.Args(v)...)
 }
 
 // Query runs a statement with rows.
 func (s Statement) Query(ctx context.Context, q Querier, v Values) (*sql.Rows, error) {
-	return q.QueryContext(ctx, s.text, s.args(v)...)
+	return q.QueryContext(ctx, s.text, s.Args(v)...)
 }
 
 // Row runs a statement with one row.
 func (s Statement) Row(ctx context.Context, q Querier, v Values) *sql.Row {
-	return q.QueryRowContext(ctx, s.text, s.args(v)...)
+	return q.QueryRowContext(ctx, s.text, s.Args(v)...)
 }
 
 // Changed runs the statement and reports whether it changed a row.
@@ -165,12 +166,15 @@ LIMIT 9223372036854775807`),
 	}
 }
 
-// LookFor is a look-up with a lock. It has one row for a key without one too, and
+// StatusColumns are what [ScanStatus] reads.
+const StatusColumns = `state, request_hash, owner, response_status, {{read response_headers}}, response_body, {{ms expires_at}},
+       COALESCE({{expired}}, FALSE), COALESCE(locked_until <= {{now}}, FALSE), COALESCE({{at :sendbefore}} <= {{now}}, FALSE)`
+
+// LookupFor is a look-up with a lock. It has one row for a key without one too, and
 // a limit, since a MySQL session may have another for those that have none.
 func (t Terms) LookupFor(lock string) Statement {
 	return t.Statement(`
-SELECT state, request_hash, owner, response_status, {{read response_headers}}, response_body, {{ms expires_at}},
-       COALESCE({{expired}}, FALSE), COALESCE(locked_until <= {{now}}, FALSE), COALESCE({{at :sendbefore}} <= {{now}}, FALSE)
+SELECT ` + StatusColumns + `
 FROM (SELECT 1 AS one LIMIT 1) asked LEFT JOIN {{table}} ON {{key}} LIMIT 1` + lock)
 }
 
@@ -178,7 +182,7 @@ FROM (SELECT 1 AS one LIMIT 1) asked LEFT JOIN {{table}} ON {{key}} LIMIT 1` + l
 func Of(c store.Claim) Values {
 	v := Values{
 		"scope": c.Key.Scope, "principal": c.Key.Principal, "key": c.Key.Value,
-		"hash": c.Fingerprint, "owner": c.Owner, "ttl": c.TTL.Milliseconds(), "now": Now(), "sendbefore": nil,
+		"hash": c.Fingerprint, "owner": c.Owner, "claim": Claimant(c), "ttl": c.TTL.Milliseconds(), "now": Now(), "sendbefore": nil,
 	}
 	if !c.SendBefore.IsZero() {
 		v["sendbefore"] = c.SendBefore.UnixMilli()

@@ -53,10 +53,6 @@ type Claimed interface {
 	// ROLLBACK of its own. False when it cannot be told. over: MaxRun has cut the
 	// work short.
 	Left(ctx context.Context, q Querier, over bool) bool
-	// Stands reports, after the rollback, whether the work has committed the
-	// transaction of the claim before. q is the transaction's connection, or the
-	// pool if that is lost.
-	Stands(ctx context.Context, q Querier, c store.Claim) bool
 	// Record stores the reply. It returns ErrTxEnded, ErrLostRace, ErrTxAborted
 	// or an error of the database.
 	Record(ctx context.Context, q Querier, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error)

@@ -7,17 +7,17 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// accepted are the values of a row of long work, which expires when nobody has
+// Accepted are the values of a row of long work, which expires when nobody has
 // asked for the TTL after the lease.
-func accepted(c store.Claim) Values {
-	return leased(c, store.StateAccepted, c.Lease, (c.Lease + c.TTL).Milliseconds())
+func Accepted(c store.Claim) Values {
+	return Leased(c, store.StateAccepted, c.Lease, (c.Lease + c.TTL).Milliseconds())
 }
 
 // Accept implements [store.Worker]. It writes first: SQLite does not let a
 // transaction write that has read what another one has changed since.
 func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
-		v := accepted(c)
+		v := Accepted(c)
 		held, err := s.d.Insert(ctx, tx, c, v)
 		if err == nil {
 			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
@@ -48,7 +48,7 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus
 // same as before, as of a second renewal within one millisecond.
 func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held bool, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
-		v := accepted(c)
+		v := Accepted(c)
 		v["body"] = progress
 		held, err = s.d.Statements().Renew.Changed(ctx, tx, v)
 		if err != nil || held {

@@ -1,6 +1,6 @@
-// Package advisory is the lock of a key on PostgreSQL, which all engines on one
-// table share.
-package advisory
+// Package pgkeys is what the engines on PostgreSQL share, which keep keys in one table:
+// the lock of a key, and the statements that place and take its row.
+package pgkeys
 
 import (
 	"crypto/sha256"
