@@ -29,14 +29,36 @@ func reconciled(e idempotency.Effect[int], result int, done bool, err error) ide
 	return e
 }
 
+// charged makes the operation's call, which has the result.
+func charged(t *testing.T, k *idempotency.Kit, op idempotency.Operation, e idempotency.Effect[int], result int, duplicate bool) {
+	t.Helper()
+	got, again, err := idempotency.Call(t.Context(), k, op, e)
+	if err != nil || got != result || again != duplicate {
+		t.Fatalf("%d, duplicate %t, %v; want %d, duplicate %t", got, again, err, result, duplicate)
+	}
+}
+
+// refused makes the operation's call, which fails.
+func refused(t *testing.T, k *idempotency.Kit, op idempotency.Operation, e idempotency.Effect[int], want error) {
+	t.Helper()
+	if _, _, err := idempotency.Call(t.Context(), k, op, e); !errors.Is(err, want) {
+		t.Fatalf("%v; want %v", err, want)
+	}
+}
+
+// calls checks how often the vendor was called.
+func calls(t *testing.T, charges, want int) {
+	t.Helper()
+	if charges != want {
+		t.Fatalf("charged %d times, want %d", charges, want)
+	}
+}
+
 var callCases = map[string]func(*testing.T, Engine){
 	"a vendor is called once and its result returned to every repetition": func(t *testing.T, e Engine) {
 		var charges int
 		for n := range 3 {
-			got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))
-			if err != nil || got != 1 || duplicate != (n > 0) {
-				t.Fatalf("call %d: %d, duplicate %t, %v", n, got, duplicate, err)
-			}
+			charged(t, kit(t, e.Store), charge, vendor(&charges, nil), 1, n > 0)
 		}
 	},
 	"another payload is refused before and after completion": func(t *testing.T, e Engine) {
@@ -44,88 +66,54 @@ var callCases = map[string]func(*testing.T, Engine){
 		other := charge
 		other.Payload = "200 EUR"
 		k := kit(t, e.Store, wait(10*time.Millisecond))
-		_, _, err := idempotency.Call(t.Context(), k, charge, idempotency.Effect[int]{Do: func(ctx context.Context) (int, error) {
-			_, _, err := idempotency.Call(ctx, kit(t, e.Other, wait(10*time.Millisecond)), other, vendor(&charges, nil))
-			if !errors.Is(err, idempotency.ErrMismatch) {
-				t.Errorf("in flight: %v", err)
-			}
+		charged(t, k, charge, idempotency.Effect[int]{Do: func(context.Context) (int, error) {
+			refused(t, kit(t, e.Other, wait(10*time.Millisecond)), other, vendor(&charges, nil), idempotency.ErrMismatch)
 			return 1, nil
-		}})
-		ok(t, err)
-		if _, _, err := idempotency.Call(t.Context(), k, other, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrMismatch) {
-			t.Errorf("completed: %v", err)
-		}
-		if charges != 0 {
-			t.Errorf("charged %d times more", charges)
-		}
+		}}, 1, false)
+		refused(t, k, other, vendor(&charges, nil), idempotency.ErrMismatch)
+		calls(t, charges, 0)
 	},
 	"a call in flight is not made again": func(t *testing.T, e Engine) {
 		var charges int
-		_, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, idempotency.Effect[int]{Do: func(ctx context.Context) (int, error) {
-			_, _, err := idempotency.Call(ctx, kit(t, e.Other, wait(30*time.Millisecond)), charge, vendor(&charges, nil))
-			if !errors.Is(err, idempotency.ErrInProgress) {
-				t.Error(err)
-			}
+		charged(t, kit(t, e.Store), charge, idempotency.Effect[int]{Do: func(context.Context) (int, error) {
+			refused(t, kit(t, e.Other, wait(30*time.Millisecond)), charge, vendor(&charges, nil), idempotency.ErrInProgress)
 			return 1, nil
-		}})
-		ok(t, err)
-		if charges != 0 {
-			t.Errorf("charged %d times", charges)
-		}
+		}}, 1, false)
+		calls(t, charges, 0)
 	},
 	"a call whose outcome is unknown is never made again by itself": func(t *testing.T, e Engine) {
 		var charges int
-		k := kit(t, e.Store)
 		for range 3 {
-			if _, _, err := idempotency.Call(t.Context(), k, charge, vendor(&charges, errNo)); !errors.Is(err, idempotency.ErrOutcomeUnknown) {
-				t.Fatal(err)
-			}
+			refused(t, kit(t, e.Store), charge, vendor(&charges, errNo), idempotency.ErrOutcomeUnknown)
 		}
-		if charges != 1 {
-			t.Errorf("charged %d times", charges)
-		}
+		calls(t, charges, 1)
 	},
 	"a reconciliation that finds nothing done calls again": func(t *testing.T, e Engine) {
 		var charges int
 		reserve(t, e, "dead process", 0)
-		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 0, false, nil))
-		if err != nil || got != 1 || duplicate || charges != 1 {
-			t.Fatal(got, duplicate, err, charges)
-		}
+		charged(t, kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 0, false, nil), 1, false)
+		calls(t, charges, 1)
 	},
 	"a reconciliation that finds nothing done too late does not call": func(t *testing.T, e Engine) {
 		var charges int
 		reserve(t, e, "dead process", 0)
 		late := charge
 		late.SendBefore = time.Now().Add(-time.Second)
-		_, _, err := idempotency.Call(t.Context(), kit(t, e.Store), late, reconciled(vendor(&charges, nil), 0, false, nil))
-		if !errors.Is(err, idempotency.ErrTooLate) || charges != 0 {
-			t.Fatal(err, charges)
-		}
+		refused(t, kit(t, e.Store), late, reconciled(vendor(&charges, nil), 0, false, nil), idempotency.ErrTooLate)
+		calls(t, charges, 0)
 	},
 	"a reconciliation that fails leaves the outcome unknown": func(t *testing.T, e Engine) {
 		var charges int
 		reserve(t, e, "dead process", 0)
 		for _, err := range []error{errNo, fmt.Errorf("%w: it says", idempotency.ErrNotDone)} {
-			_, _, got := idempotency.Call(t.Context(), kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 0, false, err))
-			if !errors.Is(got, idempotency.ErrOutcomeUnknown) {
-				t.Fatal(got)
-			}
+			refused(t, kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 0, false, err), idempotency.ErrOutcomeUnknown)
 		}
-		if charges != 0 {
-			t.Errorf("charged %d times", charges)
-		}
+		calls(t, charges, 0)
 	},
 	"a call that was certainly not made leaves the key free": func(t *testing.T, e Engine) {
 		var charges int
-		_, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, fmt.Errorf("refused: %w", idempotency.ErrNotDone)))
-		if !errors.Is(err, idempotency.ErrNotDone) {
-			t.Fatal(err)
-		}
-		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))
-		if err != nil || got != 2 || duplicate {
-			t.Fatal(got, duplicate, err)
-		}
+		refused(t, kit(t, e.Store), charge, vendor(&charges, fmt.Errorf("refused: %w", idempotency.ErrNotDone)), idempotency.ErrNotDone)
+		charged(t, kit(t, e.Store), charge, vendor(&charges, nil), 2, false)
 	},
 	"a panic in the call leaves the outcome unknown": func(t *testing.T, e Engine) {
 		func() {
@@ -134,10 +122,8 @@ var callCases = map[string]func(*testing.T, Engine){
 				idempotency.Effect[int]{Do: func(context.Context) (int, error) { panic("oops") }})
 		}()
 		var charges int
-		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge,
-			vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
-			t.Fatal(err, charges)
-		}
+		refused(t, kit(t, e.Store), charge, vendor(&charges, nil), idempotency.ErrOutcomeUnknown)
+		calls(t, charges, 0)
 	},
 	"a call made inside a transaction outlives its rollback": func(t *testing.T, e Engine) {
 		if e.OneWriter {
@@ -153,8 +139,7 @@ var callCases = map[string]func(*testing.T, Engine){
 		if !errors.Is(err, errNo) {
 			t.Fatal(err)
 		}
-		if _, duplicate, err := idempotency.Call(t.Context(), k, charge, vendor(&charges, nil)); err != nil || !duplicate || charges != 1 {
-			t.Error(duplicate, err, charges)
-		}
+		charged(t, k, charge, vendor(&charges, nil), 1, true)
+		calls(t, charges, 1)
 	},
 }

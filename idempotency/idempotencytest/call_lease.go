@@ -2,7 +2,6 @@ package idempotencytest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -17,17 +16,9 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 		var charges int
 		reserve(t, e, "dead process", time.Minute)
 		e.Age(chargeKey, time.Hour)
-		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge,
-			vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) {
-			t.Fatal(err)
-		}
-		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 41, true, nil))
-		if err != nil || got != 41 || !duplicate {
-			t.Fatal(got, duplicate, err)
-		}
-		if charges != 0 {
-			t.Errorf("charged %d times", charges)
-		}
+		refused(t, kit(t, e.Store), charge, vendor(&charges, nil), idempotency.ErrOutcomeUnknown)
+		charged(t, kit(t, e.Store), charge, reconciled(vendor(&charges, nil), 41, true, nil), 41, true)
+		calls(t, charges, 0)
 	},
 	"a lease of no length has lapsed at once": func(t *testing.T, e Engine) {
 		reserve(t, e, "dead process", 0)
@@ -43,59 +34,38 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 			_, _, err := idempotency.Call(t.Context(), kit(t, e.Other), charge, reconciled(vendor(&charges, nil), 41, true, nil))
 			return 1, err
 		}}
-		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, slow); !errors.Is(err, idempotency.ErrOutcomeUnknown) {
-			t.Error(err)
-		}
-		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))
-		if err != nil || got != 41 || !duplicate || charges != 0 {
-			t.Error(got, duplicate, err, charges)
-		}
+		refused(t, kit(t, e.Store), charge, slow, idempotency.ErrOutcomeUnknown)
+		charged(t, kit(t, e.Store), charge, vendor(&charges, nil), 41, true)
+		calls(t, charges, 0)
 	},
 	"a reservation whose answer was lost is no call": func(t *testing.T, e Engine) {
 		var charges int
-		lossy := lossy{e.Store, e.Store.(store.Reserver)}
-		if _, _, err := idempotency.Call(t.Context(), kit(t, lossy), charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrUnavailable) {
-			t.Fatal(err)
-		}
-		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge, vendor(&charges, nil))
-		if err != nil || got != 1 || duplicate {
-			t.Fatal(got, duplicate, err)
-		}
+		refused(t, kit(t, lossy(e.Store)), charge, vendor(&charges, nil), idempotency.ErrUnavailable)
+		charged(t, kit(t, e.Other, wait(-1)), charge, vendor(&charges, nil), 1, false)
 	},
 	"a lost call that could not be taken over stays unknown": func(t *testing.T, e Engine) {
 		var charges int
 		reserve(t, e, "dead process", 0)
-		lossy := lossy{e.Store, e.Store.(store.Reserver)}
-		_, _, _ = idempotency.Call(t.Context(), kit(t, lossy), charge, reconciled(vendor(&charges, nil), 41, true, nil))
-		if _, _, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge,
-			vendor(&charges, nil)); !errors.Is(err, idempotency.ErrOutcomeUnknown) || charges != 0 {
-			t.Fatal(err, charges)
-		}
-		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Other, wait(-1)), charge, reconciled(vendor(&charges, nil), 41, true, nil))
-		if err != nil || got != 41 || !duplicate {
-			t.Fatal(got, duplicate, err)
-		}
+		_, _, _ = idempotency.Call(t.Context(), kit(t, lossy(e.Store)), charge, reconciled(vendor(&charges, nil), 41, true, nil))
+		refused(t, kit(t, e.Other, wait(-1)), charge, vendor(&charges, nil), idempotency.ErrOutcomeUnknown)
+		calls(t, charges, 0)
+		charged(t, kit(t, e.Other, wait(-1)), charge, reconciled(vendor(&charges, nil), 41, true, nil), 41, true)
 	},
 	"a process that was suspended over its reservation does not call any more": func(t *testing.T, e Engine) {
 		var charges int
-		suspended := suspended{e.Store, e.Store.(store.Reserver), func() {
+		suspended := suspended(e.Store, func() {
 			e.Age(chargeKey, time.Hour)
-			_, _, err := idempotency.Call(t.Context(), kit(t, e.Other), charge, reconciled(vendor(&charges, nil), 0, false, nil))
-			ok(t, err)
-		}}
+			charged(t, kit(t, e.Other), charge, reconciled(vendor(&charges, nil), 0, false, nil), 1, false)
+		})
 		brief := kit(t, suspended, func(o *idempotency.Options) { o.MaxRun = time.Nanosecond })
-		if _, _, err := idempotency.Call(t.Context(), brief, charge, vendor(&charges, nil)); !errors.Is(err, idempotency.ErrUnavailable) ||
-			charges != 1 {
-			t.Fatal(err, charges)
-		}
-		got, duplicate, err := idempotency.Call(t.Context(), kit(t, e.Store), charge, vendor(&charges, nil))
-		if err != nil || got != 1 || !duplicate || charges != 1 {
-			t.Error(got, duplicate, err, charges)
-		}
+		refused(t, brief, charge, vendor(&charges, nil), idempotency.ErrUnavailable)
+		calls(t, charges, 1)
+		charged(t, kit(t, e.Store), charge, vendor(&charges, nil), 1, true)
+		calls(t, charges, 1)
 	},
 	"the time that a reservation takes counts towards MaxRun": func(t *testing.T, e Engine) {
 		var reserved, ends time.Time
-		reserving := suspended{e.Store, e.Store.(store.Reserver), func() { reserved = time.Now() }}
+		reserving := suspended(e.Store, func() { reserved = time.Now() })
 		_, _, err := idempotency.Call(t.Context(), kit(t, reserving, func(o *idempotency.Options) { o.MaxRun = patience }), charge,
 			idempotency.Effect[int]{Do: func(ctx context.Context) (int, error) {
 				ends, _ = ctx.Deadline()
@@ -114,9 +84,8 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 			<-ctx.Done()
 			return 0, false, nil
 		}
-		if _, _, err := idempotency.Call(t.Context(), k, charge, effect); !errors.Is(err, idempotency.ErrNotDone) || charges != 0 {
-			t.Error(err, charges)
-		}
+		refused(t, k, charge, effect, idempotency.ErrNotDone)
+		calls(t, charges, 0)
 	},
 	"an owner that lost its lease cannot complete": func(t *testing.T, e Engine) {
 		stale := reserve(t, e, "stale", 0)
@@ -168,18 +137,11 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 		long := charge
 		long.TTL = 48 * time.Hour
 		k := kit(t, e.Store, func(o *idempotency.Options) { o.MaxRun = time.Second })
-		_, _, err := idempotency.Call(t.Context(), k, long, vendor(&charges, nil))
-		ok(t, err)
+		charged(t, k, long, vendor(&charges, nil), 1, false)
 		e.Age(chargeKey, 47*time.Hour)
-		_, duplicate, err := idempotency.Call(t.Context(), k, long, vendor(&charges, nil))
-		if err != nil || !duplicate {
-			t.Error("forgotten before its TTL", err)
-		}
+		charged(t, k, long, vendor(&charges, nil), 1, true)
 		e.Age(chargeKey, time.Hour)
-		_, duplicate, err = idempotency.Call(t.Context(), k, long, vendor(&charges, nil))
-		if err != nil || duplicate {
-			t.Error("remembered after its TTL", err)
-		}
+		charged(t, k, long, vendor(&charges, nil), 2, false)
 	},
 }
 
@@ -188,11 +150,11 @@ func reserve(t *testing.T, e Engine, owner string, lease time.Duration) store.Cl
 	t.Helper()
 	// The fingerprint is taken from a real call of the same operation.
 	var c store.Claim
-	spy := spy{Reserver: e.Store.(store.Reserver), Store: e.Store, seen: &c}
-	_, _, err := idempotency.Call(t.Context(), kit(t, spy), charge, vendor(new(int), idempotency.ErrNotDone))
-	if !errors.Is(err, idempotency.ErrNotDone) {
-		t.Fatal(err)
-	}
+	spy := watched{e.Store, e.Store.(store.Reserver), func(seen store.Claim, _ *store.KeyStatus) error {
+		c = seen
+		return nil
+	}}
+	refused(t, kit(t, spy), charge, vendor(new(int), idempotency.ErrNotDone), idempotency.ErrNotDone)
 	c.Owner = owner
 	look, err := e.Store.(store.Reserver).Reserve(t.Context(), c, lease, false)
 	if err != nil || !look.Held {
@@ -201,44 +163,39 @@ func reserve(t *testing.T, e Engine, owner string, lease time.Duration) store.Cl
 	return c
 }
 
-// spy notes the claim of the last Reserve.
-type spy struct {
+// watched is a store on which something happens after each Reserve.
+type watched struct {
 	store.Store
 	store.Reserver
-	seen *store.Claim
+	after func(store.Claim, *store.KeyStatus) error
 }
 
-func (s spy) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
-	*s.seen = c
-	return s.Reserver.Reserve(ctx, c, lease, takeOver)
+func (s watched) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
+	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
+	if err == nil {
+		err = s.after(c, &look)
+	}
+	return look, err
 }
 
 // lossy loses the answer of every Reserve that got the key.
-type lossy struct {
-	store.Store
-	store.Reserver
+func lossy(s store.Store) store.Store {
+	return watched{s, s.(store.Reserver), func(_ store.Claim, look *store.KeyStatus) error {
+		if look.Held {
+			*look = store.KeyStatus{}
+			return idempotency.ErrUnavailable
+		}
+		return nil
+	}}
 }
 
-func (s lossy) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
-	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
-	if err == nil && look.Held {
-		return store.KeyStatus{}, idempotency.ErrUnavailable
-	}
-	return look, err
-}
-
-// suspended is a process that is suspended between its reservation and the
-// answer to it, while something happens.
-type suspended struct {
-	store.Store
-	store.Reserver
-	meanwhile func()
-}
-
-func (s suspended) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
-	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
-	if err == nil && look.Held {
-		s.meanwhile()
-	}
-	return look, err
+// suspended is a process that is suspended between its reservation and the answer to it,
+// while something happens.
+func suspended(s store.Store, meanwhile func()) store.Store {
+	return watched{s, s.(store.Reserver), func(_ store.Claim, look *store.KeyStatus) error {
+		if look.Held {
+			meanwhile()
+		}
+		return nil
+	}}
 }

@@ -15,13 +15,32 @@ const event = "event:order.placed.v1/"
 
 var errNo = errors.New("no")
 
+// write is work that makes an effect, and then fails if an error is given.
+func (e Engine) write(name string, then ...error) func(context.Context) error {
+	return func(ctx context.Context) error { return errors.Join(append(then, e.Write(ctx, name))...) }
+}
+
+// did does work under the key "k" of the scope "s", which must succeed.
+func did(t *testing.T, k *idempotency.Kit, fn func(context.Context) error, duplicate bool) {
+	t.Helper()
+	if got, err := k.Do(t.Context(), "s", "k", nil, fn); err != nil || got != duplicate {
+		t.Fatalf("duplicate %t, %v; want duplicate %t", got, err, duplicate)
+	}
+}
+
+// failed has work under a key fail as it wants to.
+func failed(t *testing.T, k *idempotency.Kit, ctx context.Context, key string, fn func(context.Context) error) {
+	t.Helper()
+	if _, err := k.Do(ctx, "s", key, nil, fn); !errors.Is(err, errNo) {
+		t.Error(err)
+	}
+}
+
 var doCases = map[string]func(*testing.T, Engine){
 	"an event delivered again is a duplicate, not an error": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
 		for n := range 3 {
-			duplicate, err := k.Do(t.Context(), event+"commission", "evt-1", `{"order":7}`, func(ctx context.Context) error {
-				return e.Write(ctx, "commission")
-			})
+			duplicate, err := k.Do(t.Context(), event+"commission", "evt-1", `{"order":7}`, e.write("commission"))
 			ok(t, err)
 			if duplicate != (n > 0) {
 				t.Errorf("delivery %d: duplicate is %t", n, duplicate)
@@ -32,7 +51,7 @@ var doCases = map[string]func(*testing.T, Engine){
 	"two handlers of one event have separate keys": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
 		for _, handler := range []string{"commission", "mail"} {
-			duplicate, err := k.Do(t.Context(), event+handler, "evt-1", nil, func(ctx context.Context) error { return e.Write(ctx, handler) })
+			duplicate, err := k.Do(t.Context(), event+handler, "evt-1", nil, e.write(handler))
 			ok(t, err)
 			if duplicate {
 				t.Errorf("%s was kept from its event", handler)
@@ -61,18 +80,9 @@ var doCases = map[string]func(*testing.T, Engine){
 	},
 	"an error rolls the work back and leaves the key free": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		_, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error {
-			ok(t, e.Write(ctx, "x"))
-			return errNo
-		})
-		if !errors.Is(err, errNo) {
-			t.Fatal(err)
-		}
+		failed(t, k, t.Context(), "k", e.write("x", errNo))
 		written(t, e, "x", 0)
-		duplicate, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "x") })
-		if err != nil || duplicate {
-			t.Fatal(duplicate, err)
-		}
+		did(t, k, e.write("x"), false)
 		written(t, e, "x", 1)
 	},
 	"a final error is stored with its result, without the work's writes": func(t *testing.T, e Engine) {
@@ -150,7 +160,7 @@ var doCases = map[string]func(*testing.T, Engine){
 		ok(t, e.InTx(true, func(ctx context.Context) error {
 			ok(t, e.Write(ctx, "outer"))
 			for n := range 2 {
-				duplicate, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+				duplicate, err := k.Do(ctx, "s", "k", nil, e.write("inner"))
 				if err != nil || duplicate != (n == 1) {
 					return fmt.Errorf("call %d: duplicate %t, %w", n, duplicate, err)
 				}
@@ -159,33 +169,22 @@ var doCases = map[string]func(*testing.T, Engine){
 		}))
 		written(t, e, "outer", 1)
 		written(t, e, "inner", 1)
-		duplicate, err := k.Do(t.Context(), "s", "k", nil, func(context.Context) error { return errNo })
-		if err != nil || !duplicate {
-			t.Error(duplicate, err)
-		}
+		did(t, k, func(context.Context) error { return errNo }, true)
 	},
 	"work in the caller's transaction is rolled back with it, key and all": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
 		ok(t, e.InTx(false, func(ctx context.Context) error {
-			_, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+			_, err := k.Do(ctx, "s", "k", nil, e.write("inner"))
 			return err
 		}))
 		written(t, e, "inner", 0)
-		duplicate, err := k.Do(t.Context(), "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
-		if err != nil || duplicate {
-			t.Error(duplicate, err)
-		}
+		did(t, k, e.write("inner"), false)
 	},
 	"a failure in the caller's transaction undoes only its own work": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
 		ok(t, e.InTx(true, func(ctx context.Context) error {
 			ok(t, e.Write(ctx, "outer"))
-			if _, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error {
-				ok(t, e.Write(ctx, "inner"))
-				return errNo
-			}); !errors.Is(err, errNo) {
-				t.Error(err)
-			}
+			failed(t, k, ctx, "k", e.write("inner", errNo))
 			return e.Write(ctx, "outer")
 		}))
 		written(t, e, "outer", 2)
@@ -193,33 +192,21 @@ var doCases = map[string]func(*testing.T, Engine){
 	},
 	"work inside work joins its transaction": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		_, err := k.Do(t.Context(), "s", "outer", nil, func(ctx context.Context) error {
-			_, err := k.Do(ctx, "s", "inner", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+		failed(t, k, t.Context(), "outer", func(ctx context.Context) error {
+			_, err := k.Do(ctx, "s", "inner", nil, e.write("inner"))
 			ok(t, err)
 			return errNo
 		})
-		if !errors.Is(err, errNo) {
-			t.Fatal(err)
-		}
 		written(t, e, "inner", 0)
 	},
 	"work inside work is committed with it": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
-		inner := func(ctx context.Context, key string, result error) {
-			_, err := k.Do(ctx, "s", key, nil, func(ctx context.Context) error {
-				ok(t, e.Write(ctx, key))
-				return result
-			})
-			if !errors.Is(err, result) {
-				t.Error(key, err)
-			}
-		}
 		for n := range 2 {
 			duplicate, err := k.Do(t.Context(), "s", "outer", nil, func(ctx context.Context) error {
 				ok(t, e.Write(ctx, "outer"))
-				inner(ctx, "fails", errNo)
-				inner(ctx, "inner", nil)
-				return nil
+				failed(t, k, ctx, "fails", e.write("fails", errNo))
+				_, err := k.Do(ctx, "s", "inner", nil, e.write("inner"))
+				return err
 			})
 			if err != nil || duplicate != (n == 1) {
 				t.Fatal(duplicate, err)
@@ -232,15 +219,12 @@ var doCases = map[string]func(*testing.T, Engine){
 	"work inside work that joined a transaction undoes no more and no less than its own": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
 		ok(t, e.InTx(true, func(ctx context.Context) error {
-			_, err := k.Do(ctx, "s", "outer", nil, func(ctx context.Context) error {
+			failed(t, k, ctx, "outer", func(ctx context.Context) error {
 				ok(t, e.Write(ctx, "outer"))
-				_, err := k.Do(ctx, "s", "inner", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+				_, err := k.Do(ctx, "s", "inner", nil, e.write("inner"))
 				ok(t, err)
 				return errNo
 			})
-			if !errors.Is(err, errNo) {
-				t.Error(err)
-			}
 			return e.Write(ctx, "around")
 		}))
 		written(t, e, "around", 1)

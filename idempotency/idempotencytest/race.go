@@ -181,7 +181,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 	"a look-up sees nothing that is not committed": func(t *testing.T, e Engine) {
 		k := kit(t, e.Store)
 		ok(t, e.InTx(true, func(ctx context.Context) error {
-			_, err := k.Do(ctx, "s", "k", nil, func(ctx context.Context) error { return e.Write(ctx, "inner") })
+			_, err := k.Do(ctx, "s", "k", nil, e.write("inner"))
 			ok(t, err)
 			for _, asks := range []context.Context{t.Context(), ctx} {
 				look, err := e.Store.Lookup(asks, store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
