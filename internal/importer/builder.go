@@ -99,6 +99,15 @@ func (b *builder) refuse(e *entry, err error) {
 
 func (b *builder) add(d Difference) { b.differences = append(b.differences, d) }
 
+// take enters an entry that was read, or refuses one that could not be.
+func (b *builder) take(e *entry, err error) {
+	if err != nil {
+		b.refuse(e, err)
+		return
+	}
+	b.enter(e)
+}
+
 // enter makes a job of a complete entry and returns its ID, or refuses it.
 func (b *builder) enter(e *entry) (id string) {
 	j, t, err := b.build(e)

@@ -66,11 +66,7 @@ func (c *call) place() (place, error) {
 		if err != nil {
 			return place{}, err
 		}
-		join := "?"
-		if strings.Contains(text, "?") {
-			join = "&"
-		}
-		text += join + body
+		text = withQuery(text, body)
 	}
 	if urlEnv == "" && !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -105,6 +101,17 @@ func (c *call) place() (place, error) {
 		at.path += "?" + u.RawQuery
 	}
 	return at, nil
+}
+
+// withQuery adds a query to a URL.
+func withQuery(address, query string) string {
+	switch {
+	case query == "":
+		return address
+	case strings.Contains(address, "?"):
+		return address + "&" + query
+	}
+	return address + "?" + query
 }
 
 func (c *call) literalData() (string, error) {

@@ -45,25 +45,11 @@ type cloudRetry struct {
 
 // cloudScheduler reads what gcloud scheduler jobs list or describe prints as JSON.
 func (b *builder) cloudScheduler(files []File) error {
-	for _, f := range files {
-		found, err := objects(f, "jobs")
-		if err != nil {
-			return err
-		}
-		for _, o := range found {
-			var j cloudJob
-			if err := o.decode(&j); err != nil {
-				return err
-			}
-			e := &entry{file: o.file, line: o.line, name: j.Name[strings.LastIndexByte(j.Name, '/')+1:]}
-			if err := b.cloudJob(e, j); err != nil {
-				b.refuse(e, err)
-				continue
-			}
-			b.enter(e)
-		}
-	}
-	return nil
+	return each(files, func(o object, j cloudJob) error {
+		e := &entry{file: o.file, line: o.line, name: j.Name[strings.LastIndexByte(j.Name, '/')+1:]}
+		b.take(e, b.cloudJob(e, j))
+		return nil
+	}, "jobs")
 }
 
 var everyInterval = regexp.MustCompile(`^every ([1-9][0-9]{0,4}) (minutes?|mins?|hours?)$`)

@@ -10,34 +10,15 @@ import (
 )
 
 // curlOptions are curl's options that the importer knows.
-var curlOptions = map[string]option{
-	"request": valued, "header": valued, "data": valued, "data-raw": valued, "data-ascii": valued, "data-binary": valued, "json": valued,
-	"get": bare, "head": bare, "user": valued, "oauth2-bearer": valued, "url": valued, "cookie": valued,
-	"max-time": valued, "connect-timeout": valued, "retry": valued, "retry-delay": valued, "retry-max-time": valued,
-	"retry-all-errors": bare, "retry-connrefused": bare, "fail": bare, "fail-with-body": bare, "fail-early": bare,
-	"location": bare, "location-trusted": bare, "max-redirs": valued, "insecure": bare, "cacert": valued,
-	"cert": valued, "key": valued, "proxy": valued, "noproxy": valued, "resolve": valued, "connect-to": valued, "interface": valued,
-	"dns-servers": valued,
-	"ipv4":        bare, "ipv6": bare, "http1.0": bare, "http1.1": bare, "http2": bare, "http3": bare, "tlsv1.2": bare, "tlsv1.3": bare,
-	"proto":       valued,
-	"tcp-nodelay": bare, "no-keepalive": bare, "keepalive-time": valued, "limit-rate": valued, "speed-limit": valued, "speed-time": valued,
-	"silent": bare, "show-error": bare, "verbose": bare, "output": valued, "remote-name": bare, "include": bare, "write-out": valued,
-	"no-buffer": bare, "no-progress-meter": bare, "progress-bar": bare, "compressed": bare, "stderr": valued, "trace": valued,
-	"trace-ascii": valued,
-	"user-agent":  valued, "referer": valued, "basic": bare, "globoff": bare, "disable": bare, "dump-header": valued,
-	"form": valued, "form-string": valued, "data-urlencode": valued, "upload-file": valued, "config": valued, "netrc": bare,
-	"netrc-file": valued,
-	"next":       bare, "aws-sigv4": valued, "unix-socket": valued, "digest": bare, "ntlm": bare, "negotiate": bare, "anyauth": bare,
-	"cookie-jar": valued,
-}
-
-var curlShort = map[byte]string{
-	'X': "request", 'H': "header", 'd': "data", 'G': "get", 'I': "head", 'u': "user", 'b': "cookie", 'm': "max-time",
-	'f': "fail", 'L': "location", 'k': "insecure", 'E': "cert", 'x': "proxy", '4': "ipv4", '6': "ipv6", '0': "http1.0",
-	's': "silent", 'S': "show-error", 'v': "verbose", 'o': "output", 'O': "remote-name", 'i': "include", 'w': "write-out",
-	'N': "no-buffer", '#': "progress-bar", 'A': "user-agent", 'e': "referer", 'F': "form", 'T': "upload-file", 'K': "config",
-	'n': "netrc", 'g': "globoff", 'q': "disable", 'c': "cookie-jar", 'D': "dump-header", 'Y': "speed-limit", 'y': "speed-time",
-}
+var curlOptions = optionsOf(`
+	request/X= header/H= data/d= data-raw= data-ascii= data-binary= json= get/G head/I user/u= oauth2-bearer= url=
+	cookie/b= max-time/m= connect-timeout= retry= retry-delay= retry-max-time= retry-all-errors retry-connrefused fail/f
+	fail-with-body fail-early location/L location-trusted max-redirs= insecure/k cacert= cert/E= key= proxy/x= noproxy=
+	resolve= connect-to= interface= dns-servers= ipv4/4 ipv6/6 http1.0/0 http1.1 http2 http3 tlsv1.2 tlsv1.3 proto=
+	tcp-nodelay no-keepalive keepalive-time= limit-rate= speed-limit/Y= speed-time/y= silent/s show-error/S verbose/v
+	output/o= remote-name/O include/i write-out/w= no-buffer/N no-progress-meter progress-bar/# compressed stderr= trace=
+	trace-ascii= user-agent/A= referer/e= basic globoff/g disable/q dump-header/D= form/F= form-string= data-urlencode=
+	upload-file/T= config/K= netrc/n netrc-file= next aws-sigv4= unix-socket= digest ntlm negotiate anyauth cookie-jar/c=`)
 
 // curlRefused are options without which the call would be another one.
 var curlRefused = map[string]string{
@@ -68,7 +49,7 @@ type curl struct {
 
 func (e *entry) readCurl(words []word, stdin string) error {
 	c := &curl{tool: &tool{entry: e, name: "curl"}, stdin: stdin}
-	f := &flags{words: words, long: curlOptions, short: curlShort, accept: c.accept, other: c.setURL}
+	f := &flags{words: words, options: curlOptions, accept: c.accept, other: c.setURL}
 	if err := f.read(); err != nil {
 		return err
 	}

@@ -15,16 +15,27 @@ type object struct {
 	fields json.RawMessage
 }
 
-// objects lists the objects of a dump: those of its documents one after the other, and
-// those of the lists in them under the names given.
-func objects(f File, lists ...string) ([]object, error) {
-	if !json.Valid(bytes.TrimSpace(f.Data)) {
-		return documents(f, lists)
+// each reads the objects of dumps into values: those of each dump's documents one after
+// the other, as commands append them, and those of the lists in them under these names.
+func each[T any](files []File, read func(object, T) error, lists ...string) error {
+	for _, f := range files {
+		found, err := documents(f, lists)
+		if err != nil {
+			return err
+		}
+		for _, o := range found {
+			var value T
+			if err := json.Unmarshal(o.fields, &value); err != nil {
+				return fmt.Errorf("%s:%d: a field of an unexpected type", o.file, o.line)
+			}
+			if err := read(o, value); err != nil {
+				return err
+			}
+		}
 	}
-	return within(f, f.Data, 0, lists)
+	return nil
 }
 
-// documents reads several JSON documents in one file, as commands append them.
 func documents(f File, lists []string) ([]object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(f.Data))
 	var all []object
@@ -95,12 +106,4 @@ func items(f File, list json.RawMessage, at int, lists []string) ([]object, erro
 
 func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:min(max(offset, 0), len(data))], []byte("\n"))
-}
-
-// decode reads an object into a struct.
-func (o object) decode(to any) error {
-	if err := json.Unmarshal(o.fields, to); err != nil {
-		return fmt.Errorf("%s:%d: a field of an unexpected type", o.file, o.line)
-	}
-	return nil
 }

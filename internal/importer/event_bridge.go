@@ -43,6 +43,8 @@ type awsObject struct {
 	ApiDestinationArn  string
 	InvocationEndpoint string
 	HttpMethod         string
+
+	at object
 }
 
 type awsTarget struct {
@@ -62,34 +64,25 @@ type awsTarget struct {
 // eventBridge reads all files together: a rule, its targets and their API destinations
 // are printed by different commands.
 func (b *builder) eventBridge(files []File) error {
-	var schedules []object
+	var schedules []awsObject
 	targets, destinations := map[string][]awsTarget{}, map[string]awsObject{}
-	for _, f := range files {
-		found, err := objects(f, "Schedules", "Rules", "ApiDestinations")
-		if err != nil {
-			return err
+	err := each(files, func(o object, a awsObject) error {
+		switch {
+		case a.ApiDestinationArn != "":
+			destinations[a.ApiDestinationArn] = a
+		case a.Targets != nil && a.ScheduleExpression == "":
+			targets[a.Rule] = append(targets[a.Rule], a.Targets...)
+		default:
+			a.at = o
+			schedules = append(schedules, a)
 		}
-		for _, o := range found {
-			var a awsObject
-			if err := o.decode(&a); err != nil {
-				return err
-			}
-			switch {
-			case a.ApiDestinationArn != "":
-				destinations[a.ApiDestinationArn] = a
-			case a.Targets != nil && a.ScheduleExpression == "":
-				targets[a.Rule] = append(targets[a.Rule], a.Targets...)
-			default:
-				schedules = append(schedules, o)
-			}
-		}
+		return nil
+	}, "Schedules", "Rules", "ApiDestinations")
+	if err != nil {
+		return err
 	}
-	for _, o := range schedules {
-		var a awsObject
-		if err := o.decode(&a); err != nil {
-			return err
-		}
-		e := &entry{file: o.file, line: o.line, name: a.Name}
+	for _, a := range schedules {
+		e := &entry{file: a.at.file, line: a.at.line, name: a.Name}
 		if a.Target == nil {
 			list := append(slices.Clone(targets[a.Name]), a.Targets...)
 			if len(targets) == 1 && len(schedules) == 1 { // list-targets-by-rule does not name the rule
@@ -102,11 +95,7 @@ func (b *builder) eventBridge(files []File) error {
 				a.Target = &list[0]
 			}
 		}
-		if err := e.awsSchedule(a, destinations); err != nil {
-			b.refuse(e, err)
-			continue
-		}
-		b.enter(e)
+		b.take(e, e.awsSchedule(a, destinations))
 	}
 	return nil
 }
@@ -237,13 +226,11 @@ func (e *entry) awsParameters(t awsTarget) error {
 	if strings.Contains(text, "*") {
 		return errors.New("the path has a * without a value in PathParameterValues")
 	}
-	for i, name := range slices.Sorted(maps.Keys(p.QueryStringParameters)) {
-		join := "&"
-		if i == 0 && !strings.Contains(text, "?") {
-			join = "?"
-		}
-		text += join + url.QueryEscape(name) + "=" + url.QueryEscape(p.QueryStringParameters[name])
+	query := url.Values{}
+	for name, value := range p.QueryStringParameters {
+		query.Set(name, value)
 	}
+	text = withQuery(text, query.Encode())
 	e.call.url = literal(text)
 	for _, name := range slices.Sorted(maps.Keys(p.HeaderParameters)) {
 		e.header(name, literal(p.HeaderParameters[name]))

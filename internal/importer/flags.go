@@ -12,20 +12,32 @@ import (
 // flags reads the options of curl and wget: long ones with = or in two words, short
 // ones in clusters.
 type flags struct {
-	words  []word
-	long   map[string]option
-	short  map[byte]string // the long name of a short one
+	words []word
+	options
 	accept func(name string, value word) error
 	other  func(word) error // what is not an option
 }
 
-// option says whether an option has a value.
-type option bool
+// options are those that a command has.
+type options struct {
+	valued map[string]bool // by its long name, whether an option has a value
+	short  map[byte]string // the long name of a short one
+}
 
-const (
-	bare   option = false
-	valued option = true
-)
+// optionsOf reads a table of options: each is a long name, with short ones after a slash,
+// and = if it has a value.
+func optionsOf(table string) options {
+	o := options{map[string]bool{}, map[byte]string{}}
+	for text := range strings.FieldsSeq(table) {
+		names, valued := strings.CutSuffix(text, "=")
+		long, short, _ := strings.Cut(names, "/")
+		o.valued[long] = valued
+		for _, letter := range strings.ReplaceAll(short, "/", "") {
+			o.short[byte(letter)] = long
+		}
+	}
+	return o
+}
 
 func (f *flags) read() error {
 	for plain := false; len(f.words) > 0; {
@@ -60,11 +72,11 @@ func (f *flags) readLong(w word) error {
 		return errors.New("an option's name has a variable")
 	}
 	text = text[2:]
-	kind, known := f.long[text]
+	valued, known := f.valued[text]
 	switch {
 	case !known:
 		return fmt.Errorf("the option --%s is not known to the importer", short(text))
-	case kind == bare:
+	case !valued:
 		return f.accept(text, nil)
 	case !inline:
 		return f.next(text)
@@ -88,7 +100,7 @@ func (f *flags) readShort(w word, text string) error {
 		if !known {
 			return fmt.Errorf("the option -%s is not known to the importer", short(text[i:i+1]))
 		}
-		if f.long[name] == bare {
+		if !f.valued[name] {
 			if err := f.accept(name, nil); err != nil {
 				return err
 			}

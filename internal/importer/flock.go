@@ -16,20 +16,14 @@ type lock struct {
 	shared bool   // beside other shared ones
 }
 
-var flockOptions = map[string]option{
-	"nonblock": bare, "nb": bare, "shared": bare, "exclusive": bare, "close": bare, "no-fork": bare, "verbose": bare, "fcntl": bare,
-	"wait": valued, "timeout": valued, "conflict-exit-code": valued,
-}
-
-var flockShort = map[byte]string{
-	'n': "nonblock", 's': "shared", 'x': "exclusive", 'e': "exclusive", 'o': "close", 'F': "no-fork", 'w': "wait", 'E': "conflict-exit-code",
-}
+var flockOptions = optionsOf(`
+	nonblock/n nb shared/s exclusive/x/e close/o no-fork/F verbose fcntl wait/w= timeout= conflict-exit-code/E=`)
 
 // readFlock reads a lock around a command, and returns the command.
 func (e *entry) readFlock(words []word) ([]word, error) {
 	var l lock
 	var rest []word
-	f := flags{words: words, long: flockOptions, short: flockShort}
+	f := flags{words: words, options: flockOptions}
 	f.accept = func(name string, value word) error { return l.option(name, value, e.call.env) }
 	f.other = func(w word) error { // its file; then the command
 		rest, f.words = append([]word{w}, f.words...), nil

@@ -43,28 +43,22 @@ func (t *trigger) UnmarshalYAML(node ast.Node) error {
 // gitHubActions refuses each schedule of the workflows and says why: GitHub has no call that
 // is safe to repeat.
 func (b *builder) gitHubActions(files []File) error {
-	for _, f := range files {
-		err := eachDocument(f, "write them out", func(line int, body ast.Node) error {
-			var w workflow
-			if err := yaml.NodeToValue(body, &w); err != nil {
-				return fmt.Errorf("%s:%d: not a workflow of GitHub Actions", f.Name, line)
-			}
-			for _, t := range w.On.Schedule {
-				when := "its schedule"
-				if scheduleLike.MatchString(t.Cron) {
-					when = fmt.Sprintf("schedule %q", t.Cron)
-				}
-				if zone := cmp.Or(t.Timezone, "UTC"); shown(zone, maxLabel) && !holdsSecret(zone) {
-					when += fmt.Sprintf(", timezone %q", zone)
-				}
-				b.refuse(&entry{file: f.Name, line: t.line, name: w.Name}, fmt.Errorf("%s starts steps on a runner, and cronce calls HTTP endpoints: "+
-					"give the work an endpoint and a job with these times. Do not call GitHub's workflow_dispatch: it takes no idempotency key, so a repeated call starts the workflow again", when))
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+	return eachDocument(files, "write them out", func(f File, line int, body ast.Node) error {
+		var w workflow
+		if err := yaml.NodeToValue(body, &w); err != nil {
+			return fmt.Errorf("%s:%d: not a workflow of GitHub Actions", f.Name, line)
 		}
-	}
-	return nil
+		for _, t := range w.On.Schedule {
+			when := "its schedule"
+			if scheduleLike.MatchString(t.Cron) {
+				when = fmt.Sprintf("schedule %q", t.Cron)
+			}
+			if zone := cmp.Or(t.Timezone, "UTC"); shown(zone, maxLabel) && !holdsSecret(zone) {
+				when += fmt.Sprintf(", timezone %q", zone)
+			}
+			b.refuse(&entry{file: f.Name, line: t.line, name: w.Name}, fmt.Errorf("%s starts steps on a runner, and cronce calls HTTP endpoints: "+
+				"give the work an endpoint and a job with these times. Do not call GitHub's workflow_dispatch: it takes no idempotency key, so a repeated call starts the workflow again", when))
+		}
+		return nil
+	})
 }

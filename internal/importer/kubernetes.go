@@ -81,30 +81,13 @@ type keyRef struct {
 }
 
 func (b *builder) kubernetes(files []File) error {
-	for _, f := range files {
-		documents, err := manifests(f)
-		if err != nil {
-			return err
-		}
-		for _, d := range documents {
-			b.manifest(f.Name, d.line, d.manifest)
-		}
-	}
-	return nil
-}
-
-type located struct {
-	line     int
-	manifest manifest
-}
-
-func manifests(f File) (found []located, err error) {
-	return found, eachDocument(f, "kubectl get cronjobs -o yaml prints manifests without them", func(line int, body ast.Node) error {
-		d := located{line: line}
-		if err := yaml.NodeToValue(body, &d.manifest); err != nil {
+	const without = "kubectl get cronjobs -o yaml prints manifests without them"
+	return eachDocument(files, without, func(f File, line int, body ast.Node) error {
+		var m manifest
+		if err := yaml.NodeToValue(body, &m); err != nil {
 			return fmt.Errorf("%s:%d: not a manifest; the importer reads CronJobs, as kubectl get cronjobs -o yaml prints them", f.Name, line)
 		}
-		found = append(found, d)
+		b.manifest(f.Name, line, m)
 		return nil
 	})
 }
@@ -121,11 +104,7 @@ func (b *builder) manifest(file string, line int, m manifest) {
 		b.refuse(e, fmt.Errorf("the kind %q is not CronJob", short(m.Kind)))
 		return
 	}
-	if err := b.cronJob(e, m); err != nil {
-		b.refuse(e, err)
-		return
-	}
-	b.enter(e)
+	b.take(e, b.cronJob(e, m))
 }
 
 func (b *builder) cronJob(e *entry, m manifest) error {

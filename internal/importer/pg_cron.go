@@ -29,7 +29,12 @@ func (b *builder) pgCron(files []File) error {
 	p := &pgScript{builder: b}
 	for _, f := range files {
 		if text := bytes.TrimSpace(f.Data); len(text) > 0 && (text[0] == '[' || text[0] == '{') {
-			if err := p.rows(f); err != nil {
+			err := each([]File{f}, func(o object, j pgJob) error {
+				j.file, j.line = o.file, o.line
+				p.jobs = append(p.jobs, j)
+				return nil
+			})
+			if err != nil {
 				return err
 			}
 			continue
@@ -44,11 +49,7 @@ func (b *builder) pgCron(files []File) error {
 			e.note(TimeZone, "pg_cron runs in GMT unless cron.timezone is set, which the file does not say; the jobs have %s (--timezone sets another)",
 				b.options.Timezone)
 		}
-		if err := e.pgJob(j, b.options.Timezone); err != nil {
-			b.refuse(e, err)
-			continue
-		}
-		b.enter(e)
+		b.take(e, e.pgJob(j, b.options.Timezone))
 	}
 	return nil
 }
@@ -57,21 +58,6 @@ func (b *builder) pgCron(files []File) error {
 type pgScript struct {
 	*builder
 	jobs []pgJob
-}
-
-func (p *pgScript) rows(f File) error {
-	found, err := objects(f)
-	if err != nil {
-		return err
-	}
-	for _, o := range found {
-		j := pgJob{file: o.file, line: o.line}
-		if err := o.decode(&j); err != nil {
-			return err
-		}
-		p.jobs = append(p.jobs, j)
-	}
-	return nil
 }
 
 // scan reads SQL that begins at an offset of the file, and code within dollar quotes, such

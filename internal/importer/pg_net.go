@@ -120,13 +120,8 @@ func (e *entry) pgNetQuery(params []sqlToken) error {
 	for name, value := range fields {
 		query.Set(name, fmt.Sprint(value))
 	}
-	if start, _ := e.call.url.expand(nil); len(query) > 0 {
-		join := "?"
-		if strings.Contains(start, "?") {
-			join = "&"
-		}
-		e.call.url = joined(append(e.call.url, part{text: join + query.Encode()}))
-	}
+	start, _ := e.call.url.expand(nil)
+	e.call.url = joined(append(e.call.url, part{text: strings.TrimPrefix(withQuery(start, query.Encode()), start)}))
 	return nil
 }
 

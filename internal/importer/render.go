@@ -69,65 +69,41 @@ func (t *target) render(w *strings.Builder) {
 }
 
 func (j job) render(w *strings.Builder) {
-	field := func(name, value string) { fmt.Fprintf(w, "    %s: %s\n", name, value) }
+	field := func(name, value string, given bool) {
+		if given {
+			fmt.Fprintf(w, "    %s: %s\n", name, value)
+		}
+	}
 	if j.from != "" {
 		fmt.Fprintf(w, "  # %s\n", comment(j.from))
 	}
 	fmt.Fprintf(w, "  - id: %s\n", quote(j.id))
-	if j.description != "" {
-		field("description", strconv.Quote(j.description))
+	field("description", strconv.Quote(j.description), j.description != "")
+	field("owner", strconv.Quote(j.owner), j.owner != "")
+	field("labels", flow(j.labels), len(j.labels) > 0)
+	field("schedule", strconv.QuoteToASCII(j.schedule), true)
+	field("timezone", quote(j.timezone), j.timezone != "UTC")
+	field("dst", j.dst, j.timezone != "UTC" && j.dst != "once")
+	field("spread", plural.Duration(j.spread), j.spread > 0)
+	field("target", quote(j.target.name), true)
+	field("method", quote(j.method), true)
+	field("path", quote(j.path), true)
+	field("headers", flow(j.headers), len(j.headers) > 0)
+	body := strconv.QuoteToASCII(j.body)
+	if comment(j.body) == j.body { // single quotes need no escapes within
+		body = "'" + strings.ReplaceAll(j.body, "'", "''") + "'"
 	}
-	if j.owner != "" {
-		field("owner", strconv.Quote(j.owner))
+	field("body", body, j.body != "")
+	field("timeout", plural.Duration(j.timeout), j.timeout > 0)
+	waits := make([]string, len(j.backoff))
+	for i, wait := range j.backoff {
+		waits[i] = plural.Duration(wait)
 	}
-	if len(j.labels) > 0 {
-		field("labels", flow(j.labels))
-	}
-	field("schedule", strconv.QuoteToASCII(j.schedule))
-	if j.timezone != "UTC" {
-		field("timezone", quote(j.timezone))
-		if j.dst != "once" {
-			field("dst", j.dst)
-		}
-	}
-	if j.spread > 0 {
-		field("spread", plural.Duration(j.spread))
-	}
-	field("target", quote(j.target.name))
-	field("method", quote(j.method))
-	field("path", quote(j.path))
-	if len(j.headers) > 0 {
-		field("headers", flow(j.headers))
-	}
-	if j.body != "" {
-		body := strconv.QuoteToASCII(j.body)
-		if comment(j.body) == j.body { // single quotes need no escapes within
-			body = "'" + strings.ReplaceAll(j.body, "'", "''") + "'"
-		}
-		field("body", body)
-	}
-	if j.timeout > 0 {
-		field("timeout", plural.Duration(j.timeout))
-	}
-	if j.hasBackoff {
-		waits := make([]string, len(j.backoff))
-		for i, wait := range j.backoff {
-			waits[i] = plural.Duration(wait)
-		}
-		field("retry", "{ backoff: ["+strings.Join(waits, ", ")+"] }")
-	}
-	if j.overlap != "" && j.overlap != "skip" {
-		field("overlap", j.overlap)
-	}
-	if j.catchUp != "" && j.catchUp != "latest" {
-		field("catchUp", j.catchUp)
-	}
-	if j.catchUpWindow > 0 {
-		field("catchUpWindow", plural.Duration(j.catchUpWindow))
-	}
-	if j.disabled {
-		field("enabled", "false")
-	}
+	field("retry", "{ backoff: ["+strings.Join(waits, ", ")+"] }", j.hasBackoff)
+	field("overlap", j.overlap, j.overlap != "" && j.overlap != "skip")
+	field("catchUp", j.catchUp, j.catchUp != "" && j.catchUp != "latest")
+	field("catchUpWindow", plural.Duration(j.catchUpWindow), j.catchUpWindow > 0)
+	field("enabled", "false", j.disabled)
 }
 
 // flow is a mapping on one line.

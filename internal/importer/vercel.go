@@ -15,29 +15,19 @@ type vercelCron struct {
 // vercel reads the crons of vercel.json. Vercel calls the production deployment with
 // GET, in UTC, with the variable CRON_SECRET as bearer token.
 func (b *builder) vercel(files []File) error {
-	for _, f := range files {
-		found, err := objects(f, "crons")
-		if err != nil {
-			return err
+	return each(files, func(o object, cron vercelCron) error {
+		if cron.Path == nil {
+			return fmt.Errorf("%s:%d: no crons; vercel.json lists them as \"crons\": [{ \"path\", \"schedule\" }]", o.file, o.line)
 		}
-		for _, o := range found {
-			var cron vercelCron
-			if err := o.decode(&cron); err != nil {
-				return err
-			}
-			if cron.Path == nil {
-				return fmt.Errorf("%s:%d: no crons; vercel.json lists them as \"crons\": [{ \"path\", \"schedule\" }]", f.Name, o.line)
-			}
-			b.vercelCron(&entry{file: f.Name, line: o.line}, cron)
-		}
-	}
-	return nil
+		e := &entry{file: o.file, line: o.line}
+		b.take(e, e.vercelCron(cron))
+		return nil
+	}, "crons")
 }
 
-func (b *builder) vercelCron(e *entry, cron vercelCron) {
+func (e *entry) vercelCron(cron vercelCron) error {
 	if _, err := schedule.Parse(cron.Schedule, "UTC", ""); err != nil {
-		b.refuse(e, err)
-		return
+		return err
 	}
 	e.job.schedule, e.job.timezone, e.job.overlap = cron.Schedule, "UTC", "allow"
 	e.call.method = "GET"
@@ -48,5 +38,5 @@ func (b *builder) vercelCron(e *entry, cron vercelCron) {
 	e.note(Headers, "User-Agent is not vercel-cron/1.0, and x-vercel-cron headers are not sent")
 	e.note(Times, "Vercel's plans may fire within the minute or hour; cronce fires at the scheduled time")
 	e.note(Network, "Vercel calls the production deployment; set VERCEL_PROJECT_URL to its address")
-	b.enter(e)
+	return nil
 }

@@ -9,27 +9,14 @@ import (
 )
 
 // wgetOptions are wget's options that the importer knows.
-var wgetOptions = map[string]option{
-	"method": valued, "header": valued, "post-data": valued, "body-data": valued, "post-file": valued, "body-file": valued,
-	"user": valued, "http-user": valued, "password": valued, "http-password": valued, "auth-no-challenge": bare,
-	"timeout": valued, "connect-timeout": valued, "read-timeout": valued, "dns-timeout": valued, "tries": valued, "waitretry": valued,
-	"retry-connrefused": bare, "retry-on-http-error": valued,
-	"quiet": bare, "no-verbose": bare, "verbose": bare, "output-document": valued, "output-file": valued, "append-output": valued,
-	"spider":          bare,
-	"server-response": bare, "show-progress": bare, "delete-after": bare, "content-on-error": bare, "debug": bare, "progress": valued,
-	"directory-prefix":     valued,
-	"no-check-certificate": bare, "ca-certificate": valued, "max-redirect": valued, "user-agent": valued, "referer": valued, "no-cache": bare,
-	"no-proxy":   bare,
-	"no-cookies": bare, "no-hsts": bare, "inet4-only": bare, "inet6-only": bare, "https-only": bare, "secure-protocol": valued,
-	"certificate": valued, "private-key": valued, "load-cookies": valued, "input-file": valued, "recursive": bare, "mirror": bare,
-	"execute": valued,
-}
-
-var wgetShort = map[byte]string{
-	'q': "quiet", 'v': "verbose", 'O': "output-document", 'o': "output-file", 'a': "append-output", 'T': "timeout", 't': "tries",
-	'S': "server-response", 'd': "debug", 'U': "user-agent", '4': "inet4-only", '6': "inet6-only", 'i': "input-file", 'r': "recursive",
-	'm': "mirror", 'e': "execute", 'P': "directory-prefix",
-}
+var wgetOptions = optionsOf(`
+	method= header= post-data= body-data= post-file= body-file= user= http-user= password= http-password=
+	auth-no-challenge timeout/T= connect-timeout= read-timeout= dns-timeout= tries/t= waitretry= retry-connrefused
+	retry-on-http-error= quiet/q no-verbose verbose/v output-document/O= output-file/o= append-output/a= spider
+	server-response/S show-progress delete-after content-on-error debug/d progress= directory-prefix/P=
+	no-check-certificate ca-certificate= max-redirect= user-agent/U= referer= no-cache no-proxy no-cookies no-hsts
+	inet4-only/4 inet6-only/6 https-only secure-protocol= certificate= private-key= load-cookies= input-file/i=
+	recursive/r mirror/m execute/e=`)
 
 // wgetRefused are options without which the call would be another one.
 var wgetRefused = []string{"post-file", "body-file", "certificate", "private-key", "load-cookies", "input-file", "recursive", "mirror",
@@ -49,7 +36,7 @@ func (e *entry) readWget(words []word) error {
 		return text == "-nv" || text == "-nc"
 	})
 	g := &wget{tool: &tool{entry: e, name: "wget"}, tries: 20}
-	f := &flags{words: words, long: wgetOptions, short: wgetShort, accept: g.accept, other: g.setURL}
+	f := &flags{words: words, options: wgetOptions, accept: g.accept, other: g.setURL}
 	if err := f.read(); err != nil {
 		return err
 	}

@@ -14,9 +14,18 @@ import (
 	"github.com/cronce/cronce/internal/suggest"
 )
 
-// eachDocument reads the YAML documents of a file. Aliases are refused: a few lines of them
-// can stand for gigabytes. without says how to write the file without them.
-func eachDocument(f File, without string, read func(line int, body ast.Node) error) (err error) {
+// eachDocument reads the YAML documents of files. Aliases are refused: a few lines of them
+// can stand for gigabytes. without says how to write a file without them.
+func eachDocument(files []File, without string, read func(f File, line int, body ast.Node) error) error {
+	for _, f := range files {
+		if err := documentsOf(f, without, read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func documentsOf(f File, without string, read func(f File, line int, body ast.Node) error) (err error) {
 	defer func() { // the YAML parser has paths on which malformed input makes it panic
 		if recover() != nil {
 			err = fmt.Errorf("%s is not YAML", f.Name)
@@ -51,7 +60,7 @@ func eachDocument(f File, without string, read func(line int, body ast.Node) err
 		if document.Body == nil || document.Body.Type() == ast.NullType || document.Body.Type() == ast.CommentType {
 			continue
 		}
-		if err := read(document.Body.GetToken().Position.Line, document.Body); err != nil {
+		if err := read(f, document.Body.GetToken().Position.Line, document.Body); err != nil {
 			return err
 		}
 	}
