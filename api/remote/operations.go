@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"strconv"
@@ -19,22 +20,35 @@ func (s *Client) Status(ctx context.Context) (v operations.Status, err error) {
 
 // Jobs lists the selected jobs of the registry.
 func (s *Client) Jobs(ctx context.Context, sel operations.Selection) ([]operations.Job, error) {
-	all := []operations.Job{}
-	query := queryOf(sel)
-	query.Set("limit", strconv.Itoa(operations.MaxPage))
-	for {
-		var page struct {
-			Jobs []operations.Job `json:"jobs"`
-			Next string           `json:"next"`
+	return pages[operations.Job](ctx, s, "/v1/jobs", "jobs", queryOf(sel), 0)
+}
+
+// pages lists what a path has under a name, page by page, up to a limit; 0: all.
+func pages[T any](ctx context.Context, s *Client, path, name string, query url.Values, limit int) ([]T, error) {
+	for all := []T{}; ; {
+		size := operations.MaxPage
+		if limit > 0 {
+			size = min(limit-len(all), size)
 		}
-		if err := s.get(ctx, "/v1/jobs", query, &page); err != nil {
-			return nil, err
+		query.Set("limit", strconv.Itoa(size))
+		var page map[string]json.RawMessage
+		var list []T
+		var next string
+		if err := s.get(ctx, path, query, &page); err != nil {
+			return all, err
 		}
-		if all = append(all, page.Jobs...); page.Next == "" {
+		for field, into := range map[string]any{name: &list, "next": &next} {
+			if text := page[field]; text != nil {
+				if err := json.Unmarshal(text, into); err != nil {
+					return all, s.foreign(err)
+				}
+			}
+		}
+		if all = append(all, list...); next == "" || limit > 0 && len(all) >= limit {
 			return all, nil
 		}
-		if err := goOn(query, page.Next); err != nil {
-			return nil, err
+		if err := goOn(query, next); err != nil {
+			return all, err
 		}
 	}
 }
@@ -56,24 +70,8 @@ func (s *Client) Revisions(ctx context.Context, jobID, from, to string) (v opera
 func (s *Client) Runs(ctx context.Context, sel operations.Selection, f ledger.Filter) (operations.RunPage, error) {
 	query := queryOf(sel)
 	addFilter(query, f)
-	all := operations.RunPage{Runs: []operations.Run{}}
-	for {
-		query.Set("limit", strconv.Itoa(min(f.Limit-len(all.Runs), operations.MaxPage)))
-		var page struct {
-			Runs []operations.Run `json:"runs"`
-			Next string           `json:"next"`
-		}
-		if err := s.get(ctx, "/v1/runs", query, &page); err != nil {
-			return all, err
-		}
-		all.Runs = append(all.Runs, page.Runs...)
-		if page.Next == "" || len(all.Runs) >= f.Limit {
-			return all, nil
-		}
-		if err := goOn(query, page.Next); err != nil {
-			return all, err
-		}
-	}
+	runs, err := pages[operations.Run](ctx, s, "/v1/runs", "runs", query, f.Limit)
+	return operations.RunPage{Runs: runs}, err
 }
 
 // Run shows one run.
@@ -174,24 +172,8 @@ func (s *Client) Incidents(ctx context.Context, sel operations.Selection, f ledg
 	if f.Open {
 		query.Set("open", "true")
 	}
-	all := operations.IncidentPage{Incidents: []operations.Incident{}}
-	for {
-		query.Set("limit", strconv.Itoa(min(f.Limit-len(all.Incidents), operations.MaxPage)))
-		var page struct {
-			Incidents []operations.Incident `json:"incidents"`
-			Next      string                `json:"next"`
-		}
-		if err := s.get(ctx, "/v1/incidents", query, &page); err != nil {
-			return all, err
-		}
-		all.Incidents = append(all.Incidents, page.Incidents...)
-		if page.Next == "" || len(all.Incidents) >= f.Limit {
-			return all, nil
-		}
-		if err := goOn(query, page.Next); err != nil {
-			return all, err
-		}
-	}
+	list, err := pages[operations.Incident](ctx, s, "/v1/incidents", "incidents", query, f.Limit)
+	return operations.IncidentPage{Incidents: list}, err
 }
 
 // Incident shows one incident.

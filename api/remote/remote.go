@@ -139,9 +139,14 @@ func (s *Client) once(ctx context.Context, method, path, key string, body []byte
 		read = func() error { return many.read(text) }
 	}
 	if err := read(); err != nil {
-		return final, fmt.Errorf("%s answered what is not of its API; is --server right? %w", s.base, err)
+		return final, s.foreign(err)
 	}
 	return final, nil
+}
+
+// foreign is the error of an answer that cannot be read.
+func (s *Client) foreign(err error) error {
+	return fmt.Errorf("%s answered what is not of its API; is --server right? %w", s.base, err)
 }
 
 // request is one in the client's name.

@@ -28,24 +28,9 @@ func schedulesPath(template string) string {
 
 // ListSchedules lists up to limit schedules of a template whose keys have a prefix, by key.
 func (s *Client) ListSchedules(ctx context.Context, template, prefix string, limit int) ([]operations.Schedule, error) {
-	all, query := []operations.Schedule{}, url.Values{}
+	query := url.Values{}
 	set(query, "prefix", prefix)
-	for {
-		query.Set("limit", strconv.Itoa(min(limit-len(all), operations.MaxPage)))
-		var page struct {
-			Schedules []operations.Schedule `json:"schedules"`
-			Next      string                `json:"next"`
-		}
-		if err := s.get(ctx, schedulesPath(template), query, &page); err != nil {
-			return nil, err
-		}
-		if all = append(all, page.Schedules...); page.Next == "" || len(all) >= limit {
-			return all, nil
-		}
-		if err := goOn(query, page.Next); err != nil {
-			return nil, err
-		}
-	}
+	return pages[operations.Schedule](ctx, s, schedulesPath(template), "schedules", query, limit)
 }
 
 // Schedule shows one schedule.

@@ -39,14 +39,9 @@ var (
 )
 
 func (w *watched) Describe(c chan<- *prometheus.Desc) {
-	c <- breakerDesc
-	c <- runsDesc
-	c <- deadDesc
-	c <- dueDesc
-	c <- aheadDesc
-	c <- openDesc
-	c <- incidentDesc
-	c <- deadOfDesc
+	for _, d := range []*prometheus.Desc{breakerDesc, runsDesc, deadDesc, dueDesc, aheadDesc, openDesc, incidentDesc, deadOfDesc} {
+		c <- d
+	}
 }
 
 func (w *watched) Collect(c chan<- prometheus.Metric) {
