@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -203,23 +204,17 @@ func appendString(out, s []byte) []byte {
 			out = append(out, '\\', c)
 		case c >= ' ':
 			out = append(out, c)
-		default:
-			out = append(out, escapes[c]...)
+		default: // a control character (RFC 8785, section 3.2.2.2)
+			if n := strings.IndexByte("\b\t\n\f\r", c); n >= 0 {
+				out = append(out, '\\', "btnfr"[n])
+			} else {
+				const hex = "0123456789abcdef"
+				out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			}
 		}
 	}
 	return append(out, '"')
 }
-
-// escapes are those of the control characters (RFC 8785, section 3.2.2.2).
-var escapes = func() (e [' ']string) {
-	for i := range e {
-		e[i] = `\u00` + string("0123456789abcdef"[i>>4]) + string("0123456789abcdef"[i&15])
-	}
-	for c, short := range map[byte]string{'\b': `\b`, '\t': `\t`, '\n': `\n`, '\f': `\f`, '\r': `\r`} {
-		e[c] = short
-	}
-	return e
-}()
 
 // hasLoneSurrogate finds an escaped UTF-16 surrogate without its other half,
 // which encoding/json would silently replace.

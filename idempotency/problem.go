@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -55,33 +54,6 @@ func problem(status int, code, title, detail string) Problem {
 	return Problem{Type: "about:blank", Title: title, Status: status, Code: code, Detail: detail}
 }
 
-// problems are the kit's errors, in the order in which they count, and what a caller is
-// told. The status of a mismatch is an option.
-var problems = []struct {
-	err                 error
-	status              int
-	code, title, detail string
-}{
-	{ErrTxEnded, http.StatusInternalServerError, CodeTxEnded, "Defect in the service",
-		"The operation ended its transaction itself. It is not known whether it was done, and it is not repeated under this key."},
-	{ErrMismatch, 0, CodeMismatch, "Idempotency key used with another payload",
-		"This key belongs to a request with another method, path, query or body. Repeat that request, or use a new key."},
-	{ErrTooLate, http.StatusPreconditionFailed, CodeTooLate, "Too late",
-		"The time in Cronce-Send-Before has passed and no reply is stored. Nothing was done."},
-	{ErrOutcomeUnknown, http.StatusConflict, CodeOutcomeUnknown, "Outcome unknown",
-		"A call to another system was made under this key and its outcome is not known. It is not repeated until that is settled."},
-	{ErrInProgress, http.StatusConflict, CodeInProgress, "In progress",
-		"The first request with this key is still running. Ask again with the same key after Retry-After."},
-	{ErrShutdown, http.StatusServiceUnavailable, CodeShutdown, "Shutting down",
-		"This process starts no more long work. Ask again with the same key."},
-	{ErrRunTooLong, http.StatusServiceUnavailable, CodeRunTooLong, "Took too long",
-		"The operation took longer than this service allows and was rolled back. Ask again with the same key."},
-	{ErrReplyTooLarge, http.StatusInternalServerError, CodeReplyTooLarge, "Reply too large",
-		"The operation's reply is larger than this service allows under an idempotency key. The operation was rolled back."},
-	{ErrTxAborted, http.StatusInternalServerError, CodeTxAborted, "Not done",
-		"The database refused to commit the operation and rolled it back. Ask again with the same key."},
-}
-
 // problemOf translates what [Kit.once] returned.
 func (k *Kit) problemOf(err error) Problem {
 	if m := misplaced(""); errors.As(err, &m) {
@@ -90,9 +62,32 @@ func (k *Kit) problemOf(err error) Problem {
 	if errors.Is(err, ErrInvalidKey) {
 		return problem(http.StatusBadRequest, CodeInvalidKey, "Invalid idempotency key", err.Error())
 	}
-	for _, p := range problems {
+	for _, p := range []struct { // in the order in which they count
+		err                 error
+		status              int
+		code, title, detail string
+	}{
+		{ErrTxEnded, http.StatusInternalServerError, CodeTxEnded, "Defect in the service",
+			"The operation ended its transaction itself. It is not known whether it was done, and it is not repeated under this key."},
+		{ErrMismatch, k.opt.MismatchStatus, CodeMismatch, "Idempotency key used with another payload",
+			"This key belongs to a request with another method, path, query or body. Repeat that request, or use a new key."},
+		{ErrTooLate, http.StatusPreconditionFailed, CodeTooLate, "Too late",
+			"The time in Cronce-Send-Before has passed and no reply is stored. Nothing was done."},
+		{ErrOutcomeUnknown, http.StatusConflict, CodeOutcomeUnknown, "Outcome unknown",
+			"A call to another system was made under this key and its outcome is not known. It is not repeated until that is settled."},
+		{ErrInProgress, http.StatusConflict, CodeInProgress, "In progress",
+			"The first request with this key is still running. Ask again with the same key after Retry-After."},
+		{ErrShutdown, http.StatusServiceUnavailable, CodeShutdown, "Shutting down",
+			"This process starts no more long work. Ask again with the same key."},
+		{ErrRunTooLong, http.StatusServiceUnavailable, CodeRunTooLong, "Took too long",
+			"The operation took longer than this service allows and was rolled back. Ask again with the same key."},
+		{ErrReplyTooLarge, http.StatusInternalServerError, CodeReplyTooLarge, "Reply too large",
+			"The operation's reply is larger than this service allows under an idempotency key. The operation was rolled back."},
+		{ErrTxAborted, http.StatusInternalServerError, CodeTxAborted, "Not done",
+			"The database refused to commit the operation and rolled it back. Ask again with the same key."},
+	} {
 		if errors.Is(err, p.err) {
-			return problem(cmp.Or(p.status, k.opt.MismatchStatus), p.code, p.title, p.detail)
+			return problem(p.status, p.code, p.title, p.detail)
 		}
 	}
 	return problem(http.StatusServiceUnavailable, CodeUnavailable, "Key store unavailable",

@@ -28,7 +28,8 @@ type dialect struct {
 func newDialect(names Options) *dialect {
 	table := quote(names.Schema) + "." + quote(names.Table)
 	t := pgkeys.Terms(table)
-	common := pgkeys.Common(t)
+	common := t.Common()
+	common.Count = t.Statement(pgkeys.Count)
 	// The server refuses to plan it without the unique index.
 	common.Checks = append(common.Checks, t.Statement(`
 INSERT INTO {{table}} SELECT * FROM {{table}} WHERE {{key}} ON CONFLICT (key, principal, scope) DO NOTHING`))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,15 +14,12 @@ import (
 // privileges are what calls need of the table.
 var privileges = []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
 
-// columnTypes are the table's columns, each with the type that the migration
-// gives it.
-var columnTypes = map[string]string{
-	"scope": "text", "principal": "text", "key": "text", "request_hash": "text", "state": "text", "response_status": "integer",
-	"response_headers": "jsonb", "response_body": "bytea", "owner": "text", "locked_until": "timestamp with time zone",
-	"created_at": "timestamp with time zone", "expires_at": "timestamp with time zone",
+// columns are the table's, each with the type that the migration gives it.
+var columns = []struct{ name, kind string }{
+	{"created_at", "timestamp with time zone"}, {"expires_at", "timestamp with time zone"}, {"key", "text"},
+	{"locked_until", "timestamp with time zone"}, {"owner", "text"}, {"principal", "text"}, {"request_hash", "text"},
+	{"response_body", "bytea"}, {"response_headers", "jsonb"}, {"response_status", "integer"}, {"scope", "text"}, {"state", "text"},
 }
-
-var columnNames = slices.Sorted(maps.Keys(columnTypes))
 
 // standing is what Check asks of the database.
 type standing struct {
@@ -36,6 +32,10 @@ type standing struct {
 // Check implements [store.Checker].
 func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 	var d standing
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
 	err := s.pool.QueryRow(ctx, `
 WITH t AS (SELECT to_regclass($1) AS id)
 SELECT t.id IS NOT NULL, pg_is_in_recovery(), current_setting('default_transaction_isolation'),
@@ -47,7 +47,7 @@ SELECT t.id IS NOT NULL, pg_is_in_recovery(), current_setting('default_transacti
        ARRAY(SELECT attname::text FROM pg_attribute a WHERE a.attrelid = t.id AND attnum > 0 AND NOT attisdropped AND attnotnull
                AND NOT atthasdef AND attidentity = '' AND attname <> ALL ($3)),
        ARRAY(SELECT rulename::text FROM pg_rewrite r WHERE r.ev_class = t.id AND r.ev_type = '3' AND r.is_instead)
-FROM t`, s.name, privileges, columnNames).Scan(
+FROM t`, s.name, privileges, names).Scan(
 		&d.found, &d.standby, &d.isolation, &d.unique, &d.columns, &d.missing, &d.must, &d.rules)
 	if code, ok := refused(err); ok && code == "42501" {
 		return fmt.Errorf("postgres: the role may not use the schema of %s: GRANT USAGE ON SCHEMA … TO it", s.name)
@@ -68,9 +68,9 @@ func (s *Store) problems(d standing) error {
 	if d.standby {
 		add("the server is a standby, which takes no keys: connect to the primary (target_session_attrs=read-write)")
 	}
-	for _, name := range columnNames {
-		if !slices.Contains(d.columns, name) {
-			add("the table %s has no column %q of type %s: create it with CreateTable or the migrations (set keys)", s.name, name, columnTypes[name])
+	for _, c := range columns {
+		if !slices.Contains(d.columns, c.name) {
+			add("the table %s has no column %q of type %s: create it with CreateTable or the migrations (set keys)", s.name, c.name, c.kind)
 		}
 	}
 	if !d.unique {

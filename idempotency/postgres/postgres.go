@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -46,7 +47,10 @@ type Store struct {
 	isolation        pgx.TxIsoLevel
 	isolationDefault bool   // Options names none
 	role             string // quoted; empty: as it is
-	sql              statements
+	gone             purgeStatements
+
+	once       sync.Once
+	statements statements
 }
 
 var (
@@ -67,7 +71,7 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	table := pgx.Identifier{o.Schema, o.Table}.Sanitize()
 	isolation := cmp.Or(o.Isolation, pgx.ReadCommitted)
 	s := &Store{pool: pool, schema: o.Schema, table: o.Table, name: table, isolation: isolation, isolationDefault: o.Isolation == "",
-		sql: newStatements(table, isolation)}
+		gone: newPurgeStatements(terms(table))}
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}

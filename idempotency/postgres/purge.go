@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/cronce/cronce/idempotency/internal/pgkeys"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/purge"
 )
@@ -27,7 +28,9 @@ const bySettings = `SELECT set_config('synchronous_commit', 'off', true), set_co
        set_config('lock_timeout', coalesce($1::text, current_setting('lock_timeout')), true)`
 
 // purgeStatements are the purge's SQL.
-func purgeStatements(t sqlkeys.Terms) (quick, slow sqlkeys.Statement) {
+type purgeStatements struct{ quick, slow, count sqlkeys.Statement }
+
+func newPurgeStatements(t sqlkeys.Terms) purgeStatements {
 	// The index can end at the statement's time, which {{expired}} cannot give
 	// it: that clock moves while the statement runs. Without an end the last
 	// batch would read every key that has not expired.
@@ -40,7 +43,7 @@ SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`
 	// A stretch of the index that ends before the first row of the next
 	// batch. Of rows that expire at the same time, as after an import, it
 	// takes all or none, so it never takes more than the limit.
-	quick = t.Statement(`WITH gone AS (
+	quick := t.Statement(`WITH gone AS (
   DELETE ` + from + `
     AND expires_at < coalesce((SELECT expires_at ` + from + ` ORDER BY expires_at OFFSET :limit LIMIT 1), 'infinity')
   ` + counted)
@@ -48,12 +51,12 @@ SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`
 	// writes each of them, and the log, twice. The array of row addresses
 	// makes the delete fetch its rows directly. The predicate stands again
 	// because a row may have been reclaimed in between.
-	slow = t.Statement(`WITH doomed AS (
+	slow := t.Statement(`WITH doomed AS (
   SELECT ctid ` + from + ` ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(SELECT ctid FROM doomed)) AND {{expired}}
   ` + counted)
-	return quick, slow
+	return purgeStatements{quick, slow, t.Statement(pgkeys.Count)}
 }
 
 // patience is how long a batch waits for a row that somebody holds.
@@ -64,14 +67,14 @@ const patience = 5 * time.Millisecond
 // goes on with what is free.
 func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (purge.BatchResult, error) {
 	wait := strconv.FormatInt(patience.Milliseconds(), 10)
-	done, err := s.remove(ctx, s.sql.purgeQuick, &wait, p)
+	done, err := s.remove(ctx, s.gone.quick, &wait, p)
 	if code, _ := refused(err); code == "55P03" { // lock_not_available
 		done, err = purge.BatchResult{}, nil
 	}
 	if err == nil && done.Rows < p.Limit {
 		p.Limit -= done.Rows
 		var rest purge.BatchResult
-		rest, err = s.remove(ctx, s.sql.purgeSlow, nil, p)
+		rest, err = s.remove(ctx, s.gone.slow, nil, p)
 		done = sum(done, rest)
 	}
 	if err != nil {
@@ -127,8 +130,7 @@ func (s *Store) remove(ctx context.Context, statement sqlkeys.Statement, wait *s
 
 // CountExpired implements [purge.Store].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	count := s.sql.Count
-	rows, err := s.pool.Query(ctx, count.Text(), count.Args(sqlkeys.Values{"only": scope})...)
+	rows, err := s.pool.Query(ctx, s.gone.count.Text(), s.gone.count.Args(sqlkeys.Values{"only": scope})...)
 	if err != nil {
 		return nil, unavailable("count", err)
 	}

@@ -16,9 +16,9 @@ const begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
 
 // Reserve implements [store.Reserver].
 func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
-	statement, v := s.sql.insert, sqlkeys.Leased(c, store.StateCalling, lease, nil)
+	statement, v := s.sql().insert, sqlkeys.Leased(c, store.StateCalling, lease, nil)
 	if takeOver {
-		statement = s.sql.TakeOver
+		statement = s.sql().TakeOver
 	}
 	look, err := s.writeAndLook(ctx, c, statement, v)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) writeAndLook(
 		held = tag.RowsAffected() == 1
 		return nil
 	})
-	queue(&b, s.sql.Lookup, v).QueryRow(func(row pgx.Row) (err error) {
+	queue(&b, s.sql().Lookup, v).QueryRow(func(row pgx.Row) (err error) {
 		look, _, err = sqlkeys.ScanStatus(row)
 		return err
 	})
@@ -63,7 +63,7 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 	if err := v.Reply(r); err != nil {
 		return expires, false, err
 	}
-	look, err := s.writeAndLook(ctx, c, s.sql.Settle, v)
+	look, err := s.writeAndLook(ctx, c, s.sql().Settle, v)
 	if err != nil {
 		return expires, false, unavailable("settle the key", err)
 	}
@@ -75,12 +75,12 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 
 // MarkUnknown implements [store.Reserver].
 func (s *Store) MarkUnknown(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.sql.Doubt, c)
+	return s.owned(ctx, s.sql().Doubt, c)
 }
 
 // Release implements [store.Reserver].
 func (s *Store) Release(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.sql.Free, c)
+	return s.owned(ctx, s.sql().Free, c)
 }
 
 func (s *Store) owned(ctx context.Context, statement sqlkeys.Statement, c store.Claim) (held bool, err error) {

@@ -12,22 +12,33 @@ import (
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 )
 
-// statements are the store's SQL, with its table put in.
+// statements are the store's SQL for calls, with its table put in.
 type statements struct {
 	sqlkeys.Statements
 	// Those of each call are sent without a map of values: it would cost a tenth.
 	begin, lock, join, look, record string
 
-	reclaim, insert, accept, resume, resumed, purgeQuick, purgeSlow sqlkeys.Statement
+	reclaim, insert, accept, resume, resumed sqlkeys.Statement
+}
+
+// terms are pgx's, which sends times.
+func terms(table string) sqlkeys.Terms {
+	t := pgkeys.Terms(table)
+	t.At = "CAST(%s AS timestamptz)"
+	return t
+}
+
+// sql are the statements, made for the first call: a program that only purges needs none.
+func (s *Store) sql() *statements {
+	s.once.Do(func() { s.statements = newStatements(s.name, s.isolation) })
+	return &s.statements
 }
 
 func newStatements(table string, isolation pgx.TxIsoLevel) statements {
-	t := pgkeys.Terms(table)
-	t.At = "CAST(%s AS timestamptz)" // pgx sends times
-	quick, slow := purgeStatements(t)
+	t := terms(table)
 	return statements{
-		Statements: pgkeys.Common(t), purgeQuick: quick, purgeSlow: slow,
-		begin: `BEGIN ISOLATION LEVEL ` + strings.ToUpper(string(isolation)) + ` READ WRITE`,
+		Statements: t.Common(),
+		begin:      `BEGIN ISOLATION LEVEL ` + strings.ToUpper(string(isolation)) + ` READ WRITE`,
 
 		// A statement of its own, before the look-up: the look-up's snapshot
 		// must be younger than the lock, or it misses the row of a holder who

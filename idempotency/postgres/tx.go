@@ -90,12 +90,12 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	var b pgx.Batch
 	if t.pooled == nil {
 		b.Queue(setSavepoint)
-		b.Queue(t.store.sql.join, t.store.lock(c.Key))
+		b.Queue(t.store.sql().join, t.store.lock(c.Key))
 	} else {
-		b.BeginTx(pgx.TxOptions{BeginQuery: t.store.sql.begin})
-		b.Queue(t.store.sql.lock, t.store.lock(c.Key), milliseconds(c.MaxRun))
+		b.BeginTx(pgx.TxOptions{BeginQuery: t.store.sql().begin})
+		b.Queue(t.store.sql().lock, t.store.lock(c.Key), milliseconds(c.MaxRun))
 	}
-	b.Queue(t.store.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value)
+	b.Queue(t.store.sql().look, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	results := t.conn.SendBatch(ctx, &b)
 	if t.pooled != nil {
 		t.own = results.Tx()
@@ -133,7 +133,7 @@ func scanLook(row pgx.Row) (look store.KeyStatus, reclaim bool, err error) {
 
 // Lookup implements [store.Store].
 func (s *Store) Lookup(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql.look, c.Key.Scope, c.Key.Principal, c.Key.Value))
+	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql().look, c.Key.Scope, c.Key.Principal, c.Key.Value))
 	if err != nil {
 		return look, unavailable("look the key up", err)
 	}
@@ -185,14 +185,14 @@ func (t *tx) close(ctx context.Context, c store.Claim, r store.Reply, expires ti
 	}
 	var b pgx.Batch
 	if t.opened.reclaim {
-		queue(&b, t.store.sql.reclaim, sqlkeys.Of(c))
+		queue(&b, t.store.sql().reclaim, sqlkeys.Of(c))
 	}
 	if t.opened.resumed {
 		v := sqlkeys.Of(c)
 		v["began"] = t.opened.began
-		queue(&b, t.store.sql.resumed, v)
+		queue(&b, t.store.sql().resumed, v)
 	}
-	b.Queue(t.store.sql.record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, state, status, headers,
+	b.Queue(t.store.sql().record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, state, status, headers,
 		r.Body, c.Owner, expires, t.opened.began, t.opened.timeout).Exec(func(pgconn.CommandTag) error {
 		stored = true
 		return nil

@@ -14,7 +14,7 @@ import (
 
 // Accept implements [store.Worker].
 func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	look, err := s.writeAndLook(ctx, c, s.sql.accept, sqlkeys.Accepted(c))
+	look, err := s.writeAndLook(ctx, c, s.sql().accept, sqlkeys.Accepted(c))
 	if err != nil {
 		return store.KeyStatus{}, unavailable("accept the work", err)
 	}
@@ -25,7 +25,7 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, err
 func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held bool, err error) {
 	v := sqlkeys.Accepted(c)
 	v["body"] = progress
-	held, err = s.changed(ctx, s.sql.Renew.Text(), s.sql.Renew.Args(v)...)
+	held, err = s.changed(ctx, s.sql().Renew.Text(), s.sql().Renew.Args(v)...)
 	if err != nil {
 		return false, unavailable("renew the lease", err)
 	}
@@ -34,7 +34,7 @@ func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held
 
 // Abandon implements [store.Worker].
 func (s *Store) Abandon(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.sql.Abandon, c)
+	return s.owned(ctx, s.sql().Abandon, c)
 }
 
 // Resume implements [store.Worker].
@@ -45,9 +45,9 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 	}
 	t := &tx{store: s, pooled: pooled, conn: pooled.Conn()}
 	var b pgx.Batch
-	b.BeginTx(pgx.TxOptions{BeginQuery: s.sql.begin})
-	b.Queue(s.sql.lock, s.lock(c.Key), milliseconds(c.MaxRun))
-	queue(&b, s.sql.resume, sqlkeys.Of(c))
+	b.BeginTx(pgx.TxOptions{BeginQuery: s.sql().begin})
+	b.Queue(s.sql().lock, s.lock(c.Key), milliseconds(c.MaxRun))
+	queue(&b, s.sql().resume, sqlkeys.Of(c))
 	results := t.conn.SendBatch(ctx, &b)
 	t.own = results.Tx()
 	t.work = newWorkTx(t.own)

@@ -43,12 +43,8 @@ func Terms(table string) sqlkeys.Terms {
 		OnDisk: "RETURNING CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'local', true) END"}
 }
 
-// Common are the statements that are alike in all databases. The count ends its walk of the
-// index at the statement's time, which {{expired}} cannot give it: that clock moves.
-func Common(t sqlkeys.Terms) sqlkeys.Statements {
-	common := t.Common()
-	common.Count = t.Statement(`
+// Count ends its walk of the index at the statement's time, which {{expired}} cannot give
+// it: that clock moves.
+const Count = `
 SELECT scope, count(*) FROM {{table}}
-WHERE {{expired}} AND expires_at <= statement_timestamp() AND (CAST(:only AS text) = '' OR scope = :only) GROUP BY scope`)
-	return common
-}
+WHERE {{expired}} AND expires_at <= statement_timestamp() AND (CAST(:only AS text) = '' OR scope = :only) GROUP BY scope`
