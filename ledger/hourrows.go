@@ -9,8 +9,8 @@ type HourTable interface {
 	// writes.
 	HourSpan() Later[HourSpan]
 	PutHourSpan(HourSpan) error
-	// HoursOf returns the rows of a job in [since, until), by Hour.
-	HoursOf(jobID string, since, until time.Time) Later[[]HourRow]
+	// HoursOf returns the rows of jobs in [since, until), in no order.
+	HoursOf(jobIDs []string, since, until time.Time) Later[[]HourRow]
 	// HoursIn returns the rows of all jobs in [since, until), by Hour, then JobID: only
 	// stale ones, if stale is set, and up to limit, if that is not 0. In a transaction
 	// that writes, it locks them, as does HoursOf.
@@ -21,6 +21,9 @@ type HourTable interface {
 	FlagHours([]HourKey, HourFlag) error
 	// DeleteHours deletes up to limit rows of hours before a time, the oldest first.
 	DeleteHours(before time.Time, limit int) error
+	// Slowdowns returns the text that PutSlowdowns wrote last, at first "".
+	Slowdowns() Later[string]
+	PutSlowdowns(text string) error
 	// Tally counts runs from their rows, in no order.
 	Tally(TallyQuery) Later[[]RunCount]
 }

@@ -68,7 +68,11 @@ type hourReader struct {
 	jobIDs       []string // "" is all
 	since, until time.Time
 	sums         map[time.Time]*Tally
+	row          Tally // of the last row that was added to others
 }
+
+// manyJobs is of how many jobs runs are counted one by one.
+const manyJobs = 20
 
 // read adds the stored rows of the hours that are counted, and counts the others: those
 // before and after them, and those of jobs whose runs have changed since.
@@ -100,9 +104,7 @@ func (r *hourReader) read() error {
 
 // ask asks for the rows of the jobs. The sum of all jobs has what is stale: it is taken off.
 func (r *hourReader) ask() (rows []Later[[]HourRow]) {
-	for _, id := range r.jobIDs {
-		rows = append(rows, r.tx.HoursOf(id, r.since, r.until))
-	}
+	rows = append(rows, r.tx.HoursOf(r.jobIDs, r.since, r.until))
 	if r.all() {
 		rows = append(rows, r.tx.HoursIn(r.since, r.until, true, 0))
 	}
@@ -135,8 +137,12 @@ func (r *hourReader) addStored(asked []Later[[]HourRow], from, to time.Time) (st
 	return stale, nil
 }
 
-// uncounted returns what to count of the jobs outside of [from, to).
+// uncounted returns what to count of the jobs outside of [from, to): of many jobs, it is faster
+// to count all.
 func (r *hourReader) uncounted(from, to time.Time) (queries []TallyQuery) {
+	if len(r.jobIDs) > manyJobs && !slices.ContainsFunc(r.jobIDs, func(id string) bool { return TemplateOf(id) != "" }) {
+		return []TallyQuery{{Since: r.since, Until: from, ByJob: true}, {Since: to, Until: r.until, ByJob: true}}
+	}
 	for _, id := range r.jobIDs {
 		if TemplateOf(id) != "" { // the table has its template only
 			queries = append(queries, TallyQuery{JobID: id, Since: r.since, Until: r.until})
@@ -164,12 +170,14 @@ func (s HourSpan) within(since, until, now time.Time) (from, to time.Time) {
 
 // add adds the counts of a row, or takes them off.
 func (r *hourReader) add(h *HourRow, sign int) error {
-	t, err := decodeTally(h.Counts)
-	if hour := h.Hour.UTC(); sign > 0 && r.sums[hour] == nil { // usual; spares a copy
+	hour := h.Hour.UTC()
+	if sign > 0 && r.sums[hour] == nil { // usual of one job; spares a copy
+		t, err := decodeTally(h.Counts)
 		r.sums[hour] = &t
-	} else {
-		r.sum(hour).add(t, sign)
+		return err
 	}
+	err := r.row.decode(h.Counts)
+	r.sum(hour).add(r.row, sign)
 	return err
 }
 
@@ -183,19 +191,20 @@ func (r *hourReader) sum(hour time.Time) *Tally {
 
 // count counts runs from their rows.
 func (r *hourReader) count(queries []TallyQuery) error {
-	var asked []Later[[]RunCount]
-	for _, q := range queries {
-		if q.Since.Before(q.Until) {
-			asked = append(asked, r.tx.Tally(q))
-		}
+	queries = slices.DeleteFunc(queries, func(q TallyQuery) bool { return !q.Since.Before(q.Until) })
+	asked := make([]Later[[]RunCount], len(queries))
+	for i, q := range queries {
+		asked[i] = r.tx.Tally(q)
 	}
-	for _, a := range asked {
+	for i, a := range asked {
 		counts, err := a.Get()
 		if err != nil {
 			return err
 		}
 		for _, c := range counts {
-			r.sum(c.Hour).Add(c.tally())
+			if _, wanted := slices.BinarySearch(r.jobIDs, c.JobID); wanted || !queries[i].ByJob {
+				r.sum(c.Hour).Add(c.tally())
+			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -53,7 +54,7 @@ func (h Histogram) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads what MarshalText writes. A page reads thousands.
 func (h *Histogram) UnmarshalText(text []byte) error {
-	*h = make(Histogram, 0, bucketsPerOctave*24) // up to 16 s
+	*h = slices.Grow((*h)[:0], bucketsPerOctave*24) // up to 16 s
 	bucket, number := 0, 0
 	for _, c := range text {
 		switch {

@@ -25,7 +25,8 @@ const (
 func countable(now time.Time) time.Time { return hourOf(now.Add(-countAfter)) }
 
 // RollUp takes one bounded step to count the hours that are over, and reports whether
-// there may be another one. Any process may call it at any time; several do no harm.
+// there may be another one. After the last, once a day, it counts the slowdowns of all jobs.
+// Any process may call it at any time; several do no harm.
 //
 // An hour is counted once for all jobs, the newest first. What later changes a run of such
 // an hour makes its job's counts stale in the same transaction (see ruleRows), and
@@ -40,7 +41,7 @@ func (l *Ledger) RollUp(ctx context.Context) (more bool, err error) {
 	case len(todo.stale) > 0:
 		return write(ctx, l, "count an hour again", func(tx Tx) (bool, error) { return true, recount(tx, todo.stale[0].Hour) })
 	case todo.span == todo.next:
-		return false, nil
+		return false, l.countSlowdowns(ctx, todo.span, todo.now)
 	}
 	return write(ctx, l, "count an hour", func(tx Tx) (bool, error) { return true, todo.store(tx) })
 }
@@ -176,7 +177,7 @@ func putHour(tx Tx, hour time.Time, byJob map[string]*Tally) (err error) {
 // recount counts an hour again of jobs whose runs have changed.
 func recount(tx Tx, hour time.Time) error {
 	end := hour.Add(time.Hour)
-	asked, changed, names := tx.HoursOf("", hour, end), tx.HoursIn(hour, end, true, recountAtOnce), tx.Templates()
+	asked, changed, names := tx.HoursOf([]string{""}, hour, end), tx.HoursIn(hour, end, true, recountAtOnce), tx.Templates()
 	total, err := asked.Get()
 	if err != nil {
 		return err

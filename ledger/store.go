@@ -81,8 +81,8 @@ type Store interface {
 	HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error)
 	CountedFrom(context.Context) (time.Time, error)
 	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error)
-	Durations(ctx context.Context, since, until time.Time) (map[string]Histogram, error) // by job, of counted hours
-	RollUp(context.Context) (more bool, err error)                                       // counts hours for Hours
+	Slowdowns(context.Context) (map[string]float64, error) // by job, as RollUp has counted them
+	RollUp(context.Context) (more bool, err error)         // counts hours for Hours
 
 	// Batches of old rows to delete.
 	PurgeRuns(context.Context, Purge) (Purged, error)

@@ -75,14 +75,24 @@ func (t *Tally) encode() (string, error) {
 // decodeTally reads what encode writes. A page reads thousands, for which package json
 // takes five times as long; json says what is wrong.
 func decodeTally(text string) (t Tally, err error) {
-	if text == "" || t.read(text) {
-		return t, nil
-	}
-	t = Tally{}
-	if err = json.Unmarshal([]byte(text), &t); err != nil {
-		err = fmt.Errorf("counts of an hour in the ledger: %w", err)
-	}
+	err = t.decode(text)
 	return t, err
+}
+
+// decode is decodeTally into a tally whose memory is used again.
+func (t *Tally) decode(text string) error {
+	clear(t.Counts)
+	clear(t.Ranges)
+	clear(t.AdHoc)
+	t.Lateness, t.Durations, t.Took = t.Lateness[:0], t.Durations[:0], 0
+	if text == "" || t.read(text) {
+		return nil
+	}
+	*t = Tally{}
+	if err := json.Unmarshal([]byte(text), t); err != nil {
+		return fmt.Errorf("counts of an hour in the ledger: %w", err)
+	}
+	return nil
 }
 
 // read reads a tally, or reports that it is not in the form that encode writes.
@@ -109,7 +119,9 @@ func (t *Tally) read(text string) bool {
 }
 
 func readCounts(to *map[State]int, object string) bool {
-	*to = make(map[State]int, 8)
+	if *to == nil {
+		*to = make(map[State]int, 8)
+	}
 	return eachField(object, func(state, value string) bool {
 		n, err := strconv.Atoi(value)
 		(*to)[State(state)] = n

@@ -116,7 +116,7 @@ func newTrend(days []oneDay, hours []ledger.Hour, now time.Time) trend {
 		}
 	}
 	t := trend{quantiles: newQuantiles("Durations by day", all, func(t ledger.Tally) ledger.Histogram { return t.Durations })}
-	if slower := operations.Slowdown(hours, now); slower > 0 {
+	if slower := ledger.Slowdown(hours, now); slower > 0 {
 		t.Slowdown = times(slower)
 	}
 	return t

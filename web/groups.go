@@ -56,13 +56,14 @@ func groupRuns(runs []ledger.Run, now time.Time) []runGroup {
 	return groups
 }
 
-// deadLooked is how many of the unacknowledged dead runs are read for their groups.
-const deadLooked = 500
+// deadLooked is how many of the unacknowledged dead runs are read for their groups, and
+// deadOfMany of a job that has more.
+const deadLooked, deadOfMany = 500, 20
 
-// deadRuns are the unacknowledged dead runs of a job, or of all jobs if it is "", newest
-// first.
-func (d *Dashboard) deadRuns(ctx context.Context, jobID string) ([]ledger.Run, error) {
-	return d.Ledger.List(ctx, ledger.Filter{JobID: jobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
+// deadRuns are the newest unacknowledged dead runs of a job, or of all jobs if it is "",
+// newest first.
+func (d *Dashboard) deadRuns(ctx context.Context, jobID string, limit int) ([]ledger.Run, error) {
+	return d.Ledger.List(ctx, ledger.Filter{JobID: jobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: limit})
 }
 
 // deadGroups groups unacknowledged dead runs by job and cause, the group of the newest

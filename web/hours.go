@@ -32,12 +32,20 @@ func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) (bar
 }
 
 // countAtOnce is how many runs a page counts that the ledger has not counted yet: their rows
-// are read, a few 100,000 a second.
-const countAtOnce = 100_000
+// are read, a few 100,000 a second. rowsAtOnce bounds the rows of counted hours: of many jobs
+// together it shows the newest hours.
+const (
+	countAtOnce = 100_000
+	rowsAtOnce  = 25_000
+)
 
 // hoursAtHand are hours from first to end. After an upgrade of a large ledger, it takes
 // minutes until all are counted: until then, it leaves out those before uncounted.
 func (d *Dashboard) hoursAtHand(ctx context.Context, jobIDs []string, first, end time.Time) (hours []ledger.Hour, uncounted time.Time, err error) {
+	if most := max(rowsAtOnce/len(jobIDs), 1); end.Sub(first) > time.Duration(most)*time.Hour {
+		hours, err = d.Ledger.HoursOf(ctx, jobIDs, end.Add(-time.Duration(most)*time.Hour), end)
+		return hours, end.Add(-time.Duration(most) * time.Hour), err
+	}
 	from := first
 	if aDay := end.Add(-day); first.Before(aDay) {
 		if from, err = d.Ledger.CountedFrom(ctx); err != nil {

@@ -85,7 +85,7 @@ func TestTheListBeginsWithWhatGotSlower(t *testing.T) {
 			s.ShiftClock(29 * 24 * time.Hour)
 		}
 	}
-	s.ShiftClock(2 * time.Hour)
+	s.ShiftClock(26 * time.Hour)
 	s.rollUp()
 	if got := s.listed("/jobs?sort=slower"); !strings.HasPrefix(got, "paris hourly ") {
 		t.Errorf("listed %q", got)

@@ -138,11 +138,12 @@ func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]runGroup
 	if s == nil || s.DeadUnacknowledged == 0 {
 		return nil, nil
 	}
-	dead, err := d.deadRuns(ctx, s.JobID)
-	if err != nil || len(dead) < deadLooked {
-		return deadGroups(dead, nil, d.now()), err
+	if s.DeadUnacknowledged > deadLooked { // one group: see deadGroups
+		dead, err := d.deadRuns(ctx, s.JobID, deadOfMany)
+		return deadGroups(dead, map[string]int{s.JobID: s.DeadUnacknowledged}, d.now()), err
 	}
-	return deadGroups(dead, map[string]int{s.JobID: s.DeadUnacknowledged}, d.now()), nil
+	dead, err := d.deadRuns(ctx, s.JobID, deadLooked)
+	return deadGroups(dead, nil, d.now()), err
 }
 
 // findJob looks the job up in the registry and in the ledger.

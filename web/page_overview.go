@@ -52,7 +52,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	v.Paused = d.pausedItems(pauses, states, v.Now)
 	v.Hours = newThroughput(timings, v.Now)
 	v.Late = newQuantiles("Lateness", timings, func(t ledger.Tally) ledger.Histogram { return t.Lateness })
-	dead, err := d.deadRuns(ctx, "")
+	dead, err := d.deadRuns(ctx, "", deadLooked)
 	if err != nil {
 		return view{}, err
 	}

@@ -1,10 +1,14 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -28,5 +32,28 @@ func TestTheTargetsPageLeadsToThePageOfEach(t *testing.T) {
 		if got := s.get("/targets/" + name); got.Code != http.StatusNotFound || !strings.Contains(got.body, "The page Targets lists all") {
 			t.Errorf("%s: %d", name, got.Code)
 		}
+	}
+}
+
+// The hours of very many jobs take long to read: the page counts the newest ones, and says so.
+func TestTheFiguresOfManyJobsBeginLater(t *testing.T) {
+	s := newSite(t)
+	s.day()
+	many := ""
+	for i := range 40 {
+		many += fmt.Sprintf("  - { id: many-%d, schedule: \"0 6 * * *\", targetUrlEnv: SVC_URL, path: / }\n", i)
+	}
+	path := filepath.Join(t.TempDir(), "cronce.yaml")
+	must(t, os.WriteFile(path, []byte(strings.Replace(registryText, "notifications:", many+"notifications:", 1)), 0o600))
+	reg, err := jobs.Load(path)
+	must(t, err)
+	const says = "are not in these figures"
+	if got := s.get("/targets/env:SVC_URL?span=30d").body; strings.Contains(got, says) {
+		t.Errorf("of few jobs:\n%s", got)
+	}
+	s.now.Registry = reg
+	s.has("/targets/env:SVC_URL?span=30d", says, "<dt>error rate</dt>")
+	if got := s.get("/targets/env:SVC_URL").body; strings.Contains(got, says) {
+		t.Errorf("of a day:\n%s", got)
 	}
 }

@@ -78,7 +78,7 @@ func pages(busiest string) []string {
 		"/runs?job=" + busiestJob, "/runs?since=" + day(50*24*time.Hour) + "&until=" + day(49*24*time.Hour),
 		"/runs?state=dead&group=1", "/runs?state=dead&unacked=1", "/runs?state=missed", "/runs?state=canceled", "/runs?reason=payload_mismatch",
 		"/runs?job=" + busiestJob + "&state=missed", "/runs?job=" + busiestJob + "&state=dead&group=1", "/runs?job=nobody",
-		"/runs/" + url.PathEscape(busiest), "/targets", "/targets/env:SVC_URL", "/keys", "/processes", "/audit",
+		"/runs/" + url.PathEscape(busiest), "/targets", "/targets/env:SVC_URL", "/targets/env:SVC_URL?span=30d", "/keys", "/processes", "/audit",
 		"/pauses", "/jobs?sort=slower", "/find?q=" + jobID(7)[:3],
 
 		"/v1/status", "/v1/jobs?limit=50", "/v1/jobs/" + busiestJob, "/v1/runs?limit=100", "/v1/runs?job=" + busiestJob + "&limit=100",

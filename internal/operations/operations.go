@@ -25,7 +25,6 @@ type Service struct {
 	processes *shared[[]ledger.Process]
 	counts    *shared[ledger.Counts]
 	pauses    *shared[[]ledger.Pause]
-	slowdowns *shared[map[string]float64]
 
 	schemas schemas            // of templates
 	parsed  jobs.ScheduleCache // of schedules made at run time
@@ -50,7 +49,6 @@ func New(c Config) *Service {
 	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now}
 	s.changes, s.processes, s.counts = newShared[ledger.Changes](), newShared[[]ledger.Process](), newShared[ledger.Counts]()
 	s.pauses = newShared[[]ledger.Pause]()
-	s.slowdowns = newShared[map[string]float64]()
 	if s.log = c.Logger; s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

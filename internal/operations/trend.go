@@ -11,12 +11,6 @@ const (
 	// trendDays is how many UTC days a Trend has.
 	trendDays = 90
 	day       = 24 * time.Hour
-	// A job's slowdown compares this week with the same days four weeks before, so that
-	// both have the same days of the week. Of fewer runs it would be chance.
-	week, slowdownBack, slowdownRuns = 7 * day, 28 * day, 5
-	// slowdownAge is how long a listing of all slowdowns is used: it reads two weeks of
-	// every job.
-	slowdownAge = 10 * time.Minute
 )
 
 // Trend is how long a job's runs took, and how they went, day by day.
@@ -59,7 +53,7 @@ func (s *Service) Trend(ctx context.Context, jobID string) (Trend, error) {
 	if err != nil {
 		return Trend{}, err
 	}
-	t := Trend{Days: []TrendDay{}, Slowdown: Slowdown(hours, s.now())}
+	t := Trend{Days: []TrendDay{}, Slowdown: ledger.Slowdown(hours, s.now())}
 	for _, d := range Days(hours) {
 		states := d.ByState()
 		v := TrendDay{Day: d.Start.Format(time.DateOnly), Dead: states[ledger.Dead]}
@@ -74,43 +68,7 @@ func (s *Service) Trend(ctx context.Context, jobID string) (Trend, error) {
 	return t, nil
 }
 
-// Slowdown is a Trend's, of a job's hours.
-func Slowdown(hours []ledger.Hour, now time.Time) float64 {
-	recent, before := ledger.Histogram{}, ledger.Histogram{}
-	for _, h := range hours {
-		switch age := now.Sub(h.Start); {
-		case age < week:
-			recent.Add(h.Durations)
-		case age >= slowdownBack && age < slowdownBack+week:
-			before.Add(h.Durations)
-		}
-	}
-	return slowdown(recent, before)
-}
-
-func slowdown(recent, before ledger.Histogram) float64 {
-	if recent.Total() < slowdownRuns || before.Total() < slowdownRuns {
-		return 0
-	}
-	return float64(recent.Quantile(.95)) / float64(before.Quantile(.95))
-}
-
-// Slowdowns returns the slowdown of each job that has one, without the last hour. The answer
-// may be 10 minutes old.
+// Slowdowns returns the slowdown of each job that has one, counted once a day.
 func (s *Service) Slowdowns(ctx context.Context) (map[string]float64, error) {
-	return s.slowdowns.get(ctx, "", slowdownAge, func(ctx context.Context) (map[string]float64, error) {
-		now := s.now()
-		before, err := s.ledger.Durations(ctx, now.Add(-slowdownBack-week), now.Add(-slowdownBack))
-		if err != nil {
-			return nil, err
-		}
-		recent, err := s.ledger.Durations(ctx, now.Add(-week), now)
-		byJob := map[string]float64{}
-		for id := range recent {
-			if ratio := slowdown(recent[id], before[id]); ratio > 0 {
-				byJob[id] = ratio
-			}
-		}
-		return byJob, err
-	})
+	return s.ledger.Slowdowns(ctx)
 }

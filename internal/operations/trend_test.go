@@ -67,15 +67,22 @@ func TestTrendsCompareTheWeekWithThatOfFourWeeksBefore(t *testing.T) {
 		if all, err := s.Slowdowns(t.Context()); err != nil || len(all) != 0 {
 			t.Errorf("hours that are not counted: %v, %v", all, err)
 		}
+		ran(t, l, time.Hour, ledger.Succeeded) // of today
 		for more := true; more && err == nil; {
 			more, err = l.RollUp(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Minute)
 		if all, err := s.Slowdowns(t.Context()); err != nil || len(all) != 1 || all["j"] != trend.Slowdown {
-			t.Errorf("%v, %v; want the same as the trend", all, err)
+			t.Errorf("%v, %v; want the same as the trend before today", all, err)
+		}
+		time.Sleep(24 * time.Hour)
+		for more := true; more && err == nil; {
+			more, err = l.RollUp(t.Context())
+		}
+		if all, later := s.Slowdowns(t.Context()); err != nil || later != nil || all["j"] < 1000 {
+			t.Errorf("a day later %v, %v, %v; want that of the run of an hour", all, err, later)
 		}
 		if _, err := s.Trend(t.Context(), "nobody"); err == nil {
 			t.Error("a job that nobody knows has a trend")

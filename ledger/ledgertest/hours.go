@@ -253,29 +253,6 @@ var hourCases = []testCase{
 			b.Errorf("%+v, %v", got, err)
 		}
 	}},
-	{"durations are those of the counted hours of all jobs, in the time", func(b *bed) {
-		j, k := b.job("j"), b.job("k")
-		ws := append(j.admit(j.leased(0, ledger.OverlapAllow)).Leased, k.admit(k.missed(0), k.leased(1, ledger.OverlapAllow)).Leased...)
-		b.pass(10 * time.Minute)
-		b.record(succeeded(ws[0]), dead(ws[1], ledger.ReasonPermanent))
-		b.pass(2 * time.Hour)
-		durations := func(from, to time.Duration) map[string]ledger.Histogram {
-			got, err := b.Durations(b.ctx, j.at(0).Add(from), j.at(0).Add(to))
-			b.must(err)
-			return got
-		}
-		if got := durations(0, 2*time.Hour); len(got) != 0 {
-			b.Errorf("hours that are not counted: %v", got)
-		}
-		rollUp(b.T, b.Store)
-		want := together(hoursOf(b.T, b.Store, "j")).Durations
-		if got := durations(0, 2*time.Hour); len(got) != 1 || want.Total() != 1 || !slices.Equal(got["j"], want) {
-			b.Errorf("%v, want %v of j", got, want)
-		}
-		if got := durations(-2*time.Hour, 0); len(got) != 0 {
-			b.Errorf("the hours before: %v", got)
-		}
-	}},
 	{"a run that is left of a purged hour does not change its counts", func(b *bed) {
 		j := b.job("j")
 		ins := []ledger.RunSpec{j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)}

@@ -1,6 +1,9 @@
 package ledgertest
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -22,16 +25,23 @@ var hourRowCases = []rowsCase{
 		same(t, "of all jobs", t.hours(0, 3, false, 0), []ledger.HourRow{all, a, b, other})
 		same(t, "of an hour", t.hours(1, 2, false, 0), []ledger.HourRow{a, b})
 		same(t, "up to a limit", t.hours(0, 3, false, 2), []ledger.HourRow{all, a})
-		for job, want := range map[string][]ledger.HourRow{"a": {a, other}, "": {all}, "c": nil} {
-			same(t, "of job "+job, ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.HourRow] {
-				return tx.HoursOf(job, pastHour, pastHour.Add(3*time.Hour))
-			}), want)
+		for jobs, want := range map[string][]ledger.HourRow{"a": {a, other}, "": {all}, "c": nil, "a b": {a, b, other}, "b" + strings.Repeat(" c", 30): {b}} {
+			got := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.HourRow] {
+				return tx.HoursOf(strings.Split(jobs, " "), pastHour, pastHour.Add(3*time.Hour))
+			})
+			slices.SortFunc(got, func(a, b ledger.HourRow) int { return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.JobID, b.JobID)) })
+			same(t, "of jobs "+jobs, got, want)
 		}
 		b.Counts = "other"
 		t.putHours(b)
 		same(t, "written again", t.hours(1, 2, false, 0), []ledger.HourRow{a, b})
 		t.write(func(tx ledger.Tx) error { return tx.DeleteHours(b.Hour.Add(time.Minute), 2) })
 		same(t, "after two were deleted", t.hours(0, 3, false, 0), []ledger.HourRow{b, other})
+	}},
+	{"slowdowns are kept", func(t *table) {
+		same(t, "at first", ask(t, ledger.Tx.Slowdowns), "")
+		t.write(func(tx ledger.Tx) error { return tx.PutSlowdowns("text") })
+		same(t, "written", ask(t, ledger.Tx.Slowdowns), "text")
 	}},
 	{"flags of hours are set as their names say", func(t *table) {
 		a, b, none := hourRow(0, "a"), hourRow(0, "b"), ledger.HourRow{HourKey: ledger.HourKey{Hour: pastHour, JobID: "none"}}

@@ -15,8 +15,15 @@ func (t *tx) PutHourSpan(s ledger.HourSpan) error {
 	return nil
 }
 
-func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
-	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return h.JobID == jobID && within(h, since, until) }), nil)
+func (t *tx) Slowdowns() ledger.Later[string] { return ledger.Known(t.l.slowdowns, nil) }
+
+func (t *tx) PutSlowdowns(text string) error {
+	set(t, &t.l.slowdowns, text)
+	return nil
+}
+
+func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
+	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return slices.Contains(jobIDs, h.JobID) && within(h, since, until) }), nil)
 }
 
 func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {

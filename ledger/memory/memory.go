@@ -47,8 +47,9 @@ type Ledger struct {
 	pauses    map[int64]ledger.Pause
 	lastPause int64
 
-	hours map[ledger.HourKey]ledger.HourRow
-	span  ledger.HourSpan
+	hours     map[ledger.HourKey]ledger.HourRow
+	span      ledger.HourSpan
+	slowdowns string
 
 	templates    map[string]ledger.TemplateRow
 	schedules    map[string]ledger.ScheduleRow // by job ID

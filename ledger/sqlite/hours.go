@@ -8,10 +8,7 @@ import (
 )
 
 const (
-	// hoursOf looks each hour up: the rows of an hour lie together, those of a job do not.
-	hoursOf = `
-		WITH RECURSIVE h (hour) AS (SELECT ?2 UNION ALL SELECT hour + 3600000000 FROM h WHERE hour + 3600000000 < ?3)
-		SELECT` + sqltx.HourColumns + `FROM h CROSS JOIN hours ON hours.hour = h.hour AND hours.job_id = ?1 ORDER BY 1`
+	hoursOf = `SELECT` + sqltx.HourColumns + `FROM json_each(?1) j CROSS JOIN hours ON job_id = j.value AND hour >= ?2 AND hour < ?3`
 	putHour = `INSERT INTO hours (hour, job_id, counts) VALUES (?1, ?2, ?3) ON CONFLICT (hour, job_id) DO UPDATE SET counts = ?3`
 
 	// delay is a run's Call.Delay in microseconds. Most calls have none: looking for its
@@ -33,11 +30,8 @@ var flagHour = map[ledger.HourFlag]string{
 	ledger.HourKept:  `UPDATE hours SET kept = 1 WHERE hour = ?1 AND job_id = ?2 AND stale = 0`,
 }
 
-func (t *tx) HoursOf(jobID string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
-	if !since.Before(until) {
-		return ledger.Later[[]ledger.HourRow]{}
-	}
-	return sqltx.List(t.Tx, sqltx.ReadHour, hoursOf, jobID, since, until)
+func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
+	return sqltx.List(t.Tx, sqltx.ReadHour, hoursOf, jobIDs, since, until)
 }
 
 func (t *tx) PutHours(rows []ledger.HourRow) error {
