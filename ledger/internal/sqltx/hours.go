@@ -18,7 +18,9 @@ func (t Tx) PutHourSpan(s ledger.HourSpan) error {
 
 func (t Tx) Slowdowns() ledger.Later[string] { return One(t, Text, `SELECT slowdowns FROM hour_span`) }
 
-func (t Tx) PutSlowdowns(text string) error { return t.Engine.Exec(`UPDATE hour_span SET slowdowns = $1`, text) }
+func (t Tx) PutSlowdowns(text string) error {
+	return t.Engine.Exec(`UPDATE hour_span SET slowdowns = $1`, text)
+}
 
 // HourColumns are what ReadHour reads.
 const HourColumns = ` hours.hour, hours.job_id, hours.counts, hours.stale, hours.kept `
