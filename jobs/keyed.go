@@ -161,7 +161,7 @@ func (t Template) JobOf(s KeyedSchedule, cache *ScheduleCache) (Job, error) {
 	if err != nil {
 		return Job{}, problemOf(codeBadSchedule, "%v", err)
 	}
-	fields, err := parseData(s.Data)
+	fields, err := t.fieldsOf(s.Data)
 	if err != nil {
 		return Job{}, err
 	}
@@ -176,6 +176,29 @@ func (t Template) JobOf(s KeyedSchedule, cache *ScheduleCache) (Job, error) {
 		err = j.missingData()
 	}
 	return j, err
+}
+
+// fieldsOf reads data, unless nothing is made of its fields. Very many schedules may be due at
+// once, and it would be the most that a plan costs.
+func (t Template) fieldsOf(data json.RawMessage) (map[string]any, error) {
+	if object := bytes.HasPrefix(data, []byte("{")) && json.Valid(data); object && !t.readsData() {
+		return nil, nil
+	}
+	return parseData(data)
+}
+
+// readsData reports whether a placeholder of the template is of the data.
+func (t Template) readsData() bool {
+	body, err := t.ownBody()
+	for _, text := range []string{t.Path, string(body)} {
+		for text != "" && err == nil {
+			var p piece
+			if p, text = cutPiece(text); p.named && (p.name == placeholderAll || dataField(p.name)) {
+				return true
+			}
+		}
+	}
+	return err != nil
 }
 
 // missingData refuses a body for which the data has not all fields.

@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -51,7 +53,7 @@ type FailedSchedule struct {
 }
 
 const (
-	planAtOnce = 1000    // schedules, and about as many rows
+	planAtOnce = 500     // schedules of one transaction, and about as many rows; two run at a time
 	planBytes  = 1 << 20 // about how many bytes of calls
 	// maxBacklog is how many runs of a template may be due for backlogAfter before its
 	// schedules wait: runs are claimed first in, first out, so that those of other jobs would
@@ -73,21 +75,17 @@ func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (Planned
 		return due.PlannedSchedules, err
 	}
 	for _, template := range due.templates {
-		var m *schedulePlanTx
-		err = l.rows.Write(ctx, "plan schedules of "+template, func(tx Tx) error {
-			m = &schedulePlanTx{SchedulePlanning: p, template: template,
-				admission: admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}}
-			return m.run()
-		})
-		if err == nil {
-			err = m.admission.count()
-		}
+		batches, err := l.planBatches(ctx, p, template)
 		if err != nil {
 			return PlannedSchedules{}, err
 		}
-		due.Moved = append(due.Moved, m.moved...)
-		if len(m.updates) > 0 {
-			due.Admitted, due.Plans, due.Failed, due.Template = m.admission.got, m.admission.Plans, m.failed, template
+		for _, m := range batches {
+			due.Moved = append(due.Moved, m.moved...)
+			if len(m.updates) > 0 {
+				due.add(m)
+			}
+		}
+		if due.Template != "" {
 			return due.PlannedSchedules, nil
 		}
 		due.NextAt = time.Time{} // others have locked what is due: look again after the next poll
@@ -95,10 +93,58 @@ func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (Planned
 	return due.PlannedSchedules, nil
 }
 
+// planBatches plans a batch of a template, and while the rows of a full one are written,
+// another. If one fails, the caller finds the leases of the other by their token.
+func (l *Ledger) planBatches(ctx context.Context, p SchedulePlanning, template string) ([]*schedulePlanTx, error) {
+	full, ended := make(chan struct{}), make(chan error, 1)
+	var first, second *schedulePlanTx
+	var err error
+	go func() {
+		var err error
+		first, err = l.planBatch(ctx, p, template, sync.OnceFunc(func() { close(full) }))
+		ended <- err
+	}()
+	select {
+	case err = <-ended:
+		return []*schedulePlanTx{first}, err
+	case <-full:
+	}
+	second, err = l.planBatch(ctx, p, template, func() {})
+	return []*schedulePlanTx{first, second}, errors.Join(<-ended, err)
+}
+
+// planBatch plans a batch in a transaction. It calls full if there may be more.
+func (l *Ledger) planBatch(ctx context.Context, p SchedulePlanning, template string, full func()) (m *schedulePlanTx, err error) {
+	err = l.rows.Write(ctx, "plan schedules of "+template, func(tx Tx) error {
+		m = &schedulePlanTx{SchedulePlanning: p, template: template, full: full,
+			admission: admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}}
+		return m.run()
+	})
+	if err == nil {
+		err = m.admission.count()
+	}
+	return m, err
+}
+
+// add adds a batch that was planned.
+func (d *dueTemplates) add(m *schedulePlanTx) {
+	got := &m.admission.got
+	d.Template, d.Now = m.template, got.Now
+	d.Plans, d.Failed = append(d.Plans, m.admission.Plans...), append(d.Failed, m.failed...)
+	d.Leased, d.Held = append(d.Leased, got.Leased...), append(d.Held, got.Held...)
+	if d.Skipped == nil {
+		d.Skipped = map[Reason]int{}
+	}
+	for reason, n := range got.Skipped {
+		d.Skipped[reason] += n
+	}
+}
+
 // schedulePlanTx plans schedules of one template in a transaction.
 type schedulePlanTx struct {
 	SchedulePlanning
 	template  string
+	full      func()
 	admission admissionTx
 	current   []currentPlan
 	updates   []ScheduleUpdate
@@ -118,6 +164,9 @@ func (m *schedulePlanTx) run() (err error) {
 	rows, err := due.Get()
 	if err != nil || len(rows) == 0 {
 		return err
+	}
+	if len(rows) == planAtOnce {
+		m.full()
 	}
 	jobs, err := asked.Get()
 	if err != nil {
@@ -184,16 +233,6 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 
 func (m *schedulePlanTx) write() error {
 	a := &m.admission
-	if m.ended > 0 {
-		t, err := a.tx.LockTemplate(m.template).Get()
-		if err != nil {
-			return err
-		}
-		t.Live -= m.ended
-		if err := a.tx.PutTemplate(t); err != nil {
-			return err
-		}
-	}
 	if m.Mark != nil {
 		m.mark()
 	}
@@ -203,7 +242,24 @@ func (m *schedulePlanTx) write() error {
 	if err := a.tx.UpdateSchedules(m.updates); err != nil {
 		return err
 	}
+	if err := m.count(); err != nil {
+		return err
+	}
 	return m.openFailed()
+}
+
+// count counts the schedules that end. It locks their template as late as possible: other
+// batches and changes wait for it.
+func (m *schedulePlanTx) count() error {
+	if m.ended == 0 {
+		return nil
+	}
+	t, err := m.admission.tx.LockTemplate(m.template).Get()
+	if err != nil {
+		return err
+	}
+	t.Live -= m.ended
+	return m.admission.tx.PutTemplate(t)
 }
 
 // openFailed opens one incident of the template for all schedules that could not be planned.

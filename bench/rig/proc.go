@@ -111,3 +111,18 @@ func Machine() string {
 	return fmt.Sprintf("%s, %d cores of %s, %s, load average %.4s", time.Now().UTC().Format("2 January 2006 15:04 UTC"),
 		runtime.NumCPU(), model, runtime.Version(), load)
 }
+
+// Usage is what a process has taken: its processor time, and its resident bytes, now and at
+// their peak.
+type Usage struct {
+	CPU            time.Duration
+	Resident, Peak int64
+}
+
+// UsageOf returns what a process has taken.
+func UsageOf(pid int) (u Usage, err error) {
+	if u.CPU, err = cpu(pid); err == nil {
+		u.Resident, u.Peak, err = memory(pid)
+	}
+	return u, err
+}
