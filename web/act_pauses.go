@@ -43,7 +43,7 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 		Name: v.Name, Kind: string(c.Kind), From: strings.TrimSpace(q.Get("from")), Until: strings.TrimSpace(q.Get("until")), All: c.All,
 		Job: sel.Job, Choices: d.choices(sel),
 	}
-	v.Lines = []string{"Its scheduled times in the pause are skipped. Runs that are planned or under way go on. It ends by itself."}
+	v.Lines = []string{"Its scheduled times in the pause are skipped. Runs that are planned or under way go on, backfills too. It ends by itself."}
 	v.CLI = "cronce pauses add --until 1h" + why
 	switch c.Kind {
 	case ledger.PauseHold:

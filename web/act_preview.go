@@ -50,7 +50,8 @@ func (d *Dashboard) previewPause(r *http.Request, v *actView) error {
 	if !j.Row.Next.IsZero() {
 		v.Lines = append(v.Lines, "The first that is skipped: "+v.Now.exact(j.Row.Next)+".")
 	}
-	v.Lines = append(v.Lines, "Runs that are planned or under way go on. Resume undoes the pause; a backfill runs what was skipped.")
+	v.Lines = append(v.Lines, "Runs that are planned or under way go on, backfills too.",
+		"Resume undoes the pause; a backfill runs what was skipped.")
 	return nil
 }
 

@@ -45,6 +45,20 @@ var pauseDueCases = []testCase{
 		b.changePause(ledger.PauseChange{ID: other.ID, Until: j.at(85), Actor: ann})
 		j.due(61, j.at(70))
 	}},
+	{"a pause stops no backfill, and a hold does", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.missed(0), j.missed(1))
+		b.must(b.Pause(b.ctx, "j", ann))
+		b.pauseOf(j, 0, 180, ledger.Selector{})
+		b.catchUpOf(j, 0, 180)
+		j.backfill(false, 0, 1)
+		b.record(succeeded(b.take("p1", j.id(0))))
+		hold := b.holdOf("target-of-j", 5*time.Minute)
+		b.idle()
+		b.changePause(ledger.PauseChange{ID: hold.ID, End: true, Actor: ann})
+		b.pass(time.Second)
+		b.take("p1", j.id(1))
+	}},
 	{"a run that is planned ahead is due at its own time when its pause ends before, and waits for a new one", func(b *bed) {
 		j := b.job("j")
 		pause := b.catchUpOf(j, 61, 180)
