@@ -10,24 +10,6 @@ import (
 // listed is how many jobs a message of many incidents names.
 const listed = 20
 
-// groupTitle returns the title of a message of many incidents.
-func (m Message) groupTitle() string {
-	i := m.Incident
-	if slices.ContainsFunc(m.Others, func(o Message) bool { return o.Incident.Reason != i.Reason }) {
-		i.Reason = ""
-	}
-	problem, state := what(i), ""
-	switch {
-	case m.Event == Recovered:
-		state = "recovered: "
-	case flapping(i):
-		state = "flapping: "
-	case m.Event == Reminded:
-		state = "still "
-	}
-	return fmt.Sprintf("[%s] %d jobs: %s%s", m.Registry, 1+len(m.Others), state, problem)
-}
-
 // addGroup adds the facts of a message of many incidents.
 func (m Message) addGroup(add func(name, value string)) {
 	jobIDs, since, problems := []string{m.Incident.JobID}, m.Incident.OpenedAt, m.Incident.Count

@@ -3,6 +3,7 @@ package notify
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,22 +39,26 @@ func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now 
 	return m
 }
 
-// title returns one line: which job, and what is wrong with it.
+// title returns one line: which job, or how many, and what is wrong.
 func (m Message) title() string {
-	i := m.Incident
-	switch {
-	case len(m.Others) > 0:
-		return m.groupTitle()
-	case m.Event == Recovered && i.ClosedByOperator:
-		return fmt.Sprintf("[%s] %s: closed by %s: %s", m.Registry, i.JobID, i.ClosedBy, what(i))
-	case m.Event == Recovered:
-		return fmt.Sprintf("[%s] %s: recovered: %s", m.Registry, i.JobID, what(i))
-	case flapping(i):
-		return fmt.Sprintf("[%s] %s: flapping: %s", m.Registry, i.JobID, what(i))
-	case m.Event == Reminded:
-		return fmt.Sprintf("[%s] %s: still %s", m.Registry, i.JobID, what(i))
+	i, of, state := m.Incident, m.Incident.JobID, ""
+	if len(m.Others) > 0 {
+		of = fmt.Sprintf("%d jobs", 1+len(m.Others))
+		if slices.ContainsFunc(m.Others, func(o Message) bool { return o.Incident.Reason != i.Reason }) {
+			i.Reason = ""
+		}
 	}
-	return fmt.Sprintf("[%s] %s: %s", m.Registry, i.JobID, what(i))
+	switch {
+	case m.Event == Recovered && i.ClosedByOperator && len(m.Others) == 0:
+		state = "closed by " + i.ClosedBy + ": "
+	case m.Event == Recovered:
+		state = "recovered: "
+	case flapping(i):
+		state = "flapping: "
+	case m.Event == Reminded:
+		state = "still "
+	}
+	return fmt.Sprintf("[%s] %s: %s%s", m.Registry, of, state, what(i))
 }
 
 // what is the problem in words; without a Reason, of incidents that differ in it.
