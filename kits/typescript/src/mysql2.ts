@@ -9,8 +9,10 @@ import { KitError, LostRace, transactionAborted, transactionEnded, unavailable }
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
 import { raced, refuseEnding, refuseLate } from "./raced.js";
 import type { Reply } from "./reply.js";
-import { columns, lease, lookOf, lostRace, purgedOf } from "./rows.js";
-import { judgeLong, type Claim, type Look, type OpenTx, type PurgeBatch, type Purged, type Store } from "./store.js";
+import { columns, lookOf, lostRace, purgedOf } from "./rows.js";
+import { SqlStore, type Done } from "./sqlstore.js";
+import type { Statement, Values } from "./statements.js";
+import type { Claim, Look, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
 
 /**
  * MysqlTx is the transaction that work writes through: a connection of mysql2. The
@@ -69,8 +71,12 @@ class Session {
     }
   }
 
+  run(signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>> {
+    return this.query(signal, statement.text, statement.args(values));
+  }
+
   /** query runs a statement. A connection that gave no answer in time is not used again. */
-  async query(signal: AbortSignal, sql: string, values: unknown[] = []): Promise<{ rows: Row[]; changed: number }> {
+  async query(signal: AbortSignal, sql: string, values: unknown[] = []): Promise<Done<Row>> {
     try {
       // Values as the driver reads them without the service's own type casts.
       const options = { sql, values, rowsAsArray: true, typeCast: true, dateStrings: true } as const;
@@ -115,9 +121,10 @@ class Session {
 }
 
 /** MysqlStore keeps keys in one table. */
-export class MysqlStore implements Store<MysqlTx> {
-  readonly #sql: MysqlStatements;
-  readonly #table: string;
+export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx> {
+  /** @internal */
+  readonly sql: MysqlStatements;
+  protected readonly names;
   #mariaDB: boolean | undefined;
 
   /** The pool stays the caller's. */
@@ -125,13 +132,50 @@ export class MysqlStore implements Store<MysqlTx> {
     readonly pool: Pool,
     options: MysqlOptions = {},
   ) {
+    super();
     if (typeof (pool as { promise?: unknown }).promise === "function") {
       throw new TypeError(
         "mysql2: the store needs a pool of mysql2/promise; this one takes callbacks: pass pool.promise()",
       );
     }
-    this.#table = quote(options.table ?? "idempotency_keys");
-    this.#sql = mysqlStatements(this.#table);
+    const table = quote(options.table ?? "idempotency_keys");
+    const create = "mysqlKeysTable, or cronce migrate print --set keys --engine mysql";
+    this.names = { engine: "mysql2", table, create };
+    this.sql = mysqlStatements(table);
+  }
+
+  /** @internal */
+  values(claim: Claim): Values {
+    const { key, fingerprint, owner, sendBefore, ttlMs } = claim;
+    return {
+      scope: Buffer.from(key.scope),
+      principal: Buffer.from(key.principal),
+      key: Buffer.from(key.value),
+      hash: fingerprint,
+      owner,
+      claim: claimant(claim),
+      ttl: Math.ceil(ttlMs),
+      sendbefore: sendBefore?.getTime(),
+    };
+  }
+
+  protected bodyOf(body: Uint8Array | undefined): unknown {
+    return body && Buffer.from(body);
+  }
+
+  protected lookAt(row: Row): Look {
+    return lookOf(
+      row,
+      (body) => Buffer.from(body as Buffer),
+      (value) => Number(value) === 1,
+    );
+  }
+
+  /** @internal replied are a claim's values with those of its reply. */
+  replied(claim: Claim, reply: Reply): Values {
+    const [state, status, headers] = columns(reply);
+    const bytes = headers && Buffer.from(headers); // whatever the connection's character set
+    return { ...this.values(claim), state, status, headers: bytes, body: this.bodyOf(reply.body) };
   }
 
   async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<MysqlTx>; look: Look }> {
@@ -139,13 +183,12 @@ export class MysqlStore implements Store<MysqlTx> {
       const session = await Session.take(this.pool, signal);
       try {
         const mariaDB = await this.#open(session, claim, signal);
-        const row = { owner: claimant(claim), state: "omitted", status: 500, leaseMs: null, ttlMs: claim.ttlMs };
-        let look = await this.#place(session, claim, row, signal);
+        const values = { ...this.values(claim), state: "omitted", status: 500 };
+        let look = await this.#take(session, values, signal);
         if (look.held && claim.sendBefore) {
-          const { rows } = await session.query(signal, this.#sql.look, lookValues(claim));
-          look = { ...look, late: lookAt(rows[0]!).late ?? false };
+          look = { ...look, late: (await this.looked(session, values, signal)).late ?? false };
         }
-        return { open: new OpenMysqlTx(this, this.#sql, session, claim, row.owner, mariaDB, look.held ?? false), look };
+        return { open: new OpenMysqlTx(this, session, claim, mariaDB, look.held ?? false), look };
       } catch (error) {
         await session.rollBack(signal);
         if (numberOf(error) !== DEADLOCK || signal.aborted) {
@@ -157,134 +200,48 @@ export class MysqlStore implements Store<MysqlTx> {
 
   /** #open opens a transaction of work, and tells whether the server is MariaDB. */
   async #open(session: Session, claim: Claim, signal: AbortSignal): Promise<boolean> {
-    const mariaDB = await this.#isMariaDB(session, signal);
+    this.#mariaDB ??= /mariadb/i.test(String((await session.query(signal, "SELECT VERSION()")).rows[0]![0]));
     await session.limit(claim.maxRunMs, signal);
     await session.query(signal, "START TRANSACTION");
-    return mariaDB;
-  }
-
-  async #isMariaDB(session: Session, signal: AbortSignal): Promise<boolean> {
-    this.#mariaDB ??= /mariadb/i.test(String((await session.query(signal, "SELECT VERSION()")).rows[0]![0]));
     return this.#mariaDB;
   }
 
-  /** #place inserts the key's row, in the place of an expired one too, or looks at the one that is there. */
-  async #place(
-    session: Session,
-    claim: Claim,
-    row: { owner: string; state: string; status: number | null; leaseMs: number | null; ttlMs: number | null },
-    signal: AbortSignal,
-  ): Promise<Look> {
-    const values = [...parts(claim), claim.fingerprint, row.owner, row.state, row.status, row.leaseMs, row.ttlMs];
-    for (let n = 0; n < 2; n++) {
-      try {
-        await session.query(signal, this.#sql.insert, values);
-        return { held: true };
-      } catch (error) {
-        if (numberOf(error) === LOCK_WAIT_TIMEOUT) {
-          return {};
+  protected async place(session: Session, values: Values, signal: AbortSignal): Promise<boolean> {
+    return (await this.#take(session, values, signal)).held ?? false;
+  }
+
+  /** #take inserts the key's row, in the place of an expired one too, or looks at the one that is there. */
+  async #take(session: Session, values: Values, signal: AbortSignal): Promise<Look> {
+    try {
+      for (let n = 0; n < 2; n++) {
+        try {
+          await session.run(signal, this.sql.insert, values);
+          return { held: true };
+        } catch (error) {
+          if (numberOf(error) !== DUPLICATE_KEY) {
+            throw error;
+          }
         }
-        if (numberOf(error) !== DUPLICATE_KEY) {
-          throw error;
+        const found = (await session.run(signal, this.sql.lookLocked, values)).rows[0]!;
+        if (!Number(found[7])) {
+          return this.lookAt(found);
         }
+        await session.run(signal, this.sql.reclaim, values);
       }
-      let found: Row;
-      try {
-        found = (await session.query(signal, this.#sql.lookLocked, lookValues(claim))).rows[0]!;
-      } catch (error) {
-        if (numberOf(error) === LOCK_WAIT_TIMEOUT) {
-          return {};
-        }
+    } catch (error) {
+      if (numberOf(error) !== LOCK_WAIT_TIMEOUT) {
         throw error;
       }
-      if (!Number(found[7])) {
-        return lookAt(found);
-      }
-      await session.query(signal, this.#sql.reclaim, parts(claim));
     }
-    return {}; // somebody placed theirs in between: in flight
-  }
-
-  async look(claim: Claim, signal: AbortSignal): Promise<Look> {
-    const { rows } = await this.#alone("look the key up", signal, (s) =>
-      s.query(signal, this.#sql.look, lookValues(claim)),
-    );
-    return lookAt(rows[0]!);
-  }
-
-  async reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<Look> {
-    return this.#alone("reserve the key", signal, async (session) => {
-      let held: boolean;
-      if (takeOver) {
-        const values = [claim.owner, leaseMs, ...parts(claim), claim.fingerprint];
-        held = (await session.query(signal, this.#sql.takeOver, values)).changed === 1;
-      } else {
-        const row = { owner: claim.owner, state: "calling", status: null, leaseMs, ttlMs: null };
-        held = (await this.#place(session, claim, row, signal)).held ?? false;
-      }
-      const look = lookAt((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
-      return held ? { held, late: look.late ?? false } : { ...look, held };
-    });
+    return {}; // somebody else has it, or placed theirs in between: in flight
   }
 
   async settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
-    return this.#alone("settle the key", signal, async (session) => {
-      const values = [...columnsOf(reply), claim.ttlMs, ...parts(claim), claim.owner];
-      if ((await session.query(signal, this.#sql.settle, values)).changed !== 1) {
-        return undefined;
-      }
-      return lookAt((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!).record?.reply.expiresAt;
+    const values = this.replied(claim, reply);
+    return this.alone("settle the key", signal, async (session) => {
+      const { changed } = await session.run(signal, this.sql.settle, values);
+      return changed === 1 ? (await this.looked(session, values, signal)).record?.reply.expiresAt : undefined;
     });
-  }
-
-  doubt(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return this.#owned(this.#sql.doubt, claim, signal);
-  }
-
-  free(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return this.#owned(this.#sql.free, claim, signal);
-  }
-
-  #owned(sql: string, claim: Claim, signal: AbortSignal): Promise<boolean> {
-    const values = [...parts(claim), claim.owner];
-    return this.#alone("give the key up", signal, async (s) => (await s.query(signal, sql, values)).changed === 1);
-  }
-
-  async accept(claim: Claim, signal: AbortSignal): Promise<Look> {
-    const [leaseMs, ttlMs] = lease(claim);
-    return this.#alone("accept the work", signal, async (session) => {
-      const row = { owner: claim.owner, state: "accepted", status: null, leaseMs: leaseMs!, ttlMs: ttlMs! };
-      let held = (await this.#place(session, claim, row, signal)).held ?? false;
-      const looked = async () => lookAt((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
-      let look = await looked();
-      if (held && look.late) {
-        await session.query(signal, this.#sql.abandon, [...parts(claim), claim.owner]);
-        return { late: true, held: false };
-      }
-      if (!held && judgeLong(look, claim) === "work" && look.record !== undefined) {
-        const values = [claim.owner, leaseMs, ttlMs, ...parts(claim), claim.fingerprint];
-        held = (await session.query(signal, this.#sql.retake, values)).changed === 1;
-        look = await looked();
-      }
-      return { ...look, held };
-    });
-  }
-
-  /** A pool without the flag FOUND_ROWS counts no row whose values are the same as before. */
-  async renew(claim: Claim, progress: Uint8Array | undefined, signal: AbortSignal): Promise<boolean> {
-    const body = progress === undefined ? null : Buffer.from(progress);
-    return this.#alone("renew the lease", signal, async (session) => {
-      const values = [...lease(claim), body, ...parts(claim), claim.owner];
-      if ((await session.query(signal, this.#sql.renew, values)).changed === 1) {
-        return true;
-      }
-      const { record } = lookAt((await session.query(signal, this.#sql.look, lookValues(claim))).rows[0]!);
-      return record?.state === "accepted" && record.owner === claim.owner;
-    });
-  }
-
-  abandon(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return this.#owned(this.#sql.abandon, claim, signal);
   }
 
   async resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<MysqlTx> | undefined> {
@@ -292,10 +249,8 @@ export class MysqlStore implements Store<MysqlTx> {
       const session = await Session.take(this.pool, signal);
       let open: OpenTx<MysqlTx>;
       try {
-        const mariaDB = await this.#open(session, claim, signal);
-        open = new OpenMysqlTx(this, this.#sql, session, claim, claimant(claim), mariaDB, true);
-        const values = [claimant(claim), Math.ceil(claim.ttlMs), ...parts(claim), claim.owner];
-        if ((await session.query(signal, this.#sql.resume, values)).changed === 1) {
+        open = new OpenMysqlTx(this, session, claim, await this.#open(session, claim, signal), true);
+        if ((await session.run(signal, this.sql.resume, this.values(claim))).changed === 1) {
           return open;
         }
       } catch (error) {
@@ -310,52 +265,40 @@ export class MysqlStore implements Store<MysqlTx> {
     }
   }
 
-  async check(signal: AbortSignal): Promise<void> {
-    const session = await Session.take(this.pool, signal);
-    try {
-      for (const sql of this.#sql.checks) {
-        await session.query(signal, sql);
-      }
-      const [completion, isolation] = (
-        await session
-          .query(signal, "SELECT @@SESSION.completion_type, @@SESSION.tx_isolation LIMIT 1")
-          .catch(() =>
-            session.query(signal, "SELECT @@SESSION.completion_type, @@SESSION.transaction_isolation LIMIT 1"),
-          )
-      ).rows[0]!;
-      if (String(completion) !== "NO_CHAIN") {
-        throw new Error(`mysql2: the pool's sessions have completion_type ${String(completion)}; set it to NO_CHAIN`);
-      }
-      if (String(isolation) === "READ-UNCOMMITTED") {
-        throw new Error(
-          "mysql2: the pool's sessions are READ UNCOMMITTED; set transaction_isolation to READ-COMMITTED or stricter",
-        );
-      }
-    } catch (error) {
-      if (numberOf(error) !== undefined) {
-        throw new Error(
-          `mysql2: the table ${this.#table} cannot be used: ${(error as Error).message}; create it (mysqlKeysTable, or cronce migrate print --set keys --engine mysql) and GRANT SELECT, INSERT, UPDATE, DELETE on it`,
-          { cause: error },
-        );
-      }
-      throw error;
-    } finally {
-      await session.release(signal);
+  protected take(signal: AbortSignal): Promise<Session> {
+    return Session.take(this.pool, signal);
+  }
+
+  protected isRefused(error: unknown): boolean {
+    return numberOf(error) !== undefined;
+  }
+
+  protected async checkSettings(session: Session, signal: AbortSignal): Promise<void> {
+    const of = (isolation: string) =>
+      session.query(signal, `SELECT @@SESSION.completion_type, @@SESSION.${isolation} LIMIT 1`);
+    const { rows } = await of("tx_isolation").catch(() => of("transaction_isolation"));
+    const [completion, isolation] = rows[0]!;
+    if (String(completion) !== "NO_CHAIN") {
+      throw new Error(`mysql2: the pool's sessions have completion_type ${String(completion)}; set it to NO_CHAIN`);
+    }
+    if (String(isolation) === "READ-UNCOMMITTED") {
+      throw new Error(
+        "mysql2: the pool's sessions are READ UNCOMMITTED; set transaction_isolation to READ-COMMITTED or stricter",
+      );
     }
   }
 
   /** The rows are locked, without those that somebody else has locked, and then removed by their keys. */
   async purgeBatch(batch: PurgeBatch, signal: AbortSignal): Promise<Purged> {
-    return this.#alone("purge", signal, async (session) => {
-      const scope = batch.scope ?? null;
-      const values = [batch.after.getTime(), scope, scope, batch.limit];
-      const { rows } = await session.query(signal, this.#sql.doomed, values);
+    const values = { only: batch.scope, after: batch.after.getTime(), limit: batch.limit };
+    return this.alone("purge", signal, async (session) => {
+      const { rows } = await session.run(signal, this.sql.doomed, values);
       // Few enough for the server to look each key up: of a longer condition it may decide to read the whole table.
       for (let at = 0; at < rows.length; at += 200) {
         const some = rows.slice(at, at + 200);
         await session.query(
           signal,
-          this.#sql.remove(some.length),
+          this.sql.remove(some.length),
           some.flatMap((row) => row.slice(0, 3)),
         );
       }
@@ -366,14 +309,12 @@ export class MysqlStore implements Store<MysqlTx> {
     });
   }
 
-  async countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>> {
-    const values = [scope ?? null, scope ?? null];
-    const { rows } = await this.#alone("count", signal, (s) => s.query(signal, this.#sql.count, values));
-    return new Map(rows.map(([name, n]) => [String(name), Number(n)]));
+  protected once(doing: string, signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>> {
+    return this.alone(doing, signal, (session) => session.run(signal, statement, values));
   }
 
-  /** #alone runs fn in a transaction of its own. The victim of a deadlock begins again. */
-  async #alone<T>(doing: string, signal: AbortSignal, fn: (session: Session) => Promise<T>): Promise<T> {
+  /** The victim of a deadlock begins again. */
+  protected async alone<T>(doing: string, signal: AbortSignal, fn: (session: Session) => Promise<T>): Promise<T> {
     for (;;) {
       const session = await Session.take(this.pool, signal);
       try {
@@ -406,10 +347,8 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
 
   constructor(
     readonly store: MysqlStore,
-    readonly sql: MysqlStatements,
     readonly session: Session,
     readonly claim: Claim,
-    readonly owner: string,
     readonly mariaDB: boolean,
     readonly held: boolean, // the row is this transaction's
   ) {
@@ -467,11 +406,11 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
       if (!(await this.#stillIn(signal))) {
         throw transactionEnded();
       }
-      const values = [...columnsOf(reply), claim.owner, claim.ttlMs, ...parts(claim), this.owner];
-      const stored = (await this.session.query(signal, this.sql.record, values)).changed;
-      const look = lookAt((await this.session.query(signal, this.sql.look, lookValues(claim))).rows[0]!);
+      const values = this.store.replied(claim, reply);
+      const stored = (await this.session.run(signal, this.store.sql.record, values)).changed;
+      const look = await this.store.looked(this.session, values, signal);
       if (stored === 0) {
-        throw look.record !== undefined && look.record.owner !== this.owner ? lostRace() : transactionEnded();
+        throw look.record !== undefined && look.record.owner !== claimant(claim) ? lostRace() : transactionEnded();
       }
       await this.session.query(signal, "COMMIT");
       await this.session.release(signal);
@@ -490,7 +429,9 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
     let ended = this.#used && !this.session.broken && (await this.#leftByWork(signal));
     await this.session.rollBack(signal);
     if (!ended && this.#used && this.held) {
-      ended = (await this.store.owner(this.claim, AbortSignal.timeout(5_000)).catch(() => undefined)) === this.owner;
+      ended =
+        (await this.store.owner(this.claim, AbortSignal.timeout(5_000)).catch(() => undefined)) ===
+        claimant(this.claim);
     }
     if (ended) {
       throw transactionEnded();
@@ -534,21 +475,3 @@ class OpenMysqlTx implements OpenTx<MysqlTx> {
 
 /** claimant is the owner of a row whose transaction is open. */
 const claimant = (claim: Claim) => `claim:${claim.owner}`;
-
-const parts = (claim: Claim) =>
-  [claim.key.scope, claim.key.principal, claim.key.value].map((part) => Buffer.from(part));
-
-const lookValues = (claim: Claim) => [claim.sendBefore?.getTime() ?? null, ...parts(claim)];
-
-/** columnsOf are a reply's; the headers are bytes, whatever the connection's character set. */
-function columnsOf(reply: Reply): (string | number | Buffer | null)[] {
-  const [state, status, headers] = columns(reply);
-  return [state, status, headers && Buffer.from(headers), Buffer.from(reply.body)];
-}
-
-const lookAt = (row: Row): Look =>
-  lookOf(
-    row,
-    (body) => Buffer.from(body as Buffer),
-    (value) => Number(value) === 1,
-  );

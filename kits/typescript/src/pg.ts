@@ -7,7 +7,9 @@ import type { Key } from "./key.js";
 import { createTable, statements, type Statements } from "./pgsql.js";
 import { raced, refuseEnding, refuseLate } from "./raced.js";
 import type { Reply } from "./reply.js";
-import { columns, lease, lookOf, lostRace, purgedOf } from "./rows.js";
+import { columns, lookOf, lostRace, purgedOf } from "./rows.js";
+import { SqlStore, type Done } from "./sqlstore.js";
+import type { Statement, Values } from "./statements.js";
 import type { Claim, Look, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
 
 /**
@@ -94,12 +96,12 @@ class Connection {
     return new Connection(client);
   }
 
+  run(signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>> {
+    return this.rows(signal, statement.text, statement.args(values));
+  }
+
   /** rows runs a statement. A connection that gave no answer in time is not used again. */
-  async rows(
-    signal: AbortSignal,
-    text: string,
-    values?: unknown[],
-  ): Promise<{ rows: Row[]; count: number; command: string }> {
+  async rows(signal: AbortSignal, text: string, values?: unknown[]): Promise<Done<Row> & { command: string }> {
     const config = { text, rowMode: "array" as const, types: RAW, ...(values && { values }) };
     try {
       const result: QueryArrayResult<Row> | QueryArrayResult<Row>[] = await raced(
@@ -107,7 +109,7 @@ class Connection {
         signal,
       );
       const last = Array.isArray(result) ? (result.find((r) => r.rows.length > 0) ?? result.at(-1)!) : result;
-      return { rows: last.rows, count: last.rowCount ?? 0, command: last.command };
+      return { rows: last.rows, changed: last.rowCount ?? 0, command: last.command };
     } catch (error) {
       if (refused(error) === undefined) {
         this.broken ??= error;
@@ -135,122 +137,85 @@ function refused(error: unknown): string | undefined {
 }
 
 /** PgStore keeps keys in one table. */
-export class PgStore implements Store<PgTx> {
-  readonly #name: string; // schema and table, the namespace of the locks
-  readonly #sql: Statements;
+export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
+  protected readonly names; // its table is the namespace of the locks
+  protected readonly sql: Statements;
 
   /** The pool stays the caller's. Every running handler holds one connection; a crowd waiting for one key holds one in all. */
   constructor(
     readonly pool: Pool,
     options: PgOptions = {},
   ) {
-    this.#name = `${quote(options.schema ?? "cronce")}.${quote(options.table ?? "idempotency_keys")}`;
-    this.#sql = statements(this.#name);
+    super();
+    this.names = {
+      engine: "pg",
+      table: `${quote(options.schema ?? "cronce")}.${quote(options.table ?? "idempotency_keys")}`,
+      create: "keysTable, or cronce migrate print --set keys --engine postgres",
+    };
+    this.sql = statements(this.names.table);
+  }
+
+  protected values(claim: Claim): Values {
+    const { key, fingerprint, owner, sendBefore, ttlMs } = claim;
+    return {
+      scope: key.scope,
+      principal: key.principal,
+      key: key.value,
+      hash: fingerprint,
+      owner,
+      claim: `claim:${owner}`,
+      ttl: Math.ceil(ttlMs),
+      sendbefore: sendBefore?.getTime(),
+    };
+  }
+
+  protected bodyOf(body: Uint8Array | undefined): unknown {
+    return body && Buffer.from(body).toString("base64");
+  }
+
+  protected lookAt(row: Row): Look {
+    return lookOf(
+      row,
+      (body) => Buffer.from(body!, "base64"),
+      (value) => value === "t",
+    );
+  }
+
+  /** replied are a claim's values with those of its reply. */
+  #replied(claim: Claim, reply: Reply): Values {
+    const [state, status, headers] = columns(reply);
+    return { ...this.values(claim), state, status, headers, body: this.bodyOf(reply.body) };
   }
 
   async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; look: Look }> {
     const connection = await Connection.take(this.pool, signal);
     try {
       const [began, held] = await this.#begin(connection, claim, signal);
-      const looked = await connection.rows(signal, this.#sql.claim, keyAndSendBefore(claim));
-      const look = lookAt(looked.rows[0]!);
-      const open = new OpenPgTx(this, this.#sql, connection, began!, looked.rows[0]![10] ?? undefined);
-      return { open, look: { ...look, held: held === "t" } };
+      const row = (await connection.run(signal, this.sql.claim, this.values(claim))).rows[0]!;
+      const open = new OpenPgTx(this, connection, began!, row[10] ?? undefined);
+      return { open, look: { ...this.lookAt(row), held: held === "t" } };
     } catch (error) {
       await rollBack(connection, signal);
       throw unavailable("begin and look the key up", error);
     }
   }
 
-  async look(claim: Claim, signal: AbortSignal): Promise<Look> {
-    const { rows } = await this.#run("look the key up", this.#sql.look, keyAndSendBefore(claim), signal);
-    return lookAt(rows[0]!);
-  }
-
-  /** It writes first and looks after, in a new statement: a row that was committed meanwhile is not in the write's snapshot. */
-  async reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<Look> {
-    const connection = await Connection.take(this.pool, signal);
-    try {
-      await connection.rows(signal, this.#sql.beginReserve);
-      const written = await connection.rows(signal, takeOver ? this.#sql.takeOver : this.#sql.reserve, [
-        ...parts(claim.key),
-        claim.fingerprint,
-        claim.owner,
-        leaseMs,
-      ]);
-      const { rows } = await connection.rows(signal, this.#sql.look, keyAndSendBefore(claim));
-      await connection.rows(signal, "COMMIT");
-      connection.release();
-      const look = lookAt(rows[0]!);
-      return written.count === 1 ? { held: true, late: look.late ?? false } : { ...look, held: false };
-    } catch (error) {
-      await rollBack(connection, signal);
-      throw unavailable("reserve the key", error);
-    }
-  }
-
   async settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
-    const { rows } = await this.#run(
-      "settle the key",
-      this.#sql.settle,
-      [...parts(claim.key), claim.owner, ...columnsOf(reply), claim.ttlMs],
-      signal,
-    );
+    const { rows } = await this.once("settle the key", signal, this.sql.settle, this.#replied(claim, reply));
     return rows[0] && new Date(Number(rows[0][0]));
   }
 
-  doubt(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return this.#owned(this.#sql.doubt, claim, signal);
-  }
-
-  free(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return this.#owned(this.#sql.free, claim, signal);
-  }
-
-  async #owned(sql: string, claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return (await this.#run("give the key up", sql, [...parts(claim.key), claim.owner], signal)).count === 1;
-  }
-
-  /** It looks after it has written, in a new statement, as reserve does. */
-  async accept(claim: Claim, signal: AbortSignal): Promise<Look> {
-    const connection = await Connection.take(this.pool, signal);
-    try {
-      await connection.rows(signal, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
-      const written = await connection.rows(signal, this.#sql.accept, [
-        ...parts(claim.key),
-        claim.fingerprint,
-        claim.owner,
-        ...lease(claim),
-        claim.sendBefore?.getTime() ?? null,
-      ]);
-      const { rows } = await connection.rows(signal, this.#sql.look, keyAndSendBefore(claim));
-      await connection.rows(signal, "COMMIT");
-      connection.release();
-      return { ...lookAt(rows[0]!), held: written.count === 1 };
-    } catch (error) {
-      await rollBack(connection, signal);
-      throw unavailable("accept the work", error);
-    }
-  }
-
-  async renew(claim: Claim, progress: Uint8Array | undefined, signal: AbortSignal): Promise<boolean> {
-    const body = progress === undefined ? null : Buffer.from(progress).toString("base64");
-    const values = [...parts(claim.key), claim.owner, ...lease(claim), body];
-    return (await this.#run("renew the lease", this.#sql.renew, values, signal)).count === 1;
-  }
-
-  abandon(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return this.#owned(this.#sql.abandon, claim, signal);
+  protected async place(connection: Connection, values: Values, signal: AbortSignal): Promise<boolean> {
+    return (await connection.run(signal, this.sql.insert, values)).changed === 1;
   }
 
   async resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<PgTx> | undefined> {
     const connection = await Connection.take(this.pool, signal);
     try {
       const began = await this.#begin(connection, claim, signal);
-      const values = [...parts(claim.key), claim.owner, Math.ceil(claim.ttlMs)];
-      const { rows } = await connection.rows(signal, this.#sql.resume, values);
+      const { rows } = await connection.run(signal, this.sql.resume, this.values(claim));
       if (rows[0] !== undefined) {
-        return new OpenPgTx(this, this.#sql, connection, began[0]!, rows[0][0] ?? undefined);
+        return new OpenPgTx(this, connection, began[0]!, rows[0][0] ?? undefined);
       }
     } catch (error) {
       await rollBack(connection, signal);
@@ -263,62 +228,80 @@ export class PgStore implements Store<PgTx> {
   /** #begin opens a transaction and tries to take the key's lock: its time, and whether it did. */
   async #begin(connection: Connection, claim: Claim, signal: AbortSignal): Promise<Row> {
     const maxRun = Math.min(Math.max(1, Math.ceil(claim.maxRunMs)), 2 ** 31 - 1);
-    return (await connection.rows(signal, this.#sql.begin(lock(this.#name, claim.key), maxRun))).rows[0]!;
+    return (await connection.rows(signal, this.sql.begin(lock(this.names.table, claim.key), maxRun))).rows[0]!;
   }
 
-  async check(signal: AbortSignal): Promise<void> {
-    const connection = await Connection.take(this.pool, signal);
-    try {
-      for (const sql of this.#sql.checks) {
-        await connection.rows(signal, sql);
-      }
-      const [isolation, standby] = (await connection.rows(signal, this.#sql.isolation)).rows[0]!;
-      if (standby === "t") {
-        throw new Error("pg: the server is a standby, which takes no keys: connect to the primary");
-      }
-      if (isolation !== "read committed") {
-        throw new Error(
-          `pg: the role's default isolation is ${isolation}, and the kit's transactions are READ COMMITTED: set default_transaction_isolation to 'read committed' for this pool`,
-        );
-      }
-    } catch (error) {
-      if (refused(error) !== undefined) {
-        throw new Error(
-          `pg: the table ${this.#name} cannot be used: ${(error as Error).message}; create it (keysTable, or cronce migrate print --set keys --engine postgres) and GRANT SELECT, INSERT, UPDATE, DELETE on it`,
-          { cause: error },
-        );
-      }
-      throw error;
-    } finally {
-      connection.release();
+  protected take(signal: AbortSignal): Promise<Connection> {
+    return Connection.take(this.pool, signal);
+  }
+
+  protected isRefused(error: unknown): boolean {
+    return refused(error) !== undefined;
+  }
+
+  protected async checkSettings(connection: Connection, signal: AbortSignal): Promise<void> {
+    const [isolation, standby] = (await connection.rows(signal, this.sql.isolation)).rows[0]!;
+    if (standby === "t") {
+      throw new Error("pg: the server is a standby, which takes no keys: connect to the primary");
+    }
+    if (isolation !== "read committed") {
+      throw new Error(
+        `pg: the role's default isolation is ${isolation}, and the kit's transactions are READ COMMITTED: set default_transaction_isolation to 'read committed' for this pool`,
+      );
     }
   }
 
   async purgeBatch(batch: PurgeBatch, signal: AbortSignal): Promise<Purged> {
-    const values = [batch.scope ?? null, batch.after.getTime(), batch.limit];
-    const { rows } = await this.#run("purge", this.#sql.purge, values, signal);
+    const values = { only: batch.scope, after: batch.after.getTime(), limit: batch.limit };
+    const { rows } = await this.once("purge", signal, this.sql.purge, values);
     return purgedOf(
       batch,
       rows.map(([scope, expires]) => [scope, expires]),
     );
   }
 
-  async countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>> {
-    const { rows } = await this.#run("count the expired keys", this.#sql.count, [scope ?? null], signal);
-    return new Map(rows.map(([name, n]) => [name!, Number(n)]));
-  }
-
   /** @internal committed reports whether a transaction was committed, as far as that can be told. */
   async committed(id: string, signal: AbortSignal): Promise<boolean> {
-    const { rows } = await this.#run("look the transaction up", this.#sql.fate, [id], signal);
+    const { rows } = await this.once("look the transaction up", signal, this.sql.fate, { id });
     return rows[0]?.[0] === "t";
   }
 
-  /** #run runs a statement that is a transaction of its own. */
-  async #run(doing: string, sql: string, values: unknown[], signal: AbortSignal) {
+  /** @internal record stores the reply of the work in the transaction that began then. */
+  async record(connection: Connection, claim: Claim, reply: Reply, began: string, signal: AbortSignal): Promise<Date> {
+    const values = { ...this.#replied(claim, reply), began };
+    const { rows } = await connection.run(signal, this.sql.record, values);
+    if (rows[0] !== undefined) {
+      return new Date(Number(rows[0][0]));
+    }
+    const [same, there] = (await connection.run(signal, this.sql.missing, values)).rows[0]!;
+    if (same !== "t") {
+      throw transactionEnded();
+    }
+    throw there === "t"
+      ? lostRace()
+      : transactionAborted(
+          new Error("the table did not store the key's row: drop the rule, trigger or policy that prevents it"),
+        );
+  }
+
+  protected async alone<T>(doing: string, signal: AbortSignal, fn: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await Connection.take(this.pool, signal);
     try {
-      return await connection.rows(signal, sql, values);
+      await connection.rows(signal, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+      const result = await fn(connection);
+      await connection.rows(signal, "COMMIT");
+      connection.release();
+      return result;
+    } catch (error) {
+      await rollBack(connection, signal);
+      throw unavailable(doing, error);
+    }
+  }
+
+  protected async once(doing: string, signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>> {
+    const connection = await Connection.take(this.pool, signal);
+    try {
+      return await connection.run(signal, statement, values);
     } catch (error) {
       throw unavailable(doing, error);
     } finally {
@@ -335,7 +318,6 @@ class OpenPgTx implements OpenTx<PgTx> {
 
   constructor(
     readonly store: PgStore,
-    readonly sql: Statements,
     readonly connection: Connection,
     readonly began: string,
     readonly id: string | undefined,
@@ -368,7 +350,7 @@ class OpenPgTx implements OpenTx<PgTx> {
     this.#over = true;
     let stored = false;
     try {
-      const expiresAt = await this.#store(claim, reply, signal);
+      const expiresAt = await this.store.record(this.connection, claim, reply, this.began, signal);
       stored = true;
       if ((await this.connection.rows(signal, "COMMIT")).command !== "COMMIT") {
         throw transactionAborted();
@@ -379,31 +361,6 @@ class OpenPgTx implements OpenTx<PgTx> {
       await rollBack(this.connection, signal);
       throw explain(error, stored);
     }
-  }
-
-  async #store(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date> {
-    const { rows } = await this.connection.rows(signal, this.sql.record, [
-      ...parts(claim.key),
-      claim.fingerprint,
-      ...columnsOf(reply),
-      claim.owner,
-      claim.ttlMs,
-      this.began,
-    ]);
-    if (rows[0] !== undefined) {
-      return new Date(Number(rows[0][0]));
-    }
-    const missing = await this.connection.rows(signal, this.sql.missing, [...parts(claim.key), this.began]);
-    const [same, there] = missing.rows[0]!;
-    if (same !== "t") {
-      throw transactionEnded();
-    }
-    if (there === "t") {
-      throw lostRace();
-    }
-    throw transactionAborted(
-      new Error("the table did not store the key's row: drop the rule, trigger or policy that prevents it"),
-    );
   }
 
   async rollback(signal: AbortSignal): Promise<void> {
@@ -455,20 +412,7 @@ function explain(error: unknown, stored: boolean): unknown {
 }
 
 /** lock is the number of the key's advisory lock, which all kits on one table share. */
-function lock(table: string, key: Key): bigint {
-  const text = [table, ...parts(key)].map((part) => `${Buffer.byteLength(part)}:${part}`).join("");
+function lock(table: string, { scope, principal, value }: Key): bigint {
+  const text = [table, scope, principal, value].map((part) => `${Buffer.byteLength(part)}:${part}`).join("");
   return createHash("sha256").update(text).digest().readBigInt64BE(0);
 }
-
-const parts = (key: Key): string[] => [key.scope, key.principal, key.value];
-
-const keyAndSendBefore = (claim: Claim) => [...parts(claim.key), claim.sendBefore?.getTime() ?? null];
-
-const columnsOf = (reply: Reply) => [...columns(reply), Buffer.from(reply.body).toString("base64")];
-
-const lookAt = (row: Row): Look =>
-  lookOf(
-    row,
-    (body) => Buffer.from(body!, "base64"),
-    (value) => value === "t",
-  );
