@@ -61,15 +61,13 @@ var longCases = map[string]func(*testing.T, Engine){
 		written(t, e, "paid", 1)
 	},
 	"a final error is the reply of long work": func(t *testing.T, e Engine) {
-		p := longWork(t, e.Store)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, _ := working(t, e)
 		_ = p.end(func(context.Context, *idempotency.Work) error { return idempotency.Final(errNo) })
 		p.until(http.StatusUnprocessableEntity, nil)
 		started(t, 1, p)
 	},
 	"long work that returns nil is done": func(t *testing.T, e Engine) {
-		p := longWork(t, e.Store)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, _ := working(t, e)
 		ok(t, p.end(func(context.Context, *idempotency.Work) error { return nil }))
 		p.until(http.StatusNoContent, nil)
 		started(t, 1, p)
@@ -101,8 +99,7 @@ var longCases = map[string]func(*testing.T, Engine){
 		started(t, 1, p)
 	},
 	"an accepted key is in progress for the other entry points": func(t *testing.T, e Engine) {
-		p := longWork(t, e.Store)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, _ := working(t, e)
 		h := kit(t, e.Other, wait(-1)).Handler(route, pay(e, http.StatusCreated, "paid"))
 		expect(t, post(h, "k", `{}`), http.StatusConflict, idempotency.CodeInProgress, false)
 		ok(t, p.end(finish(e)))
@@ -175,8 +172,7 @@ var longCases = map[string]func(*testing.T, Engine){
 		expect(t, post(other, "k", `{"another":"payload"}`), http.StatusAccepted, "", false)
 	},
 	"shutdown waits for long work and starts no more": func(t *testing.T, e Engine) {
-		p := longWork(t, e.Store)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, _ := working(t, e)
 		down := make(chan error, 1)
 		go func() { down <- p.kit.Shutdown(context.WithoutCancel(t.Context())) }()
 		quick := p.kit.Accept(idempotency.Route{Scope: "route:POST_/quick"}, func(context.Context, *idempotency.Work) error { return nil })
@@ -191,8 +187,7 @@ var longCases = map[string]func(*testing.T, Engine){
 		written(t, e, "paid", 1)
 	},
 	"shutdown hands long work over at its deadline, without its progress": func(t *testing.T, e Engine) {
-		p, other := longWork(t, e.Store), longWork(t, e.Other)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, other := working(t, e)
 		ok(t, p.step(progress(7)))
 		over, cancel := context.WithCancel(t.Context())
 		cancel()

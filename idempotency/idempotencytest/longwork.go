@@ -37,6 +37,14 @@ func longWork(t *testing.T, s store.Store, change ...func(*idempotency.Options))
 	return p
 }
 
+// working is a process whose work under the key "k" goes on, and another process.
+func working(t *testing.T, e Engine) (p, other *longProcess) {
+	t.Helper()
+	p, other = longWork(t, e.Store), longWork(t, e.Other)
+	expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+	return p, other
+}
+
 func (p *longProcess) work(ctx context.Context, w *idempotency.Work) error {
 	p.started.Add(1)
 	for {

@@ -13,8 +13,7 @@ import (
 // longWorkerCases are about the worker of long work: its lease, and how it finishes.
 var longWorkerCases = map[string]func(*testing.T, Engine){
 	"progress renews the lease": func(t *testing.T, e Engine) {
-		p, other := longWork(t, e.Store), longWork(t, e.Other)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, other := working(t, e)
 		e.Age(key("k"), lease-5*time.Second)
 		ok(t, p.step(progress(1)))
 		e.Age(key("k"), 10*time.Second)
@@ -22,8 +21,7 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 		started(t, 0, other)
 	},
 	"a dead worker's key is taken over, with its progress": func(t *testing.T, e Engine) {
-		p, other := longWork(t, e.Store), longWork(t, e.Other)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, other := working(t, e)
 		ok(t, p.step(progress(map[string]int{"done": 7})))
 		e.Age(key("k"), lease)
 		expect(t, post(other, "k", `{}`), http.StatusAccepted, `{"progress":{"done":7}}`, false)
@@ -58,8 +56,7 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 		written(t, e, "paid", 2)
 	},
 	"progress without the lease ends the work": func(t *testing.T, e Engine) {
-		p, other := longWork(t, e.Store), longWork(t, e.Other)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, other := working(t, e)
 		e.Age(key("k"), lease)
 		expect(t, post(other, "k", `{}`), http.StatusAccepted, "", false)
 		err := p.end(func(ctx context.Context, w *idempotency.Work) error {
@@ -75,8 +72,7 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 		expect(t, post(p, "k", `{}`), http.StatusAccepted, `{"progress":null}`, false)
 	},
 	"a Finish that fails commits nothing and can be repeated": func(t *testing.T, e Engine) {
-		p := longWork(t, e.Store)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, _ := working(t, e)
 		err := p.step(func(ctx context.Context, w *idempotency.Work) error {
 			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
 				ok(t, e.Write(ctx, "paid"))
@@ -94,8 +90,7 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 		started(t, 1, p)
 	},
 	"a Finish whose connection is lost can be repeated": func(t *testing.T, e Engine) {
-		p := longWork(t, e.Store)
-		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		p, _ := working(t, e)
 		err := p.step(func(ctx context.Context, w *idempotency.Work) error {
 			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
 				ok(t, e.Write(ctx, "paid"))

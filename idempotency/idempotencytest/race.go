@@ -203,7 +203,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 					here.Add(cap(did))
 					for range cap(did) {
 						go func() {
-							duplicate, err := k.Do(t.Context(), "s", name, arriving{here}, func(ctx context.Context) error { return e.Write(ctx, name) })
+							duplicate, err := k.Do(t.Context(), "s", name, arriving{here}, e.write(name))
 							if err != nil {
 								t.Error(err)
 							}

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/internal/pause"
 )
 
 // errStopping: Consume ended before anything was known of the event.
@@ -90,7 +91,7 @@ func (d *delivery) settle(ctx context.Context) error {
 			return err
 		}
 		d.log.WarnContext(ctx, "event held", "key", id, "error", err)
-		pause(ctx, d.backoff(try))
+		pause.For(ctx, d.backoff(try))
 	}
 }
 
@@ -170,14 +171,4 @@ func (l *loop) backoff(nth uint64) time.Duration {
 	steps := l.opt.Backoff
 	d := steps[min(max(nth, 1), uint64(len(steps)))-1]
 	return d + rand.N(d/4+1)
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
