@@ -235,7 +235,7 @@ func TestAScheduleIsAskedAboutLikeAJob(t *testing.T) {
 		"/v1/jobs/report:acme/next?count=2":               `"times":[`,
 		"/v1/runs?job=report:acme":                        `"runs":[]`,
 		"/v1/why?job=report:acme&at=2099-01-01T06:00:00Z": `"verdict":"future"`,
-		"/v1/templates":                                   `{"templates":[{"id":"report","schedules":1,"max":3}]}`,
+		"/v1/templates":                                   `{"templates":[{"id":"report","schedules":1,"max":3,"state":"active"}]}`,
 	} {
 		if a := s.get(path); a.StatusCode != 200 || !strings.Contains(string(a.body), want) {
 			t.Errorf("%s: %d %s, want %s", path, a.StatusCode, a.body, want)

@@ -145,15 +145,11 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 	}
 	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.Live() }) {
 		asked, paused := m.tx.PeekJobs([]string{template}), m.tx.Pauses(time.Unix(0, 0))
-		jobs, err := asked.Get()
-		if err != nil {
+		if m.job, err = onlyJob(asked); err != nil {
 			return nil, err
 		}
 		if m.pauses, err = paused.Get(); err != nil {
 			return nil, err
-		}
-		if len(jobs) > 0 {
-			m.job = jobs[0]
 		}
 	}
 	if m.countsLive(stored) {

@@ -107,10 +107,34 @@ func (m *jobListing) readJobs(ids []string) (err error) {
 	if m.jobs, err = asked.Get(); err != nil {
 		return err
 	}
+	if err := m.pauseByTemplates(); err != nil {
+		return err
+	}
 	if m.last, err = byJob(last); err != nil {
 		return err
 	}
 	return m.readOutcomes()
+}
+
+// pauseByTemplates pauses the schedules among the jobs whose templates are paused.
+func (m *jobListing) pauseByTemplates() error {
+	of := map[string][]int{}
+	for i := range m.jobs {
+		if name := TemplateOf(m.jobs[i].JobID); name != "" && m.jobs[i].PausedAt.IsZero() {
+			of[name] = append(of[name], i)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	templates, err := m.tx.PeekJobs(slices.Sorted(maps.Keys(of))).Get()
+	for _, t := range templates {
+		for _, i := range of[t.JobID] {
+			j := &m.jobs[i]
+			j.PausedAt, j.PausedBy, j.PausedWhy = t.PausedAt, t.PausedBy, t.PausedWhy
+		}
+	}
+	return err
 }
 
 // readOutcomes reads the jobs' last outcomes: nearly always a job's last run is its last outcome.

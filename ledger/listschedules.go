@@ -33,10 +33,15 @@ func (f ScheduleFilter) Bounds() (after, below string) {
 // Schedules returns a page of schedules. See ScheduleFilter.
 func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
 	return read(ctx, l, "list schedules", func(tx Tx) ([]Schedule, error) {
-		rows, err := tx.Schedules(f).Get()
+		asked, jobs := tx.Schedules(f), tx.PeekJobs([]string{f.Template})
+		rows, err := asked.Get()
+		if err != nil {
+			return nil, err
+		}
+		template, err := onlyJob(jobs)
 		list := make([]Schedule, len(rows))
 		for i := range rows {
-			list[i] = rows[i].Schedule
+			list[i] = rows[i].shownUnder(template)
 		}
 		return list, err
 	})
@@ -45,15 +50,26 @@ func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, e
 // Schedule returns the schedule with a job ID.
 func (l *Ledger) Schedule(ctx context.Context, jobID string) (Schedule, error) {
 	return read(ctx, l, "read schedule "+jobID, func(tx Tx) (Schedule, error) {
-		rows, err := tx.LockSchedules([]string{jobID}).Get()
+		asked, jobs := tx.LockSchedules([]string{jobID}), tx.PeekJobs([]string{TemplateOf(jobID)})
+		rows, err := asked.Get()
 		if err == nil && (len(rows) == 0 || !rows[0].DeletedAt.IsZero()) {
 			err = ErrNotFound
 		}
 		if err != nil {
 			return Schedule{}, err
 		}
-		return rows[0].Schedule, nil
+		template, err := onlyJob(jobs)
+		return rows[0].shownUnder(template), err
 	})
+}
+
+// onlyJob is the job of a question about one; zero: the ledger does not know it.
+func onlyJob(asked Later[[]JobRow]) (JobRow, error) {
+	rows, err := asked.Get()
+	if len(rows) == 0 {
+		return JobRow{}, err
+	}
+	return rows[0], err
 }
 
 // TemplateCount is how many schedules of a template have neither ended nor been deleted.

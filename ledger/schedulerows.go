@@ -74,9 +74,16 @@ func (s *ScheduleRow) job() JobRow {
 func (s *ScheduleRow) jobUnder(template JobRow) JobRow {
 	j := s.job()
 	if j.PausedAt.IsZero() {
-		j.PausedAt = template.PausedAt
+		j.PausedAt, j.PausedBy, j.PausedWhy = template.PausedAt, template.PausedBy, template.PausedWhy
 	}
 	return j
+}
+
+// shownUnder is the schedule for a reader, paused if its template is.
+func (s *ScheduleRow) shownUnder(template JobRow) Schedule {
+	shown, j := s.Schedule, s.jobUnder(template)
+	shown.PausedAt, shown.PausedBy, shown.PausedWhy = j.PausedAt, j.PausedBy, j.PausedWhy
+	return shown
 }
 
 // ScheduleUpdate writes some fields of a schedule.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
@@ -80,4 +81,23 @@ func TestSchedulesOfATemplateThatTheRegistryLacksAreShownAsOrphaned(t *testing.T
 	s.now.Registry = without
 	s.has("/jobs/report", "orphaned", "no process with this registry plans them", `href="/jobs/report:k00"`)
 	s.change(1, func(int) operations.ScheduleChange { return operations.ScheduleChange{Key: "k00", Delete: true} })
+}
+
+func TestSchedulesShowThePauseThatTheyAreIn(t *testing.T) {
+	s := withTemplate(t, 1)
+	why := "the quarter is being closed"
+	_, err := s.Ledger.ChangePause(s.Context(), ledger.PauseChange{Kind: ledger.PauseSkip, Selector: ledger.Selector{Owner: "ops"},
+		Until: time.Now().Add(time.Hour), Actor: ledger.Actor{By: "ann", Why: why}})
+	must(t, err)
+	got, err := s.board.Operations.Schedule(s.Context(), "report", "k00")
+	must(t, err)
+	if got.State != operations.SchedulePaused || got.PausedWhy != why || got.PausedUntil == "" {
+		t.Errorf("%+v", got)
+	}
+	list, err := s.board.Operations.Templates(s.Context())
+	must(t, err)
+	if len(list) != 1 || list[0].State != operations.SchedulePaused {
+		t.Errorf("%+v", list)
+	}
+	s.has("/jobs/report", `<span class="tag warn">paused</span>`)
 }

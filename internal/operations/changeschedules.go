@@ -74,6 +74,10 @@ func (s *Service) ChangeSchedules(ctx context.Context, template string, changes 
 	if err != nil {
 		return nil, err
 	}
+	pauses, err := s.activePauses(ctx)
+	if err != nil {
+		return nil, err
+	}
 	outcomes := make([]ScheduleOutcome, len(changes))
 	c := ledger.ChangeSchedules{Template: template, Max: t.Max, Actor: who, Rules: endingRules{executor.ScheduleRules(reg, 0)}}
 	var at []int // of each item, its change
@@ -93,7 +97,7 @@ func (s *Service) ChangeSchedules(ctx context.Context, template string, changes 
 		return nil, err
 	}
 	for k, r := range results {
-		outcomes[at[k]] = s.outcome(t, template, changes[at[k]], r)
+		outcomes[at[k]] = s.outcome(c.Items[k].JobID, t.Max, r, pauses)
 	}
 	return outcomes, nil
 }
@@ -143,23 +147,24 @@ func itemOf(t jobs.Template, template string, change ScheduleChange, schema data
 	return item, err
 }
 
-func (s *Service) outcome(t jobs.Template, template string, change ScheduleChange, r ledger.ScheduleResult) ScheduleOutcome {
+func (s *Service) outcome(jobID string, most int, r ledger.ScheduleResult, pauses []ledger.Pause) ScheduleOutcome {
+	template, key, _ := jobs.SplitJobID(jobID)
 	out := ScheduleOutcome{Effect: r.Effect}
 	if r.Schedule.JobID != "" {
-		out.Schedule = s.scheduleOf(r.Schedule)
+		out.Schedule = s.scheduleOf(r.Schedule, pauses)
 	}
 	switch err := r.Err; {
 	case err == nil:
 	case errors.Is(err, ledger.ErrGeneration):
 		out.Err = refuse(LaterGeneration, "the schedule %s has generation %d: the same with other content, or a later one; send a higher generation", r.Schedule.JobID, r.Schedule.Generation)
 	case errors.Is(err, ledger.ErrOtherRevision):
-		out.Err = refuse(OtherRevision, "the schedule %s has %s; read it, and decide again", jobs.ScheduleID(template, change.Key),
+		out.Err = refuse(OtherRevision, "the schedule %s has %s; read it, and decide again", jobID,
 			revisionText(r.Schedule))
 	case errors.Is(err, ledger.ErrQuota):
 		out.Err = refuse(TooManySchedules, "the template %s has %d schedules, its maximum; delete some, or raise keyed.max in the registry",
-			template, t.Max)
+			template, most)
 	case errors.Is(err, ledger.ErrNotFound):
-		out.Err = unknownSchedule(template, change.Key)
+		out.Err = unknownSchedule(template, key)
 	case errors.Is(err, ledger.ErrBacklog):
 		out.Err = refuse(Backlog, "%v", err)
 	default:

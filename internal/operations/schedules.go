@@ -26,14 +26,17 @@ type Schedule struct {
 	Generation int64           `json:"generation,omitempty"`
 	Revision   int64           `json:"revision"`
 	State      ScheduleState   `json:"state"`
-	Next       string          `json:"next"` // empty: none, or paused
-	PausedAt   string          `json:"pausedAt,omitempty"`
-	PausedBy   string          `json:"pausedBy,omitempty"`
-	PausedWhy  string          `json:"pausedWhy,omitempty"`
+	Next       string          `json:"next"` // empty: none, or paused without an end
 	CreatedAt  string          `json:"createdAt"`
 	ChangedAt  string          `json:"changedAt"`
 	ChangedBy  string          `json:"changedBy"`
 	EndedAt    string          `json:"endedAt,omitempty"`
+
+	// The pause of the schedule, of its template, or of many jobs.
+	PausedAt    string `json:"pausedAt,omitempty"`
+	PausedBy    string `json:"pausedBy,omitempty"`
+	PausedWhy   string `json:"pausedWhy,omitempty"`
+	PausedUntil string `json:"pausedUntil,omitempty"` // empty: without an end
 }
 
 // ScheduleState says whether a schedule is being planned.
@@ -49,10 +52,10 @@ const (
 
 // Template is a template of the registry or of the ledger.
 type Template struct {
-	ID        string `json:"id"`
-	Schedules int    `json:"schedules"`     // that have not ended
-	Max       int    `json:"max,omitempty"` // 0: orphaned
-	Orphaned  bool   `json:"orphaned,omitempty"`
+	ID        string        `json:"id"`
+	Schedules int           `json:"schedules"`     // that have not ended
+	Max       int           `json:"max,omitempty"` // 0: orphaned
+	State     ScheduleState `json:"state"`         // of its schedules, unless one has another
 }
 
 // Templates lists the templates of the registry, and those that only the ledger knows.
@@ -71,14 +74,40 @@ func (s *Service) Templates(ctx context.Context) ([]Template, error) {
 		for _, c := range counts {
 			live[c.Template] = c.Live
 			if _, known := reg.Template(c.Template); !known && c.Live > 0 {
-				list = append(list, Template{ID: c.Template, Schedules: c.Live, Orphaned: true})
+				list = append(list, Template{ID: c.Template, Schedules: c.Live, State: ScheduleOrphaned})
 			}
 		}
 	}
+	paused, err := s.pausedTemplates(ctx, reg)
 	for _, t := range reg.Templates() {
-		list = append(list, Template{ID: t.ID, Schedules: live[t.ID], Max: t.Max})
+		v := Template{ID: t.ID, Schedules: live[t.ID], Max: t.Max, State: ScheduleActive}
+		switch {
+		case t.Disabled:
+			v.State = ScheduleDisabled
+		case paused[t.ID]:
+			v.State = SchedulePaused
+		}
+		list = append(list, v)
 	}
-	return list, nil
+	return list, err
+}
+
+// pausedTemplates are those that are paused themselves, or by a pause of many.
+func (s *Service) pausedTemplates(ctx context.Context, reg *jobs.Registry) (map[string]bool, error) {
+	paused, ids := map[string]bool{}, []string{}
+	pauses, err := s.activePauses(ctx)
+	for _, t := range reg.Templates() {
+		pause, _ := Paused(pauses, t.Job, s.now())
+		paused[t.ID], ids = pause != nil, append(ids, t.ID)
+	}
+	if err != nil || s.ledger == nil || len(ids) == 0 {
+		return paused, err
+	}
+	rows, err := s.ledger.Jobs(ctx, ids...)
+	for _, j := range rows {
+		paused[j.JobID] = paused[j.JobID] || !j.PausedAt.IsZero()
+	}
+	return paused, err
 }
 
 // Schedule shows one schedule.
@@ -96,7 +125,8 @@ func (s *Service) Schedule(ctx context.Context, template, key string) (Schedule,
 	if err != nil {
 		return Schedule{}, err
 	}
-	return s.scheduleOf(got), nil
+	pauses, err := s.activePauses(ctx)
+	return s.scheduleOf(got, pauses), err
 }
 
 // maxSchedulePage is how many schedules the ledger returns at most.
@@ -113,10 +143,14 @@ func (s *Service) Schedules(ctx context.Context, f ledger.ScheduleFilter) (list 
 	if err != nil {
 		return nil, false, err
 	}
+	pauses, err := s.activePauses(ctx)
+	if err != nil {
+		return nil, false, err
+	}
 	more = len(got) > size || size == maxSchedulePage && len(got) == size
 	list = []Schedule{}
 	for _, each := range got[:min(size, len(got))] {
-		list = append(list, s.scheduleOf(each))
+		list = append(list, s.scheduleOf(each, pauses))
 	}
 	return list, more, nil
 }
@@ -175,8 +209,9 @@ func unknownSchedule(template, key string) error {
 		template)
 }
 
-// scheduleOf describes a schedule by what the registry says of its template.
-func (s *Service) scheduleOf(got ledger.Schedule) Schedule {
+// scheduleOf describes a schedule by what the registry says of its template, and by the pauses
+// of many jobs.
+func (s *Service) scheduleOf(got ledger.Schedule, pauses []ledger.Pause) Schedule {
 	v := Schedule{
 		JobID: got.JobID, Template: got.Template(), Key: got.Key(), Schedule: got.Expr, Timezone: got.Timezone, DST: got.DST, Data: got.Data,
 		Until: scheduledTime(got.Until), Generation: got.Generation, Revision: got.Revision, State: ScheduleActive,
@@ -186,6 +221,9 @@ func (s *Service) scheduleOf(got ledger.Schedule) Schedule {
 	j, known := s.keyedJob(got)
 	if parsed := j.ParsedSchedule(); parsed != nil {
 		v.InWords = parsed.Describe()
+	}
+	if pause, _ := Paused(pauses, j, s.now()); pause != nil && v.PausedAt == "" {
+		v.PausedAt, v.PausedBy, v.PausedWhy, v.PausedUntil = actualTime(pause.From), pause.By, pause.Why, scheduledTime(pause.Until)
 	}
 	switch {
 	case v.EndedAt != "":
@@ -197,19 +235,19 @@ func (s *Service) scheduleOf(got ledger.Schedule) Schedule {
 	case v.PausedAt != "":
 		v.State = SchedulePaused
 	}
-	if v.State == ScheduleActive {
-		v.Next = s.nextUntil(j, got)
+	if v.State == ScheduleActive || v.PausedUntil != "" {
+		v.Next = s.nextUntil(j, got, pauses)
 	}
 	return v
 }
 
 // nextUntil is the scheduled time of the next run; empty if there is none before the end.
-func (s *Service) nextUntil(j jobs.Job, got ledger.Schedule) string {
+func (s *Service) nextUntil(j jobs.Job, got ledger.Schedule, pauses []ledger.Pause) string {
 	from := s.now()
 	if got.Watermark.After(from) {
 		from = got.Watermark
 	}
-	next := j.NextRun(from)
+	next := NextRun(pauses, j, from)
 	if !got.Until.IsZero() && next.After(got.Until) {
 		return ""
 	}

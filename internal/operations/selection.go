@@ -96,10 +96,10 @@ func (sel Selection) refuse(reg *jobs.Registry) error {
 	return refuse(Invalid, "no job of the registry has %s", sel.Words())
 }
 
-// templates returns the IDs of the selected templates, if the selection is not one ID.
+// templates returns the IDs of the selected templates, unless the selection selects all.
 func (sel Selection) templates(reg *jobs.Registry) (ids []string) {
 	for _, t := range reg.Templates() {
-		if !sel.One() && sel.takes(t.Job) {
+		if !sel.IsZero() && sel.takes(t.Job) {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -129,10 +129,10 @@ func (sel Selection) Words() string {
 // Select returns the IDs of the selected jobs and templates of the registry that is served
 // now, and whether there are templates; nil if the selection selects all jobs.
 func (s *Service) Select(ctx context.Context, sel Selection) (ids []string, templates bool, err error) {
-	if sel.One() {
-		if sel.Job == "" {
-			return nil, false, nil
-		}
+	switch {
+	case sel.IsZero():
+		return nil, false, nil
+	case s.oneJob(sel):
 		return []string{sel.Job}, false, s.KnownJob(ctx, sel.Job)
 	}
 	reg, err := s.registry()
@@ -150,9 +150,23 @@ func (s *Service) Select(ctx context.Context, sel Selection) (ids []string, temp
 	return ids, false, err
 }
 
+// oneJob reports whether the selection has no more than an ID, or nothing. A template's ID
+// selects its schedules.
+func (s *Service) oneJob(sel Selection) bool {
+	if !sel.One() || sel.Job == "" {
+		return sel.One()
+	}
+	reg, err := s.registry()
+	if err != nil {
+		return true
+	}
+	_, is := reg.Template(sel.Job)
+	return !is
+}
+
 // Narrow adds a selection to a filter of runs.
 func (s *Service) Narrow(ctx context.Context, sel Selection, f *ledger.Filter) error {
-	if sel.One() {
+	if s.oneJob(sel) {
 		f.JobID = sel.Job
 		return nil
 	}

@@ -50,6 +50,7 @@ func TestASelectionOfTemplatesSelectsTheirSchedules(t *testing.T) {
 	for sel, want := range map[*operations.Selection]string{
 		{Target: "reports"}: "target reports has only templates (report)",
 		{Owner: "Data"}:     `"cronce schedules list report" lists them`,
+		{Job: "report"}:     "job report has only templates (report)",
 		{Owner: "Date"}:     `no job has the owner "Date"`,
 	} {
 		if _, err := sel.Of(reg); err == nil || !strings.Contains(err.Error(), want) {
@@ -62,6 +63,7 @@ func TestASelectionOfTemplatesSelectsTheirSchedules(t *testing.T) {
 		want ledger.Filter
 	}{
 		{operations.Selection{Owner: "Data"}, ledger.Filter{JobIDs: []string{"report"}, WithSchedules: true}},
+		{operations.Selection{Job: "report"}, ledger.Filter{JobIDs: []string{"report"}, WithSchedules: true}},
 		{operations.Selection{Job: "*e*"}, ledger.Filter{JobIDs: []string{"close-day", "purge-expired-keys", "report"}, WithSchedules: true}},
 		{operations.Selection{Target: "svc"}, ledger.Filter{JobID: "close-day"}},
 		{operations.Selection{Job: "report:acme"}, ledger.Filter{JobID: "report:acme"}},

@@ -132,6 +132,7 @@ var schedulePlanCases = []testCase{
 		b.is(b.all("t:b")[0].ID, ledger.Planned, "")
 		b.must(b.Resume(b.ctx, "t:a", someone))
 		b.must(b.Pause(b.ctx, "t", someone))
+		b.showsPaused("t:a")
 		b.pass(time.Minute)
 		b.planAll()
 		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
@@ -282,4 +283,18 @@ var schedulePlanCases = []testCase{
 		b.lists(ledger.ScheduleFilter{Template: "t"}, "stays")
 		b.live(1)
 	}},
+}
+
+// showsPaused tells whether each question about a schedule answers that it is paused.
+func (b *bed) showsPaused(jobID string) {
+	b.Helper()
+	one, err := b.Schedule(b.ctx, jobID)
+	b.must(err)
+	page, err := b.Schedules(b.ctx, ledger.ScheduleFilter{Template: ledger.TemplateOf(jobID), Limit: 1})
+	b.must(err)
+	status, err := b.Jobs(b.ctx, jobID)
+	b.must(err)
+	if one.PausedBy != someone.By || page[0].PausedWhy != someone.Why || status[0].PausedAt.IsZero() || !one.PausedAt.Equal(status[0].PausedAt) {
+		b.Errorf("paused: %+v, in a list %+v, as a job %+v", one, page[0], status[0])
+	}
 }

@@ -72,11 +72,7 @@ func (a *app) printTemplates(list []operations.Template) error {
 	}
 	t := a.Table("TEMPLATE", "SCHEDULES", "MAX", "STATE")
 	for _, each := range list {
-		state := "active"
-		if each.Orphaned {
-			state = string(operations.ScheduleOrphaned)
-		}
-		t.Row(each.ID, strconv.Itoa(each.Schedules), cmp.Or(strconv.Itoa(each.Max), "-"), a.State(state))
+		t.Row(each.ID, strconv.Itoa(each.Schedules), cmp.Or(strconv.Itoa(each.Max), "-"), a.State(string(each.State)))
 	}
 	return t.Flush()
 }
@@ -123,7 +119,8 @@ func (a *app) printSchedule(s operations.Schedule) error {
 		{"schedule", s.Schedule}, {"in words", s.InWords}, {"time zone", s.Timezone}, {"next", cmp.Or(s.Next, "-")}, {"until", s.Until},
 		{"data", string(s.Data)}, {"revision", strconv.FormatInt(s.Revision, 10)}, {"generation", positive(s.Generation)},
 		{"changed", s.ChangedAt + " by " + s.ChangedBy}, {"created", s.CreatedAt}, {"ended", s.EndedAt},
-		{"state", a.State(string(s.State))}, {"paused by", s.PausedBy}, {"paused why", s.PausedWhy},
+		{"state", a.State(string(s.State))}, {"paused by", s.PausedBy}, {"paused until", s.PausedUntil},
+		{"paused why", s.PausedWhy},
 	} {
 		t.Row(line[0], line[1])
 	}
