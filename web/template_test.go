@@ -87,7 +87,7 @@ func TestSchedulesShowThePauseThatTheyAreIn(t *testing.T) {
 	s := withTemplate(t, 1)
 	why := "the quarter is being closed"
 	_, err := s.Ledger.ChangePause(s.Context(), ledger.PauseChange{Kind: ledger.PauseSkip, Selector: ledger.Selector{Owner: "ops"},
-		Until: time.Now().Add(time.Hour), Actor: ledger.Actor{By: "ann", Why: why}})
+		Until: time.Now().Add(time.Hour).Truncate(time.Second), Actor: ledger.Actor{By: "ann", Why: why}})
 	must(t, err)
 	got, err := s.board.Operations.Schedule(s.Context(), "report", "k00")
 	must(t, err)
