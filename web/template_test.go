@@ -13,9 +13,11 @@ import (
 )
 
 // withTemplate is a site that also serves a template with n schedules.
-func withTemplate(t *testing.T, n int) *site {
+func withTemplate(t *testing.T, n int) *site { return addTemplate(newSite(t), n) }
+
+func addTemplate(s *site, n int) *site {
+	t := s.T
 	t.Helper()
-	s := newSite(t)
 	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
 		jobs.Template{Job: jobs.Job{ID: "report", Target: "svc", Path: "/r/{{key}}", Body: map[string]string{"format": "{{data.format}}"}, Metadata: jobs.Metadata{Owner: "ops", Description: "A report"}}, Max: 100})
 	must(t, err)
@@ -84,11 +86,12 @@ func TestSchedulesOfATemplateThatTheRegistryLacksAreShownAsOrphaned(t *testing.T
 }
 
 func TestSchedulesShowThePauseThatTheyAreIn(t *testing.T) {
-	s := withTemplate(t, 1)
+	s := newSite(t)
 	why := "the quarter is being closed"
 	_, err := s.Ledger.ChangePause(s.Context(), ledger.PauseChange{Kind: ledger.PauseSkip, Selector: ledger.Selector{Owner: "ops"},
-		Until: time.Now().Add(time.Hour).Truncate(time.Second), Actor: ledger.Actor{By: "ann", Why: why}})
+		Until: time.Date(2026, 12, 24, 18, 0, 0, 0, time.UTC), Actor: ledger.Actor{By: "ann", Why: why}})
 	must(t, err)
+	addTemplate(s, 1)
 	got, err := s.board.Operations.Schedule(s.Context(), "report", "k00")
 	must(t, err)
 	if got.State != operations.SchedulePaused || got.PausedWhy != why || got.PausedUntil == "" {
