@@ -78,7 +78,8 @@ func checkLength(secret string) error {
 func New(publicURL, registry, secret string) (*Tokens, error) {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, errors.New(EnvPublicURL + " is not a URL that targets can call; use https://HOST with an optional path, without user, query and fragment")
+		return nil, errors.New(EnvPublicURL + " is not a URL that targets can call; use https://HOST with an optional path, without " +
+			"user, query and fragment")
 	}
 	if err := checkLength(secret); err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ const (
 		" Mount it once, on the route and not on the router too; in a transaction of your own use Do."
 	withoutPattern misplaced = "The handler of an idempotency kit has no key scope, since the request has no pattern." +
 		" Mount it on the route, inside the router, or set Route.Scope: the pattern is known inside of http.ServeMux and chi (v5.2 or later)."
-	aroundRouter misplaced = "The handler of an idempotency kit is mounted around a router, so that its routes share one key scope and one TTL." +
+	aroundRouter misplaced = "The handler of an idempotency kit is mounted around a router, so that its routes share one key " +
+		"scope and one TTL." +
 		" Mount it on each route, inside the router, or set Route.Scope."
 	oneScope misplaced = "Two handlers of one idempotency kit have the default key scope %q, so that their keys could meet." +
 		" Set Route.Scope on each of them. Make a handler once, and not for each request."

@@ -41,7 +41,8 @@ func (h Hosts) Check(r *http.Request) error {
 	for _, origin := range r.Header.Values("Origin") {
 		if u, err := url.Parse(origin); err != nil || !h.has(u.Hostname()) {
 			return &DeniedError{http.StatusForbidden, "forbidden",
-				fmt.Sprintf("the request comes from a page of %q, which is not a name of this server; if it is the name of a proxy in front of it, list the name in --allow-host of serve", origin)}
+				fmt.Sprintf("the request comes from a page of %q, which is not a name of this server; if it is the name of a proxy in "+
+					"front of it, list the name in --allow-host of serve", origin)}
 		}
 	}
 	return nil

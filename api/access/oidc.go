@@ -45,7 +45,8 @@ func (i *issuer) prove(ctx context.Context, text string) (p proof, err error) {
 		return p, unauthorized("the ID token's claims cannot be read")
 	}
 	if v := claims["email_verified"]; i.userClaim == "email" && v != true && v != "true" {
-		return p, unauthorized("the ID token does not say that its email is verified (email_verified: true); let the issuer add the claim, or set oidc.userClaim to another one")
+		return p, unauthorized("the ID token does not say that its email is verified (email_verified: true); let the issuer add the " +
+			"claim, or set oidc.userClaim to another one")
 	}
 	p.user, _ = claims[i.userClaim].(string)
 	if !ValidName(p.user) {

@@ -39,7 +39,8 @@ func (r *rules) addProxy(d document) error {
 	}
 	for family, bits := range map[string]int{"IPv4": 32, "IPv6": 128} {
 		if share(p.from, bits) > maxShare {
-			return fmt.Errorf("proxy.from covers more than 1/64 of all %s addresses, so that strangers could name themselves; give only the addresses of the proxy", family)
+			return fmt.Errorf("proxy.from covers more than 1/64 of all %s addresses, so that strangers could name themselves; give "+
+				"only the addresses of the proxy", family)
 		}
 	}
 	for i, text := range d.Proxy.Hashes {

@@ -162,7 +162,9 @@ func (s *Client) Backfill(ctx context.Context, b operations.Backfill) (v operati
 
 // Act cancels, redrives or acknowledges runs that the action selects, as many as one request
 // takes.
-func (s *Client) Act(ctx context.Context, what operations.RunAction, sel operations.Selection, act ledger.Action) (v operations.RunActionResult, err error) {
+func (s *Client) Act(
+	ctx context.Context, what operations.RunAction, sel operations.Selection, act ledger.Action,
+) (v operations.RunActionResult, err error) {
 	return v, s.do(ctx, string(what), "", operations.AskOf(sel, act), &v)
 }
 
@@ -225,7 +227,8 @@ func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }
 // be asked for ever.
 func goOn(query url.Values, cursor string) error {
 	if query.Get("cursor") == cursor {
-		return errors.New("the server names the page that it has just sent as the next one; check that --server is a cronce server of this version")
+		return errors.New("the server names the page that it has just sent as the next one; check that --server is a cronce server " +
+			"of this version")
 	}
 	query.Set("cursor", cursor)
 	return nil

@@ -107,7 +107,9 @@ const final = -1
 
 // once sends a request. again is how long to wait before it is repeated, final for
 // never.
-func (s *Client) once(ctx context.Context, method, path, key string, body []byte, into any, fields ...string) (again time.Duration, err error) {
+func (s *Client) once(
+	ctx context.Context, method, path, key string, body []byte, into any, fields ...string,
+) (again time.Duration, err error) {
 	r, err := s.request(ctx, method, path, body)
 	if err != nil {
 		return final, err
@@ -169,9 +171,11 @@ func (s *Client) noAnswer(err error) (again time.Duration, _ error) {
 	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &notTLS):
-		return final, fmt.Errorf("the server %s does not speak TLS; use the address of the proxy that has its certificate, or http:// on the server's own machine: %w", s.base, errors.Unwrap(err))
+		return final, fmt.Errorf("the server %s does not speak TLS; use the address of the proxy that has its certificate, or "+
+			"http:// on the server's own machine: %w", s.base, errors.Unwrap(err))
 	case errors.As(err, &untrusted):
-		return final, fmt.Errorf("the certificate of %s is not trusted; use the host name that it is for, or add the certificate of its CA to those that this machine trusts: %w", s.base, errors.Unwrap(err))
+		return final, fmt.Errorf("the certificate of %s is not trusted; use the host name that it is for, or add the certificate of "+
+			"its CA to those that this machine trusts: %w", s.base, errors.Unwrap(err))
 	}
 	return 0, fmt.Errorf("the server %s does not answer; is it running, and is --server right? %w", s.base, errors.Unwrap(err))
 }

@@ -40,7 +40,9 @@ func (s *Client) Schedule(ctx context.Context, template, key string) (v operatio
 
 // ChangeSchedules changes schedules of a template: one by its own request, several as
 // lines.
-func (s *Client) ChangeSchedules(ctx context.Context, template string, changes []operations.ScheduleChange, who ledger.Actor) ([]operations.ScheduleOutcome, error) {
+func (s *Client) ChangeSchedules(
+	ctx context.Context, template string, changes []operations.ScheduleChange, who ledger.Actor,
+) ([]operations.ScheduleOutcome, error) {
 	if len(changes) != 1 {
 		return s.changeMany(ctx, template, changes, who)
 	}
@@ -90,7 +92,9 @@ func actorQuery(who ledger.Actor) url.Values {
 	return query
 }
 
-func (s *Client) changeMany(ctx context.Context, template string, changes []operations.ScheduleChange, who ledger.Actor) ([]operations.ScheduleOutcome, error) {
+func (s *Client) changeMany(
+	ctx context.Context, template string, changes []operations.ScheduleChange, who ledger.Actor,
+) ([]operations.ScheduleOutcome, error) {
 	var body bytes.Buffer
 	lines := json.NewEncoder(&body)
 	for _, c := range changes {

@@ -55,9 +55,12 @@ func (h *handler) checkKeyStores(lookup func(string) (string, bool)) error {
 		url, _ := lookup(s.URLEnv)
 		switch mode := queryMode(url); {
 		case !isPostgres(url):
-			return fmt.Errorf("key store %q: %s is not postgres://..., and a Lambda purges no other key store; disable the purge in this function's registry (cleanup: { enabled: false, reason: ... }) and run cronce purge --store %s where the store can be reached (the value is not shown)", s.Name, s.URLEnv, s.Name)
+			return fmt.Errorf("key store %q: %s is not postgres://..., and a Lambda purges no other key store; disable the purge in "+
+				"this function's registry (cleanup: { enabled: false, reason: ... }) and run cronce purge --store %s where the store can "+
+				"be reached (the value is not shown)", s.Name, s.URLEnv, s.Name)
 		case lacksTypes(mode):
-			return fmt.Errorf("key store %q: %s asks for default_query_exec_mode=%s, which this binary is built without; leave it out, or write cache_describe", s.Name, s.URLEnv, mode)
+			return fmt.Errorf("key store %q: %s asks for default_query_exec_mode=%s, which this binary is built without; leave it out, "+
+				"or write cache_describe", s.Name, s.URLEnv, mode)
 		}
 		if err := checkHosts(url); err != nil {
 			return fmt.Errorf("key store %q: %s: %w", s.Name, s.URLEnv, err)

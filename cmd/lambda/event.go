@@ -141,7 +141,8 @@ func checkJobID(id string) error {
 // is read as U+FFFD (RFC 8259, section 8.2), so two such ids could be read as one.
 func checkID(e event) error {
 	if strings.ContainsRune(e.id, utf8.RuneError) {
-		return fmt.Errorf("%w: the id for job %q contains invalid Unicode or U+FFFD, so two ids could be read as one; send an id of valid Unicode", errBadEvent, e.jobID)
+		return fmt.Errorf("%w: the id for job %q contains invalid Unicode or U+FFFD, so two ids could be read as one; send an id of "+
+			"valid Unicode", errBadEvent, e.jobID)
 	}
 	return nil
 }

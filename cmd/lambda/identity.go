@@ -39,7 +39,8 @@ var errTooLate = errors.New("too late to be sent")
 // only judges whether the event may still, and may already, be answered.
 func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 	if e.rule && j.ParsedSchedule().Periodic() {
-		return identity{}, fmt.Errorf("job %q has the schedule %q, and AWS counts a rule's rate from the rule's creation, so its events fit no scheduled time of the job; "+
+		return identity{}, fmt.Errorf("job %q has the schedule %q, and AWS counts a rule's rate from the rule's creation, so its "+
+			"events fit no scheduled time of the job; "+
 			"drive it with EventBridge Scheduler (cronce export cloudformation) or with a cron schedule", j.ID, j.Schedule)
 	}
 	run, err := fit(j, e)
@@ -50,7 +51,8 @@ func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 		return run, nil
 	}
 	if age := now.Sub(run.at); age >= j.Retry.Horizon {
-		return run, ofKind(errTooLate, fmt.Errorf("the event for %s is %s old, and a call of job %q may be sent only within %s of its scheduled time: the target may have forgotten the key; "+
+		return run, ofKind(errTooLate, fmt.Errorf("the event for %s is %s old, and a call of job %q may be sent only within %s of "+
+			"its scheduled time: the target may have forgotten the key; "+
 			"not sent; to make the call as new work, send an event with a new id and no time", run.runID, age.Round(time.Second), j.ID,
 			j.Retry.Horizon))
 	}
@@ -72,7 +74,8 @@ func fit(j jobs.Job, e event) (identity, error) {
 		return identity{runID: jobs.RunID(j.ID, last), at: last, scheduled: true}, nil
 	}
 	if e.id == "" {
-		return identity{}, fmt.Errorf("%s is no scheduled time of job %q (schedule %q in %s; the last one before it is %s), and the event has no id to make other work of; is the schedule at AWS older than the registry?",
+		return identity{}, fmt.Errorf("%s is no scheduled time of job %q (schedule %q in %s; the last one before it is %s), and the "+
+			"event has no id to make other work of; is the schedule at AWS older than the registry?",
 			e.at.Format(time.RFC3339), j.ID, j.Schedule, j.Timezone, last.Format(time.RFC3339))
 	}
 	at := e.at.Truncate(time.Second)

@@ -32,14 +32,16 @@ func newDatabase(dsn, registry string) (*database, error) {
 	switch {
 	case isPostgres(dsn):
 		if mode := queryMode(dsn); lacksTypes(mode) {
-			return nil, fmt.Errorf("CRONCE_DATABASE_URL asks for default_query_exec_mode=%s, which this binary is built without; leave it out, or write cache_describe, which prepares no statements by name either", mode)
+			return nil, fmt.Errorf("CRONCE_DATABASE_URL asks for default_query_exec_mode=%s, which this binary is built without; leave "+
+				"it out, or write cache_describe, which prepares no statements by name either", mode)
 		}
 		if err := checkHosts(dsn); err != nil {
 			return nil, fmt.Errorf("CRONCE_DATABASE_URL: %w", err)
 		}
 		return &database{url: dsn, registry: registry}, nil
 	case strings.HasPrefix(dsn, "sqlite:"):
-		return nil, fmt.Errorf("CRONCE_DATABASE_URL names a SQLite file, which a Lambda cannot share and loses with its machine; name a PostgreSQL ledger (postgres://...), or unset it to run stateless")
+		return nil, fmt.Errorf("CRONCE_DATABASE_URL names a SQLite file, which a Lambda cannot share and loses with its machine; " +
+			"name a PostgreSQL ledger (postgres://...), or unset it to run stateless")
 	}
 	return nil, fmt.Errorf("CRONCE_DATABASE_URL is not postgres://...; name a PostgreSQL ledger, or unset it to run stateless")
 }
@@ -57,7 +59,8 @@ func checkHosts(dsn string) error {
 	for _, host := range named {
 		switch {
 		case strings.HasPrefix(host, "/"):
-			return errors.New("the URL names no host, or a socket, and a Lambda has no database beside it; write postgres://user:password@host:5432/database?sslmode=verify-full")
+			return errors.New("the URL names no host, or a socket, and a Lambda has no database beside it; write " +
+				"postgres://user:password@host:5432/database?sslmode=verify-full")
 		case !hosts.Valid(host):
 			return errors.New("the URL's host cannot exist; it must be a DNS name or an IP address (the value is not shown)")
 		}

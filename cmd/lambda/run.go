@@ -43,7 +43,9 @@ func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 		return answer{}, ofKind(errRefused, err)
 	}
 	if h.ledger == nil && id.at.Equal(timeless) && j.Retry.Horizon <= h.ages() {
-		return answer{}, ofKind(errRefused, fmt.Errorf("the id of run %s contains no time, and the horizon of job %q (%s) is not longer than the platform may keep an event (%s); send a UUIDv7 as the id, which contains its time", id.runID, j.ID, j.Retry.Horizon, h.ages()))
+		return answer{}, ofKind(errRefused, fmt.Errorf("the id of run %s contains no time, and the horizon of job %q (%s) is not "+
+			"longer than the platform may keep an event (%s); send a UUIDv7 as the id, which contains its "+
+			"time", id.runID, j.ID, j.Retry.Horizon, h.ages()))
 	}
 	e, err := h.executor(ctx)
 	if err != nil {

@@ -71,7 +71,8 @@ func UnaryServerInterceptor(kit *idempotency.Kit, o Options) (grpc.UnaryServerIn
 		return nil, errors.New("idempotency/grpc: UnaryServerInterceptor needs a kit; make one with idempotency.New")
 	}
 	if o.Principal == nil {
-		return nil, errors.New("idempotency/grpc: Options.Principal is required: return whose key it is, such as the account that the call's token belongs to")
+		return nil, errors.New("idempotency/grpc: Options.Principal is required: return whose key it is, such as the account that " +
+			"the call's token belongs to")
 	}
 	if o.Final == nil {
 		o.Final = DefaultFinal

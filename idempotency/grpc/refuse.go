@@ -31,7 +31,8 @@ const ErrorDomain = "github.com/cronce/cronce/idempotency"
 
 // errNoMessage: the interceptor cannot tell the payloads of a method apart, or
 // cannot store its replies.
-var errNoMessage = errors.New("the idempotency interceptor serves methods whose requests and replies are protobuf messages that the program has registered: skip this one")
+var errNoMessage = errors.New("the idempotency interceptor serves methods whose requests and replies are protobuf messages " +
+	"that the program has registered: skip this one")
 
 // refusals are the kit's errors, in the order in which they count, and what a
 // caller is told.

@@ -13,8 +13,9 @@
 //	wait_timeout=300         at most MaxRun: the server itself frees the key of a process that was stopped
 //
 // Without the second the store sets wait_timeout for each transaction and then
-// sets it back. docs/kit-engines.md lists parameters that limit how long a key stays taken. Close the rows of every query before the work returns: the
-// connection takes no other statement before that, and the work is rolled back.
+// sets it back. docs/kit-engines.md lists parameters that limit how long a key stays
+// taken. Close the rows of every query before the work returns: the connection takes no
+// other statement before that, and the work is rolled back.
 package mysql
 
 import (

@@ -21,7 +21,8 @@ func Open(address string, o Options) (s *Store, close func(), err error) {
 	config, err := parse(address)
 	if err != nil {
 		// What was parsed may hold a password; so may the parser's message.
-		return nil, nil, errors.New("the address cannot be read: it should look like mysql://user:password@host:3306/database or user:password@tcp(host:3306)/database")
+		return nil, nil, errors.New("the address cannot be read: it should look like mysql://user:password@host:3306/database or " +
+			"user:password@tcp(host:3306)/database")
 	}
 	if config.Timeout == 0 {
 		config.Timeout = 5 * time.Second

@@ -55,13 +55,15 @@ func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) 
 		return []error{err}
 	}
 	if completion != "NO_CHAIN" {
-		problems = append(problems, fmt.Errorf("mysql: the pool's sessions have completion_type %s, with which a transaction is open after each COMMIT; set it to NO_CHAIN", completion))
+		problems = append(problems, fmt.Errorf("mysql: the pool's sessions have completion_type %s, with which a transaction is "+
+			"open after each COMMIT; set it to NO_CHAIN", completion))
 	}
 	if err := checkCharacterSets(client, connection); err != nil {
 		problems = append(problems, err)
 	}
 	if isolation == "READ-UNCOMMITTED" {
-		problems = append(problems, errors.New("mysql: the pool's sessions are READ UNCOMMITTED, so that work acts on what may yet be rolled back; set transaction_isolation to READ-COMMITTED or stricter"))
+		problems = append(problems, errors.New("mysql: the pool's sessions are READ UNCOMMITTED, so that work acts on what may yet "+
+			"be rolled back; set transaction_isolation to READ-COMMITTED or stricter"))
 	}
 	return problems
 }
@@ -77,7 +79,8 @@ func checkCharacterSets(client, connection string) error {
 	// The server converts each value from the client's set to the connection's. A
 	// character that the latter lacks becomes "?", without an error.
 	if connection != client {
-		return fmt.Errorf("mysql: the server converts the values that the pool's connections send from the character set %s to %s, which can change them; set charset=utf8mb4 and remove character_set_connection and collation_connection", client, connection)
+		return fmt.Errorf("mysql: the server converts the values that the pool's connections send from the character set %s to %s, "+
+			"which can change them; set charset=utf8mb4 and remove character_set_connection and collation_connection", client, connection)
 	}
 	return nil
 }

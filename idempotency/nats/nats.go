@@ -109,7 +109,8 @@ func Consume(ctx context.Context, kit *idempotency.Kit, consumer jetstream.Consu
 		return err
 	}
 	if kit.InTransaction(ctx) {
-		return errors.New("nats: the context carries a transaction of yours, which commits after the events are acknowledged: call Consume without it")
+		return errors.New("nats: the context carries a transaction of yours, which commits after the events are acknowledged: call " +
+			"Consume without it")
 	}
 	info, err := consumer.Info(ctx)
 	if err != nil {

@@ -97,7 +97,9 @@ func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.
 // commits by itself and of which nothing else is heard: that it was begun. It
 // expires as a reply does. A record that is found counts even when another
 // transaction has the lock, since that is then only another reader.
-func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
+func (d *dialect) Claim(
+	ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool,
+) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
 	v, claim := d.values(c), d.claim
 	taken := claimed{dialect: d}
 	if joined {
@@ -107,7 +109,8 @@ func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, j
 			return taken, look, err
 		}
 		if isolation != "read committed" {
-			return taken, look, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: begin it READ COMMITTED", isolation)
+			return taken, look, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: "+
+				"begin it READ COMMITTED", isolation)
 		}
 	}
 	for range 2 { // the row that was in the way may be gone
@@ -222,12 +225,15 @@ FROM (SELECT to_regclass($1) AS id) t`, d.table).Scan(&isolation, &rules, &colum
 		problems = append(problems, fmt.Errorf("pgsql: the rules %s of the table %s keep rows from being stored: drop them", rules, d.table))
 	}
 	if columns != "" {
-		problems = append(problems, fmt.Errorf("pgsql: the columns %s of the table %s must not be null and have no default: the kit does not set them, so give them one", columns, d.table))
+		problems = append(problems, fmt.Errorf("pgsql: the columns %s of the table %s must not be null and have no default: the kit "+
+			"does not set them, so give them one", columns, d.table))
 	}
 	if isolation == "read committed" {
 		return problems
 	}
-	return append(problems, fmt.Errorf("pgsql: the sessions' default isolation is %s, and the kit's transactions are READ COMMITTED: use package postgres, whose Options.Isolation runs the work in a stricter one, or set default_transaction_isolation to 'read committed' for this pool", isolation))
+	return append(problems, fmt.Errorf("pgsql: the sessions' default isolation is %s, and the kit's transactions are READ "+
+		"COMMITTED: use package postgres, whose Options.Isolation runs the work in a stricter one, or set "+
+		"default_transaction_isolation to 'read committed' for this pool", isolation))
 }
 
 // sqlState is what the errors of pgx and of lib/pq have in common.

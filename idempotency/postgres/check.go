@@ -61,7 +61,8 @@ FROM t`, s.name, privileges, names).Scan(
 // problems are one error for each thing that would fail calls.
 func (s *Store) problems(d standing) error {
 	if !d.found {
-		return fmt.Errorf("postgres: the table %s does not exist, or the role may not use its schema: make it (cronce migrate print --set keys --engine postgres), or set Options.Schema and Options.Table", s.name)
+		return fmt.Errorf("postgres: the table %s does not exist, or the role may not use its schema: make it (cronce migrate print "+
+			"--set keys --engine postgres), or set Options.Schema and Options.Table", s.name)
 	}
 	var all []error
 	add := func(format string, args ...any) { all = append(all, fmt.Errorf("postgres: "+format, args...)) }
@@ -87,7 +88,8 @@ func (s *Store) problems(d standing) error {
 		add("the rules %s of the table %s keep rows from being stored: drop them", strings.Join(d.rules, ", "), s.name)
 	}
 	if s.isolationDefault && d.isolation != string(pgx.ReadCommitted) {
-		add("the role's default isolation is %s, and the kit's transactions are READ COMMITTED: set Options.Isolation to the one that handlers need", d.isolation)
+		add("the role's default isolation is %s, and the kit's transactions are READ COMMITTED: set Options.Isolation to the one "+
+			"that handlers need", d.isolation)
 	}
 	return errors.Join(all...)
 }

@@ -67,7 +67,8 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 	}
 	err := t.open(ctx, c)
 	if o := t.opened; err == nil && joins && o.isolation != string(pgx.ReadCommitted) && o.isolation != string(s.isolation) {
-		err = fmt.Errorf("postgres: the transaction handed in is %s, in which a call may not see that another was first: begin it READ COMMITTED, or set Options.Isolation", o.isolation)
+		err = fmt.Errorf("postgres: the transaction handed in is %s, in which a call may not see that another was first: begin it "+
+			"READ COMMITTED, or set Options.Isolation", o.isolation)
 	}
 	if err != nil {
 		_ = t.Rollback(ctx)

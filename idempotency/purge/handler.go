@@ -102,7 +102,8 @@ func parsePurge(query string) (p purgeRequest, err error) {
 		case len(given) == 1 && name == "dryRun" && (given[0] == "true" || given[0] == "false"):
 			p.dry = given[0] == "true"
 		default:
-			return p, errors.New("use ?scope=S, a whole key scope and no pattern, and ?dryRun=true or false, each once, and nothing else; nothing was removed")
+			return p, errors.New("use ?scope=S, a whole key scope and no pattern, and ?dryRun=true or false, each once, and nothing " +
+				"else; nothing was removed")
 		}
 	}
 	return p, nil

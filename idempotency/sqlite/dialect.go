@@ -88,7 +88,9 @@ func (d *dialect) check(ctx context.Context, q sqlkeys.Querier) error {
 // of the database, which is the key's lock, whatever BEGIN took. The row says
 // what is known of work that commits by itself and of which nothing else is
 // heard: that it was begun. It expires as a reply does.
-func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
+func (d *dialect) Claim(
+	ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool,
+) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
 	if joined {
 		if err = d.check(ctx, q); err != nil {
 			return d, look, err
@@ -194,11 +196,13 @@ func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) 
 	}
 	var patience int
 	if err := conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&patience); err != nil || patience == 0 {
-		problems = append(problems, errors.Join(errors.New("sqlite: PRAGMA busy_timeout is 0, so that calls fail at once while another process writes; set it to 5000, or open the file by sqlite.Open"), err))
+		problems = append(problems, errors.Join(errors.New("sqlite: PRAGMA busy_timeout is 0, so that calls fail at once while "+
+			"another process writes; set it to 5000, or open the file by sqlite.Open"), err))
 	}
 	var synchronous int
 	if err := conn.QueryRowContext(ctx, `PRAGMA synchronous`).Scan(&synchronous); err != nil || synchronous < 2 {
-		problems = append(problems, errors.Join(errors.New("sqlite: PRAGMA synchronous is below FULL, so that a crash of the machine may forget that a call to a vendor was made; set it to FULL, or open the file by sqlite.Open"), err))
+		problems = append(problems, errors.Join(errors.New("sqlite: PRAGMA synchronous is below FULL, so that a crash of the "+
+			"machine may forget that a call to a vendor was made; set it to FULL, or open the file by sqlite.Open"), err))
 	}
 	return problems
 }

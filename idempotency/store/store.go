@@ -129,9 +129,10 @@ type Tx interface {
 // idempotency.Call needs. Every method is one short transaction.
 type Reserver interface {
 	// Reserve takes the key for the claim's owner and the lease, counted from the time of
-	// the store's answer, and commits that durably. Claim.Lease is not used. Without takeOver it takes only a free key. With takeOver it takes only a
-	// key with the claim's payload whose outcome is unknown. If it has taken the key,
-	// Held is true and Record is nil. Otherwise Record is the record that is in the way.
+	// the store's answer, and commits that durably. Claim.Lease is not used. Without
+	// takeOver it takes only a free key. With takeOver it takes only a key with the
+	// claim's payload whose outcome is unknown. If it has taken the key, Held is true and
+	// Record is nil. Otherwise Record is the record that is in the way.
 	Reserve(ctx context.Context, c Claim, lease time.Duration, takeOver bool) (KeyStatus, error)
 	// Complete stores the reply and starts the TTL. If the claim's owner no longer has
 	// the key, held is false and nothing is changed.

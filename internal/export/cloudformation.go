@@ -71,7 +71,8 @@ func (p *plan) cloudFormation() (*Template, error) {
 		_, resource := fixed.Resources[id]
 		_, condition := fixed.Conditions[id]
 		if parameter || resource || condition {
-			p.refuse("the variable %s would be the parameter %s, and the template has something else of that name; name another in the registry, such as APP_%[1]s", p.byID[id], id)
+			p.refuse("the variable %s would be the parameter %s, and the template has something else of that name; name another in the "+
+				"registry, such as APP_%[1]s", p.byID[id], id)
 		}
 	}
 	return p.rendered()
@@ -90,10 +91,12 @@ func (p *plan) rendered() (*Template, error) {
 // limits refuses what does not fit into one template of CloudFormation.
 func (p *plan) limits(t *Template) {
 	if n := len(t.Parameters); n > maxParameters {
-		p.refuse("the registry names so many variables that the template would have %d parameters, and CloudFormation takes %d; share targets, or split the registry", n, maxParameters)
+		p.refuse("the registry names so many variables that the template would have %d parameters, and CloudFormation takes %d; "+
+			"share targets, or split the registry", n, maxParameters)
 	}
 	if p.scheduled > maxSchedules {
-		p.refuse("the registry has %d enabled jobs, and a template has room for %d schedules; let a tick drive them (--tick), or split the registry", p.scheduled, maxSchedules)
+		p.refuse("the registry has %d enabled jobs, and a template has room for %d schedules; let a tick drive them (--tick), or "+
+			"split the registry", p.scheduled, maxSchedules)
 	}
 }
 

@@ -32,7 +32,8 @@ func (p *plan) environment() {
 		p.add(target.Auth.TokenURLEnv, false)
 		for _, secret := range target.Secrets() {
 			if secret.File != "" {
-				p.refuse("target %q takes a secret from %s, and the function has no such file; refer to a variable ({ env: NAME }), which the template fills from Secrets Manager or SSM", target.Name, secret)
+				p.refuse("target %q takes a secret from %s, and the function has no such file; refer to a variable ({ env: NAME }), which "+
+					"the template fills from Secrets Manager or SSM", target.Name, secret)
 			}
 			if target.Auth.Type != jobs.AuthSigV4 || !ownCredentials[secret.Env] {
 				p.add(secret.Env, true)
@@ -51,7 +52,8 @@ func (p *plan) environment() {
 		}
 	}
 	if p.size > maxEnvironment {
-		p.refuse("the function's variables would have about %d bytes, and Lambda takes %d; share targets, keep secrets in SSM under short names (--secrets ssm), or split the registry", p.size, maxEnvironment)
+		p.refuse("the function's variables would have about %d bytes, and Lambda takes %d; share targets, keep secrets in SSM under "+
+			"short names (--secrets ssm), or split the registry", p.size, maxEnvironment)
 	}
 }
 

@@ -84,7 +84,9 @@ func (c *call) place() (place, error) {
 		return place{}, fmt.Errorf("the URL's query parameter %q looks like a secret, and a registry holds none; send it as a header",
 			secretQuery(u.RawQuery))
 	case secretSegment(u.Host, u.Path) > 0:
-		return place{}, fmt.Errorf("segment %d of the URL's path looks like a secret, and a registry holds none; call it from a service whose URL has none, or write the job by hand with the URL up to there in the target's variable (urlEnv)", secretSegment(u.Host, u.Path))
+		return place{}, fmt.Errorf("segment %d of the URL's path looks like a secret, and a registry holds none; call it from a "+
+			"service whose URL has none, or write the job by hand with the URL up to there in the target's variable "+
+			"(urlEnv)", secretSegment(u.Host, u.Path))
 	}
 	if u.User != nil && !c.hasUser {
 		password, _ := u.User.Password()

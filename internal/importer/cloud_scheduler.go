@@ -110,7 +110,8 @@ func (e *entry) cloudCall(j cloudJob) error {
 	if j.HTTP.OIDC != nil || j.HTTP.OAuth != nil {
 		e.job.disabled = true
 		e.note(Secrets,
-			"the job is disabled: cronce has no token of a Google service account; give the target auth (type jwt or oauth2) and remove enabled: false")
+			"the job is disabled: cronce has no token of a Google service account; give the target auth (type jwt or oauth2) and "+
+				"remove enabled: false")
 	}
 	return e.cloudRetries(j.Retry)
 }

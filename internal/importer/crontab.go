@@ -111,7 +111,8 @@ func (c *crontab) read(e *entry, line string) error {
 		return err
 	}
 	if fieldLike.MatchString(strings.Fields(rest)[0]) {
-		return errors.New("the line has more than five schedule fields; cron has no seconds and no years, so the source is of another scheduler, and its times are not known")
+		return errors.New("the line has more than five schedule fields; cron has no seconds and no years, so the source is of " +
+			"another scheduler, and its times are not known")
 	}
 	if c.options.System {
 		user := strings.IndexAny(rest, " \t")
@@ -184,7 +185,8 @@ func cutSchedule(line string) (expression, rest string, err error) {
 		words[2], words[4] = laterStars(day, "1-31"), laterStars(week, "0-6")
 	}
 	if (day[0] == '*' || week[0] == '*') && restricted(day) && restricted(week) {
-		return "", "", errors.New("cron fires on days that match both day-of-month and day-of-week, because one of them begins with *; in cronce either suffices, and it cannot express both")
+		return "", "", errors.New("cron fires on days that match both day-of-month and day-of-week, because one of them begins with " +
+			"*; in cronce either suffices, and it cannot express both")
 	}
 	return strings.Join(words, " "), rest, nil
 }

@@ -119,7 +119,8 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 		e.note(Times, "the period counts from 1970-01-01T00:00:00Z, not from the creation of the schedule")
 	case s.Location().String() != "UTC":
 		e.note(ClockChange,
-			"dst: skip keeps the source's times: none in the hour that is skipped, one in the hour that is repeated; once, the default, also fires for the skipped hour")
+			"dst: skip keeps the source's times: none in the hour that is skipped, one in the hour that is repeated; once, the "+
+				"default, also fires for the skipped hour")
 	}
 	if w := a.FlexibleTimeWindow; w != nil && w.Mode == "FLEXIBLE" && w.MaximumWindowInMinutes > 0 {
 		e.spread(time.Duration(w.MaximumWindowInMinutes)*time.Minute, jobs.MaxSpread(s))
@@ -141,7 +142,8 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 func (e *entry) spread(window, most time.Duration) {
 	e.job.spread = min(window, most)
 	e.note(Times,
-		"the flexible window is a spread of %s: cronce delays each run by a fixed time of less than that, AWS by one that it chooses; the run ID has the scheduled time", plural.Duration(e.job.spread))
+		"the flexible window is a spread of %s: cronce delays each run by a fixed time of less than that, AWS by one that it "+
+			"chooses; the run ID has the scheduled time", plural.Duration(e.job.spread))
 	if window > most {
 		e.note(Times,
 			"the flexible window of %s is longer than the shortest time between two scheduled times, which a spread cannot exceed",
@@ -152,7 +154,8 @@ func (e *entry) spread(window, most time.Duration) {
 func (e *entry) awsTarget(t awsTarget, destinations map[string]awsObject) error {
 	if d := t.DeadLetterConfig; d != nil && d.Arn != "" {
 		e.note(Retries,
-			"the dead-letter queue is not used; a dead run stays in the ledger with its reason (cronce runs list --state dead) and opens an incident")
+			"the dead-letter queue is not used; a dead run stays in the ledger with its reason (cronce runs list --state dead) and "+
+				"opens an incident")
 	}
 	if err := e.awsCall(t, destinations); err != nil {
 		return err
@@ -212,7 +215,8 @@ func (e *entry) awsCall(t awsTarget, destinations map[string]awsObject) error {
 	e.call.method, e.call.url = cmp.Or(d.HttpMethod, "POST"), literal(d.InvocationEndpoint)
 	e.job.disabled = true
 	e.note(Secrets,
-		"the job is disabled: the credentials are in the connection of EventBridge and are not exported; give the target auth and remove enabled: false")
+		"the job is disabled: the credentials are in the connection of EventBridge and are not exported; give the target auth and "+
+			"remove enabled: false")
 	return e.awsParameters(t)
 }
 

@@ -95,7 +95,8 @@ func (b *builder) noteLocks() {
 			}
 			if len(others) > 0 {
 				d.Aspect = Overlaps
-				d.Text = fmt.Sprintf("flock uses one lock file for this job and %s, so they never run together; in cronce they may, since overlap is about runs of one job", listed(others))
+				d.Text = fmt.Sprintf("flock uses one lock file for this job and %s, so they never run together; in cronce they may, since "+
+					"overlap is about runs of one job", listed(others))
 				b.add(d)
 			}
 		}

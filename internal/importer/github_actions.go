@@ -57,7 +57,8 @@ func (b *builder) gitHubActions(files []File) error {
 				when += fmt.Sprintf(", timezone %q", zone)
 			}
 			b.refuse(&entry{file: f.Name, line: t.line, name: w.Name}, fmt.Errorf("%s starts steps on a runner, and cronce calls HTTP endpoints: "+
-				"give the work an endpoint and a job with these times. Do not call GitHub's workflow_dispatch: it takes no idempotency key, so a repeated call starts the workflow again", when))
+				"give the work an endpoint and a job with these times. Do not call GitHub's workflow_dispatch: it takes no idempotency "+
+				"key, so a repeated call starts the workflow again", when))
 		}
 		return nil
 	})

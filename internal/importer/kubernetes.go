@@ -135,14 +135,16 @@ func (b *builder) cronJob(e *entry, m manifest) error {
 func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 	if spec.TimeZone == "" && !strings.Contains(spec.Schedule, "TZ=") {
 		e.note(TimeZone,
-			"without timeZone, the schedule is in the zone of the control plane, which the file does not say; the job has %s (--timezone sets another)", e.job.timezone)
+			"without timeZone, the schedule is in the zone of the control plane, which the file does not say; the job has %s "+
+				"(--timezone sets another)", e.job.timezone)
 	}
 	if strings.HasPrefix(strings.TrimSpace(spec.Schedule), "@every") {
 		e.note(Times, "@every counts from 1970-01-01T00:00:00Z, not from the last start")
 	}
 	if e.job.timezone != "UTC" && !strings.HasPrefix(s.String(), "@every") {
 		e.note(ClockChange,
-			"dst: wall keeps the source's times: none in the hour that is skipped, both in the hour that is repeated; once, the default, fires one time in each")
+			"dst: wall keeps the source's times: none in the hour that is skipped, both in the hour that is repeated; once, the "+
+				"default, fires one time in each")
 	}
 	switch spec.ConcurrencyPolicy {
 	case "Forbid":
@@ -161,7 +163,8 @@ func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 	case d != nil:
 		e.job.catchUp = "none"
 		e.note(MissedTimes,
-			"startingDeadlineSeconds %d: Kubernetes starts no run that is late, and its controller is late by itself; the job runs on time, and never late (catchUp: none)", *d)
+			"startingDeadlineSeconds %d: Kubernetes starts no run that is late, and its controller is late by itself; the job runs on "+
+				"time, and never late (catchUp: none)", *d)
 	default:
 		e.note(MissedTimes,
 			"without startingDeadlineSeconds, Kubernetes starts a missed run however late it is; cronce does for 24h (catchUpWindow)")

@@ -46,7 +46,8 @@ func (b *builder) pgCron(files []File) error {
 		e := &entry{file: j.file, line: j.line, name: j.Name}
 		if !zoneNoted {
 			zoneNoted = true
-			e.note(TimeZone, "pg_cron runs in GMT unless cron.timezone is set, which the file does not say; the jobs have %s (--timezone sets another)",
+			e.note(TimeZone, "pg_cron runs in GMT unless cron.timezone is set, which the file does not say; the jobs have %s "+
+				"(--timezone sets another)",
 				b.options.Timezone)
 		}
 		b.take(e, e.pgJob(j, b.options.Timezone))

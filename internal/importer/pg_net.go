@@ -19,7 +19,8 @@ var pgNetArguments = map[string][]string{
 	"net.http_delete": {"url", "params", "headers", "timeout_milliseconds", "body"},
 }
 
-var errNotPgNet = errors.New("the command is not one select of net.http_post, net.http_get or net.http_delete; work of the database stays in pg_cron, or gets an HTTP endpoint")
+var errNotPgNet = errors.New("the command is not one select of net.http_post, net.http_get or net.http_delete; work of the " +
+	"database stays in pg_cron, or gets an HTTP endpoint")
 
 // pgNet reads select net.http_post(...), with or without a name for its result.
 func (e *entry) pgNet(command string) error {
@@ -68,7 +69,8 @@ func (e *entry) pgNetCall(method string, args sqlArgs) (err error) {
 		headers, err := sqlJSON(args["headers"])
 		fields, isObject := headers.(map[string]any)
 		if err != nil || !isObject {
-			return errors.New("the headers are not a JSON object that the importer can read; a header's value is a text, a secret of vault.decrypted_secrets, or both joined by ||")
+			return errors.New("the headers are not a JSON object that the importer can read; a header's value is a text, a secret of " +
+				"vault.decrypted_secrets, or both joined by ||")
 		}
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			switch value := fields[name].(type) {

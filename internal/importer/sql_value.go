@@ -16,7 +16,8 @@ func sqlBare(tokens []sqlToken) []sqlToken {
 	return tokens
 }
 
-var errSQLValue = errors.New("an argument is an expression that the importer cannot read; it reads texts, ||, jsonb_build_object, current_setting and secrets of vault.decrypted_secrets")
+var errSQLValue = errors.New("an argument is an expression that the importer cannot read; it reads texts, ||, " +
+	"jsonb_build_object, current_setting and secrets of vault.decrypted_secrets")
 
 // sqlWord is the value of an expression of texts. A secret of the vault and a setting are
 // variables.

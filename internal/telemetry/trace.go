@@ -47,7 +47,8 @@ func NewTracing(ctx context.Context, lookup func(string) (string, bool), log *sl
 		resource.WithAttributes(attribute.String("service.name", "cronce")),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
-		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES must be pairs such as deployment.environment=prod, with other characters percent-encoded (its value is not shown)")
+		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES must be pairs such as deployment.environment=prod, with other characters " +
+			"percent-encoded (its value is not shown)")
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res))
 	return &Tracing{provider, provider.Tracer("github.com/cronce/cronce")}, nil

@@ -37,7 +37,8 @@ func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 			err = errors.Join(rows.Err(), rows.Close())
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: the table of the keys cannot be used: %w; create it with CreateTable or the migrations (set keys), and grant SELECT, INSERT, UPDATE and DELETE on it", s.d.Package(), err))
+			problems = append(problems, fmt.Errorf("%s: the table of the keys cannot be used: %w; create it with CreateTable or the "+
+				"migrations (set keys), and grant SELECT, INSERT, UPDATE and DELETE on it", s.d.Package(), err))
 			break
 		}
 	}

@@ -126,7 +126,8 @@ func (s *Store) WithTx(ctx context.Context, tx *sql.Tx) context.Context {
 func Tx(ctx context.Context, engine string) *sql.Tx {
 	h, ok := ctx.Value(contextKey{engine}).(handed)
 	if !ok {
-		panic(engine + ".Tx: this context does not come from a handler or function that an idempotency kit on a store of package " + engine + " runs")
+		panic(engine + ".Tx: this context does not come from a handler or function that an idempotency kit on a store of " +
+			"package " + engine + " runs")
 	}
 	return h.tx
 }

@@ -4,21 +4,18 @@
 // unknown; that uncommitted row is the key's lock. At the end the reply takes its
 // place.
 
-import type { Pool, PoolConnection, PreparedStatementInfo } from "mysql2/promise";
-import { KitError, LostRace, transactionAborted, transactionEnded, unavailable } from "./errors.js";
+import type { Pool } from "mysql2/promise";
+import { unavailable } from "./errors.js";
+import { DEADLOCK, DUPLICATE_KEY, LOCK_WAIT_TIMEOUT, numberOf, Session, type Row } from "./mysqlsession.js";
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
-import { raced, refuseEnding, refuseLate } from "./raced.js";
+import { claimant, OpenMysqlTx, type MysqlTx } from "./mysqltx.js";
 import type { Reply } from "./reply.js";
-import { columns, lookOf, lostRace, purgedOf } from "./rows.js";
+import { columns, lookOf, purgedOf } from "./rows.js";
 import { SqlStore, type Done } from "./sqlstore.js";
 import type { Statement, Values } from "./statements.js";
 import type { Claim, Look, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
 
-/**
- * MysqlTx is the transaction that work writes through: a connection of mysql2. The
- * kit commits it or rolls it back: `commit`, `rollback`, `release` and BEGIN throw.
- */
-export type MysqlTx = PoolConnection;
+export type { MysqlTx };
 
 /** MysqlOptions say where the keys are. */
 export interface MysqlOptions {
@@ -36,88 +33,6 @@ const quote = (name: string) =>
 export function mysqlKeysTable(options: MysqlOptions = {}): string {
   const table = options.table ?? "idempotency_keys";
   return mysqlTable(quote(table), table.split(".").at(-1)!);
-}
-
-const DUPLICATE_KEY = 1062;
-const LOCK_WAIT_TIMEOUT = 1205;
-const DEADLOCK = 1213;
-const NO_SAVEPOINT = 1305;
-
-/** numberOf is the server's error number; undefined when the error is not the server's. */
-function numberOf(error: unknown): number | undefined {
-  const { errno, sqlState } = (error ?? {}) as { errno?: unknown; sqlState?: unknown };
-  return typeof errno === "number" && typeof sqlState === "string" ? errno : undefined;
-}
-
-type Row = (string | number | bigint | Buffer | null)[];
-
-/** Session is a connection of the pool, with what the kit knows of its state. */
-class Session {
-  broken = false;
-  #limited = false; // its wait_timeout is the work's
-
-  private constructor(readonly connection: PoolConnection) {}
-
-  static async take(pool: Pool, signal: AbortSignal): Promise<Session> {
-    const connection = pool.getConnection();
-    try {
-      return new Session(await raced(connection, signal));
-    } catch (error) {
-      connection.then(
-        (late) => late.release(),
-        () => {},
-      );
-      throw unavailable("connect", error);
-    }
-  }
-
-  run(signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>> {
-    return this.query(signal, statement.text, statement.args(values));
-  }
-
-  /** query runs a statement. A connection that gave no answer in time is not used again. */
-  async query(signal: AbortSignal, sql: string, values: unknown[] = []): Promise<Done<Row>> {
-    try {
-      // Values as the driver reads them without the service's own type casts.
-      const options = { sql, values, rowsAsArray: true, typeCast: true, dateStrings: true } as const;
-      const [result] = await raced(this.connection.query(options), signal);
-      const { affectedRows } = result as { affectedRows?: number };
-      return { rows: Array.isArray(result) ? (result as unknown as Row[]) : [], changed: affectedRows ?? 0 };
-    } catch (error) {
-      this.broken ||= numberOf(error) === undefined;
-      throw error;
-    }
-  }
-
-  /** limit has the server end the session when it is silent for longer than the work may take. */
-  async limit(maxRunMs: number, signal: AbortSignal): Promise<void> {
-    const seconds = Math.max(1, Math.ceil(maxRunMs / 1000));
-    this.#limited = true;
-    await this.query(signal, "SET @idempotency_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ?", [seconds]);
-  }
-
-  /** release gives the connection back with the settings that it had. */
-  async release(signal: AbortSignal): Promise<void> {
-    if (this.#limited && !this.broken) {
-      await this.query(signal, "SET SESSION wait_timeout = @idempotency_wait").catch(() => {
-        this.broken = true;
-      });
-    }
-    if (this.broken) {
-      this.connection.destroy();
-    } else {
-      this.connection.release();
-    }
-  }
-
-  async rollBack(signal: AbortSignal): Promise<void> {
-    if (!this.broken) {
-      await this.query(signal, "ROLLBACK").catch(() => {
-        this.broken = true;
-      });
-    }
-    await this.release(signal);
-  }
 }
 
 /** MysqlStore keeps keys in one table. */
@@ -338,140 +253,3 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     return (await this.look(claim, signal)).record?.owner;
   }
 }
-
-/** OpenMysqlTx is an open transaction of a store. */
-class OpenMysqlTx implements OpenTx<MysqlTx> {
-  #over = false;
-  #used = false;
-  readonly tx: MysqlTx;
-
-  constructor(
-    readonly store: MysqlStore,
-    readonly session: Session,
-    readonly claim: Claim,
-    readonly mariaDB: boolean,
-    readonly held: boolean, // the row is this transaction's
-  ) {
-    const refused = new Set<PropertyKey>([
-      "release",
-      "destroy",
-      "end",
-      "commit",
-      "rollback",
-      "beginTransaction",
-      "connection",
-    ]);
-    this.tx = new Proxy(session.connection, {
-      get: (connection, name) => {
-        if (refused.has(name)) {
-          return () => refuseEnding("COMMIT");
-        }
-        const value: unknown = Reflect.get(connection, name, connection);
-        if (typeof value !== "function") {
-          return value;
-        }
-        const method = value as (...args: unknown[]) => unknown;
-        switch (name) {
-          case "query":
-          case "execute":
-            return this.#guarded(connection, method);
-          case "prepare":
-            return async (sql: unknown) => {
-              const statement = (await this.#guarded(connection, method)(sql)) as PreparedStatementInfo;
-              return { execute: this.#guarded(statement, statement.execute), close: () => statement.close() };
-            };
-          default:
-            return method.bind(connection);
-        }
-      },
-    });
-  }
-
-  /** #guarded is a method that runs SQL, for as long as the work goes on. */
-  #guarded(owner: object, method: (...args: never[]) => unknown) {
-    return (...args: unknown[]) => {
-      if (this.#over) {
-        return refuseLate(args);
-      }
-      const [first] = args;
-      refuseEnding(typeof first === "string" ? first : (first as { sql?: unknown } | null | undefined)?.sql);
-      this.#used = true;
-      return method.apply(owner, args as never[]);
-    };
-  }
-
-  async commit(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date> {
-    this.#over = true;
-    try {
-      if (!(await this.#stillIn(signal))) {
-        throw transactionEnded();
-      }
-      const values = this.store.replied(claim, reply);
-      const stored = (await this.session.run(signal, this.store.sql.record, values)).changed;
-      const look = await this.store.looked(this.session, values, signal);
-      if (stored === 0) {
-        throw look.record !== undefined && look.record.owner !== claimant(claim) ? lostRace() : transactionEnded();
-      }
-      await this.session.query(signal, "COMMIT");
-      await this.session.release(signal);
-      return look.record!.reply.expiresAt!;
-    } catch (error) {
-      await this.session.rollBack(signal);
-      if (error instanceof KitError || error instanceof LostRace) {
-        throw error;
-      }
-      throw numberOf(error) === DEADLOCK ? transactionAborted(error) : unavailable("store the reply and commit", error);
-    }
-  }
-
-  async rollback(signal: AbortSignal): Promise<void> {
-    this.#over = true;
-    let ended = this.#used && !this.session.broken && (await this.#leftByWork(signal));
-    await this.session.rollBack(signal);
-    if (!ended && this.#used && this.held) {
-      ended =
-        (await this.store.owner(this.claim, AbortSignal.timeout(5_000)).catch(() => undefined)) ===
-        claimant(this.claim);
-    }
-    if (ended) {
-      throw transactionEnded();
-    }
-  }
-
-  /** #leftByWork reports whether the work, and not the server after a deadlock, has ended the transaction. */
-  async #leftByWork(signal: AbortSignal): Promise<boolean> {
-    // MySQL is asked first: the error of the missing savepoint takes the place of the work's.
-    if (!this.mariaDB && (await this.#endedByServer(signal))) {
-      return false;
-    }
-    if (await this.#stillIn(signal).catch(() => true)) {
-      return false;
-    }
-    return !this.mariaDB || !(await this.#endedByServer(signal));
-  }
-
-  async #endedByServer(signal: AbortSignal): Promise<boolean> {
-    const { rows } = await this.session.query(signal, "SHOW ERRORS").catch(() => ({ rows: [] as Row[] }));
-    return [DEADLOCK, NO_SAVEPOINT].includes(Number(rows[0]?.[1]));
-  }
-
-  /** #stillIn reports whether the transaction is open: MySQL takes a savepoint outside of one, and sets none. */
-  async #stillIn(signal: AbortSignal): Promise<boolean> {
-    if (this.mariaDB) {
-      return Number((await this.session.query(signal, "SELECT @@in_transaction LIMIT 1")).rows[0]![0]) === 1;
-    }
-    await this.session.query(signal, "SAVEPOINT idempotent_check");
-    try {
-      await this.session.query(signal, "RELEASE SAVEPOINT idempotent_check");
-      return true;
-    } catch (error) {
-      if (numberOf(error) === NO_SAVEPOINT) {
-        return false;
-      }
-      throw error;
-    }
-  }
-}
-
-/** claimant is the owner of a row whose transaction is open. */
-const claimant = (claim: Claim) => `claim:${claim.owner}`;
