@@ -1,10 +1,6 @@
 package schedule
 
-import (
-	"strings"
-
-	"github.com/robfig/cron/v3"
-)
+import "strings"
 
 // unit is one field of a cron expression: its name, its values and their
 // names.
@@ -71,18 +67,14 @@ func parseCrontab(body span) (expression, error) {
 		return nil, body.fail("schedule", "%d fields; write five (minute hour day-of-month month day-of-week) or six (second first)%s",
 			len(words), yearHint(len(words)))
 	}
-	c, line := new(cronFields), everyTime
+	c := new(cronFields)
 	for i, w := range words {
 		if err := checkMark(i, w); err != nil {
 			return nil, err
 		}
-		var err error
-		if line[i], err = c.parseField(i, w, units[i]); err != nil {
+		if err := c.parseField(i, w, units[i]); err != nil {
 			return nil, err
 		}
-	}
-	if err := c.matchTimes(body, line); err != nil {
-		return nil, err
 	}
 	return c, c.checkDays(words[domField], words[dowField], words[monthField], span{})
 }
@@ -110,8 +102,8 @@ func parseAWSCron(inner span) (expression, error) {
 	if len(words) != 6 {
 		return nil, inner.fail("schedule", "%d fields; AWS cron() has six: minute hour day-of-month month day-of-week year", len(words))
 	}
-	c, line := new(cronFields), everyTime
-	line[secondField] = "0"
+	c := new(cronFields)
+	c.fields[secondField].bits = 1 // at second 0
 	for i, w := range words[:5] {
 		u := units[i+1]
 		if i+1 == dowField {
@@ -120,13 +112,9 @@ func parseAWSCron(inner span) (expression, error) {
 		if err := checkAny(i+1, w, u); err != nil {
 			return nil, err
 		}
-		var err error
-		if line[i+1], err = c.parseField(i+1, w, u); err != nil {
+		if err := c.parseField(i+1, w, u); err != nil {
 			return nil, err
 		}
-	}
-	if err := c.matchTimes(inner, line); err != nil {
-		return nil, err
 	}
 	dom, dow := words[2], words[4]
 	switch {
@@ -150,16 +138,13 @@ func checkAny(i int, field span, u unit) error {
 	return field.fail(u.name, "? is valid only alone, and only in day-of-month and day-of-week; use * or %s", u.hint)
 }
 
-// parseField reads one field and returns the items that robfig/cron is to match:
-// "" where there are none. Days of the week are matched here, since robfig/cron
-// has neither crontab's 7 nor AWS's numbers.
-func (c *cronFields) parseField(i int, field span, u unit) (string, error) {
+// parseField reads the items of one field.
+func (c *cronFields) parseField(i int, field span, u unit) error {
 	v := &c.fields[i]
-	var plain []string
 	for _, item := range field.split(',') {
 		rule, special, err := parseDayRule(i, item, u)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if special {
 			v.special = append(v.special, rule)
@@ -167,48 +152,13 @@ func (c *cronFields) parseField(i int, field span, u unit) (string, error) {
 		}
 		r, err := parseRange(item, u)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if r.all {
 			v.wildcard = true
 			v.star = v.star || r.step == 1
 		}
-		if i == dowField {
-			v.bits |= r.weekdays(u)
-			continue
-		}
-		plain = append(plain, item.text)
-	}
-	return strings.Join(plain, ","), nil
-}
-
-// cronLine is a crontab line with seconds, by field.
-type cronLine [crontabFields]string
-
-var everyTime = cronLine{"*", "*", "*", "*", "*", "*"}
-
-// robfig parses a whole crontab line with seconds.
-var robfig = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
-
-// matchTimes takes from robfig/cron which seconds, minutes, hours, days of the
-// month and months the line matches.
-func (c *cronFields) matchTimes(body span, line cronLine) error {
-	line[dowField] = "*"
-	specialDays := line[domField] == ""
-	if specialDays {
-		line[domField] = "*"
-	}
-	parsed, err := robfig.Parse(strings.Join(line[:], " "))
-	if err != nil {
-		return body.fail("schedule", "%v; see docs/schedules.md for the syntax", err)
-	}
-	s := parsed.(*cron.SpecSchedule)
-	if specialDays {
-		s.Dom = 0
-	}
-	const starBit = 1 << 63
-	for i, bits := range [dowField]uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month} {
-		c.fields[i].bits = bits &^ starBit
+		v.bits |= r.bits(u)
 	}
 	return nil
 }

@@ -124,12 +124,16 @@ func explain(text string, u unit) string {
 	return "valid values: " + u.hint + ", ranges (a-b), steps (*/n) and lists of them"
 }
 
-// weekdays returns the range as bits from SUN = 0, whatever the field counts
-// from; crontab's 7 is SUN again.
-func (r valueRange) weekdays(u unit) uint64 {
+// bits returns the values of the range. Days of the week are bits from SUN = 0, whatever the
+// field counts from; crontab's 7 is SUN again.
+func (r valueRange) bits(u unit) uint64 {
 	var bits uint64
 	for n := r.low; n <= r.high; n += r.step {
-		bits |= 1 << ((n - u.min) % 7)
+		if u.names == weekdayNames {
+			bits |= 1 << ((n - u.min) % 7)
+		} else {
+			bits |= 1 << n
+		}
 	}
 	return bits
 }

@@ -191,7 +191,7 @@ var law = archtest.Law{
 		},
 	}),
 	Edges: []archtest.Edge{
-		{Library: "github.com/robfig/cron/v3", At: []string{"schedule"}, Why: "it parses schedules"},
+		{Library: "github.com/robfig/cron/v3", At: []string{"schedule"}, Why: "a Schedule is one of its Schedules"},
 		{Library: "github.com/goccy/go-yaml", At: []string{"jobs/internal/field", "api/access", "internal/importer"}, Why: "the registry's file is read in field alone, the access file in api/access, manifests in internal/importer"},
 		{Library: "github.com/google/uuid", At: []string{"executor", "jobs", "targets/try", "internal/operations", "api", "api/remote", "internal/cli/...", "cmd/lambda"}, Why: "run IDs are derived; only the token of a ~ run and lease tokens are drawn"},
 		{Library: "github.com/go-co-op/gocron/v2", At: []string{"internal/cli/serve"}, Why: "it is the alarm clock, and identity never comes from a wake-up"},
