@@ -3,7 +3,7 @@ package postgres_test
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,21 +35,17 @@ func TestRows(t *testing.T) { rows(t, direct) }
 
 func rows(t *testing.T, through func(testing.TB, string) string) {
 	url := testdb.Postgres(t)
-	pooled, besides := through(t, url), connect(t, url)
-	var cases atomic.Int32
-	ledgertest.RunRows(t, func(t *testing.T) ledger.Rows {
-		return postgres.RowsOf(open(t, pooled, newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1))).options...))
-	})
+	pooled, cases := through(t, url), schemas{pool: connect(t, url)}
+	ledgertest.RunRows(t, func(t *testing.T) ledger.Rows { return postgres.RowsOf(open(t, pooled, cases.clock(t).options...)) })
 }
 
 func direct(_ testing.TB, url string) string { return url }
 
 func contract(t *testing.T, through func(testing.TB, string) string, run func(*testing.T, func(*testing.T) ledgertest.Opened)) {
 	url := testdb.Postgres(t)
-	pooled, besides := through(t, url), connect(t, url)
-	var cases atomic.Int32
+	pooled, cases := through(t, url), schemas{pool: connect(t, url)}
 	run(t, func(t *testing.T) ledgertest.Opened {
-		c := newClock(t, besides, fmt.Sprintf("case_%d", cases.Add(1)))
+		c := cases.clock(t)
 		return ledgertest.Opened{
 			Store:  open(t, pooled, c.options...),
 			Shift:  c.pass,
@@ -101,17 +97,57 @@ type movedClock struct {
 	options []postgres.Option // of a ledger that reads it
 }
 
-// newClock makes the ledger's tables in the schema, and their clock.
-func newClock(t testing.TB, p *pgxpool.Pool, schema string) movedClock {
+// schemas are those of one database, each with the ledger's tables. To make them takes
+// PostgreSQL ten times as long as to empty those of a case that has passed.
+type schemas struct {
+	pool *pgxpool.Pool
+	mu   sync.Mutex
+	made int
+	free []string
+}
+
+func (s *schemas) take(t testing.TB) (schema, script string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.free); n > 0 {
+		schema, s.free = s.free[n-1], s.free[:n-1]
+		return schema, fmt.Sprintf(emptySchema, schema)
+	}
+	s.made++
+	schema = fmt.Sprintf("case_%d", s.made)
+	return schema, tables(t, schema)
+}
+
+const emptySchema = `
+	DO $$
+	DECLARE t name;
+	BEGIN
+		FOR t IN SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = '%[1]s' AND tablename <> 'ledger_versions' LOOP
+			EXECUTE format('DELETE FROM %[1]s.%%I', t);
+		END LOOP;
+	END $$;
+	INSERT INTO %[1]s.hour_span DEFAULT VALUES;`
+
+// clock returns the clock of empty tables of the ledger, which are the test's until it ends.
+func (s *schemas) clock(t testing.TB) movedClock {
 	t.Helper()
-	script := tables(t, schema) + fmt.Sprintf(`
+	schema, script := s.take(t)
+	script += fmt.Sprintf(`
+		DROP SCHEMA IF EXISTS %[1]s_clock CASCADE;
 		CREATE SCHEMA %[1]s_clock;
 		CREATE TABLE %[1]s_clock.ahead AS SELECT interval '0' AS d;
 		CREATE FUNCTION %[1]s_clock.now() RETURNS timestamptz STABLE LANGUAGE sql
 			AS 'SELECT pg_catalog.now() + d FROM %[1]s_clock.ahead'`, schema)
-	_, err := p.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
+	_, err := s.pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
 	must(t, err)
-	return movedClock{p, schema, []postgres.Option{
+	t.Cleanup(func() {
+		if !t.Failed() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.free = append(s.free, schema)
+		}
+	})
+	return movedClock{s.pool, schema, []postgres.Option{
 		postgres.Schema(schema), postgres.Set("search_path", schema+"_clock, "+schema+", pg_catalog"),
 	}}
 }
