@@ -122,7 +122,10 @@ func (m *scheduleChangeTx) end(r *scheduleRequest, was *ScheduleRow, from time.T
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, was.JobID, err)
-	case p.Through.Before(from.Truncate(time.Second)), m.runs > 0 && m.runs+len(p.Runs) > maxBacklog:
+	case p.Through.Before(from.Truncate(time.Second)): // also alone
+		return nil, ErrBacklog
+	case m.runs > 0 && m.runs+len(p.Runs) > maxBacklog:
+		m.crowded = true
 		return nil, ErrBacklog
 	}
 	p.Through = from

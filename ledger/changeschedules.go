@@ -62,6 +62,7 @@ type scheduleChangeTx struct {
 
 	outgoing []currentPlan // of contents that end
 	runs     int           // of these
+	crowded  bool          // a change was refused that may have room alone
 	inserts  []ScheduleRow
 	updates  []ScheduleUpdate
 }
@@ -85,8 +86,8 @@ func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 		r.results = make([]ScheduleResult, len(r.Items))
 		for k := range r.Items {
 			r.results[k] = m.change(r, &r.Items[k], stored[r.Items[k].JobID])
-			if len(m.requests) > 1 && errors.Is(r.results[k].Err, ErrBacklog) {
-				return nil, errApart // alone, the change may have room
+			if len(m.requests) > 1 && m.crowded {
+				return nil, errApart
 			}
 		}
 		results[i] = r.results

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/bench/rig"
+	"github.com/cronce/cronce/jobs"
 )
 
 const (
@@ -90,11 +91,49 @@ func (m *measure) besideRuns(ctx context.Context) (figure string, err error) {
 // dueAfter makes n schedules due in each of some seconds.
 func (m *measure) dueAfter(ctx context.Context, prefix string, n, seconds, lead int) (figure string, err error) {
 	err = m.beside(ctx, 1, func(all *lateTimes) error {
-		if err := m.makeDue(ctx, prefix, inSeconds(lead), n, seconds); err != nil {
+		first := inSeconds(lead)
+		if err := m.makeDue(ctx, prefix, first, n, seconds); err != nil {
 			return err
 		}
-		late, err := all.after(prefix[0], n*seconds)
-		figure = late.String()
+		figure, err = m.watch(all, prefix[0], first, n*seconds)
+		return err
+	})
+	return figure, err
+}
+
+// watch waits for n runs that are due from a time on, and until they are recorded.
+func (m *measure) watch(all *lateTimes, key byte, from time.Time, n int) (string, error) {
+	time.Sleep(time.Until(from.Add(-50 * time.Millisecond)))
+	each, err := m.cost(n)
+	if err != nil {
+		return "", err
+	}
+	late, err := all.after(key, n)
+	time.Sleep(3 * time.Second)
+	return fmt.Sprintf("%s; %s", late, each()), err
+}
+
+// registryJobs is dueAtOnce of jobs that a registry has, on a ledger of their own.
+func (m *measure) registryJobs(ctx context.Context) (figure string, err error) {
+	own := &measure{bench: m.bench, engine: m.engine}
+	if own.database, err = fresh(ctx, m.bench, m.engine); err != nil {
+		return "", err
+	}
+	if own.Store, err = own.open(ctx); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	const n = 10_000
+	at := inSeconds(12)
+	entries := []jobs.Entry{jobs.Name("keyed"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}}
+	for i := range n {
+		entries = append(entries, jobs.Job{ID: fmt.Sprintf("j%07d", i), Schedule: once(at), Target: "svc", Path: "/run"})
+	}
+	if own.registry, err = jobs.NewRegistry(entries...); err != nil {
+		return "", err
+	}
+	err = own.beside(ctx, 1, func(all *lateTimes) error {
+		figure, err = own.watch(all, 'j', at, n)
 		return err
 	})
 	return figure, err

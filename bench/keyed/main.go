@@ -29,6 +29,7 @@ var parts = []part{
 	{"single", "made one by one by 8 callers, and changed", (*measure).single},
 	{"beside", "the same beside 1,000 runs/s, and these planned after", (*measure).besideRuns},
 	{"due", "10,000 due in one second, planned after", (*measure).dueAtOnce},
+	{"jobs", "10,000 jobs of a registry due in one second, planned after", (*measure).registryJobs},
 	{"minute", "100,000 due within a minute, planned after", (*measure).dueInAMinute},
 	{"edit", "edited shortly before beside 1,000 runs/s, planned after", (*measure).edits},
 	{"serve", "RSS of serve beside an empty ledger, CPU while idle, time until ready", (*measure).serve},
@@ -39,7 +40,7 @@ func main() {
 	rig.Child()
 	n := flag.Int("schedules", 100_000, "how many schedules wait")
 	engine := flag.String("engine", "both", "sqlite, postgres or both")
-	only := flag.String("only", "", "a list of parts: single, beside, due, minute, edit, serve, catchup; empty: all")
+	only := flag.String("only", "", "a list of parts: single, beside, due, jobs, minute, edit, serve, catchup; empty: all")
 	flag.Parse()
 	rig.Main(func(ctx context.Context, b *rig.Bench, about string) error {
 		fmt.Printf("%s\n%d schedules wait; planned after: p50 / p99 / max in ms from due to committed\n\n", about, *n)

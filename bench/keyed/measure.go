@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -134,16 +135,27 @@ type lateTimes struct {
 // PlanSchedules notes the runs that it plans.
 func (p planned) PlanSchedules(ctx context.Context, s ledger.SchedulePlanning) (ledger.PlannedSchedules, error) {
 	got, err := p.Store.PlanSchedules(ctx, s)
+	p.all.note(got.Plans)
+	return got, err
+}
+
+// Admit notes the runs that it admits of a registry's jobs.
+func (p planned) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitted, error) {
+	got, err := p.Store.Admit(ctx, a)
+	p.all.note(a.Plans)
+	return got, err
+}
+
+func (l *lateTimes) note(plans []ledger.Plan) {
 	now := time.Now()
-	p.all.mu.Lock()
-	defer p.all.mu.Unlock()
-	for _, plan := range got.Plans {
-		key := plan.JobID[len("report:")]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, plan := range plans {
+		key := strings.TrimPrefix(plan.JobID, "report:")[0]
 		for _, in := range plan.Runs {
-			p.all.late[key] = append(p.all.late[key], now.Sub(in.ScheduledAt))
+			l.late[key] = append(l.late[key], now.Sub(in.ScheduledAt))
 		}
 	}
-	return got, err
 }
 
 // after waits until n runs of a letter are planned, and returns how late they were.
@@ -195,6 +207,17 @@ type applied struct{}
 
 func (applied) Call(context.Context, executor.Call) executor.Answer {
 	return executor.Answer{Kind: ledger.AnswerFresh, Status: 200}
+}
+
+// cost measures the processor time for each of n runs from now on.
+func (m *measure) cost(n int) (each func() string, err error) {
+	own := ownCPU()
+	server, err := m.bench.Databases.CPU()
+	return func() string {
+		end, _ := m.bench.Databases.CPU() // it has answered before
+		micros := func(d time.Duration) int64 { return d.Microseconds() / int64(n) }
+		return fmt.Sprintf("CPU of the process %d µs a run, of PostgreSQL %d", micros(ownCPU()-own), micros(end-server))
+	}, err
 }
 
 // ownCPU is the processor time of this process.

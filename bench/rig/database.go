@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -46,6 +47,14 @@ func OpenDatabases(ctx context.Context) (*Databases, error) {
 	}
 	d.dir, err = os.MkdirTemp("", "cronce-bench-")
 	return d, err
+}
+
+// CPU is the processor time of the server and its sessions; 0: it is not of this machine.
+func (d *Databases) CPU() (time.Duration, error) {
+	if d.postmaster == 0 {
+		return 0, nil
+	}
+	return cpuOfTree(d.postmaster)
 }
 
 // Version is the server's, with the setting that decides what a commit means.

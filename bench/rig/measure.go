@@ -116,8 +116,8 @@ func (b *Bench) usage(p *process, c Contender) (r Result, err error) {
 	if r.Registered, r.Peak, err = memory(pid); err != nil {
 		return r, err
 	}
-	if c.Store == PostgreSQL && b.Databases.postmaster != 0 {
-		r.Server, err = cpuOfTree(b.Databases.postmaster)
+	if c.Store == PostgreSQL {
+		r.Server, err = b.Databases.CPU()
 	}
 	return r, err
 }

@@ -39,11 +39,15 @@ func (r *slowRows) Write(ctx context.Context, name string, f func(ledger.Tx) err
 	return r.Rows.Write(ctx, name, f)
 }
 
-// always are rules of schedules that are due in an hour.
+// always are rules of schedules that are due in an hour. One whose Expr is "behind" has too many
+// scheduled times for one plan.
 type always struct{ ledger.ScheduleRules }
 
 func (always) Begin(_ *ledger.Schedule, _, now time.Time) (time.Time, error) { return now, nil }
 func (always) Plan(s *ledger.Schedule, now time.Time, _ bool) (ledger.Plan, error) {
+	if s.Expr == "behind" {
+		now = s.Watermark
+	}
 	return ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}, nil
 }
 
@@ -94,6 +98,33 @@ func TestChangesThatWaitShareATransaction(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One change of a group is refused, and would be alone too: the others need not be made alone.
+func TestABacklogOfOneScheduleLeavesTheGroupWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := &slowRows{Rows: memory.New().Rows()}
+		l := ledger.New(rows)
+		putAll := func(expr func(i int) string, refused int) {
+			var all sync.WaitGroup
+			for i := range 10 {
+				all.Go(func() {
+					if _, err := putSchedule(t.Context(), l, fmt.Sprint("k", i), expr(i)); errors.Is(err, ledger.ErrBacklog) != (i == refused) {
+						t.Errorf("change %d: %v", i, err)
+					}
+				})
+				synctest.Wait()
+			}
+			all.Wait()
+		}
+		putAll(func(i int) string { return map[int]string{3: "behind"}[i] }, -1)
+		time.Sleep(time.Minute)
+		rows.writes = 0
+		putAll(func(int) string { return "other" }, 3)
+		if rows.writes != 2 {
+			t.Errorf("%d transactions, want 2", rows.writes)
+		}
+	})
 }
 
 // A group's changes were written, another caller changed one of the schedules, and then the
