@@ -65,7 +65,7 @@ func (p problem) incident(last []Incident, cause IncidentCause, now time.Time) I
 		Reason: p.Reason, Error: p.Error, RunID: p.RunID, LastAt: now, DueAt: now, Count: p.Count,
 	}
 	for _, i := range last {
-		if i.JobID != p.JobID || !i.takesProblem(now) {
+		if i.JobID != p.JobID || !i.TakesProblem(now) {
 			continue
 		}
 		if !i.Open() {
@@ -85,8 +85,8 @@ func (i *Incident) Add(n Incident) {
 	i.Version++
 }
 
-// takesProblem reports whether a problem at a time belongs to the incident.
-func (i Incident) takesProblem(now time.Time) bool {
+// TakesProblem reports whether a problem at a time belongs to the incident.
+func (i Incident) TakesProblem(now time.Time) bool {
 	return i.Open() || !i.ClosedByOperator && now.Sub(i.ClosedAt) < ReopenWithin
 }
 

@@ -113,7 +113,7 @@ func decideChannel(i ledger.Incident, c jobs.Channel, k ledger.ChannelState, now
 // isNews reports whether a channel is to be notified that the incident opened. An incident that
 // closed before a notification was written is news for as long as it can be opened again.
 func isNews(i ledger.Incident, c jobs.Channel, now time.Time) bool {
-	if !i.Open() && (i.ClosedByOperator || now.Sub(i.ClosedAt) >= ledger.ReopenWithin) {
+	if !i.TakesProblem(now) {
 		return false
 	}
 	return i.AckedAt.IsZero() && i.Count >= c.After

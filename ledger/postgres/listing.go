@@ -38,7 +38,7 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSum
 	return sqltx.List(t.Tx, sqltx.ReadSummary, `
 		SELECT`+sqltx.SummaryColumns+`FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
 			SELECT * FROM (SELECT * FROM runs WHERE `+sqltx.OfJob("j.id")+` ORDER BY run_id DESC LIMIT $2) newest
-			WHERE strpos(run_id, '~') = 0 ORDER BY run_id DESC LIMIT $3
+			WHERE `+dialect.Planned()+` ORDER BY run_id DESC LIMIT $3
 		) r ORDER BY run_id DESC`, jobIDs, window, n)
 }
 

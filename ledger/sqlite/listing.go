@@ -39,7 +39,7 @@ var (
 	recentRows = `
 		SELECT ` + sqltx.SummaryColumns + ` FROM (
 			SELECT ` + sqltx.SummaryColumns + ` FROM runs WHERE ` + sqltx.OfJob("?1") + ` ORDER BY run_id DESC LIMIT 0 + ?2)
-		WHERE instr(run_id, '~') = 0 ORDER BY run_id DESC LIMIT 0 + ?3`
+		WHERE ` + dialect.Planned() + ` ORDER BY run_id DESC LIMIT 0 + ?3`
 	heldTargets = `
 		SELECT h.target, h.run_id, h.due_at, h.waits_for FROM json_each(?1) t CROSS JOIN runs h ON h.id = (
 			SELECT id FROM runs INDEXED BY runs_held

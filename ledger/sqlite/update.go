@@ -46,27 +46,27 @@ var fields = []struct {
 	{ledger.ColFailures, []field{plain("failures", func(r *ledger.Row) any { return r.Failures })}},
 	{ledger.ColReplayed, []field{plain("replayed", func(r *ledger.Row) any { return r.Replayed })}},
 	{ledger.ColStatus, []field{plain("status", func(r *ledger.Row) any { return r.Status })}},
-	{ledger.ColDue, []field{plain("due_at", func(r *ledger.Row) any { return r.DueAt() })}},
+	{ledger.ColDue, []field{plain("due_at", func(r *ledger.Row) any { return micros(r.DueAt()) })}},
 	{ledger.ColSlot, []field{
 		plain("waiting", func(r *ledger.Row) any { return r.Waiting }),
 		plain("slot", func(r *ledger.Row) any { return slotOf(r) }),
 	}},
 	{ledger.ColWait, []field{plain("waits_for", func(r *ledger.Row) any { return orNull(r.WaitReason.String()) })}},
-	{ledger.ColAccepted, []field{plain("accepted_at", func(r *ledger.Row) any { return r.AcceptedAt })}},
+	{ledger.ColAccepted, []field{plain("accepted_at", func(r *ledger.Row) any { return micros(r.AcceptedAt) })}},
 	{ledger.ColProgress, []field{plain("progress", func(r *ledger.Row) any { return orNull(r.Progress) })}},
 	{ledger.ColLease, []field{
 		plain("lease_token", func(r *ledger.Row) any { return orNull(r.Token) }),
 		plain("leased_by", func(r *ledger.Row) any { return r.LeasedBy }),
-		plain("leased_at", func(r *ledger.Row) any { return r.LeasedAt }),
+		plain("leased_at", func(r *ledger.Row) any { return micros(r.LeasedAt) }),
 	}},
 	{ledger.ColStart, []field{
-		plain("started_at", func(r *ledger.Row) any { return r.StartedAt }),
-		plain("send_before", func(r *ledger.Row) any { return r.SendBefore }),
-		plain("key_safe_until", func(r *ledger.Row) any { return r.KeySafeUntil }),
+		plain("started_at", func(r *ledger.Row) any { return micros(r.StartedAt) }),
+		plain("send_before", func(r *ledger.Row) any { return micros(r.SendBefore) }),
+		plain("key_safe_until", func(r *ledger.Row) any { return micros(r.KeySafeUntil) }),
 	}},
-	{ledger.ColFinished, []field{plain("finished_at", func(r *ledger.Row) any { return r.FinishedAt })}},
-	{ledger.ColAcked, []field{plain("acked_at", func(r *ledger.Row) any { return r.AckedAt })}},
-	{ledger.ColLate, []field{plain("late_at", func(r *ledger.Row) any { return r.LateAt })}},
+	{ledger.ColFinished, []field{plain("finished_at", func(r *ledger.Row) any { return micros(r.FinishedAt) })}},
+	{ledger.ColAcked, []field{plain("acked_at", func(r *ledger.Row) any { return micros(r.AckedAt) })}},
+	{ledger.ColLate, []field{plain("late_at", func(r *ledger.Row) any { return micros(r.LateAt) })}},
 	{ledger.ColRerun, []field{plain("rerun_id", func(r *ledger.Row) any { return r.RerunID })}},
 	{ledger.ColFan, []field{plain("fan", func(r *ledger.Row) any { return orNull(r.Fan.String()) })}},
 	{ledger.ColActor, []field{
@@ -136,7 +136,7 @@ func (t *tx) update(c *ledger.Change) (bool, error) {
 	shape := updateShape{c.Set, c.Unlisted, c.Attempt != nil && c.Attempt.N == 1, c.LeasedAs != ""}
 	if shape.first {
 		a := c.Attempt
-		args = append(args, a.StartedAt, a.FinishedAt, string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner)
+		args = append(args, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner)
 	}
 	args = append(args, c.Row.ID, string(c.From))
 	if shape.fenced {
@@ -225,12 +225,12 @@ func (t *tx) insert(r *ledger.Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := t.exec(insertRun, t.change, r.ID, ledger.IDJob(&r.Run), orNull(r.Parent), r.ScheduledAt.UnixMicro(), r.Until, r.Count,
+	n, err := t.exec(insertRun, t.change, r.ID, ledger.IDJob(&r.Run), orNull(r.Parent), r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
 		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r), int(r.Pace),
-		r.Call.Target, call, body, r.PlannedAt.UnixMicro(), r.FinishedAt, r.By, r.Why,
-		r.DueAt(), slotOf(r), r.Waiting, r.Attempt, r.SendBefore, r.KeySafeUntil, orNull(r.Token), r.LeasedBy,
-		r.LeasedAt,
-		r.StartedAt, r.LateAt)
+		r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
+		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), micros(r.KeySafeUntil), orNull(r.Token), r.LeasedBy,
+		micros(r.LeasedAt),
+		micros(r.StartedAt), micros(r.LateAt))
 	return n > 0, err
 }
 
