@@ -45,11 +45,12 @@ type action struct {
 // actionTx is an action in progress.
 type actionTx struct {
 	action
-	tx    Tx
-	now   time.Time
-	got   ActionResult
-	slots slots // redrive: of the runs' jobs
-	full  bool  // redrive of members: their parent has no room for another one
+	tx     Tx
+	now    time.Time
+	got    ActionResult
+	slots  slots // redrive: of the runs' jobs
+	full   bool  // redrive of members: their parent has no room for another one
+	looked int   // rows that the action's filter has selected
 	// parents are those of the runs that are members, and members those of canceled parents.
 	parents, members []Row
 	failed           map[string]map[State]int // members of canceled parents, with them
@@ -86,21 +87,6 @@ func (m *actionTx) run() error {
 		return err
 	}
 	return m.write(fit)
-}
-
-// remaining counts the runs after those that the action applies to, if there may be some.
-func (m *actionTx) remaining(fit []Row) Later[int] {
-	if m.full {
-		f := m.filter()
-		f.Limit = 0
-		return m.tx.CountRuns(f)
-	}
-	if len(m.IDs) > 0 || m.Limit < 1 || len(fit) < m.Limit {
-		return Later[int]{}
-	}
-	f, last := m.filter(), fit[len(fit)-1]
-	f.After, f.Limit = &Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}, 0
-	return m.tx.CountRuns(f)
 }
 
 // filter returns what selects the runs of an action without IDs.
@@ -146,7 +132,7 @@ func (l *Ledger) lookAhead(ctx context.Context, a *action) (map[RejectionCause]i
 		if a.leavesOut == (exclusion{}) {
 			return leftOut, nil
 		}
-		counts, err := tx.Settled(f).Get()
+		counts, err := settled(tx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -175,6 +161,7 @@ func (m *actionTx) selected() (fit []Row, err error) {
 		if err != nil {
 			return nil, err
 		}
+		m.looked += len(rows)
 		for _, r := range rows {
 			found[r.ID] = true
 		}

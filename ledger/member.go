@@ -162,6 +162,9 @@ type MemberRows interface {
 	SelectMembers(MemberQuery) Later[[]MemberState]
 	// CountMembers counts the members of parents by state, of states other than Succeeded.
 	CountMembers(parents []string, states []State) Later[[]MemberCount]
+	// CountFailed counts the members of parents that are finished and have not succeeded. It reads
+	// counts that are kept with each change, and no members, which are inserted unfinished.
+	CountFailed(parents []string) Later[[]FailedCount]
 	// DeleteOldMembers deletes up to limit members from the lists of those of the parents that
 	// are old, with their runs, and returns their run IDs.
 	DeleteOldMembers(parents []string, q OldRuns, limit int) Later[[]string]

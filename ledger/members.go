@@ -203,24 +203,28 @@ func (l *Ledger) MemberCounts(ctx context.Context, parents []string) (map[string
 		var open []string
 		for i := range rows {
 			if f := rows[i].Fan; f.Frozen() {
-				byParent[rows[i].ID] = f.counts()
 				if !rows[i].State.Finished() {
 					open = append(open, rows[i].ID)
+					f.Failed, f.Canceled = 0, 0 // of an earlier end
 				}
+				byParent[rows[i].ID] = f.counts()
 			}
 		}
 		if len(open) == 0 || err != nil {
 			return byParent, err
 		}
-		counts, err := countMembers(tx, open, slices.Concat(Claimable, failedStates))
-		for _, id := range open {
-			of := byParent[id]
-			of[Succeeded] += of[Dead] + of[Canceled]
-			of[Dead], of[Canceled] = 0, 0
-			for s, n := range counts[id] {
-				of[s] += n
-				of[Succeeded] -= n
-			}
+		asked := tx.CountFailed(open)
+		unfinished, err := tx.CountMembers(open, Claimable).Get()
+		if err != nil {
+			return nil, err
+		}
+		failed, err := asked.Get()
+		for _, c := range failed {
+			unfinished = append(unfinished, MemberCount{c.Parent, c.State, c.Count})
+		}
+		for _, c := range unfinished {
+			byParent[c.Parent][c.State] += c.Count
+			byParent[c.Parent][Succeeded] -= c.Count
 		}
 		return byParent, err
 	})

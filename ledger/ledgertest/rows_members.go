@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -74,6 +76,59 @@ var memberRowCases = []rowsCase{
 			}
 			same(t, "counts", got, want)
 		}
+	}},
+	{"failed members are counted by state and by what settled them, whatever changes them", func(t *table) {
+		parent, list := t.frozen(0, ledger.Running, ledger.Running, ledger.Running)
+		change := func(i int, change func(*ledger.Row)) {
+			t.Helper()
+			t.write(func(tx ledger.Tx) error {
+				rows, err := tx.LockRuns([]string{list[i].RunID}).Get()
+				if err != nil {
+					return err
+				}
+				was := rows[0]
+				change(&rows[0])
+				return tx.Update([]ledger.Change{ledger.Changed(&was, &rows[0])})
+			})
+		}
+		counted := func(what string, want ...ledger.FailedCount) {
+			t.Helper()
+			got := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.FailedCount] {
+				return tx.CountFailed([]string{parent.ID, "j@x"})
+			})
+			slices.SortFunc(got, func(a, b ledger.FailedCount) int { return strings.Compare(string(a.State), string(b.State)) })
+			for i := range want {
+				want[i].Parent = parent.ID
+			}
+			same(t, what, got, want)
+		}
+		of := func(s ledger.State, n int, settled ...bool) ledger.FailedCount {
+			settled = append(settled, false, false)
+			return ledger.FailedCount{State: s, SettledCount: ledger.SettledCount{Acknowledged: settled[0], Rerun: settled[1], Count: n}}
+		}
+		change(0, func(r *ledger.Row) { *r = in(ledger.Dead, *r) })
+		change(1, func(r *ledger.Row) { *r = in(ledger.Canceled, *r) })
+		counted("two failed", of(ledger.Canceled, 1), of(ledger.Dead, 1))
+		change(2, func(r *ledger.Row) { *r = in(ledger.Dead, *r) })
+		counted("one more is dead", of(ledger.Canceled, 1), of(ledger.Dead, 2))
+		change(2, func(r *ledger.Row) {
+			*r = in(ledger.Running, *r)
+			r.FinishedAt = time.Time{}
+			r.SetDueAt(r.ScheduledAt)
+		})
+		change(1, func(r *ledger.Row) { *r = in(ledger.Succeeded, *r) })
+		counted("revived", of(ledger.Dead, 1))
+		change(0, func(r *ledger.Row) { r.AckedAt = pastHour })
+		counted("acknowledged", of(ledger.Dead, 1, true))
+		change(0, func(r *ledger.Row) { r.RerunID = "r" })
+		counted("rerun", of(ledger.Dead, 1, true, true))
+		t.write(func(tx ledger.Tx) error {
+			if _, err := tx.LockRuns([]string{list[0].RunID}).Get(); err != nil {
+				return err
+			}
+			return tx.Delete([]string{list[0].RunID})
+		})
+		counted("deleted")
 	}},
 	{"members of old parents are deleted in batches, with their runs", func(t *table) {
 		old, _ := t.frozen(0, ledger.Succeeded, ledger.Succeeded, ledger.Succeeded)

@@ -63,6 +63,23 @@ func (t *tx) CountMembers(parents []string, states []ledger.State) ledger.Later[
 	return ledger.Known(counts, nil)
 }
 
+// CountFailed counts failed members.
+func (t *tx) CountFailed(parents []string) ledger.Later[[]ledger.FailedCount] {
+	counts := map[ledger.FailedCount]int{}
+	for _, r := range t.l.runs {
+		if slices.Contains(parents, r.Parent) && r.State.Finished() && r.State != ledger.Succeeded {
+			settled := ledger.SettledCount{Acknowledged: !r.AckedAt.IsZero(), Rerun: r.RerunID != ""}
+			counts[ledger.FailedCount{Parent: r.Parent, State: r.State, SettledCount: settled}]++
+		}
+	}
+	var list []ledger.FailedCount
+	for c, n := range counts {
+		c.Count = n
+		list = append(list, c)
+	}
+	return ledger.Known(list, nil)
+}
+
 // DeleteOldMembers deletes members of old parents, with their runs.
 func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Later[[]string] {
 	var gone []string

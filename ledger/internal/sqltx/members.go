@@ -35,3 +35,12 @@ func (t Tx) CountMembers(parents []string, states []ledger.State) ledger.Later[[
 	}, `SELECT parent, state, count(*) FROM runs WHERE parent `+t.Dialect.In("$1")+` AND `+sqlfilter.MembersLeft+
 		` AND `+sqlfilter.StateIn(states)+` GROUP BY parent, state`, parents)
 }
+
+// CountFailed reads the counts that triggers keep.
+func (t Tx) CountFailed(parents []string) ledger.Later[[]ledger.FailedCount] {
+	return List(t, func(v Values) (c ledger.FailedCount, err error) {
+		c.Parent, c.State, c.Acknowledged, c.Rerun, c.Count = v.Text(), ledger.State(v.Text()), v.Bool(), v.Bool(), int(v.Int())
+		return c, nil
+	}, `SELECT parent, state, acked, rerun, CAST(sum(count) AS bigint) FROM member_counts WHERE parent `+t.Dialect.In("$1")+`
+		GROUP BY 1, 2, 3, 4 HAVING sum(count) <> 0`, parents)
+}

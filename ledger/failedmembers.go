@@ -1,0 +1,66 @@
+package ledger
+
+import "slices"
+
+// FailedCount counts the members of a parent in a finished state other than Succeeded.
+type FailedCount struct {
+	Parent string
+	State  State
+	SettledCount
+}
+
+// ofFailedMembers reports whether CountFailed knows how many runs the filter selects, apart from
+// After and Limit.
+func (f Filter) ofFailedMembers() bool {
+	others := len(f.IDs) > 0 || f.JobID != "" || len(f.JobIDs) > 0 || f.Reason != "" || !f.Since.IsZero() || !f.Until.IsZero() ||
+		f.Before != nil || f.AfterID != ""
+	return f.Parent != "" && !others && len(selectStates(failedStates, f.States)) == len(f.States)
+}
+
+// countFailed counts the failed members that a filter selects. See ofFailedMembers.
+func (f Filter) countFailed(counts []FailedCount) (n int) {
+	for _, c := range counts {
+		if slices.Contains(f.States, c.State) && !(f.Unacknowledged && c.Acknowledged) && !(f.NotRerun && c.Rerun) {
+			n += c.Count
+		}
+	}
+	return n
+}
+
+// settled is tx.Settled, which would read all failed members of a parent.
+func settled(tx Tx, f Filter) (settled []SettledCount, err error) {
+	if !f.ofFailedMembers() {
+		return tx.Settled(f).Get()
+	}
+	counts, err := tx.CountFailed([]string{f.Parent}).Get()
+	for _, c := range counts {
+		if f.countFailed([]FailedCount{c}) > 0 {
+			settled = append(settled, c.SettledCount)
+		}
+	}
+	return settled, err
+}
+
+// remaining counts the runs after those that the action applies to, if there may be some.
+func (m *actionTx) remaining(fit []Row) Later[int] {
+	f := m.filter()
+	f.Limit = 0
+	switch {
+	case m.full:
+	case len(m.IDs) > 0 || m.Limit < 1 || len(fit) < m.Limit:
+		return Later[int]{}
+	case !f.ofFailedMembers():
+		last := fit[len(fit)-1]
+		f.After = &Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
+	}
+	if !f.ofFailedMembers() {
+		return m.tx.CountRuns(f)
+	}
+	// Those that a request of the series before has rejected are counted again, until a request
+	// finds fewer than its limit.
+	asked := m.tx.CountFailed([]string{f.Parent})
+	return Await(func() (int, error) {
+		counts, err := asked.Get()
+		return max(0, f.countFailed(counts)-m.looked), err
+	})
+}
