@@ -105,10 +105,11 @@ func (a asking) askAll(ctx context.Context) (got Answers) {
 	sent := begun
 	for ; ctx.Err() == nil; i++ {
 		places <- struct{}{}
+		number := i // the loop goes on: late requests would all be of one identity
 		all.Go(func() {
 			defer func() { <-places }()
 			at := time.Now()
-			err := a.ask(client, i)
+			err := a.ask(client, number)
 			mu.Lock()
 			defer mu.Unlock()
 			if took = append(took, time.Since(at)); err != nil {

@@ -11,7 +11,7 @@ import (
 // of few jobs it looks each row up. OFFSET 0 keeps the server from doing that for many.
 func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
 	text := `FROM hours WHERE hour = ANY (ARRAY(SELECT generate_series($2, $3 - interval '1 hour', interval '1 hour'))) AND job_id = ANY ($1)`
-	if len(jobIDs) > 20 && t.Lock == "" {
+	if len(jobIDs) > 200 && t.Lock == "" {
 		text = `FROM (SELECT * FROM hours WHERE hour >= $2 AND hour < $3 OFFSET 0) hours JOIN unnest($1) AS j (id) ON j.id = job_id`
 	}
 	return sqltx.List(t.Tx, sqltx.ReadHour, `SELECT`+sqltx.HourColumns+text+t.Lock, jobIDs, since, until)
