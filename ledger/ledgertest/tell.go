@@ -290,19 +290,3 @@ func (b *bed) idle0() time.Time {
 	b.must(err)
 	return got.Now
 }
-
-// notice is a notification of an incident.
-func notice(i ledger.Incident, token string) ledger.Entry {
-	at := i.OpenedAt.Truncate(time.Second)
-	return ledger.Entry{JobID: "notify-ops", RunSpec: ledger.RunSpec{
-		RunID: runID("notify-ops", at) + "~" + token, ScheduledAt: at, Count: 1, State: ledger.Planned,
-		Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: call("notify-ops"),
-	}}
-}
-
-func (b *bed) due() []ledger.Incident {
-	b.Helper()
-	list, err := b.Incidents(b.ctx, ledger.IncidentFilter{Due: true})
-	b.must(err)
-	return list
-}
