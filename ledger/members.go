@@ -37,7 +37,7 @@ const (
 	// membersAtOnce is the number of members that one query reads.
 	membersAtOnce = 2000
 	// membersLooked bounds the members that are read for one page.
-	membersLooked = 10_000
+	membersLooked = 5_000
 )
 
 // Members lists members of a parent. See MemberFilter.

@@ -144,7 +144,7 @@ func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 		return got, err
 	}
 	found = notAhead(found, jobs)
-	members, err := tx.DeleteOldMembers(found, p.old(now), p.BatchSize()).Get()
+	members, err := tx.DeleteOldMembers(found, p.old(now), min(p.BatchSize(), membersPurged)).Get()
 	if err != nil || len(members) > 0 {
 		if err == nil {
 			err = keepPurged(tx, members)
@@ -267,6 +267,10 @@ func (p Purge) countPass(tx Tx, from PurgeCursor) (n int, err error) {
 	}
 	return n, err
 }
+
+// membersPurged bounds the members that one transaction deletes. They are spread over the runs of
+// all times, so that each costs more than another run; on SQLite no run is claimed meanwhile.
+const membersPurged = 150
 
 // countPage is how many runs are read at once to be counted.
 const countPage = 10_000
