@@ -46,12 +46,14 @@ func AheadText(watermark, now time.Time) string {
 //     time that is to come, or are due after the latest heartbeat: a lease and a wait last
 //     as long as they would have lasted, or ProcessTTL. They may be of after the step, so
 //     none becomes shorter than ProcessTTL. A run whose scheduled time is to come stays due at
-//     its time, if it was never leased and has no ~ in its ID;
+//     its time, if it was never leased and has no ~ in its ID, and one that waits for the end of
+//     a pause stays due then;
 //   - SendBefore and KeySafeUntil of the unfinished, the dead and the canceled runs, back by the
 //     step: the target counts the key's TTL on another clock. A run that was first leased within ProcessTTL keeps
 //     it: that may have been after the step;
 //   - LeasedAt of the unfinished runs, to now at the latest, so that a step is followed once;
-//   - DueAt of incidents, back by the step.
+//   - DueAt of incidents, back by the step;
+//   - From of the pauses that began when they were made, to now: they last. Their ends stay.
 func ClockStep(latest, now time.Time) time.Duration { return AheadOfClock(latest, now) }
 
 // clockStep returns the ClockStep since the latest heartbeat or lease.
@@ -100,7 +102,7 @@ func followClock(tx Tx) error {
 	if err := tx.LockAll(); err != nil {
 		return err
 	}
-	processes, lease, incidents := tx.Processes(), tx.LastLease(), tx.PendingIncidents()
+	processes, lease, incidents, paused := tx.Processes(), tx.LastLease(), tx.PendingIncidents(), tx.Pauses(time.Time{})
 	now, err := tx.Now()
 	if err != nil {
 		return err
@@ -115,10 +117,17 @@ func followClock(tx Tx) error {
 	if err := moveIncidents(tx, incidents, step); err != nil {
 		return err
 	}
-	if err := moveRuns(tx, Unfinished, step, now); err != nil {
+	list, err := paused.Get()
+	if err != nil {
 		return err
 	}
-	return moveRuns(tx, []State{Dead, Canceled}, step, now)
+	if err := pauses(list).followClock(tx, now); err != nil {
+		return err
+	}
+	if err := moveRuns(tx, Unfinished, list, step, now); err != nil {
+		return err
+	}
+	return moveRuns(tx, []State{Dead, Canceled}, list, step, now)
 }
 
 func moveHeartbeats(tx Tx, processes Later[[]ProcessRow], now time.Time) error {
@@ -149,7 +158,7 @@ func moveIncidents(tx Tx, asked Later[[]Incident], step time.Duration) error {
 // movePage is how many runs are moved at a time.
 const movePage = 5000
 
-func moveRuns(tx Tx, states []State, step time.Duration, now time.Time) error {
+func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time.Time) error {
 	f := Filter{States: states, Limit: movePage, WithMembers: true}
 	for {
 		rows, err := tx.Runs(f).Get()
@@ -159,7 +168,10 @@ func moveRuns(tx Tx, states []State, step time.Duration, now time.Time) error {
 		changes := make([]Change, len(rows))
 		for i := range rows {
 			was := rows[i]
-			rows[i].followClock(step, now)
+			due := was.DueAt()
+			if rows[i].followClock(step, now); paused.waits(&was) {
+				rows[i].SetDueAt(due)
+			}
 			changes[i] = Changed(&was, &rows[i])
 		}
 		if err := update(tx, changes); err != nil || len(rows) < movePage {

@@ -85,6 +85,30 @@ func (others pauses) dueAfter(r *Row, was, p Pause) time.Time {
 	return due
 }
 
+// waits reports whether a run waits for the end of one of the pauses.
+func (list pauses) waits(r *Row) bool {
+	return r.State == Planned && slices.ContainsFunc(list, func(p Pause) bool { return p.mayCover(r) && p.Until.Equal(r.DueAt()) })
+}
+
+// followClock lets the pauses that began when they were made last after the clock was set back.
+func (list pauses) followClock(tx Tx, now time.Time) error {
+	for _, p := range list {
+		if !p.From.After(now) || !p.From.Equal(p.CreatedAt.Truncate(time.Second)) {
+			continue
+		}
+		locked, err := tx.LockPause(p.ID).Get()
+		if err != nil || len(locked) == 0 {
+			return err
+		}
+		p = locked[0]
+		p.From = now.Truncate(time.Second)
+		if _, err := tx.PutPause(p).Get(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // settled locks the pauses that catch up and cover what is written, before any run is locked, and
 // returns all as they are then: what is written due at the end of one moves with it. See moveDue.
 func (list pauses) settled(tx Tx, covers func(Pause) bool) (pauses, error) {

@@ -2,6 +2,7 @@ package operations_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
@@ -49,16 +50,19 @@ jobs:
 
 // Of a job in a pause, the next run is the first one after it, and so is its start.
 func TestAPausedJobSaysWhenItsNextRunStarts(t *testing.T) {
-	j := jobs.Job{ID: "j", Schedule: "0 * * * *", Spread: 30 * time.Minute}
-	s, l := served(t, j, 0)
-	until := time.Now().Truncate(time.Hour).Add(48 * time.Hour)
-	c := ledger.PauseChange{Kind: ledger.PauseSkip, Until: until, Actor: ledger.Actor{By: "ann", Why: "x"}}
-	if _, err := l.ChangePause(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Job(t.Context(), "j")
-	starts, wrong := time.Parse(time.RFC3339, got.Starts)
-	if err != nil || wrong != nil || got.Next != until.UTC().Format(time.RFC3339) || starts.Before(until) || starts.After(until.Add(j.Spread)) {
-		t.Errorf("next %s, starts %s, %v, %v; want them from %s on", got.Next, got.Starts, err, wrong, until)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(45 * time.Minute) // the run of this hour has started
+		j := jobs.Job{ID: "j", Schedule: "0 * * * *", Spread: 30 * time.Minute}
+		s, l := served(t, j, 0)
+		until := time.Now().Truncate(time.Hour).Add(48 * time.Hour)
+		c := ledger.PauseChange{Kind: ledger.PauseSkip, Until: until, Actor: ledger.Actor{By: "ann", Why: "x"}}
+		if _, err := l.ChangePause(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Job(t.Context(), "j")
+		starts, wrong := time.Parse(time.RFC3339, got.Starts)
+		if err != nil || wrong != nil || got.Next != until.UTC().Format(time.RFC3339) || starts.Before(until) || starts.After(until.Add(j.Spread)) {
+			t.Errorf("next %s, starts %s, %v, %v; want them from %s on", got.Next, got.Starts, err, wrong, until)
+		}
+	})
 }

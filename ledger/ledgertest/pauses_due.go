@@ -45,6 +45,34 @@ var pauseDueCases = []testCase{
 		b.changePause(ledger.PauseChange{ID: other.ID, Until: j.at(85), Actor: ann})
 		j.due(61, j.at(70))
 	}},
+	{"a run that waits for the end of a pause stays due then when the clock is set back", func(b *bed) {
+		j := b.job("j")
+		pause := b.catchUpOf(j, 61, 400)
+		b.pass(3 * time.Minute)
+		j.waits(61)
+		b.pass(150 * time.Minute)
+		b.setBack("process-of-j")
+		b.beat("process-of-j")
+		j.due(61, pause.Until)
+	}},
+	{"a hold and a pause that have begun last when the clock is set back, and one that is to come begins at its time", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		hold, later := b.holdOf("target-of-j", time.Hour), b.catchUpOf(j, 90, 180)
+		b.setBack("process-of-j")
+		now := b.beat("process-of-j").Now
+		b.idle()
+		b.pass(time.Minute)
+		b.idle()
+		list, err := b.Pauses(b.ctx, false)
+		b.must(err)
+		if got := list[0]; got.From.After(now) || !got.Until.Equal(hold.Until) || got.By != hold.By {
+			b.Errorf("%+v, want it to have begun by %s", got, now)
+		}
+		if got := list[1]; !got.From.Equal(later.From) || !got.Until.Equal(later.Until) {
+			b.Errorf("%+v, want it as it was: %+v", got, later)
+		}
+	}},
 	{"a pause stops no backfill, and a hold does", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(1))
