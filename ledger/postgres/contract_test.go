@@ -122,7 +122,9 @@ const emptySchema = `
 	DO $$
 	DECLARE t name;
 	BEGIN
-		FOR t IN SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = '%[1]s' AND tablename <> 'ledger_versions' LOOP
+		FOR t IN SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = '%[1]s' AND tablename <> 'ledger_versions'
+			ORDER BY tablename = 'member_counts' -- last, as a trigger counts the runs that are deleted
+		LOOP
 			EXECUTE format('DELETE FROM %[1]s.%%I', t);
 		END LOOP;
 	END $$;
