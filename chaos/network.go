@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
+	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -84,7 +86,16 @@ func (l *link) heal(ctx context.Context) error {
 	}
 	wrong := l.wrong
 	l.wrong = ""
-	return l.proxy.Toxics.RemoveToxic(ctx, wrong)
+	removed := make(chan error, 1)
+	go func() { removed <- l.proxy.Toxics.RemoveToxic(ctx, wrong) }()
+	select {
+	case err := <-removed:
+		return err
+	case <-time.After(5 * time.Second):
+	}
+	// What is held up on a connection that nobody reads holds up the removal too.
+	l.proxy.Stop()
+	return errors.Join(<-removed, l.proxy.Start())
 }
 
 func (n *network) close() {
