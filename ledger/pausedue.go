@@ -69,9 +69,9 @@ func moveDue(tx Tx, was, p Pause) error {
 // dueAfter returns when a planned run is due after a change of p, which was as was, beside the
 // other pauses. Rows lack the owners and labels of their jobs: a pause that ends after the run is
 // due does not cover it, and the others are taken to cover it.
-func (others pauses) dueAfter(r *Row, was, p Pause) time.Time {
+func (list pauses) dueAfter(r *Row, was, p Pause) time.Time {
 	due, waits := r.ScheduledAt, was.mayCover(r) && was.Until.Equal(r.DueAt())
-	for _, o := range others {
+	for _, o := range list {
 		if o.mayCover(r) && !o.Until.After(r.DueAt()) {
 			due, waits = latest(due, o.Until), waits || o.Until.Equal(r.DueAt())
 		}

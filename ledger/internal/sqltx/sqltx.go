@@ -108,10 +108,16 @@ func Counts(t Tx, text string, args ...any) ledger.Later[map[string]int] {
 	return ByText(t, func(v Values) int { return int(v.Int()) }, text, args...)
 }
 
-// Text, Number and Moment read rows of one column.
-func Text(v Values) (string, error)      { return v.Text(), nil }
-func Number(v Values) (int64, error)     { return v.Int(), nil }
-func Count(v Values) (int, error)        { return int(v.Int()), nil }
+// Text reads a row of one text.
+func Text(v Values) (string, error) { return v.Text(), nil }
+
+// Number reads a row of one number.
+func Number(v Values) (int64, error) { return v.Int(), nil }
+
+// Count reads a row of one count.
+func Count(v Values) (int, error) { return int(v.Int()), nil }
+
+// Moment reads a row of one time.
 func Moment(v Values) (time.Time, error) { return v.Time(), nil }
 
 // Texts returns a list as a parameter has it.
