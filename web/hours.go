@@ -39,12 +39,11 @@ const (
 	rowsAtOnce  = 12_000
 )
 
-// hoursAtHand are hours from first to end. After an upgrade of a large ledger, it takes
-// minutes until all are counted: until then, it leaves out those before uncounted.
+// hoursAtHand are hours from first to end, or from uncounted on. After an upgrade of a large
+// ledger, it takes minutes until all are counted: until then, it leaves out the earlier ones.
 func (d *Dashboard) hoursAtHand(ctx context.Context, jobIDs []string, first, end time.Time) (hours []ledger.Hour, uncounted time.Time, err error) {
-	if most := max(rowsAtOnce/len(jobIDs), 1); end.Sub(first) > time.Duration(most)*time.Hour {
-		hours, err = d.Ledger.HoursOf(ctx, jobIDs, end.Add(-time.Duration(most)*time.Hour), end)
-		return hours, end.Add(-time.Duration(most) * time.Hour), err
+	if newest := end.Add(-time.Duration(max(rowsAtOnce/len(jobIDs), 1)) * time.Hour); first.Before(newest) {
+		first, uncounted = newest, newest
 	}
 	from := first
 	if aDay := end.Add(-day); first.Before(aDay) {

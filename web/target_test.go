@@ -56,4 +56,6 @@ func TestTheFiguresOfManyJobsBeginLater(t *testing.T) {
 	if got := s.get("/targets/env:SVC_URL").body; strings.Contains(got, says) {
 		t.Errorf("of a day:\n%s", got)
 	}
+	s.busy = true // it reads a day at most
+	s.has("/targets/env:SVC_URL?span=30d", says, "<dd>1,000,000</dd>")
 }
