@@ -20,6 +20,7 @@ const (
 	Repeated  proof.Rule = "a change of a schedule was made again"
 	Reversed  proof.Rule = "a change of a schedule came before one that was answered earlier"
 	Backdated proof.Rule = "a change of a schedule took effect before it was made"
+	Postponed proof.Rule = "a change of a schedule took effect after it was made"
 	Misquoted proof.Rule = "a run has another content than its scheduled time"
 	Overdrawn proof.Rule = "a template's counter differs from its schedules"
 )
@@ -63,8 +64,11 @@ func (c *stormCheck) committed(tries []try) {
 			if i > 0 && s.generation < list[i-1].generation {
 				c.add(Reversed, key, "revision %d has generation %d after %d", s.revision, s.generation, list[i-1].generation)
 			}
-			if began := s.began(); s.from.Before(began) {
+			switch began := s.began(); {
+			case s.from.Before(began):
 				c.add(Backdated, key, "revision %d begins at %s, and was made at %s", s.revision, s.from, s.changed)
+			case s.from.After(began) && (i == 0 || list[i-1].deleted && s.from.After(list[i-1].from)): // no content holds until then
+				c.add(Postponed, key, "revision %d begins at %s, and was made at %s", s.revision, s.from, s.changed)
 			}
 			if s.deleted {
 				if !slices.ContainsFunc(tries, func(t try) bool { return t.kind == tryDelete && t.key == key && t.explains(s) }) {
@@ -92,6 +96,10 @@ func (s spoken) began() time.Time {
 	}
 	return s.changed
 }
+
+// ended is when the content before was replaced. It may have been planned up to a time after
+// the beginning of the transaction.
+func (s spoken) ended() time.Time { return later(s.changed, s.from) }
 
 // explains reports whether the request can have made the revision.
 func (t try) explains(s spoken) bool {
@@ -151,7 +159,7 @@ func (c *stormCheck) contents(planned time.Time) (list []proof.Revision, err err
 			}
 			r := proof.Revision{JobID: jobs.ScheduleID(stormTemplate, key), Schedule: times, From: s.from, To: later(planned, s.from), Open: true}
 			if i+1 < len(history) {
-				r.To, r.Open = later(history[i+1].changed, s.from), false
+				r.To, r.Open = later(history[i+1].ended(), s.from), false
 			}
 			list = append(list, r)
 		}
@@ -180,7 +188,7 @@ func (c *stormCheck) quoted(rows []ledger.Run) (runs int, err error) {
 			continue
 		}
 		s := list[r.Revision-1]
-		ended := int(r.Revision) < len(list) && r.ScheduledAt.After(list[r.Revision].changed)
+		ended := int(r.Revision) < len(list) && r.ScheduledAt.After(list[r.Revision].ended())
 		number, err := numberIn(r.Call.Body)
 		if err != nil {
 			return runs, err

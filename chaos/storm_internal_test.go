@@ -35,6 +35,8 @@ func TestAStormsAnswersAndRevisionsAreCompared(t *testing.T) {
 	deleted.deleted, deleted.from, deleted.changed = true, second(2.2), second(2.2)
 	past, once, other := made("k1", 1, 1), made("k1", 1, 1), made("k1", 1, 1)
 	past.from = second(0.9)
+	future, again := made("k1", 1, 1), made("k1", 3, 3)
+	future.from, again.from = second(9), second(9)
 	once.said.expr, once.from = "at(2026-11-27T00:00:01)", second(0)
 	other.said.expr = "*/2 * * * * *"
 	asksOnce, unchanged, edit := put("k1", 1, 200, 1), put("k1", 2, 200, 1), put("k1", 3, 200, 3)
@@ -68,6 +70,8 @@ func TestAStormsAnswersAndRevisionsAreCompared(t *testing.T) {
 		{"a change with a generation made twice", []spoken{made("k0", 1, 1), made("k0", 2, 1)},
 			[]try{put("k0", 1, 0, 0), put("k0", 1, 0, 0)}, Repeated},
 		{"a change for the past", []spoken{past}, []try{asked}, Backdated},
+		{"a change that takes effect later", []spoken{future}, []try{asked}, Postponed},
+		{"a change after a deletion that takes effect later", []spoken{rev1, deleted, again}, []try{asked, remove, put("k1", 3, 201, 3)}, Postponed},
 		{"a lower generation", []spoken{generation(rev1, 5), generation(rev2, 4)}, []try{put("k1", 1, 0, 0), unheard}, Reversed},
 		{"a read of what was changed before", []spoken{rev1, rev2}, []try{asked, changed, read}, Reversed},
 		{"an edit of a revision that was replaced", []spoken{rev1, rev2, rev3}, []try{asked, unheard, edit}, Reversed},
@@ -88,6 +92,12 @@ func TestAStormsRunsAreThoseOfTheContentThatHeld(t *testing.T) {
 	list, err := c.contents(second(9))
 	if err != nil || len(list) != 2 || !list[0].To.Equal(second(4.2)) || list[0].Open || !list[1].To.Equal(second(9)) || !list[1].Open {
 		t.Fatalf("%+v, %v", list, err)
+	}
+	after := made("k1", 2, 4)
+	after.from = second(6) // up to there, the former content is to be planned
+	gap, err := newStormCheck([]spoken{made("k1", 1, 1), after}, nil).contents(second(9))
+	if err != nil || !gap[0].To.Equal(second(6)) || !gap[1].From.Equal(second(6)) {
+		t.Errorf("%+v, %v", gap, err)
 	}
 	row := func(at float64, revision, number int64) ledger.Run {
 		body := fmt.Appendf(nil, `{"number":%d}`, number)
