@@ -8,7 +8,11 @@ import (
 
 // markLeases marks the runs of plans that can start soon, so that the admission
 // leases that many and leaves the rest to any process.
-func (s *workset) markLeases(plans []ledger.Plan) {
+func (s *workset) markLeases(plans []ledger.Plan) { s.marker()(plans) }
+
+// marker returns a function that does what markLeases does for several admissions at once:
+// they share the places.
+func (s *workset) marker() func([]ledger.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := reservation{
@@ -16,12 +20,16 @@ func (s *workset) markLeases(plans []ledger.Plan) {
 		targets: map[string]*lane{}, jobs: map[string]*tally{},
 	}
 	begun := map[string]bool{}
-	for _, p := range plans {
-		owner := ledger.OwnerOf(p.JobID)
-		for i := range p.Runs {
-			in := &p.Runs[i]
-			in.Lease = in.State == ledger.Planned && r.take(owner, in.Call, !begun[owner])
-			begun[owner] = begun[owner] || in.Lease
+	return func(plans []ledger.Plan) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, p := range plans {
+			owner := ledger.OwnerOf(p.JobID)
+			for i := range p.Runs {
+				in := &p.Runs[i]
+				in.Lease = in.State == ledger.Planned && r.take(owner, in.Call, !begun[owner])
+				begun[owner] = begun[owner] || in.Lease
+			}
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (p *schedulePlanner) planDue(ctx context.Context) {
 	}
 	p.next = time.Now().Add(schedulePoll)
 	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: p.templates, After: p.last, Rules: p.rules,
-		Mark: p.work.markLeases})
+		Mark: p.work.marker()})
 	if !ok {
 		return
 	}

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -137,6 +138,35 @@ func TestAnAdmissionLeasesNoMoreThanFits(t *testing.T) {
 	}
 	if len(s.lanes.jobs) != 0 {
 		t.Errorf("nothing of them is here, but %v is counted", s.lanes.jobs)
+	}
+}
+
+// twoBatches plans 100 runs in each of two batches, and counts those to lease.
+type twoBatches struct {
+	Ledger
+	marked int
+}
+
+func (l *twoBatches) PlanSchedules(_ context.Context, p ledger.SchedulePlanning) (got ledger.PlannedSchedules, _ error) {
+	for range 2 {
+		plan := planOf("a", "t:k", 0, 100)
+		p.Mark([]ledger.Plan{plan})
+		for _, in := range plan.Runs {
+			if in.Lease {
+				l.marked++
+			}
+		}
+	}
+	return got, nil
+}
+
+func TestTwoBatchesLeaseNoMoreThanFits(t *testing.T) {
+	l := &twoBatches{}
+	client := newLedgerClient(Config{Ledger: l, Observer: NopObserver{}, now: time.Now}, &random{})
+	p := schedulePlanner{ledger: client, work: newWorkset(4, noLimit, time.Now), templates: make([]ledger.TemplateRevision, 1)}
+	p.planDue(t.Context())
+	if want := 4 + 4*leaseAhead; l.marked != want {
+		t.Errorf("two batches lease %d runs, want %d", l.marked, want)
 	}
 }
 

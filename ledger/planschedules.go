@@ -18,7 +18,7 @@ type SchedulePlanning struct {
 	After string
 	Rules ScheduleRules
 	// Mark, if it is set, marks the runs that can start now: RunSpec.Lease. It is called in
-	// the transaction, perhaps more than once.
+	// each transaction, perhaps more than once, and by two at a time.
 	Mark     func([]Plan)
 	Owner    string // as in an Admission
 	Token    string
@@ -110,7 +110,8 @@ func (l *Ledger) planBatches(ctx context.Context, p SchedulePlanning, template s
 	case <-full:
 	}
 	second, err = l.planBatch(ctx, p, template, func() {})
-	return []*schedulePlanTx{first, second}, errors.Join(<-ended, err)
+	err = errors.Join(<-ended, err) // first is not set before
+	return []*schedulePlanTx{first, second}, err
 }
 
 // planBatch plans a batch in a transaction. It calls full if there may be more.
