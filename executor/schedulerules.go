@@ -56,8 +56,8 @@ func (r scheduleRules) Begin(s *ledger.Schedule, earliest, now time.Time) (time.
 		return now, nil
 	}
 	if !last.After(earliest) || now.Sub(last) > window {
-		return now, fmt.Errorf("its only scheduled time, %s, is %s ago; the template runs it up to %s late",
-			last.Format(time.RFC3339), now.Sub(last).Round(time.Second), window)
+		return now, fmt.Errorf("its only scheduled time, %s, has passed; the template runs it up to %s late",
+			last.Format(time.RFC3339), window)
 	}
 	return last.Add(-time.Second), nil
 }

@@ -67,6 +67,9 @@ func TestAnEditThatWouldBreakSchedulesIsFound(t *testing.T) {
 		if !strings.Contains(out+errs, want) {
 			t.Errorf("%v: exit %d: %s%s, want %q", edit, code, out, errs, want)
 		}
+		if code, out, errs := d.run("diff", "--config", d.dir+"/edited.yaml"); !strings.Contains(out, want) {
+			t.Errorf("diff of %v: exit %d: %s%s, want %q", edit, code, out, errs, want)
+		}
 	}
 }
 

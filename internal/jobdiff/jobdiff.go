@@ -32,6 +32,8 @@ type Diff struct {
 	// Registry is set if the registries' names differ.
 	Registry *Field `json:"registry,omitempty"`
 	Jobs     []Job  `json:"jobs"` // the jobs of both sides, sorted by ID
+	// Problems are of schedules in the ledger that the new side would not plan.
+	Problems jobs.Problems `json:"problems,omitempty"`
 }
 
 // Job is the difference of one job.

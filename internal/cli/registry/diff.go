@@ -27,7 +27,8 @@ scheduled times, old and new. It only reads.
 
 A new definition takes effect when a process serves it: the old one is planned up
 to that time and the new one afterwards. Nothing runs retroactively. A job that
-is removed or disabled ends; its planned runs still run.
+is removed or disabled ends; its planned runs still run. Schedules in the ledger
+that the new registry would not plan are listed.
 
 Only job definitions are compared: not authorization, keyTTLs, platform,
 keyStores and cleanup (see "cronce check").
@@ -62,6 +63,13 @@ func (a *app) diff(ctx context.Context, f diffFlags) error {
 		return err
 	}
 	d := jobdiff.Compare(old, edited, from, f.n)
+	if f.against == "" {
+		broken, orphaned, err := a.checkSchedules(ctx, reg)
+		if err != nil {
+			return err
+		}
+		d.Problems = append(broken, orphaned...)
+	}
 	if err := a.printDiff(d); err != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ func (a *app) printDiff(d jobdiff.Diff) error {
 			return err
 		}
 	}
+	for _, p := range d.Problems {
+		fmt.Fprintln(a.Out, p.Error())
+	}
 	_, err := fmt.Fprintf(a.Out, "against %s: %d changed, %d added, %d removed, %d same\n",
 		d.Against, counts[jobdiff.Changed], counts[jobdiff.Added], counts[jobdiff.Removed], counts[jobdiff.Same])
 	return err
