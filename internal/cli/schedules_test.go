@@ -82,3 +82,19 @@ func TestDiffComparesTemplates(t *testing.T) {
 		t.Errorf("%s%s", out, errs)
 	}
 }
+
+// What a list prints with -o id is for other commands: nothing would mean that there is none.
+func TestSchedulesAndPausesHaveIDs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	const acme = "customer-report:acme\n"
+	for _, c := range [][2]string{
+		{`schedules put customer-report acme --schedule @daily --data {"format":"pdf"}`, acme}, {"schedules list", "customer-report\n"},
+		{"schedules list customer-report", acme}, {"schedules get customer-report acme", acme},
+		{"pauses add --all --until 1h --why x --dry-run", ""}, {"pauses add --all --until 1h --why x", "1\n"}, {"pauses list", "1\n"},
+	} {
+		if got := d.ok(append(strings.Fields(c[0]), "-o", "id")...); got != c[1] {
+			t.Errorf("%s: %q, want %q", c[0], got, c[1])
+		}
+	}
+}

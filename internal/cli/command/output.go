@@ -74,36 +74,50 @@ func (env *Env) EncodeJSON(v any, indent string) error {
 }
 
 // idsOf are the IDs of what commands that are marked by WithIDs print.
-func idsOf(v any) (ids []string) {
+func idsOf(v any) []string {
+	number := func(id int64) string { return strconv.FormatInt(id, 10) }
 	switch v := v.(type) {
+	case interface{ IDs() []string }:
+		return v.IDs()
 	case []operations.Job:
-		for _, j := range v {
-			ids = append(ids, j.ID)
-		}
+		return each(v, func(j operations.Job) string { return j.ID })
 	case []operations.Run:
-		for _, r := range v {
-			ids = append(ids, r.RunID)
-		}
+		return each(v, func(r operations.Run) string { return r.RunID })
 	case []operations.Member:
-		for _, m := range v {
-			ids = append(ids, m.RunID)
-		}
+		return each(v, func(m operations.Member) string { return m.RunID })
 	case []operations.Incident:
-		for _, i := range v {
-			ids = append(ids, strconv.FormatInt(i.ID, 10))
-		}
+		return each(v, func(i operations.Incident) string { return number(i.ID) })
+	case []operations.Pause:
+		return each(v, func(p operations.Pause) string { return number(p.ID) })
+	case []operations.Template:
+		return each(v, func(t operations.Template) string { return t.ID })
+	case []operations.Schedule:
+		return each(v, func(s operations.Schedule) string { return s.JobID })
+	case operations.Schedule:
+		return []string{v.JobID}
 	case operations.JobDetail:
-		ids = []string{v.ID}
+		return []string{v.ID}
 	case operations.JobActionResult:
-		ids = []string{v.JobID}
+		return []string{v.JobID}
 	case operations.RunDetail:
-		ids = []string{v.RunID}
+		return []string{v.RunID}
 	case operations.Run:
-		ids = []string{v.RunID}
+		return []string{v.RunID}
 	case operations.Incident:
-		ids = []string{strconv.FormatInt(v.ID, 10)}
+		return []string{number(v.ID)}
+	case operations.Pause:
+		if v.ID > 0 { // else it is of a dry run
+			return []string{number(v.ID)}
+		}
 	case operations.RunActionResult:
 		return idsOf(v.Changed)
+	}
+	return nil
+}
+
+func each[T any](list []T, id func(T) string) (ids []string) {
+	for _, v := range list {
+		ids = append(ids, id(v))
 	}
 	return ids
 }

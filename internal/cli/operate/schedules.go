@@ -219,6 +219,9 @@ type changedSchedule struct {
 	operations.Schedule
 }
 
+// IDs are what is printed with --output id.
+func (c changedSchedule) IDs() []string { return []string{c.JobID} }
+
 // tally counts the outcomes of an import.
 type tally map[ledger.ScheduleEffect]int
 
