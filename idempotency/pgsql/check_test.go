@@ -21,6 +21,7 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 		{"a stricter default", `SET default_transaction_isolation = 'serializable'`, "READ COMMITTED"},
 		{"a rule", `CREATE RULE nothing AS ON INSERT TO accounting.idempotency_keys DO INSTEAD NOTHING`, "drop them"},
 		{"a column of one's own", `ALTER TABLE accounting.idempotency_keys ADD tenant text NOT NULL`, "tenant"},
+		{"a column that the server fills", `ALTER TABLE accounting.idempotency_keys ADD id bigint GENERATED ALWAYS AS IDENTITY`, ""},
 		{"no writes", `SET default_transaction_read_only = on`, "read-only"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func newDialect(names Options) *dialect {
 	common.Count = t.Statement(pgkeys.Count)
 	// The server refuses to plan it without the unique index.
 	common.Checks = append(common.Checks, t.Statement(`
-INSERT INTO {{table}} SELECT * FROM {{table}} WHERE {{key}} ON CONFLICT (key, principal, scope) DO NOTHING`))
+INSERT INTO {{table}} (key) SELECT key FROM {{table}} WHERE {{key}} ON CONFLICT (key, principal, scope) DO NOTHING`))
 	// After :maxrun the server ends a statement (unless the session has it end
 	// sooner), a transaction that waits for its process, and a connection whose
 	// client takes no data.
