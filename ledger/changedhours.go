@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 )
 
@@ -102,7 +101,7 @@ func hoursOfRuns(runIDs []string) []HourKey {
 func hourKeys(runIDs []string, from, to time.Time) (keys []HourKey) {
 	first, end := secondText(from), secondText(to)
 	for _, id := range runIDs {
-		job, at, _ := strings.Cut(id, "@")
+		job, at, _ := cutID(id)
 		if IsMember(id) { // hours count their parents
 			continue
 		}

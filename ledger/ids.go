@@ -1,8 +1,12 @@
 package ledger
 
 import (
+	"strings"
 	"time"
 )
+
+// cutID returns the part of a run ID before its scheduled time, and the rest from that on.
+func cutID(runID string) (job, at string, ok bool) { return strings.Cut(runID, "@") }
 
 // RunIDRange returns bounds of the ids of a job's rows from one scheduled time to
 // another, both included and each open when zero: from <= id < below in byte order.

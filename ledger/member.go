@@ -30,7 +30,7 @@ func IsMember(runID string) bool { return strings.Contains(runID, memberMark) }
 // ParentOf returns the run ID of a member's parent; "" for a run that is no member.
 func ParentOf(runID string) string {
 	job, rest, found := strings.Cut(runID, memberMark)
-	_, at, timed := strings.Cut(rest, "@")
+	_, at, timed := cutID(rest)
 	if !found || !timed {
 		return ""
 	}
@@ -43,7 +43,7 @@ func IDJob(r *Run) string {
 	if r.Parent == "" {
 		return r.JobID
 	}
-	job, _, _ := strings.Cut(r.ID, "@")
+	job, _, _ := cutID(r.ID)
 	return job
 }
 

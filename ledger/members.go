@@ -108,7 +108,7 @@ func (m *memberPage) one() error {
 
 // withPrefix reads members by the beginning of their keys, which run IDs have, or else a hash.
 func (m *memberPage) withPrefix() error {
-	job, _, _ := strings.Cut(m.Parent, "@")
+	job, _, _ := cutID(m.Parent)
 	start := job + memberMark + m.Prefix
 	hashes, after := job+memberMark+"_", m.After
 	if !strings.HasPrefix(after, hashes) {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"strings"
 	"time"
 )
 
@@ -277,7 +276,7 @@ const countPage = 10_000
 
 // jobOf returns the job of a run.
 func jobOf(runID string) string {
-	job, _, _ := strings.Cut(runID, "@")
+	job, _, _ := cutID(runID)
 	return JobOfID(job)
 }
 

@@ -45,7 +45,7 @@ func (d *Dashboard) addChanges(r *http.Request, jobID string, v *jobView) (err e
 			v.Compared = &compared
 		}
 	}
-	if access.FromContext(r.Context()).Role < access.Operator {
+	if !access.FromContext(r.Context()).SeesBodies() {
 		for i := range v.Changes {
 			v.Changes[i].Fields = operations.WithoutBodies(v.Changes[i].Fields)
 		}

@@ -125,7 +125,7 @@ func bodyFor(r *http.Request, body []byte) string {
 
 // hidden is a text of a body for those who may see bodies.
 func hidden(r *http.Request, text string) string {
-	if access.FromContext(r.Context()).Role < access.Operator && text != "" {
+	if !access.FromContext(r.Context()).SeesBodies() && text != "" {
 		return "hidden: seen by operators and admins"
 	}
 	return text
@@ -133,7 +133,7 @@ func hidden(r *http.Request, text string) string {
 
 // headersFor are a request's own headers for those who may see its body.
 func headersFor(r *http.Request, headers map[string]string) (lines []string) {
-	if access.FromContext(r.Context()).Role < access.Operator {
+	if !access.FromContext(r.Context()).SeesBodies() {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

@@ -61,6 +61,9 @@ func (i Identity) MayChange(template string) bool {
 	return i.Role >= Operator || slices.Contains(i.Templates, template)
 }
 
+// SeesBodies reports whether the identity may see what runs send and what targets answer.
+func (i Identity) SeesBodies() bool { return i.Role >= Operator }
+
 // Principal returns the name of the identity for limits and idempotency keys. It is
 // not empty, even if Name is.
 func (i Identity) Principal() string { return cmp.Or(i.Name, "anyone on this machine") }
