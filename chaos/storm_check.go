@@ -106,8 +106,8 @@ func (t try) explains(s spoken) bool {
 	switch {
 	case t.key != s.key, t.refused(), (t.kind == tryDelete) != s.deleted, t.sent.Truncate(time.Microsecond).After(s.changed):
 		return false
-	case t.taken() && t.effect != string(ledger.ScheduleUnchanged):
-		return t.revision == s.revision && !s.changed.After(t.answered)
+	case t.taken() && t.effect != string(ledger.ScheduleUnchanged) && (t.revision != s.revision || s.changed.After(t.answered)):
+		return false
 	}
 	return s.deleted || t.number == s.number && t.said.expr == s.said.expr && t.said.until.Equal(s.said.until)
 }

@@ -64,6 +64,7 @@ func TestAStormsAnswersAndRevisionsAreCompared(t *testing.T) {
 		{"an answered deletion that is lost", []spoken{rev1, rev2}, []try{asked, unheard, remove}, Untrue},
 		{"a refused change that is made", []spoken{rev1}, []try{put("k1", 1, http.StatusConflict, 0)}, Unasked},
 		{"half a change", []spoken{other}, []try{put("k1", 1, 0, 0)}, Unasked},
+		{"half a change that is answered", []spoken{other}, []try{asked}, Unasked},
 		{"a deletion that nobody asked for", []spoken{rev1, deleted}, []try{asked}, Unasked},
 		{"a revision too many", []spoken{rev1, made("k1", 3, 2)}, []try{asked, unheard}, Untrue},
 		{"a change made twice", []spoken{rev1, made("k1", 2, 1)}, []try{put("k1", 1, 0, 0)}, Repeated},
