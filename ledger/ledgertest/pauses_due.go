@@ -45,6 +45,19 @@ var pauseDueCases = []testCase{
 		b.changePause(ledger.PauseChange{ID: other.ID, Until: j.at(85), Actor: ann})
 		j.due(61, j.at(70))
 	}},
+	{"a new pause of another owner, or a longer one, makes no run due later", func(b *bed) {
+		j := b.job("j")
+		own := b.catchUpOf(j, 61, 180)
+		b.pass(3 * time.Minute)
+		j.waits(90)
+		other := b.changePause(ledger.PauseChange{Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Owner: "Ops"}, From: j.at(80),
+			Until: j.at(200), Actor: ann})
+		j.due(90, own.Until)
+		for _, end := range []int{170, 210} {
+			b.changePause(ledger.PauseChange{ID: other.ID, Until: j.at(end), Actor: ann})
+			j.due(90, own.Until)
+		}
+	}},
 	{"a run that waits for the end of a pause stays due then when the clock is set back", func(b *bed) {
 		j := b.job("j")
 		pause := b.catchUpOf(j, 61, 400)
