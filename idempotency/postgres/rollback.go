@@ -21,7 +21,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 func (t *tx) rollback(ctx context.Context) error {
 	ended, known := t.undo(ctx)
 	t.release()
-	if ended || !known && t.store.committed(ctx, t.opened.id) {
+	if ended || !known && t.store.committed(ctx, t.opened) {
 		return store.ErrTxEnded
 	}
 	return t.again(t.work.life.conflict)
@@ -60,14 +60,14 @@ func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	return ended, false
 }
 
-// committed reports whether a transaction was committed, as far as that can be
-// told.
-func (s *Store) committed(ctx context.Context, id *int64) bool {
-	if id == nil {
+// committed reports whether a transaction was committed, as far as that can be told. A server
+// that has been started since then gives a lost transaction's id to another one.
+func (s *Store) committed(ctx context.Context, o opening) bool {
+	if o.id == nil {
 		return false
 	}
 	var is *bool
-	err := s.pool.QueryRow(ctx, `SELECT txid_status($1) = 'committed'`, id).Scan(&is)
+	err := s.pool.QueryRow(ctx, `SELECT txid_status($1) = 'committed' AND pg_postmaster_start_time() <= $2`, o.id, o.began).Scan(&is)
 	return err == nil && is != nil && *is
 }
 

@@ -173,8 +173,8 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
   }
 
   /** @internal committed reports whether a transaction was committed, as far as that can be told. */
-  async committed(id: string, signal: AbortSignal): Promise<boolean> {
-    const { rows } = await this.once("look the transaction up", signal, this.sql.fate, { id });
+  async committed(id: string, began: string, signal: AbortSignal): Promise<boolean> {
+    const { rows } = await this.once("look the transaction up", signal, this.sql.fate, { id, began });
     return rows[0]?.[0] === "t";
   }
 

@@ -52,7 +52,10 @@ SAVEPOINT idempotent_work`,
     // told when its connection is lost.
     claim: all.lookup(`, CASE WHEN state IS NULL OR ${expired} THEN txid_current() END`),
 
-    fate: of(`SELECT txid_status(CAST(:id AS bigint)) = 'committed'`),
+    // A server that has been started since then gives a lost transaction's ID to another one.
+    fate: of(`
+SELECT txid_status(CAST(:id AS bigint)) = 'committed'
+   AND extract(epoch FROM pg_postmaster_start_time()) * 1000000 <= CAST(:began AS bigint)`),
 
     // It stores nothing in a transaction other than the one that was opened. It
     // sets the work's limit off: that would end a commit's wait for its standby,

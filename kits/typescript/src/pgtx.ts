@@ -88,7 +88,7 @@ export class OpenPgTx implements OpenTx<PgTx> {
     await rollBack(this.connection, signal);
     if (!ended && lost && this.id !== undefined) {
       // The signal's time may be used up by the connection that gave no answer.
-      ended = await this.store.committed(this.id, AbortSignal.timeout(5_000)).catch(() => false);
+      ended = await this.store.committed(this.id, this.began, AbortSignal.timeout(5_000)).catch(() => false);
     }
     if (ended) {
       throw transactionEnded();
