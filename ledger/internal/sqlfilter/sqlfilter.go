@@ -260,7 +260,8 @@ func (d *Dialect) Audit(f ledger.AuditFilter) (string, []any) {
 	if f.Before != 0 {
 		s.Add("id < ?", f.Before)
 	}
-	return s.Text(`id, at, act, job_id, run_id, rerun_id, by, why, via, CASE WHEN series = '' OR count = 0 THEN count ELSE (
+	text := s.Text(`id, at, act, job_id, run_id, rerun_id, by, why, via, CASE WHEN series = '' OR count = 0 THEN count ELSE (
 		SELECT CAST(sum(s.count) AS bigint) FROM audit s WHERE s.series = a.series AND s.series <> '' AND s.by = a.by AND s.job_id = a.job_id) END,
-		series, about`, "audit a", "id DESC", f.PageSize()), s.Args
+		series, about`, "audit a", "id DESC", f.PageSize())
+	return text, s.Args
 }

@@ -53,7 +53,8 @@ func (t Tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
 func (t Tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
 	now, args := t.now("?")
 	s, order := t.Dialect.Incidents(f, `due_at <= `+now, args...)
-	return list(t, readIncident, Query{Text: s.Text(incidentColumns, `incidents`, order, f.Limit), Args: s.Args, Varies: true})
+	text := s.Text(incidentColumns, `incidents`, order, f.Limit) // adds an argument
+	return list(t, readIncident, Query{Text: text, Args: s.Args, Varies: true})
 }
 
 const (

@@ -11,9 +11,8 @@ func (t Tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.filter
 
 func (t Tx) filtered(f ledger.Filter, direction string) ledger.Later[[]ledger.Row] {
 	s := t.Dialect.Runs(f)
-	return list(t, new(RowReader).Row, Query{
-		Text: s.Text(t.Dialect.Columns(false), `runs`, sqlfilter.Order(f, direction), f.Limit), Args: s.Args, Varies: len(f.IDs) == 0,
-	})
+	text := s.Text(t.Dialect.Columns(false), `runs`, sqlfilter.Order(f, direction), f.Limit) // adds an argument
+	return list(t, new(RowReader).Row, Query{Text: text, Args: s.Args, Varies: len(f.IDs) == 0})
 }
 
 func (t Tx) CountRuns(f ledger.Filter) ledger.Later[int] {
