@@ -105,7 +105,9 @@ WHERE ${expired} AND expires_at <= statement_timestamp() AND (CAST(:only AS text
     // The server refuses to plan it without the unique index.
     checks: [
       ...all.checks,
-      of(`INSERT INTO {table} (key) SELECT key FROM {table} WHERE FALSE ON CONFLICT (key, principal, scope) DO NOTHING`),
+      of(
+        `INSERT INTO {table} (key) SELECT key FROM {table} WHERE FALSE ON CONFLICT (key, principal, scope) DO NOTHING`,
+      ),
     ],
     isolation: `SELECT current_setting('default_transaction_isolation'), pg_is_in_recovery()`,
   };
