@@ -92,7 +92,7 @@ func (s *Service) Templates(ctx context.Context) ([]Template, error) {
 	return list, err
 }
 
-// pausedTemplates are those that are paused themselves, or by a pause of many.
+// pausedTemplates returns the templates that are paused, alone or by a pause of many jobs.
 func (s *Service) pausedTemplates(ctx context.Context, reg *jobs.Registry) (map[string]bool, error) {
 	paused, ids := map[string]bool{}, []string{}
 	pauses, err := s.activePauses(ctx)

@@ -285,7 +285,7 @@ var schedulePlanCases = []testCase{
 	}},
 }
 
-// showsPaused tells whether each question about a schedule answers that it is paused.
+// showsPaused fails unless each question about a schedule answers that it is paused.
 func (b *bed) showsPaused(jobID string) {
 	b.Helper()
 	one, err := b.Schedule(b.ctx, jobID)
