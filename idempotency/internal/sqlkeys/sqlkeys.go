@@ -62,7 +62,7 @@ func NotStored(look store.KeyStatus, c store.Claim) error {
 	return store.ErrTxEnded
 }
 
-// Columns are those of a reply, but for its body.
+// Columns returns the columns of a reply, without its body.
 func Columns(r store.Reply) (state string, status, headers any, err error) {
 	state = string(store.StateDone)
 	if r.Omitted {

@@ -166,7 +166,7 @@ LIMIT 9223372036854775807`),
 	}
 }
 
-// StatusColumns are what [ScanStatus] reads.
+// StatusColumns are the columns that [ScanStatus] reads.
 const StatusColumns = `state, request_hash, owner, response_status, {{read response_headers}}, response_body, {{ms expires_at}},
        COALESCE({{expired}}, FALSE), COALESCE(locked_until <= {{now}}, FALSE), COALESCE({{at :sendbefore}} <= {{now}}, FALSE)`
 
