@@ -31,6 +31,9 @@ type Listings interface {
 	// Newest is Runs in the other order: the newest ScheduledAt first, equal times by ID
 	// descending.
 	Newest(Filter) Later[[]Row]
+	// Groups groups the rows of Newest, in no order. Rows that are alike may be in several
+	// groups.
+	Groups(Filter) Later[[]RunGroup]
 	// Attempts returns a run's attempts by number.
 	Attempts(runID string) Later[[]Attempt]
 	// Excerpts returns what is kept of the answers to a run's attempts, in no order.

@@ -66,6 +66,7 @@ type Store interface {
 	// Listings.
 	Get(ctx context.Context, runID string) (Run, []Attempt, error) // attempts by number; or ErrNotFound
 	List(context.Context, Filter) ([]Run, error)
+	Groups(context.Context, Filter) ([]RunGroup, error)
 	LastAttempts(ctx context.Context, runIDs []string) (map[string]Attempt, error)
 	Changes(ctx context.Context, after string) (Changes, error)
 	Waiting(ctx context.Context, runIDs []string) (map[string]WaitReason, error)

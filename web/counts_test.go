@@ -50,6 +50,27 @@ func TestCountsOfDeadRunsAgree(t *testing.T) {
 	}
 }
 
+// What is shown of very many dead runs is counts, which the ledger makes: they are not read.
+func TestDeadRunsAreCountedAndNotRead(t *testing.T) {
+	s := newSite(t)
+	s.ShiftClock(30 * 24 * time.Hour)
+	s.die("hourly", 0, 599, ledger.ReasonPermanent)
+	status := func() {
+		v, err := s.board.Operations.Status(t.Context())
+		if must(t, err); len(v.Attention.Causes) != 1 || v.Attention.Causes[0].Runs != 600 || v.Attention.More != 0 {
+			t.Errorf("%+v", v.Attention)
+		}
+	}
+	for name, read := range map[string]func(){
+		"status": status, "overview": func() { s.get("/") }, "job": func() { s.get("/jobs/hourly") }, "groups": func() { s.get("/runs?state=dead&group=1") },
+	} {
+		s.read = 0
+		if read(); s.read > 50 {
+			t.Errorf("%s reads %d runs", name, s.read)
+		}
+	}
+}
+
 // Of a job that has failed for longer than is looked back, the page, the API and the
 // command line say that it has failed since then or earlier.
 func TestAJobThatFailsForLongSaysOrEarlier(t *testing.T) {

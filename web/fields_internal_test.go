@@ -19,7 +19,7 @@ func TestTemplatesNameOnlyFieldsThatExist(t *testing.T) {
 		"act": &actView{}, "audit": auditView{}, "failure": failureView{}, "find": findView{}, "job": jobView{}, "jobs": jobsView{}, "keys": keysView{},
 		"overview": overviewView{}, "pauses": pausesView{}, "processes": processesView{}, "run": runView{}, "runs": runsView{}, "target": targetView{}, "targets": targetsView{}, "template": templateView{},
 	}
-	for name, set := range pages {
+	for name, set := range pages() {
 		if data[name] == nil {
 			t.Errorf("page %s: the test does not know its data", name)
 			continue

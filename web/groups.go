@@ -14,77 +14,56 @@ import (
 
 // runGroup is runs of one job with one state, reason and answer.
 type runGroup struct {
-	Job            string
-	Target         string // of a group of several jobs, which then has no Job
-	Jobs           int
-	State          ledger.State
-	Reason         ledger.Reason
-	Status         int
-	Count          int
-	Newest, Oldest ledger.Run // of those that were read
-	// Sendable: at least one of them may still be sent under its key.
-	Sendable bool
+	ledger.RunGroup
+	Jobs     int  // of a cause that several jobs have, which then has no JobID
+	Sendable bool // at least one of the runs may still be sent under its key
 	Acts     []actLink
 }
 
-// groupRuns groups runs, which come newest first, by job and cause; the group of the
-// newest run is the first.
-func groupRuns(runs []ledger.Run, now time.Time) []runGroup {
-	type key struct {
-		job    string
-		state  ledger.State
-		reason ledger.Reason
-		status int
-	}
-	place := map[key]int{}
-	var groups []runGroup
-	for _, r := range runs {
-		if r.Reason == ledger.ReasonMembers {
-			r.Status = 0 // of its list, which was fetched
-		}
-		k := key{r.JobID, r.State, r.Reason, r.Status}
-		i, known := place[k]
-		if !known {
-			i = len(groups)
-			place[k] = i
-			groups = append(groups, runGroup{Job: r.JobID, State: r.State, Reason: r.Reason, Status: r.Status, Newest: r})
-		}
-		groups[i].Count += r.Count
-		groups[i].Oldest = r
-		groups[i].Sendable = groups[i].Sendable || !r.KeyUnsafe(now)
+func groupsOf(list []ledger.RunGroup, now time.Time) (groups []runGroup) {
+	for _, g := range list {
+		groups = append(groups, runGroup{RunGroup: g, Sendable: !g.KeyUnsafe(now)})
 	}
 	return groups
 }
 
-// deadLooked is how many of the unacknowledged dead runs are read for their groups, and
-// deadOfMany of a job that has more.
-const deadLooked, deadOfMany = 500, 20
+// deadLooked is how many of the unacknowledged dead runs are grouped.
+const deadLooked = 500
 
-// deadRuns are the newest unacknowledged dead runs of a job, or of all jobs if it is "",
-// newest first.
-func (d *Dashboard) deadRuns(ctx context.Context, jobID string, limit int) ([]ledger.Run, error) {
-	return d.Ledger.List(ctx, ledger.Filter{JobID: jobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: limit})
+// deadRuns are the newest unacknowledged dead runs of a job, or of all jobs if it is "", in
+// groups. all reports that there are no others.
+func (d *Dashboard) deadRuns(ctx context.Context, jobID string) (groups []ledger.RunGroup, all bool, err error) {
+	groups, err = d.Ledger.Groups(ctx,
+		ledger.Filter{JobID: jobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
+	return groups, rowsOf(groups) < deadLooked, err
 }
 
-// deadGroups groups unacknowledged dead runs by job and cause, the group of the newest
-// run first. A count is always of all such runs: those of a job of which not all were
-// read are one group, without a reason, and totals has their number by job.
-func deadGroups(runs []ledger.Run, totals map[string]int, now time.Time) (groups []runGroup) {
-	read := map[string]int{}
-	for _, r := range runs {
-		read[r.JobID] += r.Count
+func rowsOf(groups []ledger.RunGroup) (n int) {
+	for _, g := range groups {
+		n += g.Rows
+	}
+	return n
+}
+
+// deadGroups are groups of unacknowledged dead runs. A count is always of all such runs: those
+// of a job of which not all were looked at are one group, without a reason, and totals has their
+// number by job.
+func deadGroups(list []ledger.RunGroup, totals map[string]int, now time.Time) (groups []runGroup) {
+	looked := map[string]int{}
+	for _, g := range list {
+		looked[g.JobID] += g.Count
 	}
 	whole := map[string]int{} // the places of the jobs' only groups
-	for _, g := range groupRuns(runs, now) {
-		i, known := whole[g.Job]
+	for _, g := range groupsOf(list, now) {
+		i, known := whole[g.JobID]
 		switch {
-		case totals[g.Job] <= read[g.Job]:
+		case totals[g.JobID] <= looked[g.JobID]:
 			groups = append(groups, g)
 		case known:
 			groups[i].Sendable = groups[i].Sendable || g.Sendable
 		default:
-			whole[g.Job] = len(groups)
-			g.Reason, g.Status, g.Count = "", 0, totals[g.Job]
+			whole[g.JobID] = len(groups)
+			g.Reason, g.Status, g.Count = "", 0, totals[g.JobID]
 			groups = append(groups, g)
 		}
 	}
@@ -92,29 +71,26 @@ func deadGroups(runs []ledger.Run, totals map[string]int, now time.Time) (groups
 }
 
 // sharedGroups are the causes that several jobs have, such as the outage of a target, and the
-// runs of no such cause.
-func sharedGroups(dead []ledger.Run, now time.Time) (groups []runGroup, rest []ledger.Run) {
-	for _, c := range operations.CausesOf(dead, now) {
+// groups of no such cause.
+func sharedGroups(dead []ledger.RunGroup, now time.Time) (groups []runGroup, rest []ledger.RunGroup) {
+	for _, c := range operations.CausesOf(dead) {
 		if !c.Shared() {
 			rest = append(rest, c.All...)
 			continue
 		}
-		groups = append(groups, runGroup{
-			Target: c.Target, Jobs: len(c.Jobs) + c.Others, State: ledger.Dead, Reason: c.Reason, Status: c.Status, Count: c.Runs, Newest: c.Newest,
-			Oldest:   c.All[len(c.All)-1],
-			Sendable: c.Sendable,
-		})
+		c.Group.JobID = ""
+		groups = append(groups, runGroup{RunGroup: c.Group, Jobs: len(c.Jobs) + c.Others, Sendable: !c.Group.KeyUnsafe(now)})
 	}
-	slices.SortStableFunc(rest, func(a, b ledger.Run) int {
-		return cmp.Or(b.ScheduledAt.Compare(a.ScheduledAt), strings.Compare(b.ID, a.ID))
+	slices.SortStableFunc(rest, func(a, b ledger.RunGroup) int {
+		return cmp.Or(b.Newest.ScheduledAt.Compare(a.Newest.ScheduledAt), strings.Compare(b.Newest.ID, a.Newest.ID))
 	})
 	return groups, rest
 }
 
 // groupActs are the actions on the runs of a group.
 func (d *Dashboard) groupActs(r *http.Request, g runGroup) []actLink {
-	if g.Target == "" {
-		return d.deadActs(r, g.Job, g.Reason, g.Sendable)
+	if g.Jobs == 0 {
+		return d.deadActs(r, g.JobID, g.Reason, g.Sendable)
 	}
 	selection := []string{"target", g.Target, "state", string(ledger.Dead), "reason", string(g.Reason)}
 	links := []actLink{{Name: "ack", Path: actPath("ack", selection...)}}

@@ -119,7 +119,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	for i, g := range v.Dead {
-		v.Dead[i].Acts = d.deadActs(r, g.Job, g.Reason, g.Sendable)
+		v.Dead[i].Acts = d.deadActs(r, g.JobID, g.Reason, g.Sendable)
 	}
 	if v.Incidents, err = d.jobIncidents(r, id); err != nil {
 		return view{}, err
@@ -138,12 +138,8 @@ func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]runGroup
 	if s == nil || s.DeadUnacknowledged == 0 {
 		return nil, nil
 	}
-	if s.DeadUnacknowledged > deadLooked { // one group: see deadGroups
-		dead, err := d.deadRuns(ctx, s.JobID, deadOfMany)
-		return deadGroups(dead, map[string]int{s.JobID: s.DeadUnacknowledged}, d.now()), err
-	}
-	dead, err := d.deadRuns(ctx, s.JobID, deadLooked)
-	return deadGroups(dead, nil, d.now()), err
+	dead, _, err := d.deadRuns(ctx, s.JobID)
+	return deadGroups(dead, map[string]int{s.JobID: s.DeadUnacknowledged}, d.now()), err
 }
 
 // findJob looks the job up in the registry and in the ledger.

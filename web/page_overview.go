@@ -52,14 +52,14 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	v.Paused = d.pausedItems(pauses, states, v.Now)
 	v.Hours = newThroughput(timings, v.Now)
 	v.Late = newQuantiles("Lateness", timings, func(t ledger.Tally) ledger.Histogram { return t.Lateness })
-	dead, err := d.deadRuns(ctx, "", deadLooked)
+	dead, all, err := d.deadRuns(ctx, "")
 	if err != nil {
 		return view{}, err
 	}
-	if v.Strips, err = d.overviewStrips(ctx, states, pauses, groupRuns(dead, v.Now.Time)); err != nil {
+	if v.Strips, err = d.overviewStrips(ctx, states, pauses, dead); err != nil {
 		return view{}, err
 	}
-	if err := d.overviewDead(r, &v, dead); err != nil {
+	if err := d.overviewDead(r, &v, dead, all); err != nil {
 		return view{}, err
 	}
 	for i, item := range v.Health.Items {
@@ -79,13 +79,13 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 
 // overviewDead fills in the groups of the newest dead runs, and how many others there are:
 // together they are the number that the overview's first lines have.
-func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger.Run) error {
+func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger.RunGroup, all bool) error {
 	totals := map[string]int{}
-	if len(dead) == deadLooked {
+	if !all {
 		var ids []string
-		for _, run := range dead {
-			if len(ids) < deadOnOverview && !slices.Contains(ids, run.JobID) {
-				ids = append(ids, run.JobID)
+		for _, g := range dead {
+			if len(ids) < deadOnOverview && !slices.Contains(ids, g.JobID) {
+				ids = append(ids, g.JobID)
 			}
 		}
 		statuses, err := d.Ledger.Jobs(r.Context(), ids...)
@@ -97,11 +97,11 @@ func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger
 		}
 	}
 	shared, rest := sharedGroups(dead, v.Now.Time)
-	for _, run := range dead {
-		totals[run.JobID] -= run.Count
+	for _, g := range dead {
+		totals[g.JobID] -= g.Count
 	}
-	for _, run := range rest { // those of the shared causes are not in the job's own groups
-		totals[run.JobID] += run.Count
+	for _, g := range rest { // those of the shared causes are not in the job's own groups
+		totals[g.JobID] += g.Count
 	}
 	groups := slices.Concat(shared, deadGroups(rest, totals, v.Now.Time))
 	v.Dead, v.MoreDead = groups[:min(len(groups), deadOnOverview)], v.Health.Counts.DeadUnacknowledged

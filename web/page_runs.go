@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,7 @@ import (
 
 const (
 	runsOnPage = 50
-	// groupedRuns is how many runs are looked at for their groups.
+	// groupedRuns is how many runs are grouped.
 	groupedRuns = 500
 	// groupsOnPage are the largest of them.
 	groupsOnPage = 50
@@ -41,18 +40,6 @@ type runsView struct {
 	Exports []actLink
 }
 
-// runFilter is a filter as it was written in the address.
-type runFilter struct {
-	operations.Selection
-	Reason, Since, Until string
-	States               []string
-	Unacked              bool
-	Parent               string // of an action: its members
-}
-
-// Has reports whether a state is among those asked for.
-func (f runFilter) Has(s ledger.State) bool { return slices.Contains(f.States, string(s)) }
-
 type runRow struct {
 	ledger.Run
 	Kind kind
@@ -61,7 +48,7 @@ type runRow struct {
 }
 
 func (d *Dashboard) runs(r *http.Request) (view, error) {
-	q, ctx := r.URL.Query(), r.Context()
+	q := r.URL.Query()
 	v := runsView{States: ledger.States, Reasons: ledger.Reasons, Now: d.clockOf(r), Grouped: q.Get("group") != ""}
 	f, err := v.Filter.parse(q, v.Now.Time)
 	if err != nil {
@@ -75,63 +62,84 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	exported := v.Filter
 	exported.Since, exported.Until = stamp(f.Since), stamp(f.Until)
 	v.Exports = d.exportLinks("runs", exported.exportPairs()...)
-	size := runsOnPage
-	if v.Grouped {
-		size = groupedRuns
-	}
-	f.Limit = size + 1 // one more tells whether there are more
-	runs, err := d.matching(ctx, v.Filter.Selection, f)
-	if err := v.refuse(err); err != nil {
-		return view{}, err
-	}
-	v.Cut = len(runs) > size
-	runs = runs[:min(len(runs), size)]
-	v.Looked = len(runs)
-	if operations.Redrive.Selects(v.Filter.Selection, ledger.Action{Filter: f}) {
-		v.Acts = d.filterActs(r, v.Filter, f, func(want func(ledger.State) bool) bool {
-			return v.Cut || f.Before != nil || slices.ContainsFunc(runs, func(run ledger.Run) bool { return want(run.State) })
-		})
-	}
 	title := "Runs"
 	if len(v.Filter.States) > 0 {
 		title = strings.Join(v.Filter.States, ", ") + " runs"
 	}
-	out := view{Template: "runs", Title: title, Section: "Runs"}
 	if v.Grouped {
-		v.Groups = groupRuns(runs, v.Now.Time)
-		slices.SortStableFunc(v.Groups, func(a, b runGroup) int { return b.Count - a.Count })
-		v.Rest = max(len(v.Groups)-groupsOnPage, 0)
-		v.Groups = v.Groups[:len(v.Groups)-v.Rest]
-		for i, g := range v.Groups {
-			if g.State == ledger.Dead {
-				v.Groups[i].Acts = d.deadActs(r, g.Job, g.Reason, g.Sendable)
-			}
-		}
-		out.Data = v
-		return out, nil
+		err = d.addGroups(r, &v, f)
+	} else {
+		err = d.addRuns(r, &v, f)
 	}
-	if v.Cut {
-		last := runs[len(runs)-1]
-		v.More = v.Filter.address(last.ID, false)
-	}
-	if v.Runs, err = d.runRows(r, runs); err != nil {
-		return view{}, err
-	}
-	out.Data = v
-	return out, nil
+	return view{Template: "runs", Title: title, Section: "Runs", Data: v}, err
 }
 
-// matching returns the runs of selected jobs that a filter selects; an Error of operations
-// says why none can match.
-func (d *Dashboard) matching(ctx context.Context, sel operations.Selection, f ledger.Filter) ([]ledger.Run, error) {
+// addRuns adds a page of the runs of a filter.
+func (d *Dashboard) addRuns(r *http.Request, v *runsView, f ledger.Filter) error {
+	f.Limit = runsOnPage + 1 // one more tells whether there are more
+	runs, err := matching(r.Context(), d, v.Filter.Selection, f, d.Ledger.List)
+	if err := v.refuse(err); err != nil {
+		return err
+	}
+	if len(runs) > runsOnPage {
+		runs = runs[:runsOnPage]
+		v.Cut, v.More = true, v.Filter.address(runs[runsOnPage-1].ID, false)
+	}
+	var states []ledger.State
+	for _, run := range runs {
+		states = append(states, run.State)
+	}
+	d.addFilterActs(r, v, f, states)
+	v.Runs, err = d.runRows(r, runs)
+	return err
+}
+
+// addGroups adds the groups of the newest runs of a filter.
+func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) error {
+	f.Limit = groupedRuns
+	list, err := matching(r.Context(), d, v.Filter.Selection, f, d.Ledger.Groups)
+	if err := v.refuse(err); err != nil {
+		return err
+	}
+	v.Looked = rowsOf(list)
+	v.Cut = v.Looked == groupedRuns
+	var states []ledger.State
+	for _, g := range list {
+		states = append(states, g.State)
+	}
+	d.addFilterActs(r, v, f, states)
+	v.Groups = groupsOf(list, v.Now.Time)
+	slices.SortStableFunc(v.Groups, func(a, b runGroup) int { return b.Count - a.Count })
+	v.Rest = max(len(v.Groups)-groupsOnPage, 0)
+	v.Groups = v.Groups[:len(v.Groups)-v.Rest]
+	for i, g := range v.Groups {
+		if g.State == ledger.Dead {
+			v.Groups[i].Acts = d.deadActs(r, g.JobID, g.Reason, g.Sendable)
+		}
+	}
+	return nil
+}
+
+// addFilterActs adds the actions on all runs of a filter, of which there are runs in the states.
+func (d *Dashboard) addFilterActs(r *http.Request, v *runsView, f ledger.Filter, states []ledger.State) {
+	if operations.Redrive.Selects(v.Filter.Selection, ledger.Action{Filter: f}) {
+		v.Acts = d.filterActs(r, v.Filter, f, func(want func(ledger.State) bool) bool {
+			return v.Cut || f.Before != nil || slices.ContainsFunc(states, want)
+		})
+	}
+}
+
+// matching lists runs of selected jobs that a filter selects; an Error of operations says why
+// none can match.
+func matching[T any](ctx context.Context, d *Dashboard, sel operations.Selection, f ledger.Filter, list func(context.Context, ledger.Filter) ([]T, error)) ([]T, error) {
 	if err := d.Operations.Narrow(ctx, sel, &f); err != nil {
 		return nil, err
 	}
-	runs, err := d.Ledger.List(ctx, f)
-	if err == nil && len(runs) == 0 {
+	found, err := list(ctx, f)
+	if err == nil && len(found) == 0 {
 		err = d.Operations.KnownJob(ctx, f.JobID)
 	}
-	return runs, err
+	return found, err
 }
 
 // refuse says why the filters select no run, and shows no command that would say the
@@ -165,145 +173,4 @@ func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-// parse reads the filters of an address and checks them.
-func (f *runFilter) parse(q url.Values, now time.Time) (ledger.Filter, error) {
-	f.Selection = selectionOf(q)
-	f.Reason, f.Since, f.Until = q.Get("reason"), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
-	f.Unacked = q.Get("unacked") != ""
-	out := ledger.Filter{Unacknowledged: f.Unacked}
-	for _, list := range q["state"] {
-		for _, s := range strings.Split(list, ",") {
-			if s == "" {
-				continue
-			}
-			if !slices.Contains(ledger.States, ledger.State(s)) {
-				return out, invalid("There is no state \""+s+"\".", "Valid states: "+join(ledger.States)+".")
-			}
-			f.States = append(f.States, s)
-			out.States = append(out.States, ledger.State(s))
-		}
-	}
-	if f.Reason != "" {
-		if out.Reason = ledger.Reason(f.Reason); !slices.Contains(ledger.Reasons, out.Reason) {
-			return out, invalid("There is no reason \""+f.Reason+"\".", "Valid reasons: "+join(ledger.Reasons)+".")
-		}
-	}
-	var err error
-	out.Since, out.Until, err = parseSpan(f.Since, f.Until, now)
-	return out, err
-}
-
-// parseSpan reads the two ends of a span; each may be empty.
-func parseSpan(since, until string, now time.Time) (from, to time.Time, err error) {
-	if since != "" {
-		if from, err = parseTime(since, now); err != nil {
-			return from, to, err
-		}
-	}
-	if until != "" {
-		if to, err = parseTime(until, now); err != nil {
-			return from, to, err
-		}
-	}
-	if since != "" && until != "" && !from.Before(to) {
-		err = invalid("The end (until) is not after the start (since), so nothing lies between them.", "Choose a later end.")
-	}
-	return from, to, err
-}
-
-func join[T ~string](list []T) string { return strings.Join(operations.Texts(list), ", ") }
-
-func (f runFilter) any() bool {
-	return !f.IsZero() || f.Reason+f.Since+f.Until != "" || len(f.States) > 0 || f.Unacked
-}
-
-// address is the page with these filters, after a run, grouped or not.
-func (f runFilter) address(before string, grouped bool) string {
-	if f.Parent != "" {
-		return runPath(f.Parent)
-	}
-	pairs := append(f.pairs(), "before", before)
-	if f.Unacked {
-		pairs = append(pairs, "unacked", "1")
-	}
-	if grouped {
-		pairs = append(pairs, "group", "1")
-	}
-	return runsPath(pairs...)
-}
-
-// pairs are the names and values of an address that selects the same runs, acknowledged or
-// not.
-func (f runFilter) pairs() []string {
-	return append(selectionPairs(f.Selection), "parent", f.Parent, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since,
-		"until", f.Until)
-}
-
-// exportPairs are pairs as the API takes them.
-func (f runFilter) exportPairs() []string {
-	pairs := append(selectionPairs(f.Selection), "reason", f.Reason, "since", f.Since, "until", f.Until)
-	for _, s := range f.States {
-		pairs = append(pairs, "state", s)
-	}
-	if f.Unacked {
-		pairs = append(pairs, "unacknowledged", "true")
-	}
-	return pairs
-}
-
-// words are what the filter selects, for a heading.
-func (f runFilter) words() string {
-	text := "runs"
-	if len(f.States) > 0 {
-		text = strings.Join(f.States, " or ") + " runs"
-	}
-	if f.Parent != "" {
-		text = strings.TrimSuffix(text, "runs") + "members of " + f.Parent
-	}
-	for _, part := range [][2]string{{" of ", strings.TrimPrefix(f.Words(), "job ")}, {", ", strings.ReplaceAll(f.Reason, "_", " ")},
-		{" since ", f.Since}, {" until ", f.Until}} {
-		if part[1] != "" {
-			text += part[0] + part[1]
-		}
-	}
-	return text
-}
-
-// command is the same listing on the command line.
-func (f runFilter) command() string {
-	words := append([]string{"cronce runs list"}, f.flags()...)
-	if f.Unacked {
-		words = append(words, "--unacknowledged")
-	}
-	return strings.Join(words, " ")
-}
-
-func (f runFilter) flags() []string {
-	return flagWords(append(selectionFlags(f.Selection), [][2]string{
-		{"--parent", f.Parent}, {"--state", strings.Join(f.States, ",")}, {"--reason", f.Reason}, {"--since", f.Since}, {"--until", f.Until},
-	}...))
-}
-
-// cursor reads where a listing goes on: behind the run with this ID.
-func cursor(id string) (*ledger.Cursor, error) {
-	if id == "" {
-		return nil, nil
-	}
-	at, ok := scheduledAt(id)
-	if !ok {
-		return nil, invalid("\""+id+"\" is not a run ID.", "Follow the link \"Older\", or start with the newest.")
-	}
-	return &ledger.Cursor{ScheduledAt: at, ID: id}, nil
-}
-
-// scheduledAt reads a run's scheduled time from its ID.
-func scheduledAt(runID string) (time.Time, bool) {
-	_, rest, _ := strings.Cut(runID, "@")
-	if len(rest) < len("2006-01-02T15:04:05Z") {
-		return time.Time{}, false
-	}
-	at, err := time.Parse(time.RFC3339, rest[:len("2006-01-02T15:04:05Z")])
-	return at, err == nil
 }

@@ -108,7 +108,7 @@ func shareOf(part, all int) string {
 // waitingOf are runs that wait to be sent to a target, each with why.
 func (d *Dashboard) waitingOf(r *http.Request, target string) ([]runRow, error) {
 	f := ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Retrying}, Limit: waitingRuns}
-	runs, err := d.matching(r.Context(), operations.Selection{Target: target}, f)
+	runs, err := matching(r.Context(), d, operations.Selection{Target: target}, f, d.Ledger.List)
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cronce/cronce/internal/plaintext"
@@ -70,8 +72,9 @@ func (d *Dashboard) frame(r *http.Request, v view) frame {
 	return f
 }
 
-// pages are the templates, one set for each page, each within the layout.
-var pages = func() map[string]*template.Template {
+// pages are the templates, one set for each page, each within the layout. They are made when a
+// dashboard is, as is their escaping: else the first request of each page would wait for that.
+var pages = sync.OnceValue(func() map[string]*template.Template {
 	sets := map[string]*template.Template{}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html",
 		"templates/parts.html"))
@@ -83,10 +86,11 @@ var pages = func() map[string]*template.Template {
 		name := strings.TrimSuffix(f.Name(), ".html")
 		if name != "layout" && name != "parts" {
 			sets[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+			_ = sets[name].Execute(io.Discard, nil) // escapes, then fails without data
 		}
 	}
 	return sets
-}()
+})
 
 // relativeTimes change with every second, and the script keeps them.
 var relativeTimes = regexp.MustCompile(` data-relative>[^<]*<`)
@@ -95,7 +99,7 @@ var relativeTimes = regexp.MustCompile(` data-relative>[^<]*<`)
 // page which is left open costs little.
 func render(w http.ResponseWriter, r *http.Request, status int, f frame) error {
 	var page bytes.Buffer
-	if err := pages[f.Template].Execute(&page, f); err != nil {
+	if err := pages()[f.Template].Execute(&page, f); err != nil {
 		http.Error(w, "this page could not be rendered; the log of this process has the cause", http.StatusInternalServerError)
 		return err
 	}

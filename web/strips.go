@@ -17,7 +17,7 @@ const (
 
 // overviewStrips are the jobs in trouble, then those that ran last. Only these are
 // read in full.
-func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []runGroup) ([]jobRow, error) {
+func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []ledger.RunGroup) ([]jobRow, error) {
 	chosen, err := d.chooseStrips(ctx, states, pauses, dead)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState
 
 // chooseStrips are the IDs of those jobs: failing, with dead runs, paused, then the
 // others by their newest run. dead are the newest of the dead runs.
-func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []runGroup) (chosen []string, err error) {
+func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []ledger.RunGroup) (chosen []string, err error) {
 	ends := map[string]bool{jobs.PurgeJobID: true}
 	failing := map[string]bool{}
 	for _, s := range states {
@@ -43,8 +43,8 @@ func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, 
 		}
 	}
 	for _, g := range dead {
-		if failing[g.Job] {
-			add(g.Job)
+		if failing[g.JobID] {
+			add(g.JobID)
 		}
 	}
 	for _, s := range states {
@@ -53,7 +53,7 @@ func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, 
 		}
 	}
 	for _, g := range dead {
-		add(g.Job)
+		add(g.JobID)
 	}
 	for _, s := range states {
 		if d.paused(s, pauses) {

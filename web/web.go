@@ -17,6 +17,7 @@ import (
 type Ledger interface {
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
+	Groups(context.Context, ledger.Filter) ([]ledger.RunGroup, error)
 	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	JobBodies(ctx context.Context, ids ...string) (map[string][]byte, error)
@@ -77,6 +78,7 @@ func New(c Config) *Dashboard {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	pages()
 	d := &Dashboard{Config: c}
 	mux := http.NewServeMux()
 	for pattern, page := range map[string]func(*http.Request) (view, error){

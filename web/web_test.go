@@ -46,6 +46,7 @@ type site struct {
 	token int
 	role  access.Role
 
+	read int   // runs that were read one by one, in lists
 	busy bool  // the ledger has counted no hour of many
 	lost error // the answer of a ledger whose answer to an Enter is lost
 	down error // the answer of a ledger that cannot be reached
@@ -56,6 +57,12 @@ func (s *site) Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, err
 		return nil, s.down
 	}
 	return s.Ledger.Jobs(ctx, ids...)
+}
+
+func (s *site) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error) {
+	runs, err := s.Ledger.List(ctx, f)
+	s.read += len(runs)
+	return runs, err
 }
 
 func (s *site) CountedFrom(ctx context.Context) (time.Time, error) {

@@ -3,7 +3,6 @@ package operations
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -21,10 +20,8 @@ type Cause struct {
 	Since  string        `json:"since"` // when the first of the runs died
 	RunID  string        `json:"runId"` // the newest of them
 
-	First    time.Time    `json:"-"` // Since
-	Newest   ledger.Run   `json:"-"`
-	Sendable bool         `json:"-"` // one of them may still be sent under its key
-	All      []ledger.Run `json:"-"`
+	Group ledger.RunGroup   `json:"-"` // all of them
+	All   []ledger.RunGroup `json:"-"` // by job
 }
 
 // Attention is the unacknowledged dead runs by cause, the cause of the newest run first.
@@ -34,7 +31,7 @@ type Attention struct {
 }
 
 const (
-	// deadLooked is how many of the newest dead runs are read for their causes.
+	// deadLooked is how many of the newest dead runs are grouped.
 	deadLooked  = 1000
 	causesShown = 20
 	jobsShown   = 10
@@ -46,11 +43,11 @@ func (s *Service) attention(ctx context.Context, dead int) (Attention, error) {
 	if dead == 0 {
 		return v, nil
 	}
-	runs, err := s.ledger.List(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
+	groups, err := s.ledger.Groups(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
 	if err != nil {
 		return v, err
 	}
-	causes := CausesOf(runs, s.now())
+	causes := CausesOf(groups)
 	v.Causes = causes[:min(len(causes), causesShown)]
 	for _, c := range v.Causes {
 		v.More -= c.Runs
@@ -60,7 +57,7 @@ func (s *Service) attention(ctx context.Context, dead int) (Attention, error) {
 }
 
 // CausesOf groups dead runs, which come newest first, by cause.
-func CausesOf(runs []ledger.Run, now time.Time) []Cause {
+func CausesOf(groups []ledger.RunGroup) []Cause {
 	type key struct {
 		target string
 		reason ledger.Reason
@@ -68,42 +65,34 @@ func CausesOf(runs []ledger.Run, now time.Time) []Cause {
 	}
 	place := map[key]int{}
 	causes := []Cause{}
-	for _, r := range runs {
-		if r.Reason == ledger.ReasonMembers {
-			r.Status = 0 // of its list, which was fetched
-		}
-		k := key{r.Call.Target, r.Reason, r.Status}
+	for _, g := range groups {
+		k := key{g.Target, g.Reason, g.Status}
 		i, known := place[k]
 		if !known {
-			i = len(causes)
-			place[k] = i
-			causes = append(causes, Cause{Target: k.target, Reason: k.reason, Status: k.status, RunID: r.ID, Newest: r, First: r.FinishedAt})
+			place[k] = len(causes)
+			causes = append(causes, Cause{Target: k.target, Reason: k.reason, Status: k.status, Group: g, All: []ledger.RunGroup{g}})
+			continue
 		}
-		c := &causes[i]
-		c.Runs += r.Count
-		c.All = append(c.All, r)
-		c.Sendable = c.Sendable || !r.KeyUnsafe(now)
-		if r.FinishedAt.Before(c.First) {
-			c.First = r.FinishedAt
-		}
+		causes[i].Group.Add(g)
+		causes[i].All = append(causes[i].All, g)
 	}
 	for i := range causes {
-		causes[i].name()
+		causes[i].tell()
 	}
 	return causes
 }
 
-// name adds the jobs of the runs, and since when they die.
-func (c *Cause) name() {
-	for _, r := range c.All {
-		c.Jobs = append(c.Jobs, r.JobID)
+// tell adds what is shown of the group, and the jobs of the runs.
+func (c *Cause) tell() {
+	c.Runs, c.RunID, c.Since = c.Group.Count, c.Group.Newest.ID, actualTime(c.Group.First)
+	for _, g := range c.All {
+		c.Jobs = append(c.Jobs, g.JobID)
 	}
 	slices.Sort(c.Jobs)
 	c.Jobs = slices.Compact(c.Jobs)
-	if c.Others = len(c.Jobs) - jobsShown; c.Others > 0 {
+	if c.Others = max(len(c.Jobs)-jobsShown, 0); c.Others > 0 {
 		c.Jobs = c.Jobs[:jobsShown]
 	}
-	c.Others, c.Since = max(c.Others, 0), actualTime(c.First)
 }
 
 // Shared reports whether several jobs have the cause, and a target can be named for it.

@@ -67,6 +67,20 @@ var selectCases = []rowsCase{
 		first, last := minute("j", 1).ScheduledAt, minute("j", 3).ScheduledAt
 		same(t, "own", ask(t, func(tx ledger.Tx) ledger.Later[int] { return tx.CountOwn("j", first, last) }), 2)
 	}},
+	{"groups have the rows of a filter and its limit", func(t *table) {
+		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Dead, minute("j", 1)), minute("j", 2), in(ledger.Dead, minute("k", 3)))
+		for _, f := range []ledger.Filter{{}, {Limit: 2}, {JobID: "j", States: []ledger.State{ledger.Dead}}} {
+			got := map[string]int{}
+			for _, g := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.RunGroup] { return tx.Groups(f) }) {
+				got[g.JobID+string(g.State)] += g.Rows
+			}
+			want := map[string]int{}
+			for _, r := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Newest(f) }) {
+				want[r.JobID+string(r.State)]++
+			}
+			same(t, "rows by group", got, want)
+		}
+	}},
 	{"settled runs are counted by what settled them", func(t *table) {
 		t.insert(in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 0)))
 		for n := range 3 {

@@ -14,6 +14,15 @@ func (t *tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] {
 	return t.page(f, newer)
 }
 
+func (t *tx) Groups(f ledger.Filter) ledger.Later[[]ledger.RunGroup] {
+	rows, err := t.Newest(f).Get()
+	groups := make([]ledger.RunGroup, len(rows))
+	for i := range rows {
+		groups[i] = ledger.GroupOf(&rows[i])
+	}
+	return ledger.Known(groups, err)
+}
+
 // page returns the rows that a filter selects, without bodies. It looks at every run.
 func (t *tx) page(f ledger.Filter, order func(a, b *record) int) ledger.Later[[]ledger.Row] {
 	found := t.l.matching(f, order)

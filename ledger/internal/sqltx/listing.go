@@ -15,6 +15,23 @@ func (t Tx) filtered(f ledger.Filter, direction string) ledger.Later[[]ledger.Ro
 	return list(t, new(RowReader).Row, Query{Text: text, Args: s.Args, Varies: len(f.IDs) == 0})
 }
 
+// Groups takes the newest and oldest run of a group by their IDs, which are in the order of time.
+func (t Tx) Groups(f ledger.Filter) ledger.Later[[]ledger.RunGroup] {
+	s := t.Dialect.Runs(f)
+	newest := s.Text(`job_id, target, state, reason, status, count, run_id, scheduled_at, finished_at, fan,
+		coalesce(key_safe_until, send_before) AS safe`, `runs`, sqlfilter.Order(f, "DESC"), f.Limit) // adds an argument
+	return list(t, func(v Values) (g ledger.RunGroup, err error) {
+		g.JobID, g.Target, g.State, g.Reason, g.Status = v.Text(), v.Text(), ledger.State(v.Text()), ledger.Reason(v.Text()), int(v.Int())
+		g.Rows, g.Count = int(v.Int()), int(v.Int())
+		g.Newest.ID, g.Newest.ScheduledAt, g.Oldest.ID, g.Oldest.ScheduledAt = v.Text(), v.Time(), v.Text(), v.Time()
+		g.First, g.Last, g.KeySafeUntil, g.KeyAlways = v.Time(), v.Time(), v.Time(), v.Int() != 0
+		return g, nil
+	}, Query{Varies: true, Args: s.Args, Text: `
+		SELECT job_id, target, state, reason, status, count(*), CAST(sum(count) AS bigint), max(run_id), max(scheduled_at), min(run_id),
+			min(scheduled_at), min(finished_at), max(finished_at), max(safe), max(CASE WHEN safe IS NULL OR fan <> '' THEN 1 ELSE 0 END)
+		FROM (` + newest + `) newest GROUP BY job_id, target, state, reason, status`})
+}
+
 func (t Tx) CountRuns(f ledger.Filter) ledger.Later[int] {
 	where := t.Dialect.Runs(f)
 	return one(t, Count, Query{Text: `SELECT count(*) FROM runs WHERE ` + where.Where(), Args: where.Args, Varies: true})
