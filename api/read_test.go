@@ -272,9 +272,15 @@ func TestTheAuditOfARemovedJobStaysReadable(t *testing.T) {
 	}
 }
 
-func TestTheDocumentListsTheStates(t *testing.T) {
+func TestTheDocumentListsWhatAnAnswerMayHave(t *testing.T) {
+	enum := func(name string, values []string) string {
+		return name + ": { type: string, enum: [" + strings.Join(values, ", ") + "]"
+	}
 	for _, want := range []string{
-		"State: { type: string, enum: [" + strings.Join(operations.Texts(ledger.States), ", ") + "] }",
+		enum("State", operations.Texts(ledger.States)),
+		enum("RunReason", operations.Texts(ledger.Reasons)),
+		enum("IncidentCause", operations.Texts(ledger.IncidentCauses)),
+		enum("PauseKind", operations.Texts(ledger.PauseKinds)),
 		fmt.Sprintf(`maxItems: %d, items: { $ref: "#/components/schemas/State" }`, len(ledger.States)),
 	} {
 		if !strings.Contains(string(api.Document), want) {

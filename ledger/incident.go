@@ -72,6 +72,9 @@ const (
 	IncidentExpiry    IncidentCause = "expiry"    // the target forgets keys earlier than the registry says
 )
 
+// IncidentCauses lists every cause.
+var IncidentCauses = []IncidentCause{IncidentDead, IncidentMissed, IncidentLate, IncidentUnplanned, IncidentOverdue, IncidentExpiry}
+
 // Reasons of an incident of IncidentLate, and one of IncidentUnplanned.
 const (
 	ReasonNotStarted  Reason = "not_started"  // not started within Call.StartWithin

@@ -36,6 +36,10 @@ const (
 	WaitQueued       WaitCode = "queued"        // due and not leased: no process has room for it
 )
 
+// WaitCodes lists every code.
+var WaitCodes = []WaitCode{WaitNoToken, WaitBreakerOpen, WaitTargetNotConfigured, WaitNotSent,
+	WaitSlotTaken, WaitLimitReached, WaitNoProcess, WaitNotDue, WaitTargetHeld, WaitQueued}
+
 // OfTarget reports whether the reason holds for all runs of the run's target. The
 // index runs_held of the databases leaves the other codes out.
 func (w WaitReason) OfTarget() bool {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/jobs"
@@ -37,4 +38,16 @@ func TestAJobPageComparesDefinitions(t *testing.T) {
 	if got := s.get(path).body; strings.Contains(got, "of the call") || !strings.Contains(got, "<ins>hidden</ins>") {
 		t.Errorf("a viewer sees bodies:\n%s", got)
 	}
+}
+
+// A job's page has the limits by which its runs wait or are late.
+func TestAJobPageShowsItsLimits(t *testing.T) {
+	s := newSite(t)
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Job{
+		ID: "hourly", Schedule: "5 * * * *", TargetURLEnv: "SVC_URL", Path: "/v1/admin/work", MaxInFlight: 3,
+		Alarm: jobs.Alarm{StartWithin: 5 * time.Minute, FinishWithin: time.Hour}, HeartbeatURLEnv: "HOURLY_PING_URL",
+	})
+	must(t, err)
+	s.now.Registry = reg
+	s.has("/jobs/hourly", "at most 3", "if not started within 5 min or finished within 1 h", "<code>HOURLY_PING_URL</code>")
 }

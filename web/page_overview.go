@@ -26,6 +26,7 @@ type overviewView struct {
 	Strips    []jobRow
 	Running   int
 	Accepted  int
+	FannedOut int
 	Retries   int
 	Jobs      int
 }
@@ -68,7 +69,8 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 		}
 	}
 	unfinished := v.Health.Counts.Unfinished
-	v.Running, v.Accepted, v.Retries = unfinished[ledger.Running], unfinished[ledger.Accepted], unfinished[ledger.Retrying]
+	v.Running, v.Accepted = unfinished[ledger.Running], unfinished[ledger.Accepted]
+	v.FannedOut, v.Retries = unfinished[ledger.FannedOut], unfinished[ledger.Retrying]
 	v.Coming = d.comingHour(states, pauses, func(jobs.Job) bool { return true })
 	title := "All is well"
 	if n := len(v.Health.Items); n > 0 {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 const root = "../.."
@@ -103,6 +105,16 @@ func TestEachAlertHasARunbook(t *testing.T) {
 		page, anchor, _ := strings.Cut(url, "#")
 		if !slices.Contains(slugs(all[page]), anchor) {
 			t.Errorf("the runbook_url of %s leads to %q; no such heading", name, url)
+		}
+	}
+}
+
+// The runbook says of each code of a run that waits what to do.
+func TestTheRunbookHasEachWaitCode(t *testing.T) {
+	text := pages(t)["docs/runbook.md"]
+	for _, code := range ledger.WaitCodes {
+		if !strings.Contains(text, "\n| `"+string(code)+"` |") {
+			t.Errorf("docs/runbook.md does not have the wait code %s", code)
 		}
 	}
 }

@@ -1,13 +1,11 @@
 package operations
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"strings"
 
-	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -30,6 +28,9 @@ type Job struct {
 	Acknowledge  string   `json:"acknowledge"`
 	Async        *Async   `json:"async,omitempty"` // nil: a 202 is a success
 	Each         string   `json:"each,omitempty"`  // in words; empty: its runs have no members
+	MaxInFlight  int      `json:"maxInFlight,omitempty"`
+	Alarm        *Alarm   `json:"alarm,omitempty"`     // nil: its runs are never late
+	Heartbeat    string   `json:"heartbeat,omitempty"` // the variable that holds its address
 	Enabled      bool     `json:"enabled"`
 	State        JobState `json:"state"`
 	Next         string   `json:"next"`             // that is not in a pause; empty: never again, paused without an end, or disabled
@@ -61,12 +62,33 @@ type Async struct {
 	Poll   string `json:"poll"`
 }
 
+// String is "" of a nil Alarm.
+func (a *Alarm) String() string {
+	if a == nil {
+		return ""
+	}
+	var parts []string
+	if a.StartWithin != "" {
+		parts = append(parts, "starts within "+a.StartWithin)
+	}
+	if a.FinishWithin != "" {
+		parts = append(parts, "finishes within "+a.FinishWithin)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // String is "none" of a nil Async.
 func (a *Async) String() string {
 	if a == nil {
 		return "none"
 	}
 	return "within " + a.Within + ", poll " + a.Poll
+}
+
+// Alarm says when a run is late; an empty field: never.
+type Alarm struct {
+	StartWithin  string `json:"startWithin,omitempty"`
+	FinishWithin string `json:"finishWithin,omitempty"`
 }
 
 // JobState says whether a job is being planned, and whether its runs do what they are for.
@@ -192,76 +214,6 @@ func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]statu
 }
 
 // status is what the ledger knows of a job.
-type status struct {
-	ledger.JobStatus
-	incidents []JobIncident
-}
-
-func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.Pause) Job {
-	st := known[j.ID]
-	pause, hold := Paused(pauses, j, s.now())
-	from := s.now()
-	if st.Watermark.After(from) { // the clock was set back: what is planned does not run again
-		from = st.Watermark
-	}
-	next := NextRun(pauses, j, from)
-	v := Job{
-		ID: j.ID, Schedule: j.Schedule, InWords: j.ParsedSchedule().Describe(), Timezone: j.Timezone, DST: string(j.DST),
-		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
-		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
-		Acknowledge: string(cmp.Or(j.Acknowledge, jobs.AckByOperator)),
-		Enabled:     !j.Disabled, State: StateOf(&j, st.State(), pause), Next: scheduledTime(next),
-		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
-		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
-		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
-		Incidents: append([]JobIncident{}, st.incidents...),
-	}
-	if j.Each != (jobs.Each{}) {
-		v.Each = j.Each.String()
-	}
-	if j.Spread > 0 {
-		v.Spread, v.Starts = j.Spread.String(), scheduledTime(j.DueAt(next))
-	}
-	v.pausedBy(pause, hold)
-	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
-	if j.Async != (jobs.Async{}) {
-		v.Async = &Async{j.Async.Within.String(), j.Async.Poll.String()}
-	}
-	if j.Disabled || !st.PausedAt.IsZero() {
-		v.Next, v.Starts = "", ""
-	}
-	return v
-}
-
-// StateOf is the state of a job, by its registry's definition (nil: it has none), its row in the
-// ledger (zero: it has none) and the pause of many jobs that it is in (nil: none).
-func StateOf(j *jobs.Job, s ledger.JobState, pause *ledger.Pause) JobState {
-	switch {
-	case j == nil && s.Ended:
-		return JobEnded
-	case j != nil && j.Disabled:
-		return JobDisabled
-	case pause != nil || !s.PausedAt.IsZero():
-		return JobPaused
-	case s.JobID == "" || s.Ended:
-		return JobNew
-	case s.Failing:
-		return JobFailing
-	}
-	return JobActive
-}
-
-// pausedBy adds the pause that the job is in, and the hold of its target. A pause of its own goes
-// before, as it has no end.
-func (j *Job) pausedBy(pause, hold *ledger.Pause) {
-	if pause != nil && j.PausedAt == "" {
-		j.PausedAt, j.PausedBy, j.PausedWhy, j.PausedUntil = actualTime(pause.From), pause.By, pause.Why, scheduledTime(pause.Until)
-	}
-	if hold != nil {
-		j.HeldUntil = scheduledTime(hold.Until)
-	}
-}
-
 func runIf(r *ledger.Run) *Run {
 	if r == nil {
 		return nil

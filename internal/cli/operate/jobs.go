@@ -3,6 +3,7 @@ package operate
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -111,6 +112,13 @@ func (a *app) jobsShowCommand() *cobra.Command {
 	}
 }
 
+func atMost(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return "at most " + strconv.Itoa(n)
+}
+
 func (a *app) printJob(j operations.JobDetail) error {
 	if a.Encoded() {
 		return a.Encode(j)
@@ -121,7 +129,7 @@ func (a *app) printJob(j operations.JobDetail) error {
 		{"watermark", j.Watermark},
 		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
 		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"each", j.Each}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp},
-		{"spread", j.Spread},
+		{"spread", j.Spread}, {"in flight", atMost(j.MaxInFlight)}, {"alarm", j.Alarm.String()}, {"heartbeat", j.Heartbeat},
 		{"dead runs", "acknowledged by " + j.Acknowledge},
 		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.State(j.Outcome())}, {"incidents", j.Trouble()},
 		{"description", j.Description}, {"owner", j.Owner}, {"labels", labelText(j.Job)},

@@ -66,7 +66,7 @@ func (a *app) printStatus(s operations.Status) error {
 		fmt.Fprintln(a.Out)
 	}
 	var counts []string
-	for _, state := range []ledger.State{ledger.Planned, ledger.Running, ledger.Accepted, ledger.Retrying} {
+	for _, state := range ledger.Unfinished {
 		counts = append(counts, fmt.Sprintf("%d %s", s.Unfinished[state], state))
 	}
 	purge := "never succeeded"

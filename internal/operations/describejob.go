@@ -1,0 +1,94 @@
+package operations
+
+import (
+	"cmp"
+
+	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
+)
+
+// status is what the ledger knows of a job.
+type status struct {
+	ledger.JobStatus
+	incidents []JobIncident
+}
+
+func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.Pause) Job {
+	st := known[j.ID]
+	pause, hold := Paused(pauses, j, s.now())
+	from := s.now()
+	if st.Watermark.After(from) { // the clock was set back: what is planned does not run again
+		from = st.Watermark
+	}
+	next := NextRun(pauses, j, from)
+	v := Job{
+		ID: j.ID, Schedule: j.Schedule, InWords: j.ParsedSchedule().Describe(), Timezone: j.Timezone, DST: string(j.DST),
+		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
+		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
+		Acknowledge: string(cmp.Or(j.Acknowledge, jobs.AckByOperator)),
+		Enabled:     !j.Disabled, State: StateOf(&j, st.State(), pause), Next: scheduledTime(next),
+		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
+		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
+		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
+		Incidents: append([]JobIncident{}, st.incidents...),
+	}
+	v.MaxInFlight, v.Heartbeat, v.Alarm = j.MaxInFlight, j.HeartbeatURLEnv, alarmOf(j)
+	if j.Each != (jobs.Each{}) {
+		v.Each = j.Each.String()
+	}
+	if j.Spread > 0 {
+		v.Spread, v.Starts = j.Spread.String(), scheduledTime(j.DueAt(next))
+	}
+	v.pausedBy(pause, hold)
+	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
+	if j.Async != (jobs.Async{}) {
+		v.Async = &Async{j.Async.Within.String(), j.Async.Poll.String()}
+	}
+	if j.Disabled || !st.PausedAt.IsZero() {
+		v.Next, v.Starts = "", ""
+	}
+	return v
+}
+
+func alarmOf(j jobs.Job) *Alarm {
+	var a Alarm
+	if j.Alarm.StartWithin > 0 {
+		a.StartWithin = j.Alarm.StartWithin.String()
+	}
+	if j.Alarm.FinishWithin > 0 {
+		a.FinishWithin = j.Alarm.FinishWithin.String()
+	}
+	if a == (Alarm{}) {
+		return nil
+	}
+	return &a
+}
+
+// StateOf is the state of a job, by its registry's definition (nil: it has none), its row in the
+// ledger (zero: it has none) and the pause of many jobs that it is in (nil: none).
+func StateOf(j *jobs.Job, s ledger.JobState, pause *ledger.Pause) JobState {
+	switch {
+	case j == nil && s.Ended:
+		return JobEnded
+	case j != nil && j.Disabled:
+		return JobDisabled
+	case pause != nil || !s.PausedAt.IsZero():
+		return JobPaused
+	case s.JobID == "" || s.Ended:
+		return JobNew
+	case s.Failing:
+		return JobFailing
+	}
+	return JobActive
+}
+
+// pausedBy adds the pause that the job is in, and the hold of its target. A pause of its own goes
+// before, as it has no end.
+func (j *Job) pausedBy(pause, hold *ledger.Pause) {
+	if pause != nil && j.PausedAt == "" {
+		j.PausedAt, j.PausedBy, j.PausedWhy, j.PausedUntil = actualTime(pause.From), pause.By, pause.Why, scheduledTime(pause.Until)
+	}
+	if hold != nil {
+		j.HeldUntil = scheduledTime(hold.Until)
+	}
+}
