@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -47,29 +48,30 @@ func TestOneKeyIsOneRunAndTwoKeysAreTwo(t *testing.T) {
 	})
 }
 
-// Many who ask at once with one key get one run.
+// Many who ask two replicas at once with one key get one answer: one run, and one entry of the
+// audit.
 func TestACrowdWithOneKeyIsOneRun(t *testing.T) {
 	engines(t, func(s *site) {
 		var group sync.WaitGroup
-		ids := make([]string, 8)
-		for i := range ids {
+		replicas, answers := []*httptest.Server{s.server, s.replica(loopback)}, make([]string, 8)
+		for i := range answers {
 			group.Go(func() {
 				for {
-					a := s.send("POST", "/v1/jobs/tick/trigger", `{"by":"ann","why":"now"}`, "Idempotency-Key", "crowd")
+					a := s.sendTo(replicas[i%2], "POST", "/v1/jobs/tick/trigger", `{"by":"ann","why":"now"}`, "Idempotency-Key", "crowd")
 					if a.Header.Get("Retry-After") != "" {
 						continue
 					}
-					var run operations.Run
-					a.into(s.TB, &run)
-					ids[i] = run.RunID
+					answers[i] = string(a.body)
 					return
 				}
 			})
 		}
 		group.Wait()
-		for _, id := range ids {
-			if id != ids[0] || id == "" {
-				s.Errorf("runs %v", ids)
+		var audit struct{ Acts []operations.AuditEntry }
+		s.get("/v1/audit?job=tick").into(s.TB, &audit)
+		for _, answer := range answers {
+			if answer != answers[0] || len(audit.Acts) != 1 || !strings.Contains(answer, audit.Acts[0].RunID) {
+				s.Errorf("answers %v, audit %+v", answers, audit.Acts)
 			}
 		}
 	})

@@ -80,8 +80,8 @@ func TestAFormOnManyRunsIsOneAct(t *testing.T) {
 	must(t, err)
 	runs, err := s.List(t.Context(), ledger.Filter{States: []ledger.State{ledger.Planned}})
 	must(t, err)
-	if len(acts) == 0 || acts[0].Action != ledger.ActionCancel || acts[0].Count != n || len(runs) != 2 {
-		t.Errorf("the audit has %+v, and %d runs are left", acts[0], len(runs))
+	if len(acts) != 1 || acts[0].Action != ledger.ActionCancel || acts[0].Count != n || len(runs) != 2 {
+		t.Errorf("the audit has %+v, and %d runs are left", acts, len(runs))
 	}
 }
 

@@ -21,6 +21,8 @@ var dialect = sqlfilter.Dialect{
 	// the order that is asked for.
 	Unfinished: `run_id = ANY (ARRAY(
 		SELECT run_id FROM runs WHERE waiting UNION ALL SELECT run_id FROM runs WHERE due_at IS NOT NULL AND NOT waiting))`,
+	// A list of states, even of one, does not have the order of the index of all dead runs.
+	Unseen:    "state IN ('" + string(ledger.Dead) + "', '" + string(ledger.Dead) + "') AND parent IS NULL",
 	ByMembers: true,
 }
 

@@ -102,6 +102,35 @@ func TestAPageDoesNotSortTheRunsOfOneTime(t *testing.T) {
 	}
 }
 
+// Of 20,000 dead runs, the 50 that are not acknowledged are read, whatever the job.
+func TestAcknowledgedRunsAreNotReadForTheOthers(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	execute(t, f.url, `
+		INSERT INTO cronce.runs (run_id, job_id, scheduled_at, planned_at, finished_at, revision, state, trigger, acked_at)
+		SELECT 'job-00000@1970-01-01T00:00:00Z~' || i, 'job-00000', 'epoch', now(), now(), 0, 'dead', 'event',
+			CASE WHEN i % 400 > 0 THEN now() END
+		FROM generate_series(1, 20000) i;
+		ANALYZE cronce.runs`)
+	f.Close()
+	var seen plans
+	f.open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	for _, job := range []string{"", "job-00000"} {
+		filter := ledger.Filter{JobID: job, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: 500}
+		page, err := f.List(t.Context(), filter)
+		must(t, err)
+		groups, err := f.Groups(t.Context(), filter)
+		must(t, err)
+		if len(page) != 50 || len(groups) != 1 || groups[0].Rows != 50 {
+			t.Errorf("%d runs, groups %+v", len(page), groups)
+		}
+	}
+	for _, text := range seen.texts {
+		if strings.Contains(text, "Rows Removed by Filter") {
+			t.Errorf("acknowledged runs are read:\n%s", text)
+		}
+	}
+}
+
 // Of 100,000 due runs of a target, and as many that were given back for their own cause
 // or whose wait has passed, few rows are read to say why some wait.
 func TestWhyATargetIsHeldBackIsFoundByItsIndex(t *testing.T) {

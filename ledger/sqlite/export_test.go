@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/ledger/internal/sqlfilter"
 )
 
 // TallyJob returns the query of a job's hours.
@@ -18,7 +17,7 @@ func TallyJob() string {
 // SelectRuns is the query of a filter, as lists have it.
 func SelectRuns(f ledger.Filter, direction string) (string, []any) {
 	s := dialect.Runs(f)
-	return s.Text(dialect.Columns(false), `runs`, sqlfilter.Order(f, direction), f.Limit), s.Args
+	return s.Text(dialect.Columns(false), `runs`, dialect.Order(f, direction), f.Limit), s.Args
 }
 
 // SelectAudit is the query of a filter.

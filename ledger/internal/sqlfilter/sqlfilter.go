@@ -26,8 +26,11 @@ type Dialect struct {
 	// With them, the indexes of these runs are used.
 	Unfinished  string
 	Exceptional string
-	// Unacknowledged says that the unacknowledged runs of all jobs have an index.
+	// Unacknowledged says that the unacknowledged runs of all jobs have an index. Unseen is the
+	// condition of unacknowledged dead runs by which no other index is used: another would pass
+	// over all acknowledged ones.
 	Unacknowledged bool
+	Unseen         string
 	// ByMembers selects members in one state by the whole key of the index runs_members, so that
 	// the index of the IDs is not used, which would pass over those in other states.
 	ByMembers bool
@@ -92,11 +95,11 @@ func (s *Select) Text(columns, from, order string, limit int) string {
 }
 
 // Order returns the order of ScheduledAt, then ID; within a job, it is that of the IDs.
-func Order(f ledger.Filter, direction string) string {
+func (d *Dialect) Order(f ledger.Filter, direction string) string {
 	if f.Parent != "" && len(f.States) == 1 {
 		return "parent " + direction + ", state " + direction + ", run_id " + direction
 	}
-	if f.JobID != "" || f.Parent != "" {
+	if (f.JobID != "" || f.Parent != "") && !d.unseen(f) {
 		return "run_id " + direction
 	}
 	return "scheduled_at " + direction + ", run_id " + direction
@@ -118,13 +121,15 @@ func (d *Dialect) Runs(f ledger.Filter) *Select {
 	if len(f.JobIDs) > 0 {
 		s.Add(d.InJobs(f.WithSchedules), f.JobIDs)
 	}
-	if len(f.States) > 0 {
+	if d.unseen(f) {
+		s.Add(d.Unseen)
+	} else if len(f.States) > 0 {
 		s.Add(StateIn(f.States))
 		if !slices.ContainsFunc(f.States, ledger.State.Finished) && f.Parent == "" {
 			s.Add(d.Unfinished)
 		}
 	}
-	unseen := d.Unacknowledged && f.Unacknowledged && f.JobID == ""
+	unseen := d.unseen(f) || d.Unacknowledged && f.Unacknowledged && f.JobID == ""
 	if state := f.ExceptionalState(); state != "" && len(f.IDs) == 0 && f.Parent == "" && !unseen {
 		s.Add(StateIn([]ledger.State{state}) + d.Exceptional)
 	}
@@ -150,6 +155,11 @@ func (d *Dialect) Runs(f ledger.Filter) *Select {
 		s.Add("(scheduled_at, run_id) < (?, ?)", f.Before.ScheduledAt, f.Before.ID)
 	}
 	return s
+}
+
+// unseen reports whether the condition Unseen selects the runs.
+func (d *Dialect) unseen(f ledger.Filter) bool {
+	return d.Unseen != "" && f.Unacknowledged && len(f.States) == 1 && f.States[0] == ledger.Dead && f.Reason == "" && f.Parent == "" && len(f.IDs) == 0
 }
 
 // InJobs returns the condition that a job is in a list of texts, which is ?.

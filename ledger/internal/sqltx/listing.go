@@ -2,7 +2,6 @@ package sqltx
 
 import (
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/ledger/internal/sqlfilter"
 )
 
 func (t Tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.filtered(f, "ASC") }
@@ -11,7 +10,7 @@ func (t Tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.filter
 
 func (t Tx) filtered(f ledger.Filter, direction string) ledger.Later[[]ledger.Row] {
 	s := t.Dialect.Runs(f)
-	text := s.Text(t.Dialect.Columns(false), `runs`, sqlfilter.Order(f, direction), f.Limit) // adds an argument
+	text := s.Text(t.Dialect.Columns(false), `runs`, t.Dialect.Order(f, direction), f.Limit) // adds an argument
 	return list(t, new(RowReader).Row, Query{Text: text, Args: s.Args, Varies: len(f.IDs) == 0})
 }
 
@@ -19,7 +18,7 @@ func (t Tx) filtered(f ledger.Filter, direction string) ledger.Later[[]ledger.Ro
 func (t Tx) Groups(f ledger.Filter) ledger.Later[[]ledger.RunGroup] {
 	s := t.Dialect.Runs(f)
 	newest := s.Text(`job_id, target, state, reason, status, count, run_id, scheduled_at, finished_at, fan,
-		coalesce(key_safe_until, send_before) AS safe`, `runs`, sqlfilter.Order(f, "DESC"), f.Limit) // adds an argument
+		coalesce(key_safe_until, send_before) AS safe`, `runs`, t.Dialect.Order(f, "DESC"), f.Limit) // adds an argument
 	return list(t, func(v Values) (g ledger.RunGroup, err error) {
 		g.JobID, g.Target, g.State, g.Reason, g.Status = v.Text(), v.Text(), ledger.State(v.Text()), ledger.Reason(v.Text()), int(v.Int())
 		g.Rows, g.Count = int(v.Int()), int(v.Int())
