@@ -7,8 +7,8 @@ func (s *Secret) Fields() []field.Row {
 	return []field.Row{
 		field.Of("env", field.Text(&s.Env), "The environment variable that holds the secret. In a Lambda it may hold "+
 			`{"secretsManager":"ARN"} or {"ssm":"NAME"}.`),
-		field.Of("file", field.Text(&s.File), "Absolute path of the file that holds the secret, without a line break at its end. "+
-			"A changed file is used within a second; if it cannot be read, the last value is kept."),
+		field.Of("file", field.Text(&s.File), "Absolute path of the file that holds the secret, without a line break at its end; "+
+			"read again when it changes, see identity.md."),
 	}
 }
 
@@ -16,8 +16,7 @@ func (s *Secret) Fields() []field.Row {
 func (a *Auth) Fields() []field.Row {
 	return []field.Row{
 		field.Of("type", field.Required(field.Word((*string)(&a.Type), authTypes...)),
-			"bearer: a token; oauth2: client credentials; basic: user and password; headers: fields such as X-Api-Key; jwt: a "+
-				"signed token for each call; hmac: Standard Webhooks; sigv4: AWS (IAM)."),
+			"How calls are authorized; see identity.md. A field below is for the type that its text begins with."),
 		field.Of("token", field.Shared(&a.Token), "bearer: the token."),
 		field.Of("tokenUrlEnv", field.Text(&a.TokenURLEnv), "oauth2: the variable with the token endpoint's URL."),
 		field.Of("clientId", field.Shared(&a.ClientID), "oauth2: the client ID."),
@@ -27,7 +26,7 @@ func (a *Auth) Fields() []field.Row {
 		field.Of("headers", field.ByName(func() field.Fielded { return new(Secret) }, a.header), "headers: the values by header field."),
 		field.Of("key", field.Shared(&a.Key), "jwt: the private key, Ed25519 or P-256 in PEM; cronce keys generate makes one."),
 		field.Of("nextKey", field.Shared(&a.NextKey),
-			"jwt: the private key of the next rotation. Its public key is published, and no call is signed with it."),
+			"jwt: the private key of the next rotation, whose public key is published already."),
 		field.Of("audience", field.Text(&a.Audience), "jwt: the audience; default the target's name."),
 		field.Of("secret", field.Shared(&a.Secret), "hmac: the signing secret: whsec_ and at least 24 bytes in base64."),
 		field.Of("nextSecret", field.Shared(&a.NextSecret), "hmac: a second secret; each call then has two signatures."),

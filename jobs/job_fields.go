@@ -19,8 +19,7 @@ func (j *Job) Fields() []field.Row {
 		field.Of("id", field.Required(field.Text(&j.ID)),
 			"Part of every run ID: 1 to 64 of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit. A renamed job is a new one."),
 		field.Of("schedule", field.Own(field.Text(&j.Schedule)),
-			"Required, except with keyed. When the job is due: crontab fields (with six, seconds first), @every, @hourly and "+
-				"others, or cron(), rate() or at() of AWS; see schedules.md."),
+			"Required, except with keyed. When the job is due, such as 0 3 * * * or @every 10m; see schedules.md."),
 		field.Of("target", field.Unless(&j.TargetURLEnv, field.Text(&j.Target)),
 			"Name of the target. A job has either target or targetUrlEnv."),
 		field.Of("targetUrlEnv", field.Unless(&j.Target, field.Text(&j.TargetURLEnv)),
@@ -36,8 +35,7 @@ func (j *Job) Fields() []field.Row {
 			"JSON body, or JSON text as a string; may have placeholders such as {{scheduledAt}}. Default: an object with jobId, "+
 				"runId and scheduledAt. GET and HEAD have none."),
 		field.Of("spread", field.Delay(&j.Spread, maxWait),
-			"Delays each run by less than this. The delay of a scheduled time never changes; see schedules.md. At most 720h, and the "+
-				"shortest time between two scheduled times. Default: no delay."),
+			"Delays each run by less than this; see schedules.md. At most 720h, and the shortest time between two scheduled times."),
 		field.Of("headers", field.TextMap(&j.Headers),
 			"Further header fields; values may have placeholders. Secrets belong to the target's auth."),
 		field.Of("timeout", field.Period(&j.Timeout, 0, maxWait), "Time limit of one attempt; default 30s."),
@@ -49,7 +47,7 @@ func (j *Job) Fields() []field.Row {
 		field.Of("catchUpWindow", field.Period(&j.CatchUpWindow, 0, maxAge), "Older scheduled times are not caught up; default 24h."),
 		field.Of("acknowledge", field.Word((*string)(&j.Acknowledge), AckByOperator, AckBySuccess),
 			"What acknowledges dead runs: operator (default), or success: the next success acknowledges those of earlier scheduled times. "+
-				"Use success only if the next run repeats the work or makes it obsolete; not for payments."),
+				"Only for work that the next run repeats or makes obsolete."),
 		field.Of("keyScope", field.Own(field.Text(&j.KeyScope)),
 			"Namespace of the keys at the target; default route:METHOD_PATH, such as route:POST_/v1/close-day."),
 		field.Of("maxInFlight", field.Count(&j.MaxInFlight, 0), "Maximum calls of this job at a time; default: the limit of the process."),
@@ -62,8 +60,7 @@ func (j *Job) Fields() []field.Row {
 		field.Of("owner", line(&j.Owner, maxOwner),
 			"The responsible team or person, named in notifications; at most 100 characters."),
 		field.Of("labels", labels(&j.Labels),
-			"Up to 20 names with values such as team: billing, of at most 63 characters each; those in defaults are added. cronce "+
-				"jobs list --label filters by them."),
+			"Up to 20 names with values such as team: billing, of at most 63 characters each; those in defaults are added."),
 		field.Of("heartbeat", field.Own(field.Object((*jobHeartbeat)(&j.HeartbeatURLEnv))),
 			"An address that is requested at the start and end of each run; see notifications.md."),
 		field.Of("enabled", field.Own(field.Not(&j.Disabled)), "Whether the job is planned; default true."),
@@ -127,8 +124,7 @@ type fileJob struct {
 
 func (j *fileJob) Fields() []field.Row {
 	return append(j.Job.Fields(), field.Of("keyed", field.Own(field.Object((*fileKeyed)(j))),
-		"Makes the job a template: it has no schedule of its own, and one for each key that is made at run time; see "+
-			"schedules.md."))
+		"Makes the job a template of schedules that are made at run time; see schedules.md."))
 }
 
 func (j *fileJob) enter(d *draft) {
