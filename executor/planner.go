@@ -28,19 +28,21 @@ type planner struct {
 	heap     dueHeap
 }
 
-// plannedJob is where a job of the registry stands.
+// plannedJob is where a job of the registry stands. There may be very many, so its times are
+// the microseconds that a ledger keeps.
 type plannedJob struct {
-	place   int
-	at      ledger.Position
-	next    time.Time // when the first scheduled time after the watermark is due
-	index   int       // in the heap; -1: not in it
-	planned bool      // by this process
+	revision  int64
+	watermark int64
+	next      int64 // when the first scheduled time after the watermark is due
+	place     int32
+	index     int32 // in the heap; -1: not in it
+	planned   bool  // by this process
 }
 
 func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 	p := &planner{registry: r, onTime: onTime, jobs: make([]plannedJob, r.Len())}
 	for i := range p.jobs {
-		p.jobs[i].place, p.jobs[i].index = i, -1
+		p.jobs[i].place, p.jobs[i].index = int32(i), -1
 	}
 	return p
 }
@@ -48,16 +50,23 @@ func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 // put plans the job at a place of the registry from a position on.
 func (p *planner) put(place int, at ledger.Position) {
 	j := &p.jobs[place]
-	j.at, j.planned = at, true
-	j.next = p.registry.NextDue(place, at.Watermark)
+	j.revision, j.watermark, j.planned = at.Revision, at.Watermark.UnixMicro(), true
+	next := p.registry.NextDue(place, at.Watermark)
+	j.next = next.UnixMicro()
 	switch {
-	case j.next.IsZero():
+	case next.IsZero():
 		p.heap.remove(j)
 	case j.index < 0:
 		heap.Push(&p.heap, j)
 	default:
-		heap.Fix(&p.heap, j.index)
+		heap.Fix(&p.heap, int(j.index))
 	}
+}
+
+// position returns where the job at a place stands.
+func (p *planner) position(place int) ledger.Position {
+	j := &p.jobs[place]
+	return ledger.Position{JobID: p.registry.ID(place), Revision: j.revision, Watermark: time.UnixMicro(j.watermark).UTC()}
 }
 
 // drop stops planning a job.
@@ -71,7 +80,7 @@ func (p *planner) drop(place int) {
 func (p *planner) reach(place int, at ledger.Position) bool {
 	switch j := &p.jobs[place]; {
 	case !j.planned:
-	case j.at.Revision != at.Revision:
+	case j.revision != at.Revision:
 		p.drop(place)
 		return false
 	default:
@@ -83,8 +92,8 @@ func (p *planner) reach(place int, at ledger.Position) bool {
 // hold leaves a job out until a time.
 func (p *planner) hold(place int, until time.Time) {
 	if j := &p.jobs[place]; j.index >= 0 {
-		j.next = until
-		heap.Fix(&p.heap, j.index)
+		j.next = until.UnixMicro()
+		heap.Fix(&p.heap, int(j.index))
 	}
 }
 
@@ -93,27 +102,28 @@ func (p *planner) nextDue() time.Time {
 	if len(p.heap) == 0 {
 		return time.Time{}
 	}
-	return p.heap[0].next
+	return time.UnixMicro(p.heap[0].next).UTC()
 }
 
 // latest returns the latest watermark of the jobs that this process plans.
-func (p *planner) latest() (latest time.Time) {
+func (p *planner) latest() time.Time {
+	latest := time.Time{}.UnixMicro()
 	for i := range p.jobs {
-		if j := &p.jobs[i]; j.planned && j.at.Watermark.After(latest) {
-			latest = j.at.Watermark
+		if j := &p.jobs[i]; j.planned {
+			latest = max(latest, j.watermark)
 		}
 	}
-	return latest
+	return time.UnixMicro(latest).UTC()
 }
 
 // due takes out the jobs whose next scheduled time has come, earliest first, and
 // plans them, until the batch is full. Each job comes back by reach, when the
 // ledger has answered, or by restore.
 func (p *planner) due(now time.Time) (b batch) {
-	for len(p.heap) > 0 && !p.heap[0].next.After(now) && !b.full() {
-		j := heap.Pop(&p.heap).(*plannedJob)
-		job := p.registry.At(j.place)
-		b.add(j.place, planJob(job, j.at, now, job.DueBy(now), p.onTime))
+	for len(p.heap) > 0 && p.heap[0].next <= now.UnixMicro() && !b.full() {
+		place := int(heap.Pop(&p.heap).(*plannedJob).place)
+		job := p.registry.At(place)
+		b.add(place, planJob(job, p.position(place), now, job.DueBy(now), p.onTime))
 	}
 	return b
 }
@@ -122,7 +132,7 @@ func (p *planner) due(now time.Time) (b batch) {
 func (p *planner) restore(b batch) {
 	for _, place := range b.places {
 		if place >= 0 && p.jobs[place].planned {
-			p.put(place, p.jobs[place].at)
+			p.put(place, p.position(place))
 		}
 	}
 }
@@ -167,17 +177,17 @@ func (b *batch) full() bool { return b.rows >= admitLimit || b.bytes >= admitByt
 type dueHeap []*plannedJob
 
 func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(a, b int) bool { return h[a].next.Before(h[b].next) }
+func (h dueHeap) Less(a, b int) bool { return h[a].next < h[b].next }
 
 func (h dueHeap) Swap(a, b int) {
 	h[a], h[b] = h[b], h[a]
-	h[a].index, h[b].index = a, b
+	h[a].index, h[b].index = int32(a), int32(b)
 }
 
 // Push is called by container/heap alone.
 func (h *dueHeap) Push(x any) {
 	j := x.(*plannedJob)
-	j.index = len(*h)
+	j.index = int32(len(*h))
 	*h = append(*h, j)
 }
 
@@ -194,6 +204,6 @@ func (h *dueHeap) Pop() any {
 // remove takes out a job, if it is in the heap.
 func (h *dueHeap) remove(j *plannedJob) {
 	if j.index >= 0 {
-		heap.Remove(h, j.index)
+		heap.Remove(h, int(j.index))
 	}
 }

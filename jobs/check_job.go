@@ -16,7 +16,7 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 	var j Job
 	fields, inherited := field.Object(&j), field.Object((*Job)(&defaults))
 	for i := range d.jobs {
-		j = d.jobs[i].Job
+		j = d.jobs[i].job()
 		path, keyed := jobPath(i), d.jobs[i].keyed
 		d.checkID(path+".id", j.ID, i, firsts)
 		fields.Check(d.Report, path)
@@ -50,7 +50,7 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		d.checkJobHeartbeat(path, j)
 		ttl, _ := d.made.TTL(j.KeyScope)
 		j.keySafeFor = j.safeFor(ttl)
-		d.jobs[i].Job = j
+		d.jobs[i] = d.register(j, i, keyed)
 	}
 }
 

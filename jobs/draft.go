@@ -35,7 +35,9 @@ type draft struct {
 	implied  map[string]string
 	parsed   map[timing]*schedule.Schedule
 	gaps     map[timing]gap
-	made     *Registry // by build, sound or not
+	rests    map[likeness]*Job // see register
+	rest     Job               // of the last one
+	made     *Registry         // by build, sound or not
 }
 
 // build checks everything, applies the defaults and makes the registry.
@@ -59,12 +61,10 @@ func (d *draft) build() (*Registry, error) {
 		return nil, err
 	}
 	r.templates = templatesOf(d.jobs)
-	r.jobs = append(slices.DeleteFunc(d.jobs, registered.isTemplate), purge)
+	r.jobs = append(slices.DeleteFunc(d.jobs, func(e registered) bool { return e.isTemplate() }), purge)
 	sortByID(r.jobs)
 	return r, r.hash()
 }
-
-func (e registered) isTemplate() bool { return e.keyed != nil }
 
 func templatesOf(all []registered) (templates []registered) {
 	for _, e := range all {
@@ -253,7 +253,7 @@ func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 	setDefault(&j.Owner, defaults.Owner)
 	j.Labels = maps.Clone(defaults.Labels)
 	j.schedule = d.parseSchedule("cleanup", j)
-	return registered{Job: j, at: builtinAt}
+	return d.register(j, builtinAt, nil)
 }
 
 // only takes the one entry of its kind, or the zero entry.

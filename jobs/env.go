@@ -30,9 +30,9 @@ func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 		env.url("heartbeat.urlEnv", r.heartbeat.URLEnv, ownURL)
 	}
 	for _, j := range r.jobs {
-		if j.HeartbeatURLEnv != "" && !j.Disabled {
+		if urlEnv := j.rest.HeartbeatURLEnv; urlEnv != "" && !j.rest.Disabled {
 			env.jobIDs[jobPath(j.at)] = j.ID
-			env.url(jobPath(j.at)+".heartbeat.urlEnv", j.HeartbeatURLEnv, ownURL)
+			env.url(jobPath(j.at)+".heartbeat.urlEnv", urlEnv, ownURL)
 		}
 	}
 	if r.cleanup.DisabledBecause == "" {

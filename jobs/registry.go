@@ -35,16 +35,6 @@ type Registry struct {
 	implied   map[string]string // targets made from targetUrlEnv: the path that did
 }
 
-// registered is a job of a registry.
-type registered struct {
-	Job
-	at    int               // its place among the jobs as given; builtinAt: built in
-	hash  [sha256.Size]byte // of its definition
-	keyed *keyedTerms       // of a template
-}
-
-const builtinAt = -1
-
 // NewRegistry builds a registry from its entries, in any order. The same entries in a
 // file give the same registry. The error is a Problems with all mistakes, not only the
 // first.
@@ -77,7 +67,7 @@ func (r *Registry) Jobs() []Job {
 func (r *Registry) All() iter.Seq2[int, Job] {
 	return func(yield func(int, Job) bool) {
 		for i := range r.jobs {
-			if !yield(i, r.jobs[i].Job) {
+			if !yield(i, r.At(i)) {
 				return
 			}
 		}
@@ -89,7 +79,7 @@ func (r *Registry) Calls() iter.Seq[Job] {
 	return func(yield func(Job) bool) {
 		for _, list := range [][]registered{r.jobs, r.templates} {
 			for i := range list {
-				if !yield(list[i].Job) {
+				if !yield(list[i].job()) {
 					return
 				}
 			}
@@ -112,8 +102,11 @@ func (r *Registry) IDs() []string {
 	return ids
 }
 
+// ID returns the ID of the job at index i of Jobs.
+func (r *Registry) ID(i int) string { return r.jobs[i].ID }
+
 // At returns the job at index i of Jobs.
-func (r *Registry) At(i int) Job { return r.jobs[i].Job }
+func (r *Registry) At(i int) Job { return r.jobs[i].job() }
 
 // Index returns the index in Jobs of the job with an ID. If there is none, it returns
 // the index at which that job would be, and false.
@@ -126,7 +119,7 @@ func indexOf(sorted []registered, id string) (int, bool) {
 }
 
 // scheduleAt returns the schedule of the job at index i.
-func (r *Registry) scheduleAt(i int) *schedule.Schedule { return r.jobs[i].schedule }
+func (r *Registry) scheduleAt(i int) *schedule.Schedule { return r.jobs[i].parsed }
 
 // Hash returns the hash of the definition of the job at index i, as
 // [Job.Definition] computes it.
@@ -140,7 +133,7 @@ type Definition struct {
 }
 
 func (e *registered) definition() Definition {
-	body, _ := e.define(e.keyed != nil) // hash has seen its error
+	body, _ := e.job().define(e.isTemplate()) // hash has seen its error
 	return Definition{e.ID, hex.EncodeToString(e.hash[:]), body}
 }
 
@@ -153,7 +146,7 @@ func (r *Registry) Definitions() iter.Seq[Definition] {
 			if len(jobs) == 0 || len(templates) > 0 && templates[0].ID < jobs[0].ID {
 				next = &templates
 			}
-			if e := &(*next)[0]; !e.Disabled && !yield(e.definition()) {
+			if e := &(*next)[0]; !e.rest.Disabled && !yield(e.definition()) {
 				return
 			}
 			*next = (*next)[1:]
@@ -259,11 +252,11 @@ func (r *Registry) hash() error {
 	for _, list := range [][]registered{r.jobs, r.templates} {
 		for i := range list {
 			e := &list[i]
-			body, err := e.define(e.keyed != nil)
+			body, err := e.job().define(e.isTemplate())
 			if err != nil {
 				return err
 			}
-			if e.hash = sha256.Sum256(body); !e.Disabled {
+			if e.hash = sha256.Sum256(body); !e.rest.Disabled {
 				fmt.Fprintln(sum, hex.EncodeToString(e.hash[:]))
 			}
 		}

@@ -51,7 +51,10 @@ func (j Job) DueBy(t time.Time) time.Time {
 func (j Job) NextRun(t time.Time) time.Time { return j.schedule.Next(j.DueBy(t)) }
 
 // NextDue is Job.NextDue of the job at index i.
-func (r *Registry) NextDue(i int, after time.Time) time.Time { return r.jobs[i].Job.NextDue(after) }
+func (r *Registry) NextDue(i int, after time.Time) time.Time {
+	j := r.At(i)
+	return j.NextDue(after)
+}
 
 // NextDue returns the time at which the run of the first scheduled time after a time is
 // due to start: DueAt of that scheduled time. If a local time that

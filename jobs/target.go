@@ -68,7 +68,7 @@ type Cleanup struct {
 
 func (n Name) enter(d *draft)     { d.names = append(d.names, n) }
 func (t Target) enter(d *draft)   { d.targets = append(d.targets, t) }
-func (j Job) enter(d *draft)      { d.jobs = append(d.jobs, registered{Job: j, at: len(d.jobs)}) }
+func (j Job) enter(d *draft)      { d.jobs = append(d.jobs, d.register(j, len(d.jobs), nil)) }
 func (k KeyTTL) enter(d *draft)   { d.ttls = append(d.ttls, k) }
 func (s KeyStore) enter(d *draft) { d.stores = append(d.stores, s) }
 func (p Platform) enter(d *draft) { d.platforms = append(d.platforms, p) }

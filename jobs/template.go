@@ -37,7 +37,7 @@ type keyedTerms struct {
 }
 
 func (t Template) enter(d *draft) {
-	d.jobs = append(d.jobs, registered{Job: t.Job, at: len(d.jobs), keyed: &keyedTerms{t.Max, t.Schema, t.Retention}})
+	d.jobs = append(d.jobs, d.register(t.Job, len(d.jobs), &keyedTerms{t.Max, t.Schema, t.Retention}))
 }
 
 // Templates returns all templates, sorted by ID, with the disabled ones. Jobs does not
@@ -60,7 +60,7 @@ func (r *Registry) Template(id string) (Template, bool) {
 }
 
 func (e *registered) template() Template {
-	return Template{Job: e.Job, Max: e.keyed.max, Schema: e.keyed.schema, Retention: e.keyed.retention}
+	return Template{Job: e.job(), Max: e.keyed.max, Schema: e.keyed.schema, Retention: e.keyed.retention}
 }
 
 // ParseTemplate returns the template that Definition has encoded, without Max, Schema and

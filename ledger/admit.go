@@ -156,26 +156,30 @@ func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error 
 // is refused as it exists. Of several it has to be known before which of them exist: the
 // first that does not exist takes the slot.
 func (m *admissionTx) askSlots() (slots Later[[]Slot], existing Later[[]string]) {
-	takers := map[string][]string{}
+	takers := make(map[string]string, len(m.Plans)) // by job; "": several
+	var several []string
 	for i := range m.Plans {
 		p := &m.Plans[i]
 		for k := range p.Runs {
-			if in := &p.Runs[k]; in.takesSlot() {
-				takers[p.JobID] = append(takers[p.JobID], in.RunID)
+			in := &p.Runs[k]
+			if !in.takesSlot() {
+				continue
+			}
+			switch first, another := takers[p.JobID]; {
+			case !another:
+				takers[p.JobID] = in.RunID
+			case first != "":
+				takers[p.JobID] = ""
+				several = append(several, first, in.RunID)
+			default:
+				several = append(several, in.RunID)
 			}
 		}
 	}
 	if len(takers) == 0 {
 		return slots, existing
 	}
-	jobs := slices.Sorted(maps.Keys(takers))
-	slots = m.tx.Slots(jobs)
-	var several []string
-	for _, id := range jobs {
-		if len(takers[id]) > 1 {
-			several = append(several, takers[id]...)
-		}
-	}
+	slots = m.tx.Slots(slices.Sorted(maps.Keys(takers)))
 	if len(several) > 0 {
 		existing = m.tx.Existing(several)
 	}
@@ -197,29 +201,31 @@ func (m *admissionTx) askOwn() {
 
 // current returns the plans that were made from where their jobs stand.
 func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
-	byID := make(map[string]JobRow, len(jobs))
-	for _, j := range jobs {
-		byID[j.JobID] = j
+	byID := make(map[string]*JobRow, len(jobs))
+	for i := range jobs {
+		byID[jobs[i].JobID] = &jobs[i]
 	}
+	current = make([]currentPlan, 0, len(m.Plans))
 	for i := range m.Plans {
 		p := &m.Plans[i]
-		j, known := byID[p.JobID]
-		if !known || !j.admits(p, m.got.Now) {
-			j.JobID = p.JobID
+		j := byID[p.JobID]
+		switch {
+		case j == nil:
+			m.got.Stale = append(m.got.Stale, Position{JobID: p.JobID})
+		case !j.admits(p, m.got.Now):
 			m.got.Stale = append(m.got.Stale, j.Position)
-			continue
+		default:
+			p = m.keepBack(p)
+			current = append(current, currentPlan{p, *j})
+			j.Watermark = p.Through.UTC() // of another plan of the job, if there is one
 		}
-		p = m.keepBack(p)
-		current = append(current, currentPlan{p, j})
-		j.Watermark = p.Through.UTC() // of another plan of the job, if there is one
-		byID[p.JobID] = j
 	}
 	return current
 }
 
 // admits reports whether a plan was made from where its job stands, and does not
 // reach ahead of the clock.
-func (j JobRow) admits(p *Plan, now time.Time) bool {
+func (j *JobRow) admits(p *Plan, now time.Time) bool {
 	return j.EndedAt.IsZero() && j.Revision == p.Revision && j.Watermark.Equal(p.After) &&
 		!p.Through.Before(p.After) && (!p.Through.After(now) || p.Through.Equal(p.After))
 }
@@ -288,6 +294,9 @@ func (m *admissionTx) count() error {
 		switch r := &m.rows[i]; {
 		case !inserted[i]: // a run with its ID accounts for it
 		case r.State == Running:
+			if m.got.Leased == nil {
+				m.got.Leased = make([]Work, 0, len(m.rows)-i)
+			}
 			m.got.Leased = append(m.got.Leased, r.work())
 		case r.State == Skipped:
 			m.got.Skipped[r.Reason]++

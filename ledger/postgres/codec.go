@@ -61,6 +61,14 @@ func appendTextOrNull(b []byte, s string) []byte {
 	return appendText(b, s)
 }
 
+// appendJSON appends a text of encoding/json, which is acceptable, and NULL for "".
+func appendJSON(b []byte, s string) []byte {
+	if s == "" {
+		return appendNull(b)
+	}
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+}
+
 // appendBytes appends NULL for nil.
 func appendBytes(b, v []byte) []byte {
 	if v == nil {

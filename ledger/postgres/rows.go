@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -114,8 +113,8 @@ func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	t.putTimes(changes, ledger.JobWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark })
 	t.putTimes(changes, ledger.JobPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough })
-	for _, c := range changes {
-		if err := t.putJob(c); err != nil {
+	for i := range changes {
+		if err := t.putJob(&changes[i]); err != nil {
 			return err
 		}
 	}
@@ -124,18 +123,23 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 
 // putTimes writes a time of many jobs.
 func (t *tx) putTimes(changes []ledger.JobChange, of ledger.JobColumns, name string, value func(*ledger.JobChange) time.Time) {
-	moved := slices.DeleteFunc(slices.Clone(changes), func(c ledger.JobChange) bool { return !t.locked[c.JobID] || c.Set&of == 0 })
+	var moved []*ledger.JobChange
+	for i := range changes {
+		if c := &changes[i]; c.Set&of != 0 && t.locked[c.JobID] {
+			moved = append(moved, c)
+		}
+	}
 	if len(moved) == 0 {
 		return
 	}
 	q := query{sql: `UPDATE jobs j SET ` + name + ` = u.at FROM unnest($1, $2) AS u (job_id, at) WHERE j.job_id = u.job_id`}
-	array(&q.args, textKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendText(b, c.JobID) })
-	array(&q.args, timeKind, moved, func(b []byte, c *ledger.JobChange) []byte { return appendTime(b, value(c)) })
+	array(&q.args, textKind, moved, func(b []byte, c **ledger.JobChange) []byte { return appendText(b, (*c).JobID) })
+	array(&q.args, timeKind, moved, func(b []byte, c **ledger.JobChange) []byte { return appendTime(b, value(*c)) })
 	t.p.add(q)
 }
 
 // putJob writes a job's revision or pause, or a new job. A job that has ended has no body.
-func (t *tx) putJob(c ledger.JobChange) error {
+func (t *tx) putJob(c *ledger.JobChange) error {
 	if !t.locked[c.JobID] {
 		return t.Exec(`
 			INSERT INTO jobs (job_id, revision, hash, body, watermark, ended_at) VALUES ($1, $2, $3, $4, $5, $6)

@@ -19,7 +19,7 @@ type column struct {
 // stored is a row with its call as the columns call and body have it.
 type stored struct {
 	*ledger.Row
-	call []byte
+	call string
 }
 
 // columns are those that a row is written to.
@@ -36,7 +36,7 @@ var runTable = []column{
 	{"reason", ledger.ColState, textKind, func(b []byte, r *stored) []byte { return appendText(b, string(r.Reason)) }},
 	{"target", ledger.ColCall, textKind, func(b []byte, r *stored) []byte { return appendText(b, r.Call.Target) }},
 	{"horizon", ledger.ColCall, int8Kind, func(b []byte, r *stored) []byte { return appendInt8(b, r.Call.Horizon.Microseconds()) }},
-	{"call", ledger.ColCall, textKind, func(b []byte, r *stored) []byte { return appendBytes(b, r.call) }},
+	{"call", ledger.ColCall, textKind, func(b []byte, r *stored) []byte { return appendJSON(b, r.call) }},
 	{"body", ledger.ColCall, bytesKind, func(b []byte, r *stored) []byte { return appendBytes(b, r.Call.Body) }},
 	{"trigger", ledger.ColPlan, textKind, func(b []byte, r *stored) []byte { return appendText(b, string(r.Trigger)) }},
 	{"takes_slot", ledger.ColPlan, boolKind, func(b []byte, r *stored) []byte { return appendBool(b, r.TakesSlot) }},
@@ -105,9 +105,8 @@ func changedColumns(set ledger.Columns) []column {
 	return slices.DeleteFunc(slices.Clone(runTable), func(c column) bool { return c.of&set == 0 })
 }
 
-// freeze returns a row with the text of its call; a row that is not to run has none. The
-// body has a column of its own: as part of that text, its bytes could change.
-func freeze(r *ledger.Row) (stored, error) {
-	call, _, err := callcodec.Encode(r.Call)
+// freeze returns a row with the text of its call; a row that is not to run has none.
+func freeze(r *ledger.Row, e *callcodec.Encoder) (stored, error) {
+	call, err := e.Encode(&r.Call)
 	return stored{r, call}, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/internal/callcodec"
 )
 
 // insertTable are the columns that a new row may have a value of.
@@ -19,9 +20,10 @@ const neverNew = ledger.ColFailures | ledger.ColReplayed | ledger.ColStatus | le
 // Insert writes new rows, in order, and reports which it wrote.
 func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	rows := make([]stored, len(list))
+	var calls callcodec.Encoder
 	for i := range list {
 		var err error
-		if rows[i], err = freeze(&list[i]); err != nil {
+		if rows[i], err = freeze(&list[i], &calls); err != nil {
 			t.p.fail(fmt.Errorf("run %s: %w", list[i].ID, err))
 			return ledger.Known[[]bool](nil, t.p.failed)
 		}
@@ -122,6 +124,7 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
 // IDs.
 func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error {
 	var order []updateShape
+	var calls callcodec.Encoder
 	shapes := map[updateShape][]changeRow{}
 	places := make([]int, len(changes))
 	for i := range places {
@@ -133,7 +136,7 @@ func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error 
 		r := changeRow{stored: stored{Row: c.Row}, change: c, place: i}
 		if c.Set&ledger.ColCall != 0 {
 			var err error
-			if r.stored, err = freeze(c.Row); err != nil {
+			if r.stored, err = freeze(c.Row, &calls); err != nil {
 				return fmt.Errorf("run %s: %w", c.Row.ID, err)
 			}
 		}

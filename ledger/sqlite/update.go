@@ -33,7 +33,10 @@ var fields = []struct {
 	}},
 	{ledger.ColCall, []field{
 		plain("target", func(r *ledger.Row) any { return r.Call.Target }),
-		{"call", func(r *ledger.Row) (any, error) { call, _, err := callColumns(r.Call); return call, err }},
+		{"call", func(r *ledger.Row) (any, error) {
+			call, err := new(callcodec.Encoder).Encode(&r.Call)
+			return orNull(call), err
+		}},
 		plain("body", func(r *ledger.Row) any { return []byte(r.Call.Body) }),
 	}},
 	{ledger.ColPlan, []field{
@@ -209,8 +212,9 @@ const insertRun = `
 
 func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	inserted := make([]bool, len(list))
+	var calls callcodec.Encoder
 	for i := range list {
-		ok, err := t.insert(&list[i])
+		ok, err := t.insert(&list[i], &calls)
 		if err != nil {
 			t.failed = fmt.Errorf("run %s: %w", list[i].ID, err)
 			break
@@ -220,27 +224,18 @@ func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
 	return ledger.Known(inserted, t.failed)
 }
 
-func (t *tx) insert(r *ledger.Row) (bool, error) {
-	call, body, err := callColumns(r.Call)
+func (t *tx) insert(r *ledger.Row, calls *callcodec.Encoder) (bool, error) {
+	call, err := calls.Encode(&r.Call)
 	if err != nil {
 		return false, err
 	}
 	n, err := t.exec(insertRun, t.change, r.ID, ledger.IDJob(&r.Run), orNull(r.Parent), r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
 		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r), int(r.Pace),
-		r.Call.Target, call, body, r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
+		r.Call.Target, orNull(call), []byte(r.Call.Body), r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
 		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), micros(r.KeySafeUntil), orNull(r.Token), r.LeasedBy,
 		micros(r.LeasedAt),
 		micros(r.StartedAt), micros(r.LateAt))
 	return n > 0, err
-}
-
-// callColumns returns the call's columns; a row that is not to run has none.
-func callColumns(c ledger.Call) (call any, body []byte, err error) {
-	text, body, err := callcodec.Encode(c)
-	if text != nil {
-		call = string(text)
-	}
-	return call, body, err
 }
 
 // Delete deletes rows, with their attempts.

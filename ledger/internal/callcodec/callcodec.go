@@ -4,22 +4,46 @@ package callcodec
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// Encode returns a call's columns; a run that is not sent has none. The body has a column of
-// its own: encoding/json rewrites JSON within JSON, and every attempt must send the same
-// bytes.
-func Encode(c ledger.Call) (call, body []byte, err error) {
+// Encoder encodes the calls of one statement. One that differs from the call before it only
+// in its body, as that of another member of a list, it encodes once.
+type Encoder struct {
+	last *ledger.Call
+	text string
+}
+
+// Encode returns the column of a call without its body; "" for a run that is not sent. The
+// body has a column of its own: encoding/json rewrites JSON within JSON, and every attempt
+// must send the same bytes.
+func (e *Encoder) Encode(c *ledger.Call) (string, error) {
 	if c.Method == "" && c.Target == "" {
-		return nil, nil, nil
+		return "", nil
 	}
-	body, c.Body = c.Body, nil
-	if call, err = json.Marshal(c); err != nil {
-		return nil, nil, fmt.Errorf("freeze the call to %s: %w", c.Target, err)
+	if e.last == nil || !alike(e.last, c) {
+		bodiless := *c
+		bodiless.Body = nil
+		text, err := json.Marshal(&bodiless)
+		if err != nil {
+			return "", fmt.Errorf("freeze the call to %s: %w", c.Target, err)
+		}
+		e.last, e.text = c, string(text)
 	}
-	return call, body, nil
+	return e.text, nil
+}
+
+// alike reports whether two calls are the same but for their bodies.
+func alike(a, b *ledger.Call) bool {
+	return a.Path == b.Path && a.MemberKey == b.MemberKey && a.Delay == b.Delay && a.Target == b.Target && a.Method == b.Method &&
+		a.ContentType == b.ContentType && slices.Equal(a.Scopes, b.Scopes) && a.KeyHeader == b.KeyHeader && a.KeyForm == b.KeyForm &&
+		maps.Equal(a.Headers, b.Headers) && a.Timeout == b.Timeout && slices.Equal(a.Backoff, b.Backoff) && a.Jitter == b.Jitter &&
+		a.MaxRetryAfter == b.MaxRetryAfter && a.Horizon == b.Horizon && a.KeySafeFor == b.KeySafeFor && a.MaxInFlight == b.MaxInFlight &&
+		a.Within == b.Within && a.Poll == b.Poll && a.StartWithin == b.StartWithin && a.FinishWithin == b.FinishWithin &&
+		(a.Each == b.Each || a.Each != nil && b.Each != nil && *a.Each == *b.Each) && a.Heartbeat == b.Heartbeat && a.AckEarlier == b.AckEarlier
 }
 
 // Decoder decodes the calls of one result. Runs of one job, and of jobs that are called

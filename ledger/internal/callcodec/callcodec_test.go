@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -35,10 +36,11 @@ func FuzzCall(f *testing.F) {
 		if !bytes.Equal(c.Body, body) {
 			t.Fatalf("body %q reads as %q", body, c.Body)
 		}
-		if call, body, err = callcodec.Encode(c); err != nil {
+		text, err := new(callcodec.Encoder).Encode(&c)
+		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := d.Decode(call, body)
+		again, err := d.Decode([]byte(text), c.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,6 +61,47 @@ func TestDecodeKeepsTheBodiesApart(t *testing.T) {
 	}
 	if c, err := d.Decode(nil, nil); err != nil || !reflect.DeepEqual(c, ledger.Call{}) {
 		t.Errorf("no columns read as %+v, %v", c, err)
+	}
+}
+
+// Of two calls in a row, the second is encoded anew if any field is another than in the first.
+func TestEncodeTellsCallsApart(t *testing.T) {
+	whole := ledger.Call{Target: "t", Method: "POST", Scopes: []string{"a"}, Headers: map[string]string{"A": "1"},
+		Backoff: []time.Duration{1}, Each: &ledger.Each{Path: "/a"}}
+	for field := range reflect.TypeFor[ledger.Call]().Fields() {
+		if field.Name == "Body" {
+			continue
+		}
+		other := whole
+		f := reflect.ValueOf(&other).Elem().FieldByIndex(field.Index)
+		switch f.Kind() {
+		case reflect.String:
+			f.SetString("other")
+		case reflect.Int, reflect.Int64:
+			f.SetInt(7)
+		case reflect.Float64:
+			f.SetFloat(7)
+		case reflect.Bool:
+			f.SetBool(true)
+		default:
+			f.SetZero()
+		}
+		var e callcodec.Encoder
+		before, err := e.Encode(&whole)
+		after, again := e.Encode(&other)
+		if before == after || err != nil || again != nil {
+			t.Errorf("with another %s: %s, after %s, %v, %v", field.Name, after, before, err, again)
+		}
+	}
+	same := whole
+	same.Body, same.Each = []byte(`{}`), &ledger.Each{Path: "/a"}
+	var e callcodec.Encoder
+	before, _ := e.Encode(&whole)
+	if n := testing.AllocsPerRun(1, func() { _, _ = e.Encode(&same) }); n > 0 {
+		t.Errorf("a call with another body takes %v allocations, and is encoded anew", n)
+	}
+	if after, _ := e.Encode(&same); after != before {
+		t.Errorf("with another body: %s, before %s", after, before)
 	}
 }
 

@@ -19,7 +19,7 @@ func (t Tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] { return t.JobsBy(R
 
 // JobsBy is Jobs, with a function that reads each row.
 func (t Tx) JobsBy(read func(Values) (ledger.JobRow, error), ids []string) ledger.Later[[]ledger.JobRow] {
-	return List(t, read, selectJobs+`job_id `+t.Dialect.In("$1")+` ORDER BY job_id`+t.Lock, ids)
+	return list(t, read, Query{Text: selectJobs + `job_id ` + t.Dialect.In("$1") + ` ORDER BY job_id` + t.Lock, Args: []any{ids}, Room: len(ids)})
 }
 
 func (t Tx) PeekJobs(ids []string) ledger.Later[[]ledger.JobRow] {
