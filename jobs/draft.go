@@ -35,9 +35,9 @@ type draft struct {
 	implied  map[string]string
 	parsed   map[timing]*schedule.Schedule
 	gaps     map[timing]gap
-	rests    map[likeness]*Job // see register
-	rest     Job               // of the last one
-	made     *Registry         // by build, sound or not
+	rests    map[string]*Job // see register
+	rest     Job             // of the last one
+	made     *Registry       // by build, sound or not
 }
 
 // build checks everything, applies the defaults and makes the registry.

@@ -32,15 +32,8 @@ func (e *registered) job() Job {
 	return j
 }
 
-// likeness are fields by which jobs are found that may share their rest.
-type likeness struct {
-	target, urlEnv, timezone, owner string
-	overlap                         Overlap
-	catchUp                         CatchUp
-}
-
-// register returns what the registry keeps of a job. It shares the rest of the last one that
-// was like it.
+// register returns what the registry keeps of a job. It shares the rest of the last one with
+// the same target, time zone and owner, if that is the same.
 func (d *draft) register(j Job, at int, keyed *keyedTerms) registered {
 	e := registered{
 		ID: j.ID, schedule: j.Schedule, path: j.Path, keyScope: j.KeyScope, description: j.Description, body: j.Body, parsed: j.schedule,
@@ -48,11 +41,11 @@ func (d *draft) register(j Job, at int, keyed *keyedTerms) registered {
 	}
 	j.ID, j.Schedule, j.Path, j.KeyScope, j.Description, j.Body, j.schedule = "", "", "", "", "", nil, nil
 	d.rest = j
-	like := likeness{j.Target, j.TargetURLEnv, j.Timezone, j.Owner, j.Overlap, j.CatchUp}
+	like := j.Target + " " + j.TargetURLEnv + " " + j.Timezone + " " + j.Owner
 	if e.rest = d.rests[like]; e.rest == nil || !reflect.DeepEqual(e.rest, &d.rest) {
 		e.rest = new(j)
 		if d.rests == nil {
-			d.rests = map[likeness]*Job{}
+			d.rests = map[string]*Job{}
 		}
 		d.rests[like] = e.rest
 	}

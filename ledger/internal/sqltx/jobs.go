@@ -19,7 +19,17 @@ func (t Tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] { return t.JobsBy(R
 
 // JobsBy is Jobs, with a function that reads each row.
 func (t Tx) JobsBy(read func(Values) (ledger.JobRow, error), ids []string) ledger.Later[[]ledger.JobRow] {
-	return list(t, read, Query{Text: selectJobs + `job_id ` + t.Dialect.In("$1") + ` ORDER BY job_id` + t.Lock, Args: []any{ids}, Room: len(ids)})
+	found := make([]ledger.JobRow, 0, len(ids))
+	text := selectJobs + `job_id ` + t.Dialect.In("$1") + ` ORDER BY job_id` + t.Lock
+	wait := t.Engine.Query(Query{Text: text, Args: []any{ids}}, func(v Values) error {
+		j, err := read(v)
+		found = append(found, j)
+		return err
+	})
+	return ledger.Await(func() ([]ledger.JobRow, error) {
+		err := wait()
+		return found, err
+	})
 }
 
 func (t Tx) PeekJobs(ids []string) ledger.Later[[]ledger.JobRow] {

@@ -4,7 +4,6 @@
 package sqltx
 
 import (
-	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -25,7 +24,6 @@ type Query struct {
 	Text   string
 	Args   []any
 	Varies bool // there are many texts, of which few are sent often
-	Room   int  // about how many rows it returns, if that is known
 }
 
 // Values are the columns of one row, each of which is read once, in order. NULL is the zero
@@ -61,7 +59,7 @@ func List[T any](t Tx, read func(Values) (T, error), text string, args ...any) l
 }
 
 func list[T any](t Tx, read func(Values) (T, error), q Query) ledger.Later[[]T] {
-	found := slices.Grow([]T(nil), q.Room)
+	var found []T
 	wait := t.Engine.Query(q, func(v Values) error {
 		item, err := read(v)
 		found = append(found, item)
