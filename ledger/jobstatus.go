@@ -23,11 +23,19 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]JobStatus, error) {
 		if err != nil {
 			return nil, err
 		}
+		open, err := m.open.Get()
+		if err != nil {
+			return nil, err
+		}
+		incidents := map[string][]Incident{}
+		for _, i := range open {
+			incidents[i.JobID] = append(incidents[i.JobID], i)
+		}
 		list := make([]JobStatus, len(m.jobs))
 		for i, j := range m.jobs {
 			list[i] = JobStatus{
 				Position: j.Position, Ended: !j.EndedAt.IsZero(), PausedAt: j.PausedAt, PausedBy: j.PausedBy, PausedWhy: j.PausedWhy,
-				PurgedThrough: j.PurgedThrough, DeadUnacknowledged: unseen[j.JobID],
+				PurgedThrough: j.PurgedThrough, DeadUnacknowledged: unseen[j.JobID], Incidents: incidents[j.JobID],
 			}
 		}
 		return list, m.addRuns(list)
@@ -83,6 +91,7 @@ type jobListing struct {
 	jobs   []JobRow
 	slots  Later[[]Slot]
 	unseen Later[map[string]int]
+	open   Later[[]Incident]
 	// last is each job's newest run, and outcome its newest in one of outcomes.
 	last, outcome map[string]*Row
 }
@@ -103,7 +112,7 @@ func (m *jobListing) readJobs(ids []string) (err error) {
 		}
 	}
 	last := m.tx.Last(ids, nil, 1)
-	m.slots, m.unseen = m.tx.Slots(ids), m.tx.CountUnseen(ids)
+	m.slots, m.unseen, m.open = m.tx.Slots(ids), m.tx.CountUnseen(ids), m.tx.OpenIncidents("", ids)
 	if m.jobs, err = asked.Get(); err != nil {
 		return err
 	}

@@ -88,6 +88,8 @@ type JobStatus struct {
 	FailingSince       time.Time // where that is dead: the first dead run after the last success; else zero
 	FailingEarlier     bool      // FailingSince is a bound, as none of these rows is a success
 	DeadUnacknowledged int       // all of its unacknowledged dead runs
+
+	Incidents []Incident // its open ones, by ID
 }
 
 // JobState is the part of a job's row that a list of very many jobs needs. Its

@@ -7,13 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// status is what the ledger knows of a job.
-type status struct {
-	ledger.JobStatus
-	incidents []JobIncident
-}
-
-func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.Pause) Job {
+func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus, pauses []ledger.Pause) Job {
 	st := known[j.ID]
 	pause, hold := Paused(pauses, j, s.now())
 	from := s.now()
@@ -30,7 +24,7 @@ func (s *Service) describe(j jobs.Job, known map[string]status, pauses []ledger.
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
 		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
-		Incidents: append([]JobIncident{}, st.incidents...),
+		Incidents: jobIncidents(st.Incidents),
 	}
 	v.MaxInFlight, v.Heartbeat, v.Alarm = j.MaxInFlight, j.HeartbeatURLEnv, alarmOf(j)
 	if j.Each != (jobs.Each{}) {

@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -114,12 +115,11 @@ type JobIncident struct {
 	Acknowledged bool                 `json:"acknowledged"`
 }
 
-// openIncidents are the open incidents by job, of at most ledger.MaxIncidentPage.
-func (s *Service) openIncidents(ctx context.Context) (map[string][]JobIncident, error) {
-	list, err := s.ledger.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: ledger.MaxIncidentPage})
-	byJob := map[string][]JobIncident{}
-	for _, i := range list {
-		byJob[i.JobID] = append(byJob[i.JobID], JobIncident{i.ID, i.Cause, actualTime(i.OpenedAt), !i.AckedAt.IsZero()})
+// jobIncidents are the open incidents of a job, the newest first.
+func jobIncidents(open []ledger.Incident) []JobIncident {
+	list := []JobIncident{}
+	for _, i := range slices.Backward(open) {
+		list = append(list, JobIncident{i.ID, i.Cause, actualTime(i.OpenedAt), !i.AckedAt.IsZero()})
 	}
-	return byJob, err
+	return list
 }

@@ -188,14 +188,10 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 
 // statuses are what the ledger knows of the jobs, by id; a ledger that is not
 // made yet knows nothing.
-func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]status, error) {
-	known := map[string]status{}
+func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]ledger.JobStatus, error) {
+	known := map[string]ledger.JobStatus{}
 	if s.ledger == nil || len(ids) == 0 {
 		return known, nil
-	}
-	incidents, err := s.openIncidents(ctx)
-	if err != nil {
-		return nil, err
 	}
 	statuses, err := s.ledger.Jobs(ctx, ids...)
 	if err != nil {
@@ -203,7 +199,7 @@ func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]statu
 	}
 	var shown []*ledger.Run
 	for _, st := range statuses {
-		known[st.JobID] = status{st, incidents[st.JobID]}
+		known[st.JobID] = st
 		for _, r := range []*ledger.Run{st.LastRun, st.SlotRun} {
 			if r != nil {
 				shown = append(shown, r)

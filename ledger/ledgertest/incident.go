@@ -19,6 +19,9 @@ var incidentCases = []testCase{
 		if c, err := b.Counts(b.ctx); err != nil || c.Incidents != 1 {
 			b.Errorf("counts %+v (%v), want 1 incident", c, err)
 		}
+		if list, err := b.Jobs(b.ctx); err != nil || len(list[0].Incidents) != 1 || list[0].Incidents[0].ID != i.ID {
+			b.Errorf("jobs %+v (%v), want incident %d", list, err, i.ID)
+		}
 	}},
 	{"one job and cause have one open incident, which counts", func(b *bed) {
 		j := b.job("j")
@@ -90,6 +93,9 @@ var incidentCases = []testCase{
 		}
 		if c, err := b.Counts(b.ctx); err != nil || c.Incidents != 0 {
 			b.Errorf("counts %+v (%v), want no incident", c, err)
+		}
+		if list, err := b.Jobs(b.ctx, "j"); err != nil || len(list[0].Incidents) != 0 {
+			b.Errorf("jobs %+v (%v), want no incident", list, err)
 		}
 	}},
 	{"the success of another job closes nothing", func(b *bed) {

@@ -3,8 +3,9 @@
 // rule that concerns more than one of them is decided there, by a row lock, a unique
 // index or a fence, and by the database's clock.
 //
-// Each session runs READ COMMITTED, whatever the role's or the database's default is.
-// The statements rely on re-reading a row that they waited for.
+// Whatever the role's or the database's default is, a transaction that writes runs READ
+// COMMITTED: its statements rely on re-reading a row that they waited for. One that reads runs
+// REPEATABLE READ.
 //
 // # Locks
 //
@@ -184,8 +185,9 @@ func idle(_ context.Context, p pgxpool.ShouldPingParams) bool {
 // ignore those.
 func (s settings) session() map[string]string {
 	set := map[string]string{
-		"search_path":                   s.schema,
-		"default_transaction_isolation": "read committed",
+		"search_path": s.schema,
+		// Of what only reads: see pipeline. What writes says READ COMMITTED.
+		"default_transaction_isolation": "repeatable read",
 		// A process that is suspended in a transaction would hold its jobs'
 		// rows, and with them the planning of all other processes.
 		"idle_in_transaction_session_timeout": "10s",

@@ -42,7 +42,9 @@ type query struct {
 	end    func(pgconn.CommandTag) error
 }
 
-// The transactions that a pipeline begins.
+// The transactions that a pipeline begins. One that only reads begins and ends with its flush,
+// without a statement: it has the session's isolation, which is that of beginRead. Behind a
+// pooler it begins with beginRead.
 const (
 	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
 	beginRead  = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
@@ -81,11 +83,14 @@ func (p *pipeline) opening() []query {
 	if p.known == nil {
 		list = append(list, query{sql: `SELECT ` + p.pool.apply(true)})
 	}
-	// A statement of its own: what is set before decides which now() it finds.
-	return append(list, query{sql: `SELECT now()`, row: func(v *values) error {
+	return append(list, p.readNow()) // a statement of its own: what is set before decides which now() it finds
+}
+
+func (p *pipeline) readNow() query {
+	return query{sql: `SELECT now()`, row: func(v *values) error {
 		p.now = v.Time()
 		return nil
-	}})
+	}}
 }
 
 // readClock sends what is queued, in a transaction whose clock it reads.
@@ -107,8 +112,10 @@ func (p *pipeline) flush() error {
 	case p.begin != beginRead && !p.begun:
 		queue = append(p.opening(), queue...)
 		p.begun = true
-	case p.begin == beginRead && (len(queue) > 1 || p.clock || p.known == nil): // one statement alone is a transaction
+	case p.begin == beginRead && p.known == nil:
 		queue = append(append(p.opening(), queue...), query{sql: `COMMIT`})
+	case p.begin == beginRead && p.clock:
+		queue = append([]query{p.readNow()}, queue...)
 	}
 	p.failed = p.exchange(queue)
 	p.queue, p.clock = nil, false

@@ -234,30 +234,44 @@ func TestALockTimeoutIsUnavailableAndLeavesTheSession(t *testing.T) {
 	expectNumber(t, url, "6 5")
 }
 
-// One statement reads one state by itself; several need a snapshot, and so does one with
-// the clock.
+// What is read together is of one state, also if another transaction commits between two
+// statements; the next flush sees that.
 func TestAReadOfSeveralStatementsHasASnapshot(t *testing.T) {
-	r := rowsAt(t, numbers(t))
-	must(t, r.Read(t.Context(), "isolation", func(tx_ ledger.Tx) error {
-		t_ := tx_.(*tx)
-		isolation := func() ledger.Later[[]string] {
-			return sqltx.List(t_.Tx, sqltx.Text, `SELECT current_setting('transaction_isolation')`)
-		}
-		expect := func(asked ledger.Later[[]string], want string) {
-			if got, err := asked.Get(); err != nil || got[0] != want {
-				t.Errorf("isolation %s, %v, want %s", got, err, want)
-			}
-		}
-		expect(isolation(), "read committed")
-		first, second := isolation(), isolation()
-		expect(first, "repeatable read")
-		expect(second, "repeatable read")
-		t_.p.now = time.Time{}
-		beside := isolation()
-		if now, err := t_.Now(); err != nil || now.IsZero() {
-			t.Errorf("clock %s, %v", now, err)
-		}
-		expect(beside, "repeatable read")
-		return nil
-	}))
+	url := numbers(t)
+	for name, through := range map[string]string{"direct": url, "PgBouncer": testdb.PgBouncer(t, url)} {
+		t.Run(name, func(t *testing.T) {
+			r := rowsAt(t, through)
+			must(t, r.Read(t.Context(), "snapshot", func(tx_ ledger.Tx) error {
+				t_ := tx_.(*tx)
+				conn, err := pgx.Connect(t.Context(), url)
+				must(t, err)
+				defer conn.Close(t.Context())
+				_, err = conn.Exec(t.Context(), `BEGIN; SELECT pg_advisory_lock(7); UPDATE odd.t SET n = n + 1`)
+				must(t, err)
+				ask := func() ledger.Later[[]int64] { return sqltx.List(t_.Tx, sqltx.Number, `SELECT sum(n)::bigint FROM t`) }
+				first := ask()
+				wait := sqltx.List(t_.Tx, sqltx.Number, `SELECT count(pg_advisory_xact_lock(7))`)
+				second := ask()
+				go func() {
+					for waits := false; !waits; {
+						_ = conn.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)`).Scan(&waits)
+					}
+					_, _ = conn.Exec(t.Context(), `COMMIT; SELECT pg_advisory_unlock(7)`)
+				}()
+				_, err = wait.Get()
+				must(t, err)
+				before, err := first.Get()
+				must(t, err)
+				same, err := second.Get()
+				must(t, err)
+				after := ask()
+				now, err := t_.Now()
+				must(t, err)
+				if sums, err := after.Get(); err != nil || before[0] != same[0] || sums[0] == same[0] || now.IsZero() {
+					t.Errorf("%d, then %d, then %d at %s: %v", before, same, sums, now, err)
+				}
+				return nil
+			}))
+		})
+	}
 }

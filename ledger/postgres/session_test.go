@@ -207,7 +207,7 @@ func TestEverySessionHasTheLedgersSettings(t *testing.T) {
 		END $$`)
 	want := map[string]string{
 		"application_name":                    "replica-7",
-		"transaction_isolation":               "read committed",
+		"transaction_isolation":               "repeatable read",
 		"transaction_read_only":               "off",
 		"client_encoding":                     "UTF8",
 		"standard_conforming_strings":         "on",
