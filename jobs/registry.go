@@ -219,6 +219,14 @@ func (r *Registry) Platform() Platform { return r.platform }
 // Cleanup returns the configuration of the nightly purge.
 func (r *Registry) Cleanup() Cleanup { return r.cleanup }
 
+// WithoutPlaces returns the registry without the lines and columns of its file, which take more
+// memory than its jobs: for a registry that is checked. Problems that are found later have none.
+func (r *Registry) WithoutPlaces() *Registry {
+	c := *r
+	c.places = nil
+	return &c
+}
+
 // JobProblem returns a Problem about a field of a job, such as "retry.horizon". It has
 // the line of the field, or of the job if the field has its default.
 func (r *Registry) JobProblem(jobID, field, code, message string) Problem {

@@ -353,3 +353,20 @@ func TestARegistryWithoutJobsIsAWarning(t *testing.T) {
 		}
 	}
 }
+
+// What is found in a registry without places names its file, but no line.
+func TestARegistryWithoutPlacesIsTheSameButForLines(t *testing.T) {
+	reg, err := jobs.Parse("f.yaml", []byte("name: acme\njobs:\n  - {id: a, schedule: \"at(2020-01-01T00:00:00)\", targetUrlEnv: A, path: /}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := reg.WithoutPlaces()
+	if bare.Version() != reg.Version() || bare.Len() != reg.Len() {
+		t.Errorf("version %s with %d jobs, want %s with %d", bare.Version(), bare.Len(), reg.Version(), reg.Len())
+	}
+	now := time.Now()
+	with, without := reg.Warnings(now), bare.Warnings(now)
+	if len(with) == 0 || with[0].Line != 3 || len(without) != len(with) || without[0].Line != 0 || without[0].File != "f.yaml" {
+		t.Errorf("found %v, without places %v", with, without)
+	}
+}

@@ -51,13 +51,20 @@ type instance struct {
 const manyJobs = 1000
 
 // readRegistry reads what an instance serves, and checks it whole.
-func (a *app) readRegistry() (*jobs.Registry, error) {
+func (a *app) readRegistry(log *slog.Logger) (*jobs.Registry, error) {
 	reg, err := a.SoundRegistry()
-	if err == nil && reg.Len() > manyJobs {
+	if err == nil {
+		err = a.checkCalls(reg, log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reg = reg.WithoutPlaces()
+	if reg.Len() > manyJobs {
 		// The syntax tree of a large file takes more memory than the registry.
 		debug.FreeOSMemory()
 	}
-	return reg, err
+	return reg, nil
 }
 
 func (s *server) instance(reg *jobs.Registry) (*instance, error) {
@@ -110,7 +117,7 @@ func (s *server) successor(former *jobs.Registry) (*instance, error) {
 	if err := s.reloadAccess(); err != nil { // first: a token that was taken out is out, whatever the registry is
 		return nil, err
 	}
-	reg, err := s.app.readRegistry()
+	reg, err := s.app.readRegistry(s.log)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	files := rollover.NewWatch(a.reloadable(f)...)
-	reg, err := a.readRegistry()
+	reg, err := a.readRegistry(log) // before a ledger is made
 	if err != nil {
 		return err
 	}
@@ -140,9 +140,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	control, reloadAccess, err := a.apiAccess(f.access, f.listen, log)
 	if err != nil {
-		return err
-	}
-	if err := a.checkCalls(reg, log); err != nil { // before a ledger is made
 		return err
 	}
 	store, err := a.OpenPatiently(ctx, f.patience, log)
