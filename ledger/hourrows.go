@@ -11,6 +11,9 @@ type HourTable interface {
 	PutHourSpan(HourSpan) error
 	// HoursOf returns the rows of jobs in [since, until), in no order.
 	HoursOf(jobIDs []string, since, until time.Time) Later[[]HourRow]
+	// HourSums counts those of the rows of HoursOf that are not stale by their Counts, of which it
+	// leaves out what follows the first of the marks. Rows that are alike may be in several sums.
+	HourSums(jobIDs []string, since, until time.Time, marks [2]string) Later[[]HourSum]
 	// HoursIn returns the rows of all jobs in [since, until), by Hour, then JobID: only
 	// stale ones, if stale is set, and up to limit, if that is not 0. In a transaction
 	// that writes, it locks them, as does HoursOf.
@@ -47,6 +50,13 @@ type HourRow struct {
 	Stale bool
 	// Kept says that some of the runs were purged. Counts then stays as it is.
 	Kept bool
+}
+
+// HourSum is how many rows of an hour have the same Counts.
+type HourSum struct {
+	Hour   time.Time
+	Counts string // of each
+	Rows   int
 }
 
 // HourFlag is a change of the flags of rows.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -22,7 +23,7 @@ func (l *Ledger) Hours(ctx context.Context, jobID string, since, until time.Time
 	return l.HoursOf(ctx, []string{jobID}, since, until)
 }
 
-// HoursOf is Hours of several jobs together.
+// HoursOf is Hours of several jobs together. Of more than 20, it has the counts by state alone.
 func (l *Ledger) HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error) {
 	return read(ctx, l, "count hours", func(tx Tx) ([]Hour, error) {
 		r := hourReader{tx: tx, jobIDs: sortedSet(jobIDs), since: hourOf(since), until: hourOf(until.Add(time.Hour - 1)),
@@ -71,13 +72,19 @@ type hourReader struct {
 	row          Tally // of the last row that was added to others
 }
 
-// manyJobs is of how many jobs runs are counted one by one.
+// manyJobs is of how many jobs runs are counted one by one, and the times of runs are read.
 const manyJobs = 20
+
+func (r *hourReader) many() bool { return len(r.jobIDs) > manyJobs }
 
 // read adds the stored rows of the hours that are counted, and counts the others: those
 // before and after them, and those of jobs whose runs have changed since.
 func (r *hourReader) read() error {
 	span, stored, names := r.tx.HourSpan(), r.ask(), r.tx.Templates()
+	var sums Later[[]HourSum]
+	if r.many() {
+		sums = r.tx.HourSums(r.jobIDs, r.since, r.until, timesInTally)
+	}
 	now, err := r.tx.Now()
 	if err != nil {
 		return err
@@ -91,6 +98,9 @@ func (r *hourReader) read() error {
 	if err != nil {
 		return err
 	}
+	if err := r.addSums(sums, from, to); err != nil {
+		return err
+	}
 	templates, err := names.Get()
 	if err != nil {
 		return err
@@ -102,10 +112,13 @@ func (r *hourReader) read() error {
 	return r.count(queries)
 }
 
-// ask asks for the rows of the jobs. The sum of all jobs has what is stale: it is taken off.
+// ask asks for the rows of the jobs; of many, for the stale ones. The sum of all jobs has what is
+// stale: it is taken off.
 func (r *hourReader) ask() (rows []Later[[]HourRow]) {
-	rows = append(rows, r.tx.HoursOf(r.jobIDs, r.since, r.until))
-	if r.all() {
+	if !r.many() {
+		rows = append(rows, r.tx.HoursOf(r.jobIDs, r.since, r.until))
+	}
+	if r.all() || r.many() {
 		rows = append(rows, r.tx.HoursIn(r.since, r.until, true, 0))
 	}
 	return rows
@@ -120,7 +133,7 @@ func (r *hourReader) addStored(asked []Later[[]HourRow], from, to time.Time) (st
 		}
 		for i := range rows {
 			h, sign := &rows[i], 1
-			if h.Hour.Before(from) || !h.Hour.Before(to) {
+			if h.Hour.Before(from) || !h.Hour.Before(to) || r.many() && !r.wants(h.JobID) {
 				continue
 			}
 			if h.Stale {
@@ -137,10 +150,36 @@ func (r *hourReader) addStored(asked []Later[[]HourRow], from, to time.Time) (st
 	return stale, nil
 }
 
+// addSums adds the counts of many jobs.
+func (r *hourReader) addSums(asked Later[[]HourSum], from, to time.Time) error {
+	sums, err := asked.Get()
+	for i := 0; i < len(sums) && err == nil; i++ {
+		s := sums[i]
+		if s.Hour.Before(from) || !s.Hour.Before(to) {
+			continue
+		}
+		if err = r.row.decode(s.Counts + strings.Repeat("}", strings.Count(s.Counts, "{")-strings.Count(s.Counts, "}"))); err == nil {
+			r.addMany(s.Hour, r.row, s.Rows)
+		}
+	}
+	return err
+}
+
+// addMany adds a number of the same counts, without times.
+func (r *hourReader) addMany(hour time.Time, t Tally, n int) {
+	t.Lateness, t.Durations, t.Took = nil, nil, 0
+	r.sum(hour).add(t, n)
+}
+
+func (r *hourReader) wants(jobID string) bool {
+	_, wanted := slices.BinarySearch(r.jobIDs, jobID)
+	return wanted
+}
+
 // uncounted returns what to count of the jobs outside of [from, to): of many jobs, it is faster
 // to count all.
 func (r *hourReader) uncounted(from, to time.Time) (queries []TallyQuery) {
-	if len(r.jobIDs) > manyJobs && !slices.ContainsFunc(r.jobIDs, func(id string) bool { return TemplateOf(id) != "" }) {
+	if r.many() && !slices.ContainsFunc(r.jobIDs, func(id string) bool { return TemplateOf(id) != "" }) {
 		return []TallyQuery{{Since: r.since, Until: from, ByJob: true}, {Since: to, Until: r.until, ByJob: true}}
 	}
 	for _, id := range r.jobIDs {
@@ -202,7 +241,11 @@ func (r *hourReader) count(queries []TallyQuery) error {
 			return err
 		}
 		for _, c := range counts {
-			if _, wanted := slices.BinarySearch(r.jobIDs, c.JobID); wanted || !queries[i].ByJob {
+			switch {
+			case queries[i].ByJob && !r.wants(c.JobID):
+			case r.many():
+				r.addMany(c.Hour, c.tally(), 1)
+			default:
 				r.sum(c.Hour).Add(c.tally())
 			}
 		}

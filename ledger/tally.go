@@ -63,6 +63,10 @@ func addCounts(to *map[State]int, counts map[State]int, sign int) {
 // empty reports whether nothing is counted.
 func (t *Tally) empty() bool { return len(t.Counts)+len(t.Ranges)+len(t.AdHoc) == 0 }
 
+// timesInTally are the fields with which the times of runs begin in a tally that is encoded: the
+// first, or without it the second.
+var timesInTally = [2]string{`,"lateness":`, `,"durations":`}
+
 // encode returns the tally as a HourRow has it.
 func (t *Tally) encode() (string, error) {
 	if t.empty() {

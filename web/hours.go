@@ -36,7 +36,7 @@ func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) (bar
 // together it shows the newest hours.
 const (
 	countAtOnce = 100_000
-	rowsAtOnce  = 12_000
+	rowsAtOnce  = 25_000
 )
 
 // hoursAtHand are hours from first to end, or from uncounted on. After an upgrade of a large

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -110,8 +111,13 @@ var hourCases = []testCase{
 			of.admit(of.missed(0), of.missed(1))
 		}
 		hour := j.at(0).Truncate(time.Hour)
-		for range 2 { // the second time from counted hours, and what has changed since
-			for want, ids := range map[int][]string{0: {"nobody"}, 2: {"k", "k"}, 4: {"j", "k", "nobody"}} {
+		many := []string{"j", "k", "other"}
+		for i := range 40 {
+			many = append(many, fmt.Sprint("nobody-", i))
+		}
+		gone := 0
+		missed := func(when string) {
+			for want, ids := range map[int][]string{0: {"nobody"}, 2: {"k", "k"}, 4 - gone: {"j", "k", "nobody"}, 6 - gone: many} {
 				got, err := b.HoursOf(b.ctx, ids, hour.Add(-time.Hour), hour.Add(4*time.Hour))
 				b.must(err)
 				n := 0
@@ -119,13 +125,19 @@ var hourCases = []testCase{
 					n += h.Counts[ledger.Missed]
 				}
 				if n != want {
-					b.Errorf("%v have %d missed, want %d: %+v", ids, n, want, got)
+					b.Errorf("%s: %v have %d missed, want %d: %+v", when, ids, n, want, got)
 				}
 			}
-			b.pass(500 * time.Hour)
-			for b.rollUpStep() {
-			}
 		}
+		missed("from the runs")
+		b.pass(500 * time.Hour)
+		for b.rollUpStep() {
+		}
+		missed("from their counts")
+		_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)}, Actor: who("ann", "late")})
+		b.must(err)
+		gone = 1
+		missed("after a change")
 	}},
 	{"Ranges lists the range rows with a scheduled time of the interval", func(b *bed) {
 		j := b.job("j")

@@ -55,6 +55,9 @@ var listCases = []testCase{
 		}
 		k.admit(k.missed(3), k.planned(4, ledger.OverlapAllow), k.planned(5, ledger.OverlapAllow))
 		b.changed(b.Ack(b.ctx, act(first)))(first)
+		for _, token := range []string{"b", "c", "a"} { // at one time
+			b.entered(k.adHoc(token))
+		}
 		for _, f := range []ledger.Filter{{}, {JobID: "k"}, {Limit: 2}, {States: []ledger.State{ledger.Dead}, Unacknowledged: true}, {JobID: "nobody"}} {
 			runs, err := b.List(b.ctx, f)
 			b.must(err)

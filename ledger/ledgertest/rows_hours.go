@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,13 @@ var hourRowCases = []rowsCase{
 			slices.SortFunc(got, func(a, b ledger.HourRow) int { return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.JobID, b.JobID)) })
 			same(t, "of jobs "+jobs, got, want)
 		}
+		sums := map[string]int{}
+		for _, s := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.HourSum] {
+			return tx.HourSums([]string{"a", "b", "c"}, pastHour, pastHour.Add(3*time.Hour), [2]string{" of b", "nts"})
+		}) {
+			sums[fmt.Sprint(s.Hour.Sub(pastHour), " ", s.Counts)] += s.Rows
+		}
+		same(t, "sums", sums, map[string]int{"1h0m0s cou": 2, other.Hour.Sub(pastHour).String() + " cou": 1})
 		b.Counts = "other"
 		t.putHours(b)
 		same(t, "written again", t.hours(1, 2, false, 0), []ledger.HourRow{a, b})

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -24,6 +25,19 @@ func (t *tx) PutSlowdowns(text string) error {
 
 func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
 	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return slices.Contains(jobIDs, h.JobID) && within(h, since, until) }), nil)
+}
+
+func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Later[[]ledger.HourSum] {
+	var sums []ledger.HourSum
+	for _, h := range t.hours(func(h ledger.HourRow) bool {
+		return slices.Contains(jobIDs, h.JobID) && within(h, since, until) && !h.Stale
+	}) {
+		for _, m := range marks {
+			h.Counts, _, _ = strings.Cut(h.Counts, m)
+		}
+		sums = append(sums, ledger.HourSum{Hour: h.Hour, Counts: h.Counts, Rows: 1})
+	}
+	return ledger.Known(sums, nil)
 }
 
 func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {

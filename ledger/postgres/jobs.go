@@ -28,5 +28,6 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 }
 
 func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
-	return sqltx.Counts(t.Tx, `SELECT job_id, count(*) FROM runs WHERE `+sqltx.UnseenRun+` AND job_id = ANY ($1) GROUP BY job_id`, jobIDs)
+	return sqltx.Counts(t.Tx, `SELECT job_id, n FROM (SELECT job_id, count(*) AS n FROM runs WHERE `+sqltx.UnseenRun+` GROUP BY job_id OFFSET 0) unseen
+		JOIN unnest($1) AS j (id) ON j.id = job_id`, jobIDs)
 }

@@ -9,6 +9,11 @@ import (
 
 const (
 	hoursOf = `SELECT` + sqltx.HourColumns + `FROM json_each(?1) j CROSS JOIN hours ON job_id = j.value AND hour >= ?2 AND hour < ?3`
+	// cut is counts up to ?4, and hourSums up to ?5 too.
+	cut      = `substr(counts, 1, instr(counts || ?4, ?4) - 1)`
+	hourSums = `SELECT hour, substr(cut, 1, instr(cut || ?5, ?5) - 1), count(*) FROM (
+		SELECT hour, ` + cut + ` AS cut FROM json_each(?1) j CROSS JOIN hours ON job_id = j.value AND hour >= ?2 AND hour < ?3 WHERE stale = 0)
+		GROUP BY 1, 2`
 	putHour = `INSERT INTO hours (hour, job_id, counts) VALUES (?1, ?2, ?3) ON CONFLICT (hour, job_id) DO UPDATE SET counts = ?3`
 
 	// delay is a run's Call.Delay in microseconds. Most calls have none: looking for its
@@ -32,6 +37,10 @@ var flagHour = map[ledger.HourFlag]string{
 
 func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
 	return sqltx.List(t.Tx, sqltx.ReadHour, hoursOf, jobIDs, since, until)
+}
+
+func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Later[[]ledger.HourSum] {
+	return sqltx.List(t.Tx, sqltx.ReadHourSum, hourSums, jobIDs, since, until, marks[0], marks[1])
 }
 
 func (t *tx) PutHours(rows []ledger.HourRow) error {

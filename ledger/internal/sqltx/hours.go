@@ -31,6 +31,11 @@ func ReadHour(v Values) (h ledger.HourRow, err error) {
 	return h, nil
 }
 
+// ReadHourSum reads an hour, counts and the number of rows that have them.
+func ReadHourSum(v Values) (ledger.HourSum, error) {
+	return ledger.HourSum{Hour: v.Time(), Counts: v.Text(), Rows: int(v.Int())}, nil
+}
+
 func (t Tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
 	text, args := `SELECT`+HourColumns+`FROM hours WHERE hour >= $1 AND hour < $2`, []any{since, until}
 	if stale {
