@@ -21,7 +21,7 @@ type Role int
 // The roles, each with what it may do beyond the one before it.
 const (
 	None      Role = iota
-	Scheduler      // makes, reads, changes and deletes the schedules of its templates, and nothing else
+	Scheduler      // reads, changes, pauses and resumes the schedules of its templates, and nothing else
 	Viewer         // queries; the bodies of runs' requests are hidden
 	Operator       // pauses, resumes, triggers, backfills, redrives, cancels, acknowledges
 	Admin          // forces redrives, reruns under a new key, and may let the target do work twice

@@ -245,3 +245,25 @@ func TestChangelogHasEachLineOnce(t *testing.T) {
 		t.Error("an empty line splits a list")
 	}
 }
+
+var (
+	apiPath  = regexp.MustCompile(`(?m)^  (/v1/\S+):`)
+	variable = regexp.MustCompile(`/\{\w+\}$`)
+)
+
+func TestTheAPIsPageNamesEveryPath(t *testing.T) {
+	contract, err := os.ReadFile(filepath.Join(root, "api/openapi.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, found := pages(t)["docs/api.md"], apiPath.FindAllStringSubmatch(string(contract), -1)
+	if len(found) < 30 {
+		t.Fatalf("found %d paths; the contract is read wrongly", len(found))
+	}
+	for _, m := range found {
+		name := filepath.Base(variable.ReplaceAllString(m[1], ""))
+		if !strings.Contains(page, "/"+name+"`") && !strings.Contains(page, "/"+name+"?") && !strings.Contains(page, "/"+name+"/") {
+			t.Errorf("docs/api.md does not name %s", m[1])
+		}
+	}
+}
