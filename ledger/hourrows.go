@@ -78,4 +78,6 @@ type TallyQuery struct {
 	// ByJob counts each job for itself, and with each template its schedules. Otherwise the
 	// counts of all jobs have no JobID.
 	ByJob bool
+	// States counts by state alone: Late and Took are NoBucket, and Sum is 0.
+	States bool
 }

@@ -180,7 +180,7 @@ func (r *hourReader) wants(jobID string) bool {
 // to count all.
 func (r *hourReader) uncounted(from, to time.Time) (queries []TallyQuery) {
 	if r.many() && !slices.ContainsFunc(r.jobIDs, func(id string) bool { return TemplateOf(id) != "" }) {
-		return []TallyQuery{{Since: r.since, Until: from, ByJob: true}, {Since: to, Until: r.until, ByJob: true}}
+		return []TallyQuery{{Since: r.since, Until: from, ByJob: true, States: true}, {Since: to, Until: r.until, ByJob: true, States: true}}
 	}
 	for _, id := range r.jobIDs {
 		if TemplateOf(id) != "" { // the table has its template only

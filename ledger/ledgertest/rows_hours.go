@@ -105,6 +105,13 @@ var hourRowCases = []rowsCase{
 		same(t, "of each owner", tally(ledger.TallyQuery{ByJob: true}), map[ledger.RunCount]int{
 			count("a", 0, 0): 4, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1, count("b", 0, 0): 1, count("aa", 0, 0): 1,
 		})
+		took := in(ledger.Dead, minute("c", 0))
+		took.StartedAt = took.FinishedAt.Add(-time.Second)
+		t.insert(took)
+		same(t, "of c by state", tally(ledger.TallyQuery{JobID: "c", States: true}), map[ledger.RunCount]int{count("c", 0, 0): 1})
+		if timed := tally(ledger.TallyQuery{JobID: "c"}); timed[count("c", 0, 0)] != 0 || len(timed) != 1 {
+			t.Errorf("of c: %v, want a duration", timed)
+		}
 	}},
 }
 

@@ -115,6 +115,9 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 		if c.JobID = id; q.Template || !q.ByJob && q.JobID == "" {
 			c.JobID = ""
 		}
+		if q.States {
+			c.Late, c.Took, c.Sum = ledger.NoBucket, ledger.NoBucket, 0
+		}
 		counts = append(counts, c)
 	}
 	return ledger.Known(counts, nil)

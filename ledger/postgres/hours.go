@@ -72,15 +72,18 @@ const bucketOf = `floor(8 * ln(greatest(1.0::float8, round(date_part('epoch', `
 // spares reading them.
 const delay = `CASE WHEN strpos(call, '"delay":') > 0 THEN coalesce((call::json ->> 'delay')::float8, 0) / 1000 ELSE 0 END`
 
-// tallied are what a ledger.RunCount has, after the job: a bucket is
-// ledger.HistogramBucket of a duration.
-const tallied = `
+// Of each row, what a ledger.RunCount has, after the job: a bucket is ledger.HistogramBucket of a
+// duration.
+const (
+	talliedKinds = `
 	floor(date_part('epoch', scheduled_at) / 3600)::bigint,
-	CASE WHEN until IS NOT NULL THEN 1 WHEN strpos(run_id, '~') > 0 THEN 2 ELSE 0 END, state, trigger,
+	CASE WHEN until IS NOT NULL THEN 1 WHEN strpos(run_id, '~') > 0 THEN 2 ELSE 0 END, state, trigger,`
+	talliedTimes = `
 	CASE WHEN started_at IS NULL THEN -1 ELSE ` + bucketOf + `started_at - scheduled_at) * 1e6 - ` + delay + `))) / ln(2))::int END,
 	CASE WHEN started_at IS NULL OR finished_at IS NULL THEN -1 ELSE ` + bucketOf + `finished_at - started_at) * 1e6))) / ln(2))::int END,
-	sum(count)::bigint, coalesce(sum(round(date_part('epoch', finished_at - started_at) * 1e6)), 0)::bigint
-	FROM runs `
+	sum(count)::bigint, coalesce(sum(round(date_part('epoch', finished_at - started_at) * 1e6)), 0)::bigint`
+	talliedStates = ` -1, -1, sum(count)::bigint, 0::bigint`
+)
 
 // Tally counts runs from their rows.
 func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
@@ -94,5 +97,9 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
 	case q.ByJob:
 		of = dialect.Owner
 	}
-	return sqltx.List(t.Tx, sqltx.ReadTally, `SELECT `+of+`,`+tallied+`WHERE `+where+` GROUP BY 1, 2, 3, 4, 5, 6, 7`, args...)
+	each := talliedKinds + talliedTimes
+	if q.States {
+		each = talliedKinds + talliedStates
+	}
+	return sqltx.List(t.Tx, sqltx.ReadTally, `SELECT `+of+`,`+each+` FROM runs WHERE `+where+` GROUP BY 1, 2, 3, 4, 5, 6, 7`, args...)
 }

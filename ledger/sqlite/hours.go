@@ -20,12 +20,14 @@ const (
 	// name spares reading them.
 	delay = `iif(instr(call, '"delay":'), coalesce(json_extract(call, '$.delay'), 0) / 1000, 0)`
 
-	// tallied are what sqltx.ReadTally reads, after the job: a bucket is ledger.HistogramBucket of a
-	// duration, or ledger.NoBucket.
-	tallied = ` scheduled_at / 3600000000, CASE WHEN until IS NOT NULL THEN 1 WHEN instr(run_id, '~') > 0 THEN 2 ELSE 0 END, state, trigger,
+	// What sqltx.ReadTally reads, after the job: a bucket is ledger.HistogramBucket of a duration, or
+	// ledger.NoBucket.
+	talliedKinds = ` scheduled_at / 3600000000, CASE WHEN until IS NOT NULL THEN 1 WHEN instr(run_id, '~') > 0 THEN 2 ELSE 0 END, state, trigger,`
+	talliedTimes = `
 		coalesce(CAST(floor(8 * log2(max(1.0, started_at - scheduled_at - ` + delay + `))) AS INTEGER), -1),
 		coalesce(CAST(floor(8 * log2(max(1.0, finished_at - started_at))) AS INTEGER), -1),
-		sum(count), coalesce(sum(finished_at - started_at), 0) FROM runs `
+		sum(count), coalesce(sum(finished_at - started_at), 0)`
+	talliedStates = ` -1, -1, sum(count), 0`
 )
 
 // flagHour are the statements that set flags.
@@ -85,5 +87,9 @@ func tally(q ledger.TallyQuery) (string, []any) {
 	case q.ByJob:
 		of, group = ownerOf, ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
 	}
-	return `SELECT ` + of + `,` + tallied + `WHERE ` + where + group, args
+	each := talliedKinds + talliedTimes
+	if q.States {
+		each = talliedKinds + talliedStates
+	}
+	return `SELECT ` + of + `,` + each + ` FROM runs WHERE ` + where + group, args
 }
