@@ -26,6 +26,7 @@ var dialect = sqlfilter.Dialect{
 		SELECT id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 UNION ALL SELECT id FROM runs WHERE waiting = 1)`,
 	Exceptional:    ` AND due_at IS NULL AND state <> '` + string(ledger.Succeeded) + `'`,
 	Unacknowledged: true, // runs_dead
+	Unseen:         "state = '" + string(ledger.Dead) + "' AND +parent IS NULL",
 }
 
 var (

@@ -113,7 +113,9 @@ func (d *Dialect) Runs(f ledger.Filter) *Select {
 	if len(f.IDs) > 0 {
 		s.Add("run_id "+d.Among, f.IDs)
 	}
-	if f.JobID != "" {
+	if f.JobID != "" && d.unseen(f) && d.Unacknowledged {
+		s.Add("job_id = ?", f.JobID) // which the index has
+	} else if f.JobID != "" {
 		from, below := f.IDBounds()
 		s.Add("run_id >= ? AND run_id < ?", from, below)
 	}
