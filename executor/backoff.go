@@ -2,6 +2,7 @@ package executor
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -12,9 +13,9 @@ const (
 	maxBackoff = 5 * time.Second
 )
 
-// backoff says when the loop asks a ledger again that failed. It belongs to the
-// loop's goroutine.
+// backoff says when the loop and the planner of schedules ask a ledger again that failed.
 type backoff struct {
+	mu    sync.Mutex
 	wait  time.Duration // the last one
 	until time.Time     // ask nothing before, on this machine's clocks
 	fatal error         // what asking again cannot mend
@@ -22,24 +23,42 @@ type backoff struct {
 
 // fail waits twice as long as after the failure before.
 func (b *backoff) fail(err error, rnd func() float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if final(err) {
 		b.fatal = err
 	}
 	b.wait = min(max(2*b.wait, minBackoff), maxBackoff)
-	b.hold(jittered(b.wait, 0.2, rnd))
+	b.until = time.Now().Add(jittered(b.wait, 0.2, rnd))
 }
 
 // hold asks nothing for d.
-func (b *backoff) hold(d time.Duration) { b.until = time.Now().Add(d) }
+func (b *backoff) hold(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.until = time.Now().Add(d)
+}
 
 // reset forgets the failures; a wait that has begun goes on.
-func (b *backoff) reset() { b.wait = 0 }
-
-// cut ends the wait.
-func (b *backoff) cut() { b.until = time.Time{} }
+func (b *backoff) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wait = 0
+}
 
 // left is how long to wait before anything is asked.
-func (b *backoff) left() time.Duration { return max(0, time.Until(b.until)) }
+func (b *backoff) left() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(0, time.Until(b.until))
+}
+
+// failed returns what asking again cannot mend.
+func (b *backoff) failed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fatal
+}
 
 // final reports whether asking the ledger again cannot help.
 func final(err error) bool {

@@ -57,7 +57,7 @@ func New(cfg Config) (*Executor, error) {
 	}
 	e.keyed = &schedulePlanner{
 		ledger: e.ledger, rules: ScheduleRules(cfg.Registry, cfg.OnTime), work: e.work, claims: e.claim.timer,
-		observer: cfg.Observer, logger: cfg.Logger,
+		planned: e.wake.send, changed: newSignal(), observer: cfg.Observer, logger: cfg.Logger,
 	}
 	e.fan = &releaser{ledger: e.ledger, work: e.work, poll: slowPoll, parents: map[string]*fanned{}}
 	if cfg.Registry.FansOut() {
@@ -131,13 +131,18 @@ func (e *Executor) startAlarm() error {
 	)
 }
 
-// loop is the one goroutine that plans, admits, claims and starts, until ctx ends
-// or enough.
+// loop is the one goroutine that plans jobs of the registry, admits, claims and starts, until
+// ctx ends or enough. Another one plans schedules.
 func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	e.members.declare(ctx)
+	planning, cancel := context.WithCancel(ctx)
+	var planner sync.WaitGroup
+	planner.Go(func() { e.keyed.run(planning) })
+	defer planner.Wait()
+	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for ctx.Err() == nil && e.ledger.backoff.fatal == nil {
+	for ctx.Err() == nil && e.ledger.backoff.failed() == nil {
 		e.lastLoop.Store(new(time.Now()))
 		e.members.handoverDue()
 		select { // a heartbeat that is due goes before all else
@@ -148,7 +153,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		e.ledger.recall(ctx, e.work.add)
 		if !e.work.behind() {
 			e.admit.planDue(ctx)
-			e.keyed.planDue(ctx)
+			e.calls.start(calls)
 			e.claim.claimDue(ctx)
 			e.claim.claimStarved(ctx)
 			e.fan.release(ctx)
@@ -167,7 +172,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		case <-timer.C:
 		}
 	}
-	return e.ledger.backoff.fatal
+	return e.ledger.backoff.failed()
 }
 
 // untilNext is how long nothing can be due: up to the next scheduled time, the
@@ -186,7 +191,7 @@ func (e *Executor) untilNext() time.Duration {
 			wait = min(wait, next.Sub(e.ledger.clock.now()))
 		}
 	}
-	return max(0, e.work.untilPaced(min(wait, e.claim.wait(), e.keyed.wait())))
+	return max(0, e.work.untilPaced(min(wait, e.claim.wait())))
 }
 
 // stop gives back what was leased and not sent, also by an admission or a claim

@@ -24,7 +24,7 @@ type ledgerClient struct {
 	clock   storeClock
 	health  health
 	backoff backoff
-	lost    []lostGrant
+	lost    lostGrants
 }
 
 func newLedgerClient(cfg Config, r *random) *ledgerClient {
@@ -70,7 +70,7 @@ func (c *ledgerClient) admit(ctx context.Context, plans []ledger.Plan) (_ ledger
 	start := c.now()
 	got, err := c.ledger.Admit(ctx, a)
 	if c.failed(c.asked("admit", start, err)) {
-		c.lost = append(c.lost, lostGrant{a.Token, start})
+		c.lost.add(a.Token, start)
 		return got, until, false
 	}
 	c.clock.set(got.Now, start)
@@ -83,7 +83,7 @@ func (c *ledgerClient) planSchedules(ctx context.Context, p ledger.SchedulePlann
 	start := c.now()
 	got, err := c.ledger.PlanSchedules(ctx, p)
 	if c.failed(c.asked("plan", start, err)) {
-		c.lost = append(c.lost, lostGrant{p.Token, start})
+		c.lost.add(p.Token, start)
 		return got, until, false
 	}
 	c.clock.set(got.Now, start)
@@ -103,7 +103,7 @@ func (c *ledgerClient) claim(ctx context.Context, limit int, busyTargets, busyJo
 	start := c.now()
 	got, err := c.ledger.Claim(ctx, claim)
 	if c.failed(c.asked("claim", start, err)) {
-		c.lost = append(c.lost, lostGrant{claim.Token, start})
+		c.lost.add(claim.Token, start)
 		return got, until, false
 	}
 	c.clock.set(got.Now, start)
@@ -178,7 +178,7 @@ func (c *ledgerClient) release(ctx context.Context, in ledger.Release) (_ ledger
 	start := c.now()
 	got, err := c.ledger.Release(ctx, in)
 	if c.failed(c.asked("release", start, err)) {
-		c.lost = append(c.lost, lostGrant{in.Token, start})
+		c.lost.add(in.Token, start)
 		return got, until, false
 	}
 	if !got.Now.IsZero() {
@@ -217,7 +217,6 @@ func (c *ledgerClient) asked(op string, since time.Time, err error) error {
 
 // failed backs off from a ledger that does not answer, for longer each time
 // until none of its operations fails: what only reads may answer all the while.
-// Only the loop's goroutine calls it.
 func (c *ledgerClient) failed(err error) bool {
 	if err == nil {
 		if c.ready() == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -30,8 +31,9 @@ type membership struct {
 	logger *slog.Logger
 	ahead  aheadWatch
 
-	lasting bool     // this process lives longer than one beat
-	living  []string // versions, at the last heartbeat; nil: take up the assignments anew
+	lasting bool        // this process lives longer than one beat
+	living  []string    // versions, at the last heartbeat
+	anew    atomic.Bool // take up the assignments again, even if these are the same
 	// handover is when to take them up again for a job that waits to use new time zones.
 	handover time.Time
 }
@@ -63,7 +65,7 @@ func (m *membership) heartbeat(ctx context.Context) {
 	start := m.ledger.now()
 	reply, err := m.ledger.heartbeat(ctx)
 	if errors.Is(err, ledger.ErrNotFound) {
-		m.living = nil
+		m.anew.Store(true)
 		m.declare(ctx)
 		return
 	}
@@ -73,16 +75,16 @@ func (m *membership) heartbeat(ctx context.Context) {
 	defer func() { m.ahead.note(m.plan.latest(), reply.Now) }()
 	m.work.setAlone(m.lasting && reply.Processes == 1)
 	m.work.giveBackHeld(reply.Held)
-	if m.living != nil && slices.Equal(m.living, reply.LiveVersions) {
+	if !m.anew.Swap(false) && slices.Equal(m.living, reply.LiveVersions) {
 		return
 	}
-	if m.takeUpAssignments(ctx) {
-		m.living = reply.LiveVersions
+	if m.living = reply.LiveVersions; !m.takeUpAssignments(ctx) {
+		m.anew.Store(true)
 	}
 }
 
-// reassign takes up the assignments again at once.
+// reassign has the loop take up the assignments again at once.
 func (m *membership) reassign() {
-	m.living = nil
+	m.anew.Store(true)
 	m.pulse.send()
 }

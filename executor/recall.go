@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/cronce/cronce/internal/clocks"
@@ -18,14 +19,41 @@ type lostGrant struct {
 	asked time.Time
 }
 
+// lostGrants are those that the ledger is still to be asked about.
+type lostGrants struct {
+	mu   sync.Mutex
+	list []lostGrant
+}
+
+func (l *lostGrants) add(token string, asked time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, lostGrant{token, asked})
+}
+
+// first returns the oldest. It stays until it is dropped.
+func (l *lostGrants) first() (oldest lostGrant, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) == 0 {
+		return oldest, false
+	}
+	return l.list[0], true
+}
+
+func (l *lostGrants) dropFirst() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = l.list[1:]
+}
+
 // recall asks the ledger what was leased with the answers that were lost, so that
 // those runs need not wait for their leases to expire, and hands it to take with
 // the time until which the leases last.
 func (c *ledgerClient) recall(ctx context.Context, take func(work []ledger.Work, until time.Time)) {
-	for len(c.lost) > 0 && c.backoff.left() == 0 {
-		grant := c.lost[0]
+	for grant, some := c.lost.first(); some && c.backoff.left() == 0; grant, some = c.lost.first() {
 		if clocks.Elapsed(c.now(), grant.asked) > c.lease {
-			c.lost = c.lost[1:] // expired by now, if it was ever had
+			c.lost.dropFirst() // expired by now, if it was ever had
 			continue
 		}
 		start := c.now()
@@ -33,7 +61,7 @@ func (c *ledgerClient) recall(ctx context.Context, take func(work []ledger.Work,
 		if c.failed(c.asked("recall", start, err)) {
 			return
 		}
-		c.lost = c.lost[1:]
+		c.lost.dropFirst()
 		take(work, grant.asked.Add(c.lease))
 	}
 }
@@ -42,6 +70,6 @@ func (c *ledgerClient) recall(ctx context.Context, take func(work []ledger.Work,
 func (c *ledgerClient) recallAtStop(ctx context.Context, limit time.Duration, take func(work []ledger.Work, until time.Time)) {
 	ctx, cancel := context.WithTimeout(ctx, min(stopRecall, limit))
 	defer cancel()
-	c.backoff.cut()
+	c.backoff.hold(0)
 	c.recall(ctx, take)
 }

@@ -63,16 +63,17 @@ func (r scheduleRules) Begin(s *ledger.Schedule, earliest, now time.Time) (time.
 }
 
 // Plan judges the scheduled times as those of a job.
-func (r scheduleRules) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
+func (r scheduleRules) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
 	j, err := r.job(s)
 	if err != nil {
-		return ledger.Plan{}, err
+		return p, next, err
 	}
 	due := now
 	if !all {
 		due = j.DueBy(now)
 	}
-	return planJob(j, ledger.Position{JobID: s.JobID, Revision: s.Revision, Watermark: s.Watermark}, now, due, r.onTime), nil
+	p = planJob(j, ledger.Position{JobID: s.JobID, Revision: s.Revision, Watermark: s.Watermark}, now, due, r.onTime)
+	return p, j.NextDue(p.Through), nil
 }
 
 // Next returns when the first scheduled time after the watermark is due.

@@ -4,65 +4,134 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
 
-// schedulePoll is how long a schedule that another process has made may wait for its first
-// look, at most.
-const schedulePoll = 250 * time.Millisecond
+const (
+	// schedulePoll is how long a schedule that another process has made may wait for its first
+	// look, at most.
+	schedulePoll = 250 * time.Millisecond
+	// behindPause is when to look whether the recorder is still behind.
+	behindPause = 10 * time.Millisecond
+)
 
 // schedulePlanner plans the schedules of the templates whose current definition this
-// process has. It knows no schedule: the ledger says which are due. It belongs to the
-// loop's goroutine.
+// process has. It knows no schedule: the ledger says which are due. It plans in a goroutine of
+// its own, so that no job of the registry waits for a batch.
 type schedulePlanner struct {
-	ledger    *ledgerClient
-	rules     ledger.ScheduleRules
-	work      *workset
-	claims    *claimTimer
-	templates []ledger.TemplateRevision
-	last      string // the template that was planned last
-	sweeps    []ledger.ScheduleSweep
-	next      time.Time // when to look, on this machine's clock
+	ledger *ledgerClient
+	rules  ledger.ScheduleRules
+	work   *workset
+	claims *claimTimer
 	// reassign is called where another process switched a template's definition.
 	reassign func()
+	// planned is called after each batch.
+	planned  func()
+	changed  signal // sent when there are other templates
 	observer Observer
 	logger   *slog.Logger
+
+	last string // the template that was planned last
+
+	mu        sync.Mutex
+	templates []ledger.TemplateRevision
+	sweeps    []ledger.ScheduleSweep
+	next      time.Time // when to look, on this machine's clock
+	planning  bool
 }
 
 // take begins to plan the schedules of a template, if its current definition is that of this
 // process, and stops otherwise.
 func (p *schedulePlanner) take(template string, revision int64, hash string, current bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	same := ledger.TemplateRevision{Template: template, Revision: revision}
 	if current && slices.Contains(p.templates, same) {
 		return
 	}
-	p.templates = slices.DeleteFunc(p.templates, func(t ledger.TemplateRevision) bool { return t.Template == template })
+	p.drop(template)
 	p.sweeps = slices.DeleteFunc(p.sweeps, func(s ledger.ScheduleSweep) bool { return s.Template == template })
 	if current {
 		p.templates = append(p.templates, same)
 		p.sweeps = append(p.sweeps, ledger.ScheduleSweep{Template: template, Revision: revision, Hash: hash, Rules: p.rules})
 		p.next = time.Time{}
+		p.changed.send()
+	}
+}
+
+// drop stops planning templates, in a slice of its own: a batch may be under way.
+func (p *schedulePlanner) drop(templates ...string) {
+	p.templates = slices.DeleteFunc(slices.Clone(p.templates), func(t ledger.TemplateRevision) bool { return slices.Contains(templates, t.Template) })
+}
+
+// run plans what is due until ctx ends.
+func (p *schedulePlanner) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		p.planDue(ctx)
+		timer.Reset(max(p.wait(), p.ledger.backoff.left()))
+		select {
+		case <-ctx.Done():
+		case <-p.changed:
+		case <-timer.C:
+		}
 	}
 }
 
 // wait is how long nothing is to be planned.
 func (p *schedulePlanner) wait() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if len(p.templates) == 0 {
 		return beatEvery
 	}
-	return time.Until(p.next)
+	return max(0, time.Until(p.next))
 }
 
-// planDue plans a batch of what is due, and sweeps a page. The loop comes back at once for
-// more.
+// busy reports whether something is being planned, or is to be now.
+func (p *schedulePlanner) busy() bool {
+	wait := p.wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.planning || wait == 0
+}
+
+// begin returns the templates to plan now, if any.
+func (p *schedulePlanner) begin() []ledger.TemplateRevision {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if len(p.templates) == 0 || now.Before(p.next) || p.ledger.backoff.left() > 0 {
+		return nil
+	}
+	if p.work.behind() {
+		p.next = now.Add(behindPause)
+		return nil
+	}
+	p.next, p.planning = now.Add(time.Hour), true // end brings it forward
+	return p.templates
+}
+
+func (p *schedulePlanner) end() {
+	p.want(time.Now().Add(schedulePoll))
+	p.mu.Lock()
+	p.planning = false
+	p.mu.Unlock()
+	p.planned()
+}
+
+// planDue plans a batch of what is due, and sweeps a page.
 func (p *schedulePlanner) planDue(ctx context.Context) {
-	if ctx.Err() != nil || p.wait() > 0 || p.ledger.backoff.left() > 0 {
+	templates := p.begin()
+	if len(templates) == 0 {
 		return
 	}
-	p.next = time.Now().Add(schedulePoll)
-	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: p.templates, After: p.last, Rules: p.rules,
+	defer p.end()
+	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: templates, After: p.last, Rules: p.rules,
 		Mark: p.work.marker()})
 	if !ok {
 		return
@@ -81,6 +150,8 @@ func (p *schedulePlanner) planDue(ctx context.Context) {
 
 // want brings the next look forward to at.
 func (p *schedulePlanner) want(at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if at.Before(p.next) {
 		p.next = at
 	}
@@ -88,19 +159,32 @@ func (p *schedulePlanner) want(at time.Time) {
 
 // sweep looks at a page of schedules after an edit of their template.
 func (p *schedulePlanner) sweep(ctx context.Context) {
-	if len(p.sweeps) == 0 {
+	p.mu.Lock()
+	sweeps := slices.Clone(p.sweeps)
+	p.mu.Unlock()
+	if len(sweeps) == 0 {
 		return
 	}
-	next, ok := p.ledger.sweepSchedules(ctx, p.sweeps[0])
-	switch {
-	case !ok:
+	swept := sweeps[0]
+	next, ok := p.ledger.sweepSchedules(ctx, swept)
+	if !ok {
 		return
+	}
+	p.swept(swept, next)
+	p.want(time.Now())
+}
+
+// swept notes where the next page begins; 0: there is none.
+func (p *schedulePlanner) swept(page ledger.ScheduleSweep, next int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case len(p.sweeps) == 0 || p.sweeps[0] != page: // there is another definition
 	case next == 0:
 		p.sweeps = p.sweeps[1:]
 	default:
 		p.sweeps[0].After = next
 	}
-	p.want(time.Now())
 }
 
 // report tells the log and the metrics what was planned. Metrics know templates: there may
@@ -119,7 +203,9 @@ func (p *schedulePlanner) report(got ledger.PlannedSchedules) {
 			f.Err)
 	}
 	if len(got.Moved) > 0 {
-		p.templates = slices.DeleteFunc(p.templates, func(t ledger.TemplateRevision) bool { return slices.Contains(got.Moved, t.Template) })
+		p.mu.Lock()
+		p.drop(got.Moved...)
+		p.mu.Unlock()
 		p.reassign()
 	}
 }

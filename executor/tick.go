@@ -35,7 +35,8 @@ func (e *Executor) Tick(ctx context.Context) error {
 		after, cancel = context.WithDeadline(after, deadline.Add(e.cfg.Grace))
 	}
 	defer cancel()
-	e.claim.poll, e.members.living = tickPoll, nil
+	e.claim.poll = tickPoll
+	e.members.anew.Store(true)
 	wait := e.keep(after)
 
 	e.ledger.health.forget() // what failed before this tick is not its error
@@ -59,6 +60,7 @@ func (e *Executor) quiet(enough time.Time) bool {
 	if !time.Now().Before(enough) {
 		patience = 0
 	}
-	return e.work.idle() && !e.fan.busy() && len(e.ledger.lost) == 0 && e.ledger.backoff.left() == 0 &&
-		e.claim.timer.wait() > patience && e.keyed.wait() > 0 && (next.IsZero() || next.After(e.ledger.clock.now()))
+	_, lost := e.ledger.lost.first()
+	return !e.keyed.busy() && e.work.idle() && !e.fan.busy() && !lost && e.ledger.backoff.left() == 0 &&
+		e.claim.timer.wait() > patience && (next.IsZero() || next.After(e.ledger.clock.now()))
 }

@@ -163,7 +163,8 @@ func (l *twoBatches) PlanSchedules(_ context.Context, p ledger.SchedulePlanning)
 func TestTwoBatchesLeaseNoMoreThanFits(t *testing.T) {
 	l := &twoBatches{}
 	client := newLedgerClient(Config{Ledger: l, Observer: NopObserver{}, now: time.Now}, &random{})
-	p := schedulePlanner{ledger: client, work: newWorkset(4, noLimit, time.Now), templates: make([]ledger.TemplateRevision, 1)}
+	p := schedulePlanner{ledger: client, work: newWorkset(4, noLimit, time.Now), templates: make([]ledger.TemplateRevision, 1),
+		planned: func() {}}
 	p.planDue(t.Context())
 	if want := 4 + 4*leaseAhead; l.marked != want {
 		t.Errorf("two batches lease %d runs, want %d", l.marked, want)

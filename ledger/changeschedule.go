@@ -118,7 +118,7 @@ func (m *scheduleChangeTx) next(
 
 // end plans what the schedule's content is to do until a time, at which it ends.
 func (m *scheduleChangeTx) end(r *scheduleRequest, was *ScheduleRow, from time.Time) (*currentPlan, error) {
-	p, err := r.Rules.Plan(&was.Schedule, from, true)
+	p, _, err := r.Rules.Plan(&was.Schedule, from, true)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, was.JobID, err)
@@ -135,10 +135,18 @@ func (m *scheduleChangeTx) end(r *scheduleRequest, was *ScheduleRow, from time.T
 // nextLook returns when the planner is to look at a schedule next.
 func nextLook(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, error) {
 	next, err := rules.Next(s)
-	if next.IsZero() || err != nil {
+	if err != nil {
 		return time.Time{}, err
 	}
-	return earliest(next, now.Add(LookAhead)), nil
+	return lookBy(next, now), nil
+}
+
+// lookBy is when to look at a schedule that is due next at a time; zero: it is not.
+func lookBy(next, now time.Time) time.Time {
+	if next.IsZero() {
+		return next
+	}
+	return earliest(next, now.Add(LookAhead))
 }
 
 // count counts the live schedules of the template.

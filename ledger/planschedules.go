@@ -202,22 +202,18 @@ func (m *schedulePlanTx) rows() (n int) {
 // plan plans one schedule, up to a pause that catches up and lasts.
 func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 	now := m.admission.got.Now
-	p, err := m.Rules.Plan(&s.Schedule, now, false)
+	p, next, err := m.Rules.Plan(&s.Schedule, now, false)
 	if err == nil && (p.Through.After(now) && p.Through.After(s.Watermark) || p.Through.Before(s.Watermark)) {
 		err = fmt.Errorf("its plan ends at %s; this is a defect of cronce, please report it", p.Through)
 	}
-	j, kept := s.jobUnder(template), &p
-	if err == nil {
-		kept = m.admission.keepBack(&p)
-		s.Watermark = kept.Through
-		s.NextAt, err = nextLook(m.Rules, &s.Schedule, now)
-	}
+	m.updates = append(m.updates, ScheduleUpdate{s, SchedulePosition})
 	if err != nil {
 		m.failed = append(m.failed, FailedSchedule{s.JobID, err})
-		s.Watermark, s.NextAt = j.Watermark, now.Add(planFailedAfter)
-		m.updates = append(m.updates, ScheduleUpdate{s, SchedulePosition})
+		s.NextAt = now.Add(planFailedAfter)
 		return
 	}
+	j, kept := s.jobUnder(template), m.admission.keepBack(&p)
+	s.Watermark, s.NextAt = kept.Through, lookBy(next, now)
 	switch held := m.admission.got.Held; {
 	case kept != &p:
 		s.NextAt = earliest(held[len(held)-1].Until, now.Add(planHeldAfter))
@@ -229,7 +225,6 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 		m.bytes += len(kept.Runs[i].Call.Body)
 	}
 	m.current = append(m.current, currentPlan{kept, j})
-	m.updates = append(m.updates, ScheduleUpdate{s, SchedulePosition})
 }
 
 func (m *schedulePlanTx) write() error {

@@ -81,10 +81,10 @@ type ScheduleRules interface {
 	// that is not before earliest if the content has a scheduled time that has just passed
 	// and is still to run. An error is about the content.
 	Begin(s *Schedule, earliest, now time.Time) (time.Time, error)
-	// Plan accounts for the scheduled times after the watermark that are due. With all, also
-	// for those up to now whose runs start later: their content ends. Through is then now,
-	// unless there are too many for one plan.
-	Plan(s *Schedule, now time.Time, all bool) (Plan, error)
+	// Plan accounts for the scheduled times after the watermark that are due, and returns what
+	// Next would after them. With all, it also accounts for those up to now whose runs start
+	// later: their content ends. Through is then now, unless there are too many for one plan.
+	Plan(s *Schedule, now time.Time, all bool) (p Plan, next time.Time, err error)
 	// Next returns when the first scheduled time after the watermark is due. Zero: there is
 	// none.
 	Next(s *Schedule) (time.Time, error)

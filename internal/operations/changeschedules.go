@@ -108,12 +108,11 @@ func (s *Service) ChangeSchedules(ctx context.Context, template string, changes 
 type endingRules struct{ ledger.ScheduleRules }
 
 // Plan implements ledger.ScheduleRules.
-func (r endingRules) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
-	p, err := r.ScheduleRules.Plan(s, now, all)
-	if err != nil {
-		return ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}, nil //nolint:nilerr // see above
+func (r endingRules) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
+	if p, next, err = r.ScheduleRules.Plan(s, now, all); err != nil {
+		p = ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}
 	}
-	return p, nil
+	return p, next, nil
 }
 
 // itemOf checks a change. Its error is an Error.

@@ -17,8 +17,8 @@ func (s amnesiac) ChangeSchedules(ctx context.Context, c ledger.ChangeSchedules)
 
 type forgottenTimes struct{ ledger.ScheduleRules }
 
-func (r forgottenTimes) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
-	p, err := r.ScheduleRules.Plan(s, now, all)
+func (r forgottenTimes) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
+	p, next, err = r.ScheduleRules.Plan(s, now, all)
 	p.Runs = nil
-	return p, err
+	return p, next, err
 }

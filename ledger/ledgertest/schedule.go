@@ -51,16 +51,15 @@ func (r timing) Begin(s *ledger.Schedule, earliest, now time.Time) (time.Time, e
 }
 
 // Plan plans all scheduled times to run.
-func (r timing) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
-	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: s.Watermark}
+func (r timing) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
+	p = ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: s.Watermark}
 	due := now
 	if !all {
 		due = now.Add(-r.late)
 	}
 	for at := s.Watermark; ; {
-		next, err := r.next(s, at)
-		if err != nil {
-			return p, err
+		if next, err = r.next(s, at); err != nil {
+			return p, next, err
 		}
 		if next.IsZero() || next.After(due) || len(p.Runs) == 100 {
 			break
@@ -81,7 +80,10 @@ func (r timing) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, 
 	case through.After(p.Through):
 		p.Through = through
 	}
-	return p, nil
+	if !next.IsZero() {
+		next = next.Add(r.late)
+	}
+	return p, next, nil
 }
 
 // Next returns the first scheduled time, and its delay.

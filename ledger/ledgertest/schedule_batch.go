@@ -90,9 +90,9 @@ type broken struct {
 	key string
 }
 
-func (r broken) Plan(s *ledger.Schedule, now time.Time, all bool) (ledger.Plan, error) {
+func (r broken) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
 	if r.key == "" || s.Key() == r.key {
-		return ledger.Plan{}, errors.New("unknown")
+		return p, next, errors.New("unknown")
 	}
 	return r.timing.Plan(s, now, all)
 }

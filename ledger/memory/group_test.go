@@ -44,11 +44,11 @@ func (r *slowRows) Write(ctx context.Context, name string, f func(ledger.Tx) err
 type always struct{ ledger.ScheduleRules }
 
 func (always) Begin(_ *ledger.Schedule, _, now time.Time) (time.Time, error) { return now, nil }
-func (always) Plan(s *ledger.Schedule, now time.Time, _ bool) (ledger.Plan, error) {
+func (always) Plan(s *ledger.Schedule, now time.Time, _ bool) (p ledger.Plan, next time.Time, err error) {
 	if s.Expr == "behind" {
 		now = s.Watermark
 	}
-	return ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}, nil
+	return ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}, now.Add(time.Hour), nil
 }
 
 func (always) Next(s *ledger.Schedule) (time.Time, error) { return s.Watermark.Add(time.Hour), nil }

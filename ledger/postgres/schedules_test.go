@@ -103,12 +103,12 @@ type minutes struct{}
 
 func (minutes) Begin(_ *ledger.Schedule, _, now time.Time) (time.Time, error) { return now, nil }
 
-func (minutes) Plan(s *ledger.Schedule, now time.Time, _ bool) (ledger.Plan, error) {
-	p := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now.Truncate(time.Second)}
+func (minutes) Plan(s *ledger.Schedule, now time.Time, _ bool) (p ledger.Plan, next time.Time, err error) {
+	p = ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now.Truncate(time.Second)}
 	if p.Through.Before(p.After) {
 		p.Through = p.After
 	}
-	return p, nil
+	return p, p.Through.Truncate(time.Minute).Add(time.Minute), nil
 }
 
 func (minutes) Next(s *ledger.Schedule) (time.Time, error) {

@@ -143,8 +143,9 @@ type minutes struct{}
 
 func (minutes) Begin(_ *ledger.Schedule, _, now time.Time) (time.Time, error) { return now, nil }
 
-func (minutes) Plan(s *ledger.Schedule, now time.Time, _ bool) (ledger.Plan, error) {
-	return ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now.Truncate(time.Second)}, nil
+func (minutes) Plan(s *ledger.Schedule, now time.Time, _ bool) (p ledger.Plan, next time.Time, err error) {
+	now = now.Truncate(time.Second)
+	return ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}, now.Truncate(time.Minute).Add(time.Minute), nil
 }
 
 func (minutes) Next(s *ledger.Schedule) (time.Time, error) {
