@@ -126,7 +126,7 @@ func (m *actionTx) seenParents(rows []Row) error {
 }
 
 // changeMembers returns the changes of members that follow their parents, and of parents that
-// follow their members: a dead parent works on if one of its members is redriven.
+// follow their members: a dead parent goes on if one of its members is redriven.
 func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 	follow := func(r *Row, change func(*Row)) {
 		was := *r

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Claim leases due runs. See Claim.
+// Claim leases due runs, as the type Claim describes.
 func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	var got Claimed
 	for look := true; ; {

@@ -60,7 +60,7 @@ func (s *Single) Enter(_ context.Context, e Entry) (Entered, error) {
 	return got, nil
 }
 
-// Claim leases the run if it is due. See Claim.
+// Claim leases the run if it is due, as the type Claim describes.
 func (s *Single) Claim(_ context.Context, c Claim) (Claimed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

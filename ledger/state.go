@@ -28,8 +28,8 @@ const (
 	// Retrying means that an attempt ended without a final answer, or that a dead run
 	// was redriven. The run is due at NextAt. A claim or a cancel takes it out.
 	Retrying State = "retrying"
-	// Accepted means that the target answered 202 and works on. It is asked again at
-	// NextAt. The run keeps its job's slot. A claim or a cancel takes it out.
+	// Accepted means that the target answered 202 and continues the work. The request is
+	// repeated at NextAt. The run keeps its job's slot. A claim or a cancel takes it out.
 	Accepted State = "accepted"
 	// FannedOut means that a parent's list is frozen, and its members are made and called.
 	// The run keeps its job's slot. Release takes it out when all members are finished, or a

@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Status is whether the ledger is being worked on, and how well.
+// Status is the state of the system: processes, unfinished runs, and what needs attention.
 type Status struct {
 	Registry   string               `json:"registry"`
 	At         string               `json:"at"`
