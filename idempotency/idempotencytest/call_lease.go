@@ -136,7 +136,7 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 		var charges int
 		long := charge
 		long.TTL = 48 * time.Hour
-		k := kit(t, e.Store, func(o *idempotency.Options) { o.MaxRun = time.Second })
+		k := kit(t, e.Store)
 		charged(t, k, long, vendor(&charges, nil), 1, false)
 		e.Age(chargeKey, 47*time.Hour)
 		charged(t, k, long, vendor(&charges, nil), 1, true)

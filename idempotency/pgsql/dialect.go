@@ -43,11 +43,7 @@ INSERT INTO {{table}} (key) SELECT key FROM {{table}} WHERE {{key}} ON CONFLICT 
   AND set_config('idle_in_transaction_session_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL
   AND set_config('tcp_user_timeout', CAST(CAST(:maxrun AS bigint) AS text), true) IS NOT NULL`
 	claim := func(condition string) sqlkeys.Statement {
-		return t.Statement(`
-INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, response_status, owner, created_at, expires_at)
-SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), 'omitted', 500, CAST(:claim AS text),
-       {{now}}, {{in :ttl}}
-WHERE ` + condition + pgkeys.Conflict + `
+		return t.Statement(pgkeys.Claim + condition + pgkeys.Conflict + `
 RETURNING ` + pgkeys.Began + `, COALESCE({{at :sendbefore}} <= {{now}}, FALSE)`)
 	}
 	return &dialect{

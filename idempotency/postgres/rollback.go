@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
@@ -21,7 +22,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 func (t *tx) rollback(ctx context.Context) error {
 	ended, known := t.undo(ctx)
 	t.release()
-	if ended || !known && t.store.committed(ctx, t.opened) {
+	if ended || !known && t.stands(ctx) {
 		return store.ErrTxEnded
 	}
 	return t.again(t.work.life.conflict)
@@ -60,15 +61,16 @@ func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	return ended, false
 }
 
-// committed reports whether a transaction was committed, as far as that can be told. A server
-// that has been started since then gives a lost transaction's id to another one.
-func (s *Store) committed(ctx context.Context, o opening) bool {
-	if o.id == nil {
+// stands reports whether the work has committed the transaction: the row that it placed before
+// (see [tx.mark]) is there. A crash or a failover that loses the commit loses the row with it.
+// The transaction's id would not tell: a server that crashed, or a standby that is promoted,
+// gives the ids of lost transactions away again.
+func (t *tx) stands(ctx context.Context) bool {
+	if !t.opened.placed {
 		return false
 	}
-	var is *bool
-	err := s.pool.QueryRow(ctx, `SELECT txid_status($1) = 'committed' AND pg_postmaster_start_time() <= $2`, o.id, o.began).Scan(&is)
-	return err == nil && is != nil && *is
+	look, err := t.store.Lookup(ctx, t.claim)
+	return err == nil && look.Record != nil && look.Record.Owner == sqlkeys.Claimant(t.claim)
 }
 
 // over is a context that has ended: pgx sends nothing under it.

@@ -18,7 +18,7 @@ type statements struct {
 	// Those of each call are sent without a map of values: it would cost a tenth.
 	begin, lock, join, look, record string
 
-	reclaim, insert, accept, resume, resumed sqlkeys.Statement
+	reclaim, mark, insert, accept, resume, resumed sqlkeys.Statement
 }
 
 // terms are pgx's, which sends times.
@@ -45,9 +45,7 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 		// has just committed. $2 is MaxRun, after which the server ends a
 		// statement (unless the session has it end sooner), a transaction that
 		// waits for its process, and a connection whose client takes no data.
-		// A transaction that has the lock gets its id at once, by which its fate is
-		// told when its connection cannot tell it.
-		lock: `SELECT transaction_timestamp(), CASE WHEN pg_try_advisory_xact_lock($1) THEN txid_current() END,
+		lock: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1),
        CASE WHEN current_setting('statement_timeout') = '0'
               OR current_setting('statement_timeout')::interval > $2::text::bigint * interval '1 ms'
             THEN set_config('statement_timeout', $2, true) END,
@@ -55,7 +53,7 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 
 		// The same in a transaction that was handed in, which keeps its own
 		// settings and may have begun long ago.
-		join: `SELECT transaction_timestamp(), CASE WHEN pg_try_advisory_xact_lock($1) THEN txid_current() END, clock_timestamp(),
+		join: `SELECT transaction_timestamp(), pg_try_advisory_xact_lock($1), clock_timestamp(),
        current_setting('transaction_isolation'), current_setting('statement_timeout'), current_setting('role')`,
 
 		// Unlike the one of all engines, it has no row for a key without one.
@@ -80,6 +78,8 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 SELECT set_config(CASE WHEN transaction_timestamp() = $11 THEN 'statement_timeout' ELSE 'the work ended the transaction' END,
                   CASE WHEN EXISTS (SELECT FROM stored) THEN $12 ELSE 'the table did not store the row' END, true)`,
 
+		mark: t.Statement(pgkeys.Claim + `transaction_timestamp() = CAST(:began AS timestamptz)` + pgkeys.Conflict),
+
 		insert: t.Statement(pgkeys.Insert),
 
 		// A row that another worker has lost keeps its progress.
@@ -94,7 +94,7 @@ SET request_hash = excluded.request_hash, state = 'accepted', owner = excluded.o
     response_body = CASE WHEN k.state = 'accepted' AND k.expires_at > {{now}} THEN k.response_body END
 WHERE k.{{expired}} OR (k.state = 'accepted' AND k.request_hash = excluded.request_hash AND k.locked_until <= {{now}})`),
 
-		resume: t.Statement(pgkeys.Resume + `txid_current()`),
+		resume: t.Statement(pgkeys.Resume + `TRUE`),
 
 		// It makes room for the reply, in the transaction that was opened alone.
 		resumed: t.Statement(`

@@ -18,6 +18,7 @@ import (
 // tx is an open transaction, or a savepoint in one that was handed in.
 type tx struct {
 	store  *Store
+	claim  store.Claim
 	conn   *pgx.Conn
 	pooled *pgxpool.Conn // nil: handed in
 	own    pgx.Tx        // the transaction as pgx sees it; nil: handed in
@@ -29,14 +30,14 @@ type tx struct {
 // opening is what the opening batch tells.
 type opening struct {
 	began     time.Time // the transaction's own time, by which it is known again
-	id        *int64    // the transaction's; nil: another one has the lock
+	held      bool      // the transaction has the lock
 	now       time.Time // by the database's clock
 	isolation string
 	timeout   string // statement_timeout from the work's end on
 	role      string // of a transaction that was handed in
 	look      store.KeyStatus
 	reclaim   bool // the key's expired row is in the way
-	resumed   bool // the row of the key's long work is in the way
+	placed    bool // the key's own row is in the way: that of long work, or of [tx.mark]
 }
 
 const (
@@ -54,10 +55,10 @@ const (
 // looks the key up. A record that it finds counts even without the lock, whose
 // holder is then only another reader.
 func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
-	t := &tx{store: s}
+	t := &tx{store: s, claim: c}
 	outer, joins := s.joined(ctx)
 	if joins {
-		t.conn, t.work = outer.Conn(), newWorkTx(outer)
+		t.conn, t.work = outer.Conn(), newWorkTx(outer, t.mark)
 	} else {
 		pooled, err := s.pool.Acquire(ctx)
 		if err != nil {
@@ -75,7 +76,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		return nil, store.KeyStatus{}, err
 	}
 	o := t.opened
-	o.look.Held, o.look.TooLate = o.id != nil, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
+	o.look.Held, o.look.TooLate = o.held, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
 	return t, o.look, nil
 }
 
@@ -100,14 +101,14 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	results := t.conn.SendBatch(ctx, &b)
 	if t.pooled != nil {
 		t.own = results.Tx()
-		t.work = newWorkTx(t.own)
+		t.work = newWorkTx(t.own, t.mark)
 	}
 	o := &t.opened
 	_, err = results.Exec()
 	if err == nil && t.pooled == nil {
-		err = results.QueryRow().Scan(&o.began, &o.id, &o.now, &o.isolation, &o.timeout, &o.role)
+		err = results.QueryRow().Scan(&o.began, &o.held, &o.now, &o.isolation, &o.timeout, &o.role)
 	} else if err == nil {
-		err = results.QueryRow().Scan(&o.began, &o.id, nil, nil, nil)
+		err = results.QueryRow().Scan(&o.began, &o.held, nil, nil, nil)
 		o.now, o.timeout = o.began, "0"
 	}
 	if err == nil {
@@ -188,10 +189,8 @@ func (t *tx) close(ctx context.Context, c store.Claim, r store.Reply, expires ti
 	if t.opened.reclaim {
 		queue(&b, t.store.sql().reclaim, sqlkeys.Of(c))
 	}
-	if t.opened.resumed {
-		v := sqlkeys.Of(c)
-		v["began"] = t.opened.began
-		queue(&b, t.store.sql().resumed, v)
+	if t.opened.placed {
+		queue(&b, t.store.sql().resumed, t.began(c))
 	}
 	b.Queue(t.store.sql().record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, state, status, headers,
 		r.Body, c.Owner, expires, t.opened.began, t.opened.timeout).Exec(func(pgconn.CommandTag) error {

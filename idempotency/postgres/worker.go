@@ -43,22 +43,22 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 	if err != nil {
 		return nil, false, unavailable("connect", err)
 	}
-	t := &tx{store: s, pooled: pooled, conn: pooled.Conn()}
+	t := &tx{store: s, claim: c, pooled: pooled, conn: pooled.Conn()}
 	var b pgx.Batch
 	b.BeginTx(pgx.TxOptions{BeginQuery: s.sql().begin})
 	b.Queue(s.sql().lock, s.lock(c.Key), milliseconds(c.MaxRun))
 	queue(&b, s.sql().resume, sqlkeys.Of(c))
 	results := t.conn.SendBatch(ctx, &b)
 	t.own = results.Tx()
-	t.work = newWorkTx(t.own)
+	t.work = newWorkTx(t.own, t.mark)
 	o := &t.opened
 	_, err = results.Exec()
 	if err == nil {
 		err = results.QueryRow().Scan(&o.began, nil, nil, nil, nil)
-		o.now, o.timeout, o.resumed, t.read = o.began, "0", true, time.Now()
+		o.now, o.timeout, o.placed, t.read = o.began, "0", true, time.Now()
 	}
 	if err == nil {
-		err = results.QueryRow().Scan(&o.id)
+		err = results.QueryRow().Scan(&o.held)
 	}
 	err = errors.Join(err, results.Close())
 	if err == nil {

@@ -23,6 +23,8 @@ type workTx struct {
 
 // life is what a transaction and its nested ones have in common.
 type life struct {
+	mark func(context.Context) error // see [life.beforeCommit]
+
 	// use is read-locked while something is sent. The end of the work locks it
 	// and never unlocks it.
 	use sync.RWMutex
@@ -33,7 +35,9 @@ type life struct {
 	suspect  bool       // the work sent a COMMIT or a BEGIN
 }
 
-func newWorkTx(tx pgx.Tx) *workTx { return &workTx{Tx: tx, life: &life{}} }
+func newWorkTx(tx pgx.Tx, mark func(context.Context) error) *workTx {
+	return &workTx{Tx: tx, life: &life{mark: mark}}
+}
 
 func (t *workTx) Commit(ctx context.Context) error   { return t.ending(ctx, t.Tx.Commit) }
 func (t *workTx) Rollback(ctx context.Context) error { return t.ending(ctx, t.Tx.Rollback) }
@@ -66,6 +70,9 @@ func (t *workTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 		return pgconn.CommandTag{}, pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
+	if err := t.life.beforeCommit(ctx, sql); err != nil {
+		return pgconn.CommandTag{}, err
+	}
 	tag, err := t.Tx.Exec(ctx, sql, args...)
 	return tag, t.life.note(tag, err)
 }
@@ -75,6 +82,9 @@ func (t *workTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 		return pgx.FailedBatchResults(&pgx.Batch{}, pgx.ErrTxClosed).Query()
 	}
 	defer t.life.use.RUnlock()
+	if err := t.life.beforeCommit(ctx, sql); err != nil {
+		return pgx.FailedBatchResults(&pgx.Batch{}, err).Query()
+	}
 	rows, err := t.Tx.Query(ctx, sql, args...)
 	t.life.opened(rows.Close)
 	return workRows{rows, t.life}, t.life.note(pgconn.CommandTag{}, err)
@@ -99,6 +109,11 @@ func (t *workTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 		return pgx.FailedBatchResults(b, pgx.ErrTxClosed)
 	}
 	defer t.life.use.RUnlock()
+	for _, q := range b.QueuedQueries {
+		if err := t.life.beforeCommit(ctx, q.SQL); err != nil {
+			return pgx.FailedBatchResults(b, err)
+		}
+	}
 	results := t.Tx.SendBatch(ctx, b)
 	t.life.opened(func() { _ = results.Close() })
 	return workBatch{results, t.life}
@@ -109,6 +124,9 @@ func (t *workTx) Prepare(ctx context.Context, name, sql string) (*pgconn.Stateme
 		return nil, pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
+	if err := t.life.beforeCommit(ctx, sql); err != nil {
+		return nil, err
+	}
 	d, err := t.Tx.Prepare(ctx, name, sql)
 	return d, t.life.note(pgconn.CommandTag{}, err)
 }

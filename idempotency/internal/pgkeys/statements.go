@@ -8,6 +8,14 @@ const Began = `CAST(extract(epoch FROM transaction_timestamp()) * 1000000 AS big
 // TryLock takes the key's lock, which keeps an insert from waiting for another holder.
 const TryLock = `pg_try_advisory_xact_lock(:lock)`
 
+// Claim goes on with a condition and with [Conflict]. Until the transaction ends, the row says
+// of the work what [Resume] says.
+const Claim = `
+INSERT INTO {{table}} AS k (scope, principal, key, request_hash, state, response_status, owner, created_at, expires_at)
+SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), 'omitted', 500, CAST(:claim AS text),
+       {{now}}, {{in :ttl}}
+WHERE `
+
 // Conflict goes on from an insert into {{table}} AS k: the row takes the place of an
 // expired one.
 const Conflict = `

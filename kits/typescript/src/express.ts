@@ -3,7 +3,7 @@
 import type { Request, RequestHandler, Response } from "express";
 import { hold, send } from "./hold.js";
 import { noTransaction } from "./fetch.js";
-import { isSafe, principalOf, type Exchange, type LongRoute, type PrincipalOption, type Route } from "./http.js";
+import { isSafe, principalOf, type Exchange, type LongRoute, type PrincipalOption, type Route } from "./exchange.js";
 import { bodyOf, headerOf, hostOf, keptBody } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";

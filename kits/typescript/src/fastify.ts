@@ -20,7 +20,7 @@ import {
   type LongRoute,
   type PrincipalOption,
   type Route,
-} from "./http.js";
+} from "./exchange.js";
 import { bodyOf, headerOf, hostOf, readAll } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import { snapshotOf } from "./snapshot.js";

@@ -10,7 +10,7 @@ import {
   type PrincipalOption,
   type Ready,
   type Route,
-} from "./http.js";
+} from "./exchange.js";
 import { KitError } from "./errors.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";

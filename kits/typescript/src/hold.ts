@@ -4,7 +4,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Capture } from "./capture.js";
 import { KitError, runTooLong, successAfterRollback } from "./errors.js";
 import { Outside } from "./headers.js";
-import type { Answer, Exchange, HttpHandlers, Ready, Route } from "./http.js";
+import type { Answer, Exchange, Ready, Route } from "./exchange.js";
+import type { HttpHandlers } from "./http.js";
 import { turn } from "./plug.js";
 import { isBodiless, ofHandler, type HttpReply } from "./reply.js";
 

@@ -16,7 +16,7 @@ import {
   type PrincipalOption,
   type Ready,
   type Route,
-} from "./http.js";
+} from "./exchange.js";
 import type { Kit } from "./kit.js";
 import { turn } from "./plug.js";
 import type { Work } from "./work.js";

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { KitError } from "./errors.js";
-import { asKitError, tooLarge, type Exchange } from "./http.js";
+import { asKitError, tooLarge, type Exchange } from "./exchange.js";
 
 /**
  * headerOf reads a header's values apart, which Node.js joins or drops otherwise. The

@@ -13,7 +13,7 @@ export {
 } from "./events.js";
 export { payloadFingerprint, requestFingerprint, type RequestLine } from "./fingerprint.js";
 export { canonicalJSON } from "./canonical.js";
-export type { LongRoute, PrincipalOption, Route } from "./http.js";
+export type { LongRoute, PrincipalOption, Route } from "./exchange.js";
 export type { Work, WorkRequest } from "./work.js";
 export { EVENT_SCOPES, eventScope, parseKey, routeScope, type Key } from "./key.js";
 export { Kit, type Lifetimes, type Once, type Operation } from "./kit.js";

@@ -8,9 +8,9 @@ import type { Pool } from "mysql2/promise";
 import { unavailable } from "./errors.js";
 import { DEADLOCK, DUPLICATE_KEY, LOCK_WAIT_TIMEOUT, numberOf, Session, type Row } from "./mysqlsession.js";
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
-import { claimant, OpenMysqlTx, type MysqlTx } from "./mysqltx.js";
+import { OpenMysqlTx, type MysqlTx } from "./mysqltx.js";
 import type { Reply } from "./reply.js";
-import { columns, lookOf, purgedOf } from "./rows.js";
+import { claimant, columns, lookOf, purgedOf } from "./rows.js";
 import { SqlStore, type Done } from "./sqlstore.js";
 import type { Statement, Values } from "./statements.js";
 import type { Claim, Look, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
@@ -246,10 +246,5 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         }
       }
     }
-  }
-
-  /** @internal owner is who the key's row names; what work has committed outlives the rollback. */
-  async owner(claim: Claim, signal: AbortSignal): Promise<string | undefined> {
-    return (await this.look(claim, signal)).record?.owner;
   }
 }

@@ -6,7 +6,7 @@ import type { MysqlStore } from "./mysql2.js";
 import { DEADLOCK, NO_SAVEPOINT, numberOf, type Row, type Session } from "./mysqlsession.js";
 import { refuseEnding, refuseLate } from "./raced.js";
 import type { Reply } from "./reply.js";
-import { lostRace } from "./rows.js";
+import { claimant, lostRace } from "./rows.js";
 import type { Claim, OpenTx } from "./store.js";
 
 /**
@@ -14,9 +14,6 @@ import type { Claim, OpenTx } from "./store.js";
  * kit commits it or rolls it back: `commit`, `rollback`, `release` and BEGIN throw.
  */
 export type MysqlTx = PoolConnection;
-
-/** claimant is the owner of a row whose transaction is open. */
-export const claimant = (claim: Claim) => `claim:${claim.owner}`;
 
 /** OpenMysqlTx is an open transaction of a store. */
 export class OpenMysqlTx implements OpenTx<MysqlTx> {
@@ -105,14 +102,9 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
 
   async rollback(signal: AbortSignal): Promise<void> {
     this.#over = true;
-    let ended = this.#used && !this.session.broken && (await this.#leftByWork(signal));
+    const left = this.#used && !this.session.broken && (await this.#leftByWork(signal));
     await this.session.rollBack(signal);
-    if (!ended && this.#used && this.held) {
-      ended =
-        (await this.store.owner(this.claim, AbortSignal.timeout(5_000)).catch(() => undefined)) ===
-        claimant(this.claim);
-    }
-    if (ended) {
+    if (left || (this.#used && this.held && (await this.store.stands(this.claim)))) {
       throw transactionEnded();
     }
   }

@@ -2,7 +2,7 @@
 
 import { responseBypassed } from "./errors.js";
 import { fetchWrapper, orThrown, type FetchOptions } from "./fetch.js";
-import type { Route } from "./http.js";
+import type { Route } from "./exchange.js";
 import type { Kit } from "./kit.js";
 
 export { singlePrincipal } from "./fetch.js";

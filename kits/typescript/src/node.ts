@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { KitError } from "./errors.js";
 import { hold, send, type Held } from "./hold.js";
 import { noTransaction } from "./fetch.js";
-import { isSafe, principalOf, type Exchange, type LongRoute, type PrincipalOption, type Route } from "./http.js";
+import { isSafe, principalOf, type Exchange, type LongRoute, type PrincipalOption, type Route } from "./exchange.js";
 import { bodyOf, headerOf, hostOf } from "./incoming.js";
 import type { Kit } from "./kit.js";
 import type { Work } from "./work.js";

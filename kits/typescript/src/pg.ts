@@ -8,7 +8,7 @@ import { Connection, refused, rollBack, type Row } from "./pgconnection.js";
 import { createTable, statements, type Statements } from "./pgsql.js";
 import { OpenPgTx, OWN_CONNECTION, type PgTx } from "./pgtx.js";
 import type { Reply } from "./reply.js";
-import { columns, lookOf, lostRace, purgedOf } from "./rows.js";
+import { claimant, columns, lookOf, lostRace, purgedOf } from "./rows.js";
 import { SqlStore, type Done } from "./sqlstore.js";
 import type { Statement, Values } from "./statements.js";
 import type { Claim, Look, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
@@ -75,7 +75,7 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
       key: key.value,
       hash: fingerprint,
       owner,
-      claim: `claim:${owner}`,
+      claim: claimant(claim),
       ttl: Math.ceil(ttlMs),
       sendbefore: sendBefore?.getTime(),
     };
@@ -103,9 +103,12 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
     const connection = await Connection.take(this.pool, signal);
     try {
       const [began, held] = await this.#begin(connection, claim, signal);
-      const row = (await connection.run(signal, this.sql.claim, this.values(claim))).rows[0]!;
-      const open = new OpenPgTx(this, connection, began!, row[10] ?? undefined);
-      return { open, look: { ...this.lookAt(row), held: held === "t" } };
+      const values = { ...this.values(claim), held: held === "t" };
+      const row = (await connection.run(signal, this.sql.claim, values)).rows[0]!;
+      return {
+        open: new OpenPgTx(this, connection, claim, began!),
+        look: { ...this.lookAt(row), held: values.held },
+      };
     } catch (error) {
       await rollBack(connection, signal);
       throw unavailable("begin and look the key up", error);
@@ -127,7 +130,7 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
       const began = await this.#begin(connection, claim, signal);
       const { rows } = await connection.run(signal, this.sql.resume, this.values(claim));
       if (rows[0] !== undefined) {
-        return new OpenPgTx(this, connection, began[0]!, rows[0][0] ?? undefined);
+        return new OpenPgTx(this, connection, claim, began[0]!);
       }
     } catch (error) {
       await rollBack(connection, signal);
@@ -170,12 +173,6 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
       batch,
       rows.map(([scope, expires]) => [scope, expires]),
     );
-  }
-
-  /** @internal committed reports whether a transaction was committed, as far as that can be told. */
-  async committed(id: string, began: string, signal: AbortSignal): Promise<boolean> {
-    const { rows } = await this.once("look the transaction up", signal, this.sql.fate, { id, began });
-    return rows[0]?.[0] === "t";
   }
 
   /** @internal record stores the reply of the work in the transaction that began then. */

@@ -48,14 +48,18 @@ SELECT ${BEGAN}, pg_try_advisory_xact_lock(${lock}),
        set_config('idle_in_transaction_session_timeout', '${maxRunMs}', true), set_config('tcp_user_timeout', '${maxRunMs}', true);
 SAVEPOINT idempotent_work`,
 
-    // A transaction that may do the work gets its ID at once, by which its fate is
-    // told when its connection is lost.
-    claim: all.lookup(`, CASE WHEN state IS NULL OR ${expired} THEN txid_current() END`),
-
-    // A server that has been started since then gives a lost transaction's ID to another one.
-    fate: of(`
-SELECT txid_status(CAST(:id AS bigint)) = 'committed'
-   AND extract(epoch FROM pg_postmaster_start_time()) * 1000000 <= CAST(:began AS bigint)`),
+    // A transaction that has the lock and may do the work places the key's row, and the
+    // look-up shows what was there before. Until the reply takes its place, the row says that
+    // the outcome is unknown. It is committed with a COMMIT of the work's own, and a crash or
+    // a failover that loses that loses the row too. The transaction's ID would not tell: a
+    // server that crashed, or a standby that is promoted, gives lost IDs away again.
+    claim: of(`
+WITH placed AS (
+  INSERT INTO {table} AS k (scope, principal, key, request_hash, state, response_status, owner, created_at, expires_at)
+  SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), 'omitted', 500,
+         CAST(:claim AS text), ${t.now}, ${t.in(":ttl")}
+  WHERE CAST(:held AS boolean)${conflict}
+)${all.look.source}`),
 
     // It stores nothing in a transaction other than the one that was opened. It
     // sets the work's limit off: that would end a commit's wait for its standby,
@@ -79,12 +83,12 @@ WHERE TRUE${conflict} ${t.onDisk}`),
 
     settle: of(`${all.settle.source} RETURNING ${t.ms("expires_at")}`),
 
-    // It keeps the key from every other transaction until this one ends. If the work
-    // ends it by a COMMIT of its own, the row says that the outcome is unknown.
+    // It keeps the key from every other transaction until this one ends, and says what the
+    // row of a claim says.
     resume: of(`
 UPDATE {table} SET state = 'omitted', response_status = 500, response_body = NULL, owner = :claim,
        locked_until = NULL, expires_at = ${t.in(":ttl")}
-WHERE ${KEY} AND owner = :owner AND state = 'accepted' RETURNING txid_current()`),
+WHERE ${KEY} AND owner = :owner AND state = 'accepted' RETURNING TRUE`),
 
     // Rows that somebody has locked are left out. The index can end at the
     // statement's time, which the expiry predicate cannot give it: that clock moves.

@@ -29,8 +29,8 @@ export class OpenPgTx implements OpenTx<PgTx> {
   constructor(
     readonly store: PgStore,
     readonly connection: Connection,
+    readonly claim: Claim,
     readonly began: string,
-    readonly id: string | undefined,
   ) {
     this.tx = new Proxy(connection.client, {
       get: (client, name) => {
@@ -86,11 +86,7 @@ export class OpenPgTx implements OpenTx<PgTx> {
     }
     const lost = this.connection.broken !== undefined && this.#used;
     await rollBack(this.connection, signal);
-    if (!ended && lost && this.id !== undefined) {
-      // The signal's time may be used up by the connection that gave no answer.
-      ended = await this.store.committed(this.id, this.began, AbortSignal.timeout(5_000)).catch(() => false);
-    }
-    if (ended) {
+    if (ended || (lost && (await this.store.stands(this.claim)))) {
       throw transactionEnded();
     }
   }

@@ -10,6 +10,9 @@ export const lease = ({ leaseMs = 0, ttlMs }: Claim): [number, number] => [
   Math.ceil(leaseMs + ttlMs),
 ];
 
+/** claimant is the owner of a row whose transaction is open. */
+export const claimant = (claim: Claim) => `claim:${claim.owner}`;
+
 /** columns are a reply's, but for its body: state, status, headers. */
 export const columns = (reply: Reply): [string, number | null, string | null] => [
   reply.omitted ? "omitted" : "done",

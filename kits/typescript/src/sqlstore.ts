@@ -1,7 +1,7 @@
 // What the stores on SQL databases have in common: each method but those of a
 // transaction with work in it.
 
-import { lease } from "./rows.js";
+import { claimant, lease } from "./rows.js";
 import type { Common, Statement, Values } from "./statements.js";
 import { judgeLong, type Claim, type Look } from "./store.js";
 
@@ -61,6 +61,16 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
   async look(claim: Claim, signal: AbortSignal): Promise<Look> {
     const { rows } = await this.once("look the key up", signal, this.sql.look, this.values(claim));
     return this.lookAt(rows[0]!);
+  }
+
+  /**
+   * @internal stands reports, after the rollback, whether the work has committed the claim's
+   * transaction: its row is there.
+   */
+  async stands(claim: Claim): Promise<boolean> {
+    // The time of the rollback may be used up by a connection that gave no answer.
+    const look = await this.look(claim, AbortSignal.timeout(5_000)).catch(() => undefined);
+    return look?.record?.owner === claimant(claim);
   }
 
   /** @internal looked looks the key up in a session. */

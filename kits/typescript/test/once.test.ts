@@ -72,6 +72,18 @@ test("an error rolls back and leaves the key free; a final one is stored", async
   assert.equal(await db.effects("final"), 0);
 });
 
+test("a key whose work has sent a COMMIT is used up at once", async () => {
+  const op = { scope: "event:a/b", key: "committed" };
+  let again = 0;
+  const work = newKit().once(op, async (tx) => {
+    await tx.query("/**/ COMMIT");
+    // As another process would.
+    await newKit().once(op, async () => void again++);
+  });
+  await assert.rejects(work, is("transaction_ended_by_handler"));
+  assert.equal(again, 0);
+});
+
 test("of a batch only what failed comes back", async () => {
   const kit = newKit();
   const body = (id: string, order: number) => JSON.stringify({ id, "detail-type": "order.paid.v1", detail: { order } });

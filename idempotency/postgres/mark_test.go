@@ -1,0 +1,135 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/internal/testdb"
+)
+
+// However the work sends a COMMIT, the key's row is committed with it, so that no other process
+// has to wait for the work's return to learn of it.
+func TestAKeyWhoseWorkHasCommittedIsUsedUpAtOnce(t *testing.T) {
+	url := database(t)
+	p := pool(t, url)
+	first, second := kit(t, p), kit(t, pool(t, url))
+	sends := map[string]func(context.Context, pgx.Tx) error{
+		"Query": func(ctx context.Context, tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, `COMMIT`)
+			rows.Close()
+			return errors.Join(err, rows.Err())
+		},
+		"QueryRow": func(ctx context.Context, tx pgx.Tx) error {
+			if err := tx.QueryRow(ctx, `COMMIT`).Scan(); !errors.Is(err, pgx.ErrNoRows) {
+				return err
+			}
+			return nil
+		},
+		"SendBatch": func(ctx context.Context, tx pgx.Tx) error {
+			var b pgx.Batch
+			b.Queue(`SELECT 1`)
+			b.Queue(`COMMIT`)
+			return tx.SendBatch(ctx, &b).Close()
+		},
+		"Prepare": func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Prepare(ctx, "finish", `COMMIT`)
+			if err == nil {
+				_, err = tx.Exec(ctx, "finish")
+			}
+			return err
+		},
+		"a nested transaction": func(ctx context.Context, tx pgx.Tx) error {
+			nested, err := tx.Begin(ctx)
+			if err == nil {
+				_, err = nested.Exec(ctx, `COMMIT`)
+			}
+			return err
+		},
+	}
+	for _, sql := range []string{"COMMIT", " \t\n;Commit work", "SELECT ';'; end", "/* a /* b; */ c */ END", "-- ; \r\n-- x\nCOMMIT AND CHAIN; SELECT 1"} {
+		sends[sql] = func(ctx context.Context, tx pgx.Tx) error { _, err := tx.Exec(ctx, sql); return err }
+	}
+	for name, send := range sends {
+		key := strconv.Itoa(len(name)) + name[:1]
+		_, err := first.Do(t.Context(), scope, key, nil, func(ctx context.Context) error {
+			if err := send(ctx, postgres.Tx(ctx)); err != nil {
+				t.Errorf("%q: %v", name, err)
+			}
+			_, err := second.Do(t.Context(), scope, key, nil, func(context.Context) error {
+				t.Errorf("%q: another process did the work again", name)
+				return nil
+			})
+			return err
+		})
+		if !errors.Is(err, idempotency.ErrTxEnded) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// A COMMIT of the work whose answer is lost has happened, or it has not.
+func TestALostCommitOfTheWorkUsesTheKeyUpOnlyIfItHappened(t *testing.T) {
+	for _, happened := range []bool{true, false} {
+		for _, status := range []int{http.StatusCreated, http.StatusInternalServerError} {
+			relay := testdb.NewRelay(t, database(t))
+			p := pool(t, relay.URL)
+			k := kit(t, p)
+			work := func(w http.ResponseWriter, r *http.Request) {
+				tx := postgres.Tx(r.Context())
+				_, err := tx.Exec(r.Context(), `INSERT INTO effects VALUES ('paid')`)
+				fatal(t, err)
+				sql := `COMMIT`
+				if !happened {
+					sql = `SELECT pg_sleep(600); COMMIT`
+					time.AfterFunc(100*time.Millisecond, func() { _ = tx.Conn().PgConn().Conn().Close() })
+				}
+				relay.LoseAnswer(`COMMIT`)
+				if _, err := tx.Exec(r.Context(), sql); err == nil {
+					t.Error("the COMMIT was answered")
+				}
+				w.WriteHeader(status)
+			}
+			w := serve(k, "k", work)
+			if w.Code < 500 {
+				t.Errorf("%t, %d: answered %d %s", happened, status, w.Code, w.Body)
+			}
+			relay.LoseAnswer(`nothing`)
+			want, code := 1, http.StatusCreated
+			if happened {
+				code = http.StatusInternalServerError
+			}
+			if w := serve(k, "k", pay); w.Code != code || effects(t, p) != want {
+				t.Errorf("%t, %d: then answered %d %s, %d effects", happened, status, w.Code, w.Body, effects(t, p))
+			}
+		}
+	}
+}
+
+// The key's row is placed for nothing when the text of a COMMIT is none, and makes room for
+// the reply.
+func TestWorkThatOnlyMentionsACommitIsStored(t *testing.T) {
+	p := pool(t, database(t))
+	must(t, p, `ALTER TABLE effects ADD note text`)
+	for n, want := range []string{"", "true"} {
+		w := serve(kit(t, p), "k", func(w http.ResponseWriter, r *http.Request) {
+			nested, err := postgres.Tx(r.Context()).Begin(r.Context())
+			fatal(t, err)
+			_, err = nested.Exec(r.Context(), `INSERT INTO effects VALUES ('x', '; commit')`)
+			fatal(t, errors.Join(err, nested.Rollback(r.Context())))
+			_, err = postgres.Tx(r.Context()).Exec(r.Context(), `INSERT INTO effects VALUES ('paid', '; commit')`)
+			fatal(t, err)
+			w.WriteHeader(http.StatusCreated)
+		})
+		if w.Code != http.StatusCreated || w.Header().Get("Idempotent-Replayed") != want || effects(t, p) != 1 {
+			t.Errorf("call %d: %d %s, %d effects", n, w.Code, w.Body, effects(t, p))
+		}
+	}
+}
