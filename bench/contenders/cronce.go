@@ -221,3 +221,21 @@ func countPostgres(ctx context.Context, database, query string) (n int, err erro
 	defer c.Close(ctx)
 	return n, c.QueryRow(ctx, query).Scan(&n)
 }
+
+// SQLiteIndexes returns the statements that take the indexes off the runs, whose filling they
+// slow down tenfold, and those that put them back.
+func SQLiteIndexes(ctx context.Context, db *sql.DB) (drop, create []string, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'runs' AND sql IS NOT NULL`)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return nil, nil, err
+		}
+		drop, create = append(drop, `DROP INDEX `+name), append(create, text)
+	}
+	return drop, create, rows.Err()
+}

@@ -1,4 +1,4 @@
-// Command growth measures how the cost of the ledger's statements grows with 1,000,
+// Command growth measures how the cost of the ledger's statements grows with 10,000,
 // 100,000 and a million finished runs, how many rows they read, and how several
 // replicas on one PostgreSQL share the work.
 //
@@ -18,43 +18,46 @@ import (
 
 func main() {
 	rig.Child(contenders.CroncePostgres)
-	sizes := flag.String("ledger", "1000,100000,1000000", "how many finished runs, a list (ten million take minutes to write)")
+	engine := flag.String("engine", "postgres", "the engine of the ledgers: postgres or sqlite")
+	sizes := flag.String("ledger", "10000,100000,1000000", "how many finished runs, a list (ten million take minutes to write)")
 	replicas := flag.String("replicas", "1,2,4", "how many replicas, a list")
 	runs := flag.Int("runs", 20_000, "runs that the replicas share")
 	rounds := flag.Int("rounds", 3, "rounds of each number of replicas; fifty times as many of the statements")
 	flag.Parse()
 	rig.Main(func(ctx context.Context, b *rig.Bench, about string) error {
 		fmt.Printf("%s\n\n", about)
-		return measure(ctx, b, *sizes, *replicas, *runs, *rounds)
+		return measure(ctx, b, rig.Store(*engine), *sizes, *replicas, *runs, *rounds)
 	})
 }
 
-func measure(ctx context.Context, b *rig.Bench, sizes, replicas string, runs, rounds int) error {
+func measure(ctx context.Context, b *rig.Bench, engine rig.Store, sizes, replicas string, runs, rounds int) error {
 	counts, err := rig.Numbers(replicas)
 	if err != nil {
 		return err
 	}
 	// The replicas first: a million rows keep the server's own housekeeping
 	// busy for a while.
-	if err := measureReplicas(ctx, b, counts, runs, rounds); err != nil {
-		return err
+	if engine == rig.PostgreSQL {
+		if err := measureReplicas(ctx, b, counts, runs, rounds); err != nil {
+			return err
+		}
 	}
 	if counts, err = rig.Numbers(sizes); err != nil {
 		return err
 	}
-	return measureLedgers(ctx, b.Databases, counts, 50*rounds)
+	return measureLedgers(ctx, b.Databases, engine, counts, 50*rounds)
 }
 
 // measureLedgers works on all ledgers in turn and prints the medians.
-func measureLedgers(ctx context.Context, d *rig.Databases, sizes []int, rounds int) error {
+func measureLedgers(ctx context.Context, d *rig.Databases, engine rig.Store, sizes []int, rounds int) error {
 	books := make([]*book, len(sizes))
 	for i, n := range sizes {
 		fmt.Fprintf(os.Stderr, "writing %d finished runs\n", n)
-		b, err := openBook(ctx, d, n)
+		b, err := openBook(ctx, d, engine, n)
 		if err != nil {
 			return err
 		}
-		defer b.Ledger.Close()
+		defer b.Close()
 		books[i] = b
 	}
 	for range rounds {
@@ -79,6 +82,9 @@ func measureLedgers(ctx context.Context, d *rig.Databases, sizes []int, rounds i
 	}
 	fmt.Printf("%d runs each, %d rounds over all ledgers in turn\n\n%s\n", batch, rounds,
 		rig.Table(append(head, "last : first"), rows))
+	if engine == rig.SQLite {
+		return nil
+	}
 	return printReads(ctx, books, rounds)
 }
 

@@ -63,7 +63,7 @@ func printReads(ctx context.Context, books []*book, rounds int) error {
 }
 
 func (b *book) reads(ctx context.Context) ([]way, error) {
-	b.Ledger.Close()
+	b.Close()
 	c, err := pgx.Connect(ctx, b.database)
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func openSQLite(ctx context.Context, dir string, runs int) (ledger.Store, error)
 		return nil, err
 	}
 	defer db.Close()
-	drop, create, err := indexes(ctx, db)
+	drop, create, err := contenders.SQLiteIndexes(ctx, db)
 	if err != nil {
 		return nil, err
 	}
@@ -121,24 +121,6 @@ func openSQLite(ctx context.Context, dir string, runs int) (ledger.Store, error)
 		}
 	}
 	return l, nil
-}
-
-// indexes are the statements that take the indexes off the runs, whose filling they
-// slow down tenfold, and those that put them back.
-func indexes(ctx context.Context, db *sql.DB) (drop, create []string, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'runs' AND sql IS NOT NULL`)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			return nil, nil, err
-		}
-		drop, create = append(drop, `DROP INDEX `+name), append(create, text)
-	}
-	return drop, create, rows.Err()
 }
 
 func openPostgres(ctx context.Context, d *rig.Databases, runs int) (ledger.Store, error) {
