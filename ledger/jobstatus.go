@@ -235,5 +235,5 @@ func listedOrNil(r *Row) *Run {
 type Streak struct {
 	Since time.Time // ScheduledAt of the first
 	Ended bool      // the rows that were looked at have a run in the other state
-	Rows  int       // how many rows were looked at
+	Rows  int       // how many rows are newer than that; if none is, how many were looked at
 }

@@ -43,13 +43,13 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 	streaks := map[string]ledger.Streak{}
 	for _, id := range jobIDs {
 		newest := t.l.newestOf(id, window)
-		s := ledger.Streak{Rows: len(newest)}
-		for i := 0; i < len(newest) && !s.Ended; i++ {
-			switch newest[i].State {
-			case good:
-				s.Ended = true
-			case bad:
-				s.Since = newest[i].ScheduledAt
+		s := ledger.Streak{Rows: slices.IndexFunc(newest, func(r *record) bool { return r.State == good })}
+		if s.Ended = s.Rows >= 0; !s.Ended {
+			s.Rows = len(newest)
+		}
+		for _, r := range newest[:s.Rows] {
+			if r.State == bad {
+				s.Since = r.ScheduledAt
 			}
 		}
 		streaks[id] = s

@@ -17,14 +17,16 @@ func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Lat
 		SELECT * FROM (`+newestOfJob+`) newest`+where+` ORDER BY run_id DESC LIMIT 1) r`, args...)
 }
 
+// Streaks reads up to the first good run: of a job that has failed a few times, few rows.
 func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
 	return sqltx.ByText(t.Tx, func(v sqltx.Values) ledger.Streak {
 		return ledger.Streak{Since: v.Time(), Ended: v.Bool(), Rows: int(v.Int())}
 	}, `
-		SELECT j.id, s.* FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
-			WITH newest AS MATERIALIZED (`+newestOfJob+`), good AS (SELECT max(run_id) AS id FROM newest WHERE state = $4)
-			SELECT min(scheduled_at) FILTER (WHERE state = $3 AND run_id > coalesce(good.id, '')), good.id IS NOT NULL, count(*)
-			FROM newest, good GROUP BY good.id) s`, jobIDs, window, string(bad), string(good))
+		SELECT j.id, s.since, good.id IS NOT NULL, s.n FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
+			SELECT (SELECT run_id FROM (`+newestOfJob+`) newest WHERE state = $4 ORDER BY run_id DESC LIMIT 1) AS id) good
+		CROSS JOIN LATERAL (SELECT min(scheduled_at) FILTER (WHERE state = $3) AS since, count(*) AS n FROM (
+			SELECT state, scheduled_at FROM runs WHERE run_id > coalesce(good.id, j.id || '@') AND run_id < j.id || 'A' AND until IS NULL
+			ORDER BY run_id DESC LIMIT $2) newer) s`, jobIDs, window, string(bad), string(good))
 }
 
 func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {

@@ -73,7 +73,7 @@ func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
 }
 
 // ReadsOfFewJobs are the texts of the queries for jobs that are named.
-func ReadsOfFewJobs() []string { return []string{lastRuns, lastRunsIn, streak} }
+func ReadsOfFewJobs() []string { return []string{lastRuns, lastRunsIn, firstGood, streak} }
 
 // Rows returns the engine's rows.
 func (l *Ledger) Rows() ledger.Rows { return rows{l} }

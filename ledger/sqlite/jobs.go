@@ -1,22 +1,24 @@
 package sqlite
 
 import (
+	"cmp"
+
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 var (
-	// newestOfJob are the newest ?2 rows of job ?1, from the end of its IDs.
-	newestOfJob = `SELECT` + sqltx.SummaryColumns + `FROM runs WHERE ` + sqltx.OfJob("?1") + ` AND until IS NULL ORDER BY run_id DESC LIMIT 0 + ?2`
-	ofJobs      = `SELECT` + dialect.Columns(false) + `FROM (SELECT value FROM json_each(?1)) j CROSS JOIN runs ON run_id = (SELECT n.run_id FROM (
+	ofJobs = `SELECT` + dialect.Columns(false) + `FROM (SELECT value FROM json_each(?1)) j CROSS JOIN runs ON run_id = (SELECT n.run_id FROM (
 		SELECT run_id, state FROM runs WHERE ` + sqltx.OfJob("j.value") + ` AND until IS NULL ORDER BY run_id DESC LIMIT `
+	// lastRunsIn: SQLite returns the rows of a subquery that has a LIMIT in its order. An order outside of it
+	// would be a sort of all its rows, which reads the whole window.
 	lastRuns   = ofJobs + `1) n)`
-	lastRunsIn = ofJobs + `0 + ?2) n WHERE n.state IN (SELECT value FROM json_each(?3)) ORDER BY n.run_id DESC LIMIT 1)`
-	streak     = `
-		WITH newest AS MATERIALIZED (` + newestOfJob + `), good (id) AS (SELECT max(run_id) FROM newest WHERE state = ?4)
-		SELECT (SELECT min(scheduled_at) FROM newest WHERE state = ?3 AND run_id > coalesce(good.id, '')), good.id IS NOT NULL,
-			(SELECT count(*) FROM newest)
-		FROM good`
+	lastRunsIn = ofJobs + `0 + ?2) n WHERE n.state IN (SELECT value FROM json_each(?3)) LIMIT 1)`
+	// streak is of the rows that are newer than the newest good one, ?1, or than all.
+	firstGood = `SELECT n.run_id FROM (SELECT run_id, state FROM runs WHERE ` + sqltx.OfJob("?1") + ` AND until IS NULL
+		ORDER BY run_id DESC LIMIT 0 + ?2) n WHERE n.state = ?3 LIMIT 1`
+	streak = `SELECT min(CASE WHEN state = ?4 THEN scheduled_at END), count(*) FROM (SELECT state, scheduled_at FROM runs
+		WHERE run_id > ?1 AND run_id < ?2 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 0 + ?3)`
 	unseenOfJobs = `
 		SELECT job_id, count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnseenRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
 )
@@ -31,9 +33,13 @@ func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Later[[
 func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
 	streaks := map[string]ledger.Streak{}
 	for _, id := range jobIDs {
+		newest, err := sqltx.One(t.Tx, sqltx.Text, firstGood, id, window, string(good)).Get()
+		if err != nil {
+			return ledger.Known(streaks, err)
+		}
 		s, err := sqltx.One(t.Tx, func(v sqltx.Values) (ledger.Streak, error) {
-			return ledger.Streak{Since: v.Time(), Ended: v.Bool(), Rows: int(v.Int())}, nil
-		}, streak, id, window, string(bad), string(good)).Get()
+			return ledger.Streak{Since: v.Time(), Ended: newest != "", Rows: int(v.Int())}, nil
+		}, streak, cmp.Or(newest, id+"@"), id, window, string(bad)).Get()
 		if err != nil {
 			return ledger.Known(streaks, err)
 		}
