@@ -35,15 +35,15 @@ func (b *backoff) fail(err error, rnd func() float64) {
 // hold asks nothing for d.
 func (b *backoff) hold(d time.Duration) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.until = time.Now().Add(d)
+	b.mu.Unlock()
 }
 
 // reset forgets the failures; a wait that has begun goes on.
 func (b *backoff) reset() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.wait = 0
+	b.mu.Unlock()
 }
 
 // left is how long to wait before anything is asked.

@@ -27,8 +27,8 @@ type lostGrants struct {
 
 func (l *lostGrants) add(token string, asked time.Time) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.list = append(l.list, lostGrant{token, asked})
+	l.mu.Unlock()
 }
 
 // first returns the oldest. It stays until it is dropped.
@@ -43,8 +43,8 @@ func (l *lostGrants) first() (oldest lostGrant, ok bool) {
 
 func (l *lostGrants) dropFirst() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.list = l.list[1:]
+	l.mu.Unlock()
 }
 
 // recall asks the ledger what was leased with the answers that were lost, so that

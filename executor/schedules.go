@@ -64,7 +64,13 @@ func (p *schedulePlanner) take(template string, revision int64, hash string, cur
 
 // drop stops planning templates, in a slice of its own: a batch may be under way.
 func (p *schedulePlanner) drop(templates ...string) {
-	p.templates = slices.DeleteFunc(slices.Clone(p.templates), func(t ledger.TemplateRevision) bool { return slices.Contains(templates, t.Template) })
+	var kept []ledger.TemplateRevision
+	for _, t := range p.templates {
+		if !slices.Contains(templates, t.Template) {
+			kept = append(kept, t)
+		}
+	}
+	p.templates = kept
 }
 
 // run plans what is due until ctx ends.
@@ -82,22 +88,17 @@ func (p *schedulePlanner) run(ctx context.Context) {
 	}
 }
 
-// wait is how long nothing is to be planned.
+// wait is how long nothing is to be planned; 0: something is, or is being planned.
 func (p *schedulePlanner) wait() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.templates) == 0 {
+	switch {
+	case p.planning:
+		return 0
+	case len(p.templates) == 0:
 		return beatEvery
 	}
 	return max(0, time.Until(p.next))
-}
-
-// busy reports whether something is being planned, or is to be now.
-func (p *schedulePlanner) busy() bool {
-	wait := p.wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.planning || wait == 0
 }
 
 // begin returns the templates to plan now, if any.
@@ -160,26 +161,23 @@ func (p *schedulePlanner) want(at time.Time) {
 // sweep looks at a page of schedules after an edit of their template.
 func (p *schedulePlanner) sweep(ctx context.Context) {
 	p.mu.Lock()
-	sweeps := slices.Clone(p.sweeps)
+	var page ledger.ScheduleSweep
+	if len(p.sweeps) > 0 {
+		page = p.sweeps[0]
+	}
 	p.mu.Unlock()
-	if len(sweeps) == 0 {
+	if page.Template == "" {
 		return
 	}
-	swept := sweeps[0]
-	next, ok := p.ledger.sweepSchedules(ctx, swept)
+	next, ok := p.ledger.sweepSchedules(ctx, page)
 	if !ok {
 		return
 	}
-	p.swept(swept, next)
 	p.want(time.Now())
-}
-
-// swept notes where the next page begins; 0: there is none.
-func (p *schedulePlanner) swept(page ledger.ScheduleSweep, next int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case len(p.sweeps) == 0 || p.sweeps[0] != page: // there is another definition
+	case len(p.sweeps) == 0 || p.sweeps[0].Template != page.Template || p.sweeps[0].Revision != page.Revision: // there is another definition
 	case next == 0:
 		p.sweeps = p.sweeps[1:]
 	default:

@@ -61,6 +61,6 @@ func (e *Executor) quiet(enough time.Time) bool {
 		patience = 0
 	}
 	_, lost := e.ledger.lost.first()
-	return !e.keyed.busy() && e.work.idle() && !e.fan.busy() && !lost && e.ledger.backoff.left() == 0 &&
+	return e.keyed.wait() > 0 && e.work.idle() && !e.fan.busy() && !lost && e.ledger.backoff.left() == 0 &&
 		e.claim.timer.wait() > patience && (next.IsZero() || next.After(e.ledger.clock.now()))
 }
