@@ -101,7 +101,8 @@ func (b *book) round(ctx context.Context) error {
 		},
 		"purge": func() error {
 			got, err := b.PurgeRuns(ctx, b.purge)
-			if b.purge.From = got.Next; err == nil && got.Runs != batch {
+			b.purge.From.After = got.Next.After // without the rest of the last second
+			if err == nil && got.Runs != batch {
 				err = fmt.Errorf("purged %d of %d", got.Runs, batch)
 			}
 			return err

@@ -1,0 +1,218 @@
+BEGIN TRANSACTION;
+CREATE TABLE attempts (
+  run         INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  n           INTEGER NOT NULL,
+  started_at  INTEGER,
+  finished_at INTEGER,
+  answer      TEXT    NOT NULL,
+  status      INTEGER NOT NULL,
+  code        TEXT    NOT NULL,
+  error       TEXT    NOT NULL,
+  detail      TEXT    NOT NULL,
+  owner       TEXT    NOT NULL,
+  PRIMARY KEY (run, n)
+) STRICT, WITHOUT ROWID;
+INSERT INTO "attempts" VALUES(7,2,1795791841119455,1795791841120117,'failed',500,'','svc POST /never: HTTP 500: the target failed','','b62393cc-4b41-4da3-ac2c-2a8d04f910b6');
+INSERT INTO "attempts" VALUES(47,2,1795791850899922,1795791850909725,'throttled',503,'','svc POST /flaky: HTTP 503: the target asks to be called later','','b62393cc-4b41-4da3-ac2c-2a8d04f910b6');
+CREATE TABLE audit (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  at       INTEGER NOT NULL,
+  act      TEXT    NOT NULL,
+  job_id   TEXT    NOT NULL,
+  run_id   TEXT    NOT NULL,                  -- '' for an action on the job
+  rerun_id TEXT    NOT NULL,                  -- the new run that a rerun made
+  by       TEXT    NOT NULL,
+  why      TEXT    NOT NULL,
+  via      TEXT    NOT NULL,
+  request  TEXT    NOT NULL                   -- names the request; '' where none is repeated
+) STRICT;
+CREATE TABLE definitions (
+  first_declared    INTEGER PRIMARY KEY AUTOINCREMENT,
+  job_id            TEXT    NOT NULL,
+  hash              TEXT    NOT NULL,
+  first_declared_at INTEGER NOT NULL,
+  body              BLOB    NOT NULL,
+  UNIQUE (job_id, hash)
+) STRICT;
+CREATE TABLE events (
+  id     INTEGER PRIMARY KEY AUTOINCREMENT,
+  job_id TEXT    NOT NULL,
+  at     INTEGER NOT NULL,
+  kind   TEXT    NOT NULL,
+  local  TEXT    NOT NULL,
+  zone   TEXT    NOT NULL
+) STRICT;
+CREATE TABLE incidents (
+  id        INTEGER PRIMARY KEY AUTOINCREMENT,
+  job_id    TEXT    NOT NULL,
+  cause     TEXT    NOT NULL,
+  reason    TEXT    NOT NULL,                 -- of the last problem, as are error, run_id and last_at
+  error     TEXT    NOT NULL,
+  run_id    TEXT    NOT NULL,
+  count     INTEGER NOT NULL,
+  reopened  INTEGER NOT NULL DEFAULT 0,
+  opened_at INTEGER NOT NULL,
+  last_at   INTEGER NOT NULL,
+  closed_at INTEGER,
+  closed_by TEXT    NOT NULL DEFAULT '',
+  settled   INTEGER NOT NULL DEFAULT 0,       -- closed by an operator
+  acked_at  INTEGER,
+  acked_by  TEXT    NOT NULL DEFAULT '',
+  why       TEXT    NOT NULL DEFAULT '',
+  version   INTEGER NOT NULL DEFAULT 1,
+  told      BLOB,                             -- the notifier's
+  due_at    INTEGER                           -- when the notifier has to look at it
+) STRICT;
+CREATE TABLE job_bodies (
+  job_id TEXT NOT NULL PRIMARY KEY REFERENCES jobs (job_id),
+  body   BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE jobs (
+  job_id        TEXT    NOT NULL PRIMARY KEY,
+  revision      INTEGER NOT NULL,
+  hash          TEXT    NOT NULL,             -- of the current revision; '' when the job has ended
+  watermark     INTEGER,                      -- NULL: never had a revision
+  purged_before INTEGER,
+  ended_at      INTEGER,
+  paused_at     INTEGER,
+  paused_by     TEXT    NOT NULL DEFAULT '',
+  paused_why    TEXT    NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+INSERT INTO "jobs" VALUES('allow',1,'f91c1c5a5a5fc0f2a936b3dbbbb2ab3449695a1d79a5b15c41a484e8fc19062c',1795791850000000,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('capped',1,'94230c3323724414b631f088585a3df574374ba2e467626ccfd6b11b546c7243',1795791850000000,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('flaky',1,'9c0f53f6077a860fe01c9fcfbba3a73b7bd4ef0f81ee1b443f6e9a07e3a46955',1795791850000000,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('long',1,'3223818ef3ff29657276459d69d4446451d054823d0e18ab255737b8eb8a31f9',1795791850000000,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('never',1,'b175736804fb15ca9bc1af74012056cf3775740a492e469bad5224968e220812',1795791850000000,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('ok',1,'61f8c50773e44a9d5bad6fd28c44ee59530fa6ee3ec233036f894828bc74db31',1795791850000000,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('purge-expired-keys',1,'b3054055fa7c39946fd25a0ae831f1cd7acb0015e9b169d71917988ed8ad65ad',1795791839123494,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('queue',1,'da928227c813aa038785918b3095e38b2ea0fbb76230242bcccfa688ad0c5aff',1795791850000000,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('refuse',1,'5db11124b176ffa6e9c50238016cf35a6ff025d03c45c16351fc5d24d473359e',1795791850000000,NULL,NULL,NULL,'','');
+INSERT INTO "jobs" VALUES('skip',1,'166cfd30a47f39db6050ca0940b840906f20ba8cb5bc12a0b88ce0a10ce30b2d',1795791850000000,NULL,NULL,NULL,'','');
+CREATE TABLE ledger_versions (
+		id INTEGER PRIMARY KEY AUTOINCREMENT,
+		version_id INTEGER NOT NULL,
+		is_applied INTEGER NOT NULL,
+		tstamp TIMESTAMP DEFAULT (datetime('now'))
+	);
+INSERT INTO "ledger_versions" VALUES(1,0,1,'2026-11-27 15:03:59');
+INSERT INTO "ledger_versions" VALUES(2,1,1,'2026-11-27 15:03:59');
+CREATE TABLE processes (
+  process TEXT    NOT NULL PRIMARY KEY,
+  version TEXT    NOT NULL,
+  beat_at INTEGER NOT NULL,
+  host    TEXT    NOT NULL,
+  program TEXT    NOT NULL                     -- its version
+) STRICT, WITHOUT ROWID;
+CREATE TABLE purged_changes (
+  position INTEGER NOT NULL
+) STRICT;
+INSERT INTO "purged_changes" VALUES(0);
+CREATE TABLE registry (
+  one  INTEGER PRIMARY KEY CHECK (one = 1),
+  name TEXT NOT NULL
+) STRICT;
+INSERT INTO "registry" VALUES(1,'up');
+CREATE TABLE runs (
+  id           INTEGER PRIMARY KEY,
+  -- It begins with the job's id, "@" and the scheduled time. So the runs of a job are
+  -- those from job_id || '@' to job_id || 'A' (A follows @), and in the order of
+  -- time: they need no index of their own.
+  run_id       TEXT    NOT NULL UNIQUE,
+  job_id       TEXT    NOT NULL,
+  scheduled_at INTEGER NOT NULL,
+  until        INTEGER,                       -- a range's last scheduled time
+  count        INTEGER NOT NULL,
+  trigger      TEXT    NOT NULL,
+  state        TEXT    NOT NULL,
+  reason       TEXT    NOT NULL,
+  revision     INTEGER NOT NULL,
+  overlap      TEXT    NOT NULL,              -- '' when the run takes no slot
+  -- The request, frozen. The body has a column of its own: as part of the JSON in call,
+  -- its bytes could change.
+  target       TEXT    NOT NULL DEFAULT '',
+  call         TEXT,
+  body         BLOB,
+  attempt      INTEGER NOT NULL DEFAULT 0,
+  failures     INTEGER NOT NULL DEFAULT 0,
+  replayed     INTEGER NOT NULL DEFAULT 0,
+  status       INTEGER NOT NULL DEFAULT 0,
+  -- When somebody has to look at the run again: a planned, retrying or accepted run's
+  -- next time, a running one's end of lease. NULL: finished.
+  due_at       INTEGER,
+  slot         TEXT,                          -- its job's id while it holds the job's slot
+  waiting      INTEGER NOT NULL DEFAULT 0,    -- for the slot
+  waits_for    TEXT,                          -- why it was given back unsent: ledger.WaitReason
+  send_before  INTEGER,
+  accepted_at  INTEGER,                       -- the first 202
+  progress     TEXT,                          -- what the target said of it last
+  lease_token  TEXT,                          -- kept until the next lease: a repeated record is known by it
+  leased_by    TEXT    NOT NULL DEFAULT '',
+  leased_at    INTEGER,
+  planned_at   INTEGER NOT NULL,
+  started_at   INTEGER,
+  finished_at  INTEGER,
+  acked_at     INTEGER,
+  late_at      INTEGER,                       -- when to look whether it is late; NULL: never
+  rerun_id     TEXT    NOT NULL DEFAULT '',   -- the run that repeats it as new work
+  by           TEXT    NOT NULL DEFAULT '',   -- of the last action; audit has all
+  why          TEXT    NOT NULL DEFAULT '',
+  -- Where the run's last change stands among all changes of runs. The extension of
+  -- a lease is none: nothing that anybody sees has changed.
+  changed      INTEGER NOT NULL,
+  -- The first attempt, once it is recorded: few runs have another.
+  first_started_at  INTEGER,
+  first_finished_at INTEGER,
+  first_answer      TEXT,
+  first_status      INTEGER,
+  first_code        TEXT,
+  first_error       TEXT,
+  first_detail      TEXT,
+  first_owner       TEXT,
+  CHECK (substr(run_id, 1, length(job_id) + 1) = job_id || '@')
+) STRICT;
+INSERT INTO "runs" VALUES(1,'allow@2026-11-27T15:04:00Z','allow',1795791840000000,NULL,1,'schedule','succeeded','',1,'','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000}',X'7B226A6F624964223A22616C6C6F77222C2272756E4964223A22616C6C6F7740323032362D31312D32375431353A30343A30305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30305A227D',1,0,0,200,NULL,NULL,0,NULL,1795799235014881,NULL,NULL,'82d6cbf5-5bd3-4375-a886-524211b3d59a','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791840014881,1795791840014881,1795791840014881,1795791843027866,NULL,NULL,'','','',16,1795791840016618,1795791843020909,'fresh',200,'','','','b62393cc-4b41-4da3-ac2c-2a8d04f910b6');
+INSERT INTO "runs" VALUES(3,'refuse@2026-11-27T15:04:00Z','refuse',1795791840000000,NULL,1,'schedule','dead','permanent',1,'queue','svc','{"target":"svc","method":"POST","path":"/refuse","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000}',X'7B226A6F624964223A22726566757365222C2272756E4964223A2272656675736540323032362D31312D32375431353A30343A30305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30305A227D',1,1,0,422,NULL,NULL,0,NULL,1795799235014881,NULL,NULL,'82d6cbf5-5bd3-4375-a886-524211b3d59a','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791840014881,1795791840014881,1795791840014881,1795791840027772,NULL,NULL,'','','',2,1795791840016835,1795791840021410,'refused',422,'','svc POST /refuse: HTTP 422: the target refuses the call','','b62393cc-4b41-4da3-ac2c-2a8d04f910b6');
+INSERT INTO "runs" VALUES(5,'capped@2026-11-27T15:04:00Z','capped',1795791840000000,NULL,1,'schedule','succeeded','',1,'','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000,"maxInFlight":1}',X'7B226A6F624964223A22636170706564222C2272756E4964223A2263617070656440323032362D31312D32375431353A30343A30305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30305A227D',1,0,0,200,NULL,NULL,0,NULL,1795799235014881,NULL,NULL,'82d6cbf5-5bd3-4375-a886-524211b3d59a','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791840014881,1795791840014881,1795791840014881,1795791843027866,NULL,NULL,'','','',16,1795791840017044,1795791843022250,'fresh',200,'','','','b62393cc-4b41-4da3-ac2c-2a8d04f910b6');
+INSERT INTO "runs" VALUES(7,'never@2026-11-27T15:04:00Z','never',1795791840000000,NULL,1,'schedule','dead','exhausted',1,'','svc','{"target":"svc","method":"POST","path":"/never","timeout":30000000000,"backoff":[1000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7261200000000}',X'7B226A6F624964223A226E65766572222C2272756E4964223A226E6576657240323032362D31312D32375431353A30343A30305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30305A227D',2,2,0,500,NULL,NULL,0,NULL,1795799101214881,NULL,NULL,'6baf73d4-e91b-4374-976e-e1baa314b111','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791841119410,1795791840014881,1795791840014881,1795791841124032,NULL,NULL,'','','',8,1795791840017432,1795791840023166,'failed',500,'','svc POST /never: HTTP 500: the target failed','','b62393cc-4b41-4da3-ac2c-2a8d04f910b6');
+INSERT INTO "runs" VALUES(16,'flaky@2026-11-27T15:04:02Z','flaky',1795791842000000,NULL,1,'schedule','skipped','overlap',1,'','svc','{"target":"svc","method":"POST","path":"/flaky","timeout":30000000000,"backoff":[1000000000,1000000000,1000000000,1000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7354800000000}',X'7B226A6F624964223A22666C616B79222C2272756E4964223A22666C616B7940323032362D31312D32375431353A30343A30325A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30325A227D',0,0,0,0,NULL,NULL,0,NULL,NULL,NULL,NULL,NULL,'',NULL,1795791842003320,NULL,1795791842003320,NULL,NULL,'','','',9,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "runs" VALUES(18,'skip@2026-11-27T15:04:02Z','skip',1795791842000000,NULL,1,'schedule','skipped','overlap',1,'','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000}',X'7B226A6F624964223A22736B6970222C2272756E4964223A22736B697040323032362D31312D32375431353A30343A30325A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30325A227D',0,0,0,0,NULL,NULL,0,NULL,NULL,NULL,NULL,NULL,'',NULL,1795791842003320,NULL,1795791842003320,NULL,NULL,'','','',9,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "runs" VALUES(32,'capped@2026-11-27T15:04:06Z','capped',1795791846000000,NULL,1,'schedule','running','',1,'','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000,"maxInFlight":1}',X'7B226A6F624964223A22636170706564222C2272756E4964223A2263617070656440323032362D31312D32375431353A30343A30365A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30365A227D',1,0,0,0,1795791855789829,NULL,0,NULL,1795799241091976,NULL,NULL,'7af5d116-f7a4-429e-b5ab-1d152c34d81d','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791846091976,1795791846008893,1795791846091976,NULL,NULL,NULL,'','','',45,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "runs" VALUES(35,'queue@2026-11-27T15:04:06Z','queue',1795791846000000,NULL,1,'schedule','running','',1,'queue','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000}',X'7B226A6F624964223A227175657565222C2272756E4964223A22717565756540323032362D31312D32375431353A30343A30365A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30365A227D',1,0,0,0,1795791855789829,'queue',0,NULL,1795799244150802,NULL,NULL,'92192910-475b-4c1a-a9ca-f6e20e638b01','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791849150802,1795791846008893,1795791849150802,NULL,NULL,NULL,'','','',68,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "runs" VALUES(40,'capped@2026-11-27T15:04:08Z','capped',1795791848000000,NULL,1,'schedule','planned','',1,'','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000,"maxInFlight":1}',X'7B226A6F624964223A22636170706564222C2272756E4964223A2263617070656440323032362D31312D32375431353A30343A30385A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30385A227D',0,0,0,0,1795791848000000,NULL,0,NULL,NULL,NULL,NULL,NULL,'',NULL,1795791848000999,NULL,NULL,NULL,NULL,'','','',56,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "runs" VALUES(45,'queue@2026-11-27T15:04:08Z','queue',1795791848000000,NULL,1,'schedule','planned','',1,'queue','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000}',X'7B226A6F624964223A227175657565222C2272756E4964223A22717565756540323032362D31312D32375431353A30343A30385A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A30385A227D',0,0,0,0,1795791848000000,NULL,1,NULL,NULL,NULL,NULL,NULL,'',NULL,1795791848000999,NULL,NULL,NULL,NULL,'','','',56,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "runs" VALUES(46,'allow@2026-11-27T15:04:10Z','allow',1795791850000000,NULL,1,'schedule','running','',1,'','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000}',X'7B226A6F624964223A22616C6C6F77222C2272756E4964223A22616C6C6F7740323032362D31312D32375431353A30343A31305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A31305A227D',1,0,0,0,1795791855789829,NULL,0,NULL,1795799245001456,NULL,NULL,'7631666d-d854-464f-b12a-516a12b2a17b','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791850001456,1795791850001456,1795791850001456,NULL,NULL,NULL,'','','',72,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "runs" VALUES(47,'flaky@2026-11-27T15:04:10Z','flaky',1795791850000000,NULL,1,'schedule','retrying','',1,'queue','svc','{"target":"svc","method":"POST","path":"/flaky","timeout":30000000000,"backoff":[1000000000,1000000000,1000000000,1000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7354800000000}',X'7B226A6F624964223A22666C616B79222C2272756E4964223A22666C616B7940323032362D31312D32375431353A30343A31305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A31305A227D',2,2,0,503,1795791851770699,'flaky',0,NULL,1795799204801456,NULL,NULL,'523f3d44-6004-4881-9b9a-43ff7b2b7e9c','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791850899845,1795791850001456,1795791850001456,NULL,NULL,NULL,'','','',79,1795791850003079,1795791850003647,'throttled',503,'','svc POST /flaky: HTTP 503: the target asks to be called later','','b62393cc-4b41-4da3-ac2c-2a8d04f910b6');
+INSERT INTO "runs" VALUES(48,'long@2026-11-27T15:04:10Z','long',1795791850000000,NULL,1,'schedule','accepted','',1,'','svc','{"target":"svc","method":"POST","path":"/long","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7995000000000,"within":600000000000,"poll":1000000000}',X'7B226A6F624964223A226C6F6E67222C2272756E4964223A226C6F6E6740323032362D31312D32375431353A30343A31305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A31305A227D',1,0,0,202,1795791852090648,NULL,0,NULL,1795799845001456,1795791850037460,NULL,'f9245882-1c92-4b11-80a3-f9810c3f5b73','b62393cc-4b41-4da3-ac2c-2a8d04f910b6',1795791851038535,1795791850001456,1795791850001456,NULL,NULL,NULL,'','','',83,1795791850002716,1795791850027662,'accepted',202,'','','','b62393cc-4b41-4da3-ac2c-2a8d04f910b6');
+INSERT INTO "runs" VALUES(51,'capped@2026-11-27T15:04:10Z','capped',1795791850000000,NULL,1,'schedule','planned','',1,'','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000,"maxInFlight":1}',X'7B226A6F624964223A22636170706564222C2272756E4964223A2263617070656440323032362D31312D32375431353A30343A31305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A31305A227D',0,0,0,0,1795791850000000,NULL,0,NULL,NULL,NULL,NULL,NULL,'',NULL,1795791850001456,NULL,NULL,NULL,NULL,'','','',72,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "runs" VALUES(53,'queue@2026-11-27T15:04:10Z','queue',1795791850000000,NULL,1,'schedule','planned','',1,'queue','svc','{"target":"svc","method":"POST","path":"/slow","timeout":30000000000,"backoff":[500000000,2000000000,5000000000,30000000000],"jitter":0.2,"maxRetryAfter":300000000000,"horizon":7395000000000}',X'7B226A6F624964223A227175657565222C2272756E4964223A22717565756540323032362D31312D32375431353A30343A31305A222C227363686564756C65644174223A22323032362D31312D32375431353A30343A31305A227D',0,0,0,0,1795791850000000,NULL,1,NULL,NULL,NULL,NULL,NULL,'',NULL,1795791850001456,NULL,NULL,NULL,NULL,'','','',72,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+CREATE TABLE version_jobs (
+  version    TEXT    NOT NULL,
+  definition INTEGER NOT NULL,
+  PRIMARY KEY (version, definition)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX jobs_paused ON jobs (job_id) WHERE paused_at IS NOT NULL;
+CREATE INDEX runs_due ON runs (due_at, state, target, job_id) WHERE due_at IS NOT NULL AND waiting = 0;
+CREATE UNIQUE INDEX runs_slot ON runs (slot) WHERE slot IS NOT NULL;
+CREATE INDEX runs_waiting ON runs (job_id, scheduled_at, state) WHERE waiting = 1;
+CREATE INDEX runs_newest ON runs (scheduled_at);
+CREATE INDEX runs_changed ON runs (changed);
+CREATE INDEX runs_ranges ON runs (job_id, scheduled_at) WHERE until IS NOT NULL;
+CREATE INDEX runs_late ON runs (late_at) WHERE late_at IS NOT NULL AND due_at IS NOT NULL;
+CREATE INDEX runs_held ON runs (target, due_at, run_id) WHERE due_at IS NOT NULL AND substr(waits_for, 1, 8) <> 'not_sent';
+CREATE INDEX runs_dead ON runs (scheduled_at, job_id) WHERE state = 'dead' AND acked_at IS NULL;
+CREATE INDEX runs_exceptions ON runs (state, scheduled_at, run_id, reason) WHERE due_at IS NULL AND state <> 'succeeded';
+CREATE INDEX runs_job_exceptions ON runs (state, run_id, reason) WHERE due_at IS NULL AND state <> 'succeeded';
+CREATE INDEX runs_settled ON runs (scheduled_at) WHERE state = 'dead' AND (acked_at IS NOT NULL OR rerun_id <> '');
+CREATE INDEX events_job ON events (job_id, id);
+CREATE INDEX events_at ON events (at);
+CREATE INDEX audit_job ON audit (job_id, id);
+CREATE INDEX audit_run ON audit (run_id, id) WHERE run_id <> '';
+CREATE INDEX audit_rerun ON audit (rerun_id) WHERE rerun_id <> '';
+CREATE INDEX audit_by ON audit (by, id);
+CREATE INDEX audit_request ON audit (request, id) WHERE request <> '';
+CREATE INDEX audit_at ON audit (at);
+CREATE UNIQUE INDEX incidents_open ON incidents (job_id, cause) WHERE closed_at IS NULL;
+CREATE INDEX incidents_job ON incidents (job_id, id);
+CREATE INDEX incidents_due ON incidents (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL;
+COMMIT;
