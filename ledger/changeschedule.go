@@ -141,12 +141,13 @@ func nextLook(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, error
 	return lookBy(next, now), nil
 }
 
-// lookBy is when to look at a schedule that is due next at a time; zero: it is not.
+// lookBy is when to look at a schedule that is due next at a time; zero: it is not. It is not
+// before now: see dueFloor.
 func lookBy(next, now time.Time) time.Time {
 	if next.IsZero() {
 		return next
 	}
-	return earliest(next, now.Add(LookAhead))
+	return latest(now, earliest(next, now.Add(LookAhead)))
 }
 
 // count counts the live schedules of the template.

@@ -57,7 +57,7 @@ type scheduleChangeTx struct {
 	tx       Tx
 	now      time.Time
 	template TemplateRow
-	job      JobRow // of the template, if a schedule is live
+	job      JobRow // of the template
 	pauses   pauses // all that the ledger keeps, if a schedule is live
 
 	outgoing []currentPlan // of contents that end
@@ -86,6 +86,7 @@ func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 		r.results = make([]ScheduleResult, len(r.Items))
 		for k := range r.Items {
 			r.results[k] = m.change(r, &r.Items[k], stored[r.Items[k].JobID])
+			r.results[k].Schedule = r.results[k].Schedule.shownUnder(m.job)
 			if len(m.requests) > 1 && m.crowded {
 				return nil, errApart
 			}
@@ -132,7 +133,7 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 			ids = append(ids, m.requests[i].Items[k].JobID)
 		}
 	}
-	asked := m.tx.LockSchedules(sortedSet(ids))
+	asked, jobs := m.tx.LockSchedules(sortedSet(ids)), m.tx.PeekJobs([]string{template})
 	if m.now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
@@ -144,12 +145,11 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 	for i := range rows {
 		stored[rows[i].JobID] = &rows[i]
 	}
+	if m.job, err = onlyJob(jobs); err != nil {
+		return nil, err
+	}
 	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.Live() }) {
-		asked, paused := m.tx.PeekJobs([]string{template}), m.tx.Pauses(time.Unix(0, 0))
-		if m.job, err = onlyJob(asked); err != nil {
-			return nil, err
-		}
-		if m.pauses, err = paused.Get(); err != nil {
+		if m.pauses, err = m.tx.Pauses(time.Unix(0, 0)).Get(); err != nil {
 			return nil, err
 		}
 	}

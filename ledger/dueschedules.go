@@ -12,15 +12,17 @@ import (
 type dueTemplates struct {
 	PlannedSchedules
 	templates []string
+	since     time.Time // no schedule is due before
 }
 
 // look finds the templates that have due schedules, of those that have no backlog.
-func (p SchedulePlanning) look(tx Tx) (got dueTemplates, err error) {
+func (p SchedulePlanning) look(tx Tx, floor *dueFloor) (got dueTemplates, err error) {
 	names := make([]string, len(p.Templates))
 	for i, t := range p.Templates {
 		names[i] = t.Template
 	}
-	asked, jobs, paused := tx.FirstDue(names), tx.PeekJobs(names), tx.Pauses(time.Time{})
+	got.since = floor.since(names)
+	asked, jobs, paused := tx.FirstDue(names, got.since), tx.PeekJobs(names), tx.Pauses(time.Time{})
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
 	}
@@ -28,6 +30,7 @@ func (p SchedulePlanning) look(tx Tx) (got dueTemplates, err error) {
 	if err != nil {
 		return got, err
 	}
+	floor.looked(first, got.Now)
 	list, err := jobs.Get()
 	if err != nil {
 		return got, err

@@ -79,8 +79,8 @@ var IncidentCauses = []IncidentCause{IncidentDead, IncidentMissed, IncidentLate,
 const (
 	ReasonNotStarted  Reason = "not_started"  // not started within Call.StartWithin
 	ReasonNotFinished Reason = "not_finished" // not finished within Call.FinishWithin
-	// ReasonNotPlannable: schedules of the template (JobID) no longer fit it. Each planning
-	// that fails adds to the incident.
+	// ReasonNotPlannable: schedules of the template (JobID) no longer fit it. Each counts once
+	// until it is planned or changed; each further try that fails sets LastAt.
 	ReasonNotPlannable Reason = "not_plannable"
 )
 

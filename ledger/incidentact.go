@@ -8,7 +8,7 @@ import (
 // ReconcileIncidents makes the open incidents of a cause match the current problems, which
 // are those of all jobs. It opens an incident for each job with a problem that has none open,
 // and closes the open incidents of the other jobs. An open incident whose problem lasts stays
-// as it is. One for ReasonNotPlannable closes when no planning has added to it for long enough
+// as it is. One for ReasonNotPlannable closes when no planning has failed for long enough
 // that each of its schedules was tried again.
 func (l *Ledger) ReconcileIncidents(ctx context.Context, cause IncidentCause, observed []JobProblem) error {
 	openOnes := func(tx Tx) ([]Incident, error) { return tx.OpenIncidents(cause, nil).Get() }

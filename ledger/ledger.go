@@ -12,6 +12,7 @@ import (
 type Ledger struct {
 	rows    Rows
 	changes changeGroups
+	due     dueFloor
 }
 
 // New returns a ledger over an engine's rows.

@@ -70,12 +70,12 @@ const (
 
 // PlanSchedules plans a batch of due schedules. See SchedulePlanning.
 func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (PlannedSchedules, error) {
-	due, err := read(ctx, l, "look for due schedules", p.look)
+	due, err := read(ctx, l, "look for due schedules", func(tx Tx) (dueTemplates, error) { return p.look(tx, &l.due) })
 	if err != nil {
 		return due.PlannedSchedules, err
 	}
 	for _, template := range due.templates {
-		batches, err := l.planBatches(ctx, p, template)
+		batches, err := l.planBatches(ctx, schedulePlanTx{SchedulePlanning: p, template: template, since: due.since})
 		if err != nil {
 			return PlannedSchedules{}, err
 		}
@@ -95,13 +95,13 @@ func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (Planned
 
 // planBatches plans a batch of a template, and while the rows of a full one are written,
 // another. If one fails, the caller finds the leases of the other by their token.
-func (l *Ledger) planBatches(ctx context.Context, p SchedulePlanning, template string) ([]*schedulePlanTx, error) {
+func (l *Ledger) planBatches(ctx context.Context, p schedulePlanTx) ([]*schedulePlanTx, error) {
 	full, ended := make(chan struct{}), make(chan error, 1)
 	var first, second *schedulePlanTx
 	var err error
 	go func() {
 		var err error
-		first, err = l.planBatch(ctx, p, template, sync.OnceFunc(func() { close(full) }))
+		first, err = l.planBatch(ctx, p, sync.OnceFunc(func() { close(full) }))
 		ended <- err
 	}()
 	select {
@@ -109,16 +109,17 @@ func (l *Ledger) planBatches(ctx context.Context, p SchedulePlanning, template s
 		return []*schedulePlanTx{first}, err
 	case <-full:
 	}
-	second, err = l.planBatch(ctx, p, template, func() {})
+	second, err = l.planBatch(ctx, p, func() {})
 	err = errors.Join(<-ended, err) // first is not set before
 	return []*schedulePlanTx{first, second}, err
 }
 
 // planBatch plans a batch in a transaction. It calls full if there may be more.
-func (l *Ledger) planBatch(ctx context.Context, p SchedulePlanning, template string, full func()) (m *schedulePlanTx, err error) {
-	err = l.rows.Write(ctx, "plan schedules of "+template, func(tx Tx) error {
-		m = &schedulePlanTx{SchedulePlanning: p, template: template, full: full,
-			admission: admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}}
+func (l *Ledger) planBatch(ctx context.Context, p schedulePlanTx, full func()) (m *schedulePlanTx, err error) {
+	err = l.rows.Write(ctx, "plan schedules of "+p.template, func(tx Tx) error {
+		fresh := p // the transaction may run more than once
+		m = &fresh
+		m.full, m.admission = full, admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}
 		return m.run()
 	})
 	if err == nil {
@@ -145,6 +146,7 @@ func (d *dueTemplates) add(m *schedulePlanTx) {
 type schedulePlanTx struct {
 	SchedulePlanning
 	template  string
+	since     time.Time // see dueFloor
 	full      func()
 	admission admissionTx
 	current   []currentPlan
@@ -153,6 +155,7 @@ type schedulePlanTx struct {
 	bytes     int
 	moved     []string
 	failed    []FailedSchedule
+	failing   []*ScheduleRow // of failed
 }
 
 func (m *schedulePlanTx) run() (err error) {
@@ -161,7 +164,7 @@ func (m *schedulePlanTx) run() (err error) {
 	// The job is read after the schedules are locked: what a later definition has swept is
 	// not planned by an earlier one. All pauses are read, which are few, as it is not known
 	// yet how far back the schedules' watermarks are.
-	due, asked, paused := a.tx.DueSchedules(m.template, planAtOnce), a.tx.PeekJobs([]string{m.template}), a.tx.Pauses(time.Unix(0, 0))
+	due, asked, paused := a.tx.DueSchedules(m.template, m.since, planAtOnce), a.tx.PeekJobs([]string{m.template}), a.tx.Pauses(time.Unix(0, 0))
 	rows, err := due.Get()
 	if err != nil || len(rows) == 0 {
 		return err
@@ -208,7 +211,7 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 	}
 	m.updates = append(m.updates, ScheduleUpdate{s, SchedulePosition})
 	if err != nil {
-		m.failed = append(m.failed, FailedSchedule{s.JobID, err})
+		m.failed, m.failing = append(m.failed, FailedSchedule{s.JobID, err}), append(m.failing, s)
 		s.NextAt = now.Add(planFailedAfter)
 		return
 	}
@@ -256,18 +259,6 @@ func (m *schedulePlanTx) count() error {
 	}
 	t.Live -= m.ended
 	return m.admission.tx.PutTemplate(t)
-}
-
-// openFailed opens one incident of the template for all schedules that could not be planned.
-func (m *schedulePlanTx) openFailed() error {
-	if len(m.failed) == 0 {
-		return nil
-	}
-	last := m.failed[len(m.failed)-1]
-	return openIncidents(m.admission.tx, IncidentUnplanned, []problem{{
-		JobID: m.template, Reason: ReasonNotPlannable, Count: len(m.failed),
-		Error: "the schedule " + last.JobID + " cannot be planned: " + last.Err.Error(),
-	}}, m.admission.got.Now)
 }
 
 // mark marks the runs of all plans together.

@@ -19,7 +19,7 @@ type Schedule struct {
 	Revision  int64
 	Watermark time.Time
 	// NextAt is when the planner looks at it next: never after its next run is due, and
-	// perhaps before. Zero: it has ended, or was deleted.
+	// perhaps before; at once if that is past. Zero: it has ended, or was deleted.
 	NextAt    time.Time
 	PausedAt  time.Time
 	PausedBy  string

@@ -15,11 +15,12 @@ type ScheduleTable interface {
 	// JobID.
 	LockSchedules(jobIDs []string) Later[[]ScheduleRow]
 	// DueSchedules locks and returns up to limit schedules of a template whose NextAt has
-	// come, the earliest first. It skips those that another transaction has locked.
-	DueSchedules(template string, limit int) Later[[]ScheduleRow]
-	// FirstDue returns the first NextAt of each of the templates that has one, by template.
-	// It locks nothing.
-	FirstDue(templates []string) Later[map[string]time.Time]
+	// come and is not before since, the earliest first. It skips those that another
+	// transaction has locked.
+	DueSchedules(template string, since time.Time, limit int) Later[[]ScheduleRow]
+	// FirstDue returns the first NextAt, not before since, of each of the templates that has
+	// one, by template. It locks nothing.
+	FirstDue(templates []string, since time.Time) Later[map[string]time.Time]
 	// CountDue counts the first limit runs that were due by a time and do not wait for a slot,
 	// by template; those of other jobs have "". Runs of the held targets do not count.
 	CountDue(by time.Time, limit int, held []string) Later[map[string]int]
@@ -54,6 +55,9 @@ type ScheduleRow struct {
 	ID            int64
 	TemplateID    int64
 	PurgedThrough time.Time // the template's
+	// FailedAt is when it was last counted in the incident of schedules that cannot be planned.
+	// If it is not before the Watermark, the failure lasts.
+	FailedAt time.Time
 }
 
 // SchedulePage is a part of a look at all schedules.
@@ -72,17 +76,17 @@ func (s *ScheduleRow) job() JobRow {
 
 // jobUnder is job, paused if the schedule's template is.
 func (s *ScheduleRow) jobUnder(template JobRow) JobRow {
-	j := s.job()
-	if j.PausedAt.IsZero() {
-		j.PausedAt, j.PausedBy, j.PausedWhy = template.PausedAt, template.PausedBy, template.PausedWhy
-	}
+	shown, j := s.shownUnder(template), s.job()
+	j.PausedAt, j.PausedBy, j.PausedWhy = shown.PausedAt, shown.PausedBy, shown.PausedWhy
 	return j
 }
 
 // shownUnder is the schedule for a reader, paused if its template is.
-func (s *ScheduleRow) shownUnder(template JobRow) Schedule {
-	shown, j := s.Schedule, s.jobUnder(template)
-	shown.PausedAt, shown.PausedBy, shown.PausedWhy = j.PausedAt, j.PausedBy, j.PausedWhy
+func (s *Schedule) shownUnder(template JobRow) Schedule {
+	shown := *s
+	if s.PausedAt.IsZero() && s.JobID != "" {
+		shown.PausedAt, shown.PausedBy, shown.PausedWhy = template.PausedAt, template.PausedBy, template.PausedWhy
+	}
 	return shown
 }
 
@@ -100,4 +104,5 @@ const (
 	SchedulePosition ScheduleColumns = 1 << iota // Revision, Watermark, NextAt, EndedAt
 	ScheduleSaid                                 // the content, Generation, ChangedAt, ChangedBy, CreatedAt and DeletedAt
 	SchedulePause                                // PausedAt, PausedBy and PausedWhy
+	ScheduleFailure                              // FailedAt
 )

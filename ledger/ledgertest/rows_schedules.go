@@ -22,6 +22,7 @@ var scheduleRowCases = []rowsCase{
 			}},
 			{ledger.SchedulePause, func(s *ledger.ScheduleRow) { s.PausedAt, s.PausedBy, s.PausedWhy = pastHour, "me", "so" }},
 			{ledger.SchedulePause, func(s *ledger.ScheduleRow) { s.PausedAt, s.PausedBy, s.PausedWhy = time.Time{}, "", "" }},
+			{ledger.ScheduleFailure, func(s *ledger.ScheduleRow) { s.FailedAt = pastHour.Add(time.Minute) }},
 		} {
 			c.change(&s)
 			other := ledger.ScheduleRow{ID: s.ID, TemplateID: s.TemplateID}
@@ -59,15 +60,24 @@ var scheduleRowCases = []rowsCase{
 			}
 			t.putSchedule(s)
 		}
-		due := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.DueSchedules("t", 10) })
+		due := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.DueSchedules("t", pastHour, 10) })
 		if len(due) != 3 || due[0].Key() != "b" || due[1].Key() != "a" || due[2].Key() != "c" || due[0].Expr != "e" {
 			t.Errorf("%+v", due)
 		}
-		if due = ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.DueSchedules("t", 2) }); len(due) != 2 {
+		if due = ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.DueSchedules("t", pastHour, 2) }); len(due) != 2 {
 			t.Errorf("at most 2: %+v", due)
 		}
-		first := ask(t, func(tx ledger.Tx) ledger.Later[map[string]time.Time] { return tx.FirstDue([]string{"t", "unknown"}) })
+		since := pastHour.Add(9 * time.Minute)
+		due = ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.DueSchedules("t", since, 10) })
+		if len(due) != 2 || due[0].Key() != "a" || due[1].Key() != "c" {
+			t.Errorf("since a time: %+v", due)
+		}
+		first := ask(t, func(tx ledger.Tx) ledger.Later[map[string]time.Time] {
+			return tx.FirstDue([]string{"t", "unknown"}, pastHour)
+		})
 		same(t, "first", first, map[string]time.Time{"t": pastHour.Add(8 * time.Minute)})
+		first = ask(t, func(tx ledger.Tx) ledger.Later[map[string]time.Time] { return tx.FirstDue([]string{"t"}, since) })
+		same(t, "first since a time", first, map[string]time.Time{"t": since})
 		var seen []string
 		for after := int64(0); ; {
 			page := ask(t, func(tx ledger.Tx) ledger.Later[ledger.SchedulePage] { return tx.SchedulesAfter("t", after, 2) })

@@ -50,7 +50,9 @@ var schedulePlanCases = []testCase{
 		b.template()
 		due := b.time().Truncate(time.Second).Add(-time.Minute)
 		in := keyed("once", at(due))
-		b.put(in, ledger.ScheduleCreated)
+		if before, made := b.time(), b.put(in, ledger.ScheduleCreated); made.NextAt.Before(before) {
+			b.Errorf("it is looked for at %s, before it was made at %s", made.NextAt, before)
+		}
 		b.put(in, ledger.ScheduleUnchanged)
 		b.planAll()
 		b.put(in, ledger.ScheduleUnchanged)
@@ -76,6 +78,12 @@ var schedulePlanCases = []testCase{
 		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
 		b.pass(3 * time.Hour)
 		b.refuses(keyed("a", "30s"), ledger.ErrBacklog)
+		before := b.time()
+		_, err := b.PlanSchedules(b.ctx, planner) // a part
+		b.must(err)
+		if s := b.schedule("a"); s.NextAt.Before(before) || s.NextAt.After(b.time()) {
+			b.Errorf("the rest is due at once, and is looked for at %s", s.NextAt)
+		}
 		b.planAll()
 		edited := b.put(keyed("a", "30s"), ledger.ScheduleChanged)
 		b.hasRuns("a", times("a", time.Minute, made.Watermark, edited.Watermark))
@@ -133,6 +141,11 @@ var schedulePlanCases = []testCase{
 		b.must(b.Resume(b.ctx, "t:a", someone))
 		b.must(b.Pause(b.ctx, "t", someone))
 		b.showsPaused("t:a")
+		for _, effect := range []ledger.ScheduleEffect{ledger.ScheduleCreated, ledger.ScheduleUnchanged} {
+			if s := b.put(keyed("c", "1m"), effect); s.PausedBy != someone.By || s.PausedWhy != someone.Why || s.PausedAt.IsZero() {
+				b.Errorf("%s under a paused template: %+v", effect, s)
+			}
+		}
 		b.pass(time.Minute)
 		b.planAll()
 		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)

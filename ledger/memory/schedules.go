@@ -57,18 +57,18 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) DueSchedules(template string, limit int) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Later[[]ledger.ScheduleRow] {
 	due := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool {
-		return s.Template() == template && !s.NextAt.IsZero() && !s.NextAt.After(t.now)
+		return s.Template() == template && !s.NextAt.IsZero() && !s.NextAt.After(t.now) && !s.NextAt.Before(since)
 	}, func(a, b ledger.ScheduleRow) int { return cmp.Or(a.NextAt.Compare(b.NextAt), byJobID(a, b)) })
 	return ledger.Known(due[:min(limit, len(due))], nil)
 }
 
-func (t *tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
+func (t *tx) FirstDue(templates []string, since time.Time) ledger.Later[map[string]time.Time] {
 	first := map[string]time.Time{}
 	for _, s := range t.l.schedules {
 		of := s.Template()
-		if at := first[of]; slices.Contains(templates, of) && !s.NextAt.IsZero() && (at.IsZero() || s.NextAt.Before(at)) {
+		if at := first[of]; slices.Contains(templates, of) && !s.NextAt.IsZero() && !s.NextAt.Before(since) && (at.IsZero() || s.NextAt.Before(at)) {
 			first[of] = s.NextAt
 		}
 	}
@@ -132,6 +132,9 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 		}
 		if u.Set&ledger.SchedulePause != 0 {
 			s.PausedAt, s.PausedBy, s.PausedWhy = from.PausedAt, from.PausedBy, from.PausedWhy
+		}
+		if u.Set&ledger.ScheduleFailure != 0 {
+			s.FailedAt = from.FailedAt
 		}
 		put(t, t.l.schedules, s.JobID, s)
 	}

@@ -35,8 +35,8 @@ func complete(positions, said []ledger.ScheduleRow) []ledger.ScheduleRow {
 	list := make([]ledger.ScheduleRow, 0, len(positions))
 	for i := range positions {
 		if s, p := byID[positions[i].ID], &positions[i]; s != nil {
-			s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt = p.TemplateID, p.Revision, p.Watermark, p.NextAt, p.PausedAt,
-				p.EndedAt
+			s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt, s.FailedAt = p.TemplateID, p.Revision, p.Watermark, p.NextAt,
+				p.PausedAt, p.EndedAt, p.FailedAt
 			list = append(list, *s)
 		}
 	}
@@ -61,10 +61,11 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 	})
 }
 
-func (t *tx) DueSchedules(template string, limit int) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Later[[]ledger.ScheduleRow] {
 	return t.withSaid(sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.Position+`FROM positions p
-		WHERE p.template = (SELECT id FROM schedule_templates WHERE name = $1) AND p.next_at <= now() AND p.next_at IS NOT NULL
-		ORDER BY p.next_at LIMIT $2 FOR UPDATE OF p SKIP LOCKED`, template, limit))
+		WHERE p.template = (SELECT id FROM schedule_templates WHERE name = $1) AND p.next_at <= now() AND p.next_at >= $2
+			AND p.next_at IS NOT NULL
+		ORDER BY p.next_at LIMIT $3 FOR UPDATE OF p SKIP LOCKED`, template, since, limit))
 }
 
 // withSaid reads the schedules of positions, which are locked, and returns them in the order

@@ -3,9 +3,12 @@ package postgres_test
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
@@ -114,3 +117,46 @@ func (minutes) Plan(s *ledger.Schedule, now time.Time, _ bool) (p ledger.Plan, n
 func (minutes) Next(s *ledger.Schedule) (time.Time, error) {
 	return s.Watermark.Truncate(time.Minute).Add(time.Minute), nil
 }
+
+// A backup that takes hours keeps each former next_at in the index. A look for due schedules reads
+// them once a minute, and not four times a second.
+func TestALookForDueSchedulesDoesNotReadWhatABackupKeeps(t *testing.T) {
+	f := newFleet(t, 1, ledger.OverlapSkip)
+	must(t, f.Close())
+	execute(t, f.url, `
+		INSERT INTO cronce.schedule_templates (name, live) VALUES ('t', 20000);
+		INSERT INTO cronce.schedules (job_id, generation, created_at, changed_at, expr, timezone, dst, changed_by)
+		SELECT 't:' || i, 0, now(), now(), '1m', 'UTC', '', 'ann' FROM generate_series(1, 20000) i;
+		INSERT INTO cronce.positions (id, template, revision, watermark, next_at) SELECT id, 1, 1, now(), now() - interval '1 hour' FROM cronce.schedules;
+		ANALYZE cronce.positions`)
+	backup, err := pgx.Connect(t.Context(), f.url)
+	must(t, err)
+	defer backup.Close(t.Context())
+	_, err = backup.Exec(t.Context(), `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM cronce.positions`, pgx.QueryExecModeSimpleProtocol)
+	must(t, err)
+	execute(t, f.url, `UPDATE cronce.positions SET next_at = now() + interval '1 hour'`)
+	var seen plans
+	f.open(t, f.url, seen.collect(), postgres.PoolSize(1))
+	must(t, f.Declare(t.Context(), ledger.Declaration{Process: "p", Registry: "acme", Version: "t", Definitions: func(yield func(ledger.Definition) bool) {
+		yield(ledger.Definition{JobID: "t", Hash: "t", Body: []byte(`{}`)})
+	}}))
+	_, err = f.Assignments(t.Context(), "t", "")
+	must(t, err)
+	look := func() (read int) {
+		begin := len(seen.texts)
+		_, err := f.PlanSchedules(t.Context(), ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}})
+		must(t, err)
+		for _, text := range seen.texts[begin:] {
+			for _, found := range heapFetches.FindAllStringSubmatch(text, -1) {
+				n, _ := strconv.Atoi(found[1])
+				read += n
+			}
+		}
+		return read
+	}
+	if all, next := look(), look(); all < 20000 || next > 100 {
+		t.Errorf("the first look reads %d rows, want all former ones; the next one %d, want few", all, next)
+	}
+}
+
+var heapFetches = regexp.MustCompile(`Heap Fetches: (\d+)`)

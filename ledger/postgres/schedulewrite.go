@@ -101,10 +101,12 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			AS u (id, job_id, expr, timezone, dst, data, until, generation, created_at, changed_at, changed_by, deleted_at) WHERE s.id = u.id`,
 		bindSaid)
-	with(ledger.SchedulePause, `UPDATE positions p SET paused_at = u.at FROM unnest($1, $2) AS u (id, at) WHERE p.id = u.id`,
-		func(p *params, some []ledger.ScheduleUpdate) {
-			bindTimes(p, some, func(s *ledger.ScheduleRow) time.Time { return s.PausedAt })
-		})
+	at := func(set ledger.ScheduleColumns, column string, value func(*ledger.ScheduleRow) time.Time) {
+		with(set, `UPDATE positions p SET `+column+` = u.at FROM unnest($1, $2) AS u (id, at) WHERE p.id = u.id`,
+			func(p *params, some []ledger.ScheduleUpdate) { bindTimes(p, some, value) })
+	}
+	at(ledger.SchedulePause, `paused_at`, func(s *ledger.ScheduleRow) time.Time { return s.PausedAt })
+	at(ledger.ScheduleFailure, `failed_at`, func(s *ledger.ScheduleRow) time.Time { return s.FailedAt })
 	with(ledger.SchedulePause, `UPDATE schedules s SET paused_by = u.by, paused_why = u.why FROM unnest($1, $2, $3) AS u (id, by, why) WHERE s.id = u.id`,
 		func(p *params, some []ledger.ScheduleUpdate) {
 			array(p, textKind, some, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.PausedBy) })

@@ -10,7 +10,7 @@ import (
 // SchemaVersion is the version of the tables that this package needs: that of the newest
 // file in migrations/postgres/ledger. It is a constant, so that a program that does not
 // migrate, such as a Lambda, does not link the migrations.
-const SchemaVersion = 14
+const SchemaVersion = 15
 
 const defaultSchema = "cronce"
 

@@ -17,10 +17,10 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 		ORDER BY s.job_id`, jobIDs)
 }
 
-func (t *tx) DueSchedules(template string, limit int) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Later[[]ledger.ScheduleRow] {
 	return sqltx.List(t.Tx, sqltx.ReadSchedule, scheduleColumns+`
 		FROM schedule_templates t CROSS JOIN positions p ON p.template = t.id CROSS JOIN schedules s ON s.id = p.id
-		WHERE t.name = ?1 AND p.next_at <= ?2 ORDER BY p.next_at LIMIT 0 + ?3`, template, t.now, limit)
+		WHERE t.name = ?1 AND p.next_at <= ?2 AND p.next_at >= ?3 ORDER BY p.next_at LIMIT 0 + ?4`, template, t.now, since, limit)
 }
 
 func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
@@ -85,6 +85,7 @@ func (t *tx) updateSchedule(s *ledger.ScheduleRow, set ledger.ScheduleColumns) (
 		changed_at = ?9, changed_by = ?10, deleted_at = ?11`,
 		s.Generation, s.Expr, s.Timezone, s.DST, s.Data, s.Until, s.CreatedAt, s.ChangedAt, s.ChangedBy, s.DeletedAt)
 	put(ledger.SchedulePause, `positions SET paused_at = ?2`, s.PausedAt)
+	put(ledger.ScheduleFailure, `positions SET failed_at = ?2`, s.FailedAt)
 	put(ledger.SchedulePause, `schedules SET paused_by = ?2, paused_why = ?3`, s.PausedBy, s.PausedWhy)
 	return err
 }

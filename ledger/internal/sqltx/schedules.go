@@ -31,19 +31,19 @@ func (t Tx) PutTemplate(r ledger.TemplateRow) error {
 		r.ID, r.Live, r.PurgedThrough, r.Swept)
 }
 
-func (t Tx) FirstDue(templates []string) ledger.Later[map[string]time.Time] {
+func (t Tx) FirstDue(templates []string, since time.Time) ledger.Later[map[string]time.Time] {
 	return ByText(t, Values.Time, `
 		SELECT name, next_at FROM (
-			SELECT t.name, (SELECT min(p.next_at) FROM positions p WHERE p.template = t.id AND p.next_at IS NOT NULL) AS next_at
+			SELECT t.name, (SELECT min(p.next_at) FROM positions p WHERE p.template = t.id AND p.next_at IS NOT NULL AND p.next_at >= $2) AS next_at
 			FROM schedule_templates t WHERE t.name `+t.Dialect.In("$1")+`) first
-		WHERE next_at IS NOT NULL`, templates)
+		WHERE next_at IS NOT NULL`, templates, since)
 }
 
 // Said are the columns of a schedule s, and Position those of its position p.
 const (
 	Said = ` s.id, s.job_id, s.expr, s.timezone, s.dst, s.data, s.until, s.generation, s.paused_by, s.paused_why, s.created_at, s.changed_at,
 		s.changed_by, s.deleted_at `
-	Position = ` p.id, p.template, p.revision, p.watermark, p.next_at, p.paused_at, p.ended_at `
+	Position = ` p.id, p.template, p.revision, p.watermark, p.next_at, p.paused_at, p.ended_at, p.failed_at `
 )
 
 // ReadSaid reads Said.
@@ -55,8 +55,8 @@ func ReadSaid(v Values, s *ledger.ScheduleRow) {
 
 // ReadPosition reads Position.
 func ReadPosition(v Values, s *ledger.ScheduleRow) {
-	s.ID, s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt = v.Int(), v.Int(), v.Int(), v.Time(), v.Time(), v.Time(),
-		v.Time()
+	s.ID, s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt, s.FailedAt = v.Int(), v.Int(), v.Int(), v.Time(), v.Time(),
+		v.Time(), v.Time(), v.Time()
 }
 
 // ReadSchedule reads Said, Position and the template's purged_through.

@@ -1,0 +1,53 @@
+package ledger
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// dueFloor is where a look for due schedules begins. The index by NextAt keeps what a NextAt was
+// until it is vacuumed, and nothing is while a transaction reads an old state, as a backup does.
+// Each look would read all of that again.
+//
+// No NextAt is before the time at which it is written. So only a transaction that takes longer
+// than floorGrace can write one below the floor, and a full look finds it.
+type dueFloor struct {
+	mu        sync.Mutex
+	templates []string
+	floor     time.Time // zero: the next look is a full one
+	full      time.Time // when the last full look was, on the store's clock
+}
+
+const (
+	floorGrace    = 10 * time.Second
+	fullLookEvery = time.Minute
+)
+
+// since returns where a look at templates begins.
+func (f *dueFloor) since(templates []string) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(templates, f.templates) {
+		f.templates, f.floor = slices.Clone(templates), time.Time{}
+	}
+	return latest(f.floor, time.Unix(0, 0))
+}
+
+// looked raises the floor after a look, which found the first NextAt of each template.
+func (f *dueFloor) looked(first map[string]time.Time, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.floor.IsZero() {
+		f.full = now
+	}
+	if now.Before(f.full) || now.Sub(f.full) >= fullLookEvery {
+		f.floor = time.Time{}
+		return
+	}
+	next := now
+	for _, at := range first {
+		next = earliest(next, at)
+	}
+	f.floor = latest(f.floor, next.Add(-floorGrace))
+}
