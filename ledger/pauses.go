@@ -184,6 +184,8 @@ func (p Pause) validate(now time.Time) error {
 		what = fmt.Sprintf("unknown kind %q", p.Kind)
 	case p.Kind == PauseHold && (p.Target == "" || other):
 		what = "a hold is for a target alone"
+	case p.Selector.Validate() != nil:
+		what = p.Selector.Validate().Error()
 	case p.From.Nanosecond() != 0 || p.Until.Nanosecond() != 0:
 		what = "its times must be in whole seconds"
 	case !p.Until.After(p.From):

@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"path"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -32,11 +32,37 @@ func (s Selector) Takes(jobID string, t Traits) bool {
 	if !strings.Contains(s.Job, ":") { // a schedule is selected with its template
 		jobID = OwnerOf(jobID)
 	}
-	matches := s.Job == "" || s.Job == jobID
-	if !matches {
-		matches, _ = path.Match(s.Job, jobID) // IDs have no slash, and a bad pattern matches none
+	return (s.Job == "" || matches(s.Job, jobID)) && (s.Owner == "" || s.Owner == t.Owner) && (s.Target == "" || s.Target == t.Target)
+}
+
+// matches reports whether a pattern matches an ID.
+func matches(pattern, id string) bool {
+	parts := strings.Split(pattern, "*")
+	last := len(parts) - 1
+	if last == 0 {
+		return pattern == id
 	}
-	return matches && (s.Owner == "" || s.Owner == t.Owner) && (s.Target == "" || s.Target == t.Target)
+	id, found := strings.CutPrefix(id, parts[0])
+	for _, part := range parts[1:last] {
+		if found {
+			_, id, found = strings.Cut(id, part)
+		}
+	}
+	return found && strings.HasSuffix(id, parts[last])
+}
+
+// Validate returns an error for a Job that is in no job's ID, such as a pattern of another
+// program.
+func (s Selector) Validate() error {
+	other := strings.IndexFunc(s.Job, func(c rune) bool {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		return !letter && !strings.ContainsRune("._-:*", c)
+	})
+	if other < 0 {
+		return nil
+	}
+	return fmt.Errorf("invalid job %q: write an ID of letters, digits, dots, dashes and underscores, a schedule as TEMPLATE:KEY, or a pattern with *, "+
+		"which stands for any text", s.Job)
 }
 
 // String returns the selector in words: "job a-*, owner Billing, label env=prod".

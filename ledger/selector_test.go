@@ -23,3 +23,25 @@ func TestASelectorTakesSchedulesWithTheirTemplate(t *testing.T) {
 		}
 	}
 }
+
+// Only * is special: a pattern of a shell or of SQL selects nothing, and is refused.
+func TestASelectorKnowsOnlyTheStar(t *testing.T) {
+	for _, c := range []struct {
+		pattern, job  string
+		takes, refuse bool
+	}{
+		{"a*", "abc", true, false}, {"*c", "abc", true, false}, {"*b*", "abc", true, false}, {"a*c", "abc", true, false},
+		{"a*b*c", "a-b-b-c", true, false}, {"*", "abc", true, false}, {"**", "abc", true, false}, {"a**c", "ac", true, false},
+		{"a*c", "abcd", false, false}, {"ab*bc", "abc", false, false}, {"a*b*c", "acb", false, false}, {"abc*", "ab", false, false},
+		{"*:acme", "eu:acme", true, false}, {"a?c", "abc", false, true}, {"a[b]c", "abc", false, true}, {"[", "abc", false, true},
+		{"a%", "abc", false, true}, {`\*`, "abc", false, true}, {"a c*", "a c", true, true},
+	} {
+		s := ledger.Selector{Job: c.pattern}
+		if got := s.Takes(c.job, ledger.Traits{}); got != c.takes {
+			t.Errorf("%q takes %s: %t", c.pattern, c.job, got)
+		}
+		if err := s.Validate(); (err != nil) != c.refuse {
+			t.Errorf("%q: %v", c.pattern, err)
+		}
+	}
+}

@@ -34,7 +34,7 @@ type Pause struct {
 	// scheduled times in the pause; 0 of what has ended.
 	Jobs  int `json:"jobs"`
 	Times int `json:"scheduledTimes"`
-	// Templates counts those whose schedules made at run time are in the pause too.
+	// Templates counts those of which schedules made at run time are in the pause too.
 	Templates int `json:"templates,omitempty"`
 }
 
@@ -85,7 +85,7 @@ func (s *Service) pauseOf(p ledger.Pause) Pause {
 		return v // what is in the ledger can be asked without it
 	}
 	for _, t := range reg.Templates() {
-		if !t.Disabled && p.Takes(t.ID, executor.TraitsOf(t.Job)) {
+		if !t.Disabled && v.Selection.ofTemplate().takes(t.Job) {
 			v.Templates++
 		}
 	}
@@ -142,7 +142,9 @@ func (s *Service) ChangePause(ctx context.Context, c PauseChange) (Pause, error)
 
 func (s *Service) checkNewPause(c PauseChange) error {
 	sel := Selection(c.Selector)
-	switch {
+	switch err := sel.check(); {
+	case err != nil:
+		return err
 	case c.Until.IsZero():
 		return refuse(Invalid, "a pause needs an end (until); to pause one job without an end, use \"cronce jobs pause\"")
 	case c.Kind == ledger.PauseHold && c.Target == "":
@@ -158,12 +160,8 @@ func (s *Service) checkNewPause(c PauseChange) error {
 	if err != nil {
 		return err
 	}
-	of := sel // of a schedule made at run time, its template counts
-	if template, _, keyed := jobs.SplitJobID(sel.Job); keyed {
-		of.Job = template
-	}
 	for j := range reg.Calls() {
-		if of.takes(j) {
+		if sel.ofTemplate().takes(j) {
 			return nil
 		}
 	}

@@ -32,6 +32,10 @@ jobs:
 		{ledger.PauseHold, ledger.Selector{Target: "report"}, false},
 		{ledger.PauseSkip, ledger.Selector{Job: "report"}, true},
 		{ledger.PauseSkip, ledger.Selector{Job: "report:acme"}, true},
+		{ledger.PauseSkip, ledger.Selector{Job: "report:*"}, true},
+		{ledger.PauseSkip, ledger.Selector{Job: "rep*:eu-*"}, true},
+		{ledger.PauseSkip, ledger.Selector{Job: "report:a?"}, false},
+		{ledger.PauseSkip, ledger.Selector{Job: "other:*"}, false},
 		{ledger.PauseSkip, ledger.Selector{Owner: "Sales"}, true},
 		{ledger.PauseSkip, ledger.Selector{Job: "other:acme"}, false},
 		{ledger.PauseSkip, ledger.Selector{Target: "spare"}, false},
@@ -39,7 +43,7 @@ jobs:
 		change := ledger.PauseChange{Kind: c.kind, Selector: c.of, Until: time.Now().Add(time.Hour)}
 		p, err := s.ChangePause(t.Context(), operations.PauseChange{PauseChange: change, DryRun: true})
 		templates := 0
-		if c.of.Owner != "" || c.of.Target == "reports" || c.of.Job == "report" {
+		if c.ok && c.of.Target != "spare" {
 			templates = 1
 		}
 		if (err == nil) != c.ok || p.Templates != templates {

@@ -62,9 +62,26 @@ func (sel Selection) after(reg *jobs.Registry, id string, limit int) (list []job
 	return list, first+len(list) < reg.Len(), nil
 }
 
+// check refuses what no selection can be.
+func (sel Selection) check() error {
+	if err := ledger.Selector(sel).Validate(); err != nil {
+		return refuse(Invalid, "%v", err)
+	}
+	return nil
+}
+
+// ofTemplate is the selection, of a schedule's ID or a pattern of keys with its template alone.
+func (sel Selection) ofTemplate() Selection {
+	sel.Job = ledger.OwnerOf(sel.Job)
+	return sel
+}
+
 // refuse says what of the selection no job has, or that only templates have it.
 func (sel Selection) refuse(reg *jobs.Registry) error {
-	if of := sel.templates(reg); len(of) > 0 {
+	if err := sel.check(); err != nil {
+		return err
+	}
+	if of := sel.ofTemplate().templates(reg); len(of) > 0 {
 		return refuse(Invalid, "%s has only templates (%s), whose schedules are not listed with the registry's jobs; "+
 			`"cronce schedules list %s" lists them`, sel.Words(), strings.Join(of, ", "), of[0])
 	}
@@ -129,11 +146,19 @@ func (sel Selection) Words() string {
 // Select returns the IDs of the selected jobs and templates of the registry that is served
 // now, and whether there are templates; nil if the selection selects all jobs.
 func (s *Service) Select(ctx context.Context, sel Selection) (ids []string, templates bool, err error) {
-	switch {
+	template, key, keyed := jobs.SplitJobID(sel.Job)
+	switch err := sel.check(); {
+	case err != nil:
+		return nil, false, err
 	case sel.IsZero():
 		return nil, false, nil
 	case s.oneJob(sel):
 		return []string{sel.Job}, false, s.KnownJob(ctx, sel.Job)
+	case keyed && key == "*" && !strings.Contains(template, "*"):
+		sel.Job = template
+	case keyed && strings.Contains(sel.Job, "*"):
+		return nil, false, refuse(Invalid, "%q is a pattern of keys, which only a pause takes; name one schedule, as TEMPLATE:KEY, or all of a "+
+			"template, as TEMPLATE:*", sel.Job)
 	}
 	reg, err := s.registry()
 	if err != nil {
@@ -168,7 +193,7 @@ func (s *Service) oneJob(sel Selection) bool {
 func (s *Service) Narrow(ctx context.Context, sel Selection, f *ledger.Filter) error {
 	if s.oneJob(sel) {
 		f.JobID = sel.Job
-		return nil
+		return sel.check()
 	}
 	ids, templates, err := s.Select(ctx, sel)
 	if f.JobIDs, f.WithSchedules = ids, templates; len(ids) == 1 && !templates {

@@ -51,6 +51,9 @@ func TestASelectionOfTemplatesSelectsTheirSchedules(t *testing.T) {
 		{Target: "reports"}: "target reports has only templates (report)",
 		{Owner: "Data"}:     `"cronce schedules list report" lists them`,
 		{Job: "report"}:     "job report has only templates (report)",
+		{Job: "report:*"}:   "has only templates (report)",
+		{Job: "re?ort"}:     `invalid job "re?ort"`,
+		{Job: "[a-c]*"}:     `invalid job "[a-c]*"`,
 		{Owner: "Date"}:     `no job has the owner "Date"`,
 	} {
 		if _, err := sel.Of(reg); err == nil || !strings.Contains(err.Error(), want) {
@@ -67,10 +70,16 @@ func TestASelectionOfTemplatesSelectsTheirSchedules(t *testing.T) {
 		{operations.Selection{Job: "*e*"}, ledger.Filter{JobIDs: []string{"close-day", "purge-expired-keys", "report"}, WithSchedules: true}},
 		{operations.Selection{Target: "svc"}, ledger.Filter{JobID: "close-day"}},
 		{operations.Selection{Job: "report:acme"}, ledger.Filter{JobID: "report:acme"}},
+		{operations.Selection{Job: "report:*"}, ledger.Filter{JobIDs: []string{"report"}, WithSchedules: true}},
 	} {
 		got := ledger.Filter{}
 		if err := s.Narrow(t.Context(), c.of, &got); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v; want %+v", c.of.Words(), got, err, c.want)
+		}
+	}
+	for _, of := range []string{"report:a*", "*:*", "a?", "report:[ab]"} {
+		if err := s.Narrow(t.Context(), operations.Selection{Job: of}, &ledger.Filter{}); err == nil || !strings.Contains(err.Error(), of) {
+			t.Errorf("%s: %v", of, err)
 		}
 	}
 	if list, err := (operations.Selection{Target: "svc"}).Of(reg); err != nil || len(list) != 1 {

@@ -28,7 +28,7 @@ var pausesCases = []testCase{
 	}},
 	{"a pause of other jobs does not matter", func(b *bed) {
 		j := b.job("j")
-		for _, s := range []ledger.Selector{{Job: "k"}, {Job: "?[", Owner: ""}, {Owner: "Ops"}, {Labels: []string{"env"}},
+		for _, s := range []ledger.Selector{{Job: "k"}, {Job: "k*"}, {Owner: "Ops"}, {Labels: []string{"env"}},
 			{Labels: []string{"tier=1"}}, {Target: "u"}} {
 			b.pauseOf(j, 61, 63, s)
 		}
@@ -162,6 +162,7 @@ var pausesCases = []testCase{
 			"end after its begin": {Kind: ledger.PauseSkip, From: until, Until: until},
 			"end after the time":  {Kind: ledger.PauseSkip, Until: now.Add(-time.Hour), From: now.Add(-2 * time.Hour)},
 			"366 days":            {Kind: ledger.PauseSkip, Until: now.Add(367 * 24 * time.Hour)},
+			`invalid job "j-?"`:   {Kind: ledger.PauseSkip, Until: until, Selector: ledger.Selector{Job: "j-?"}},
 		} {
 			c.Actor = ann
 			if want == "end after the time" { // a begin in the past is now

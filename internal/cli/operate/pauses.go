@@ -102,7 +102,7 @@ func (a *app) do(c *cobra.Command, f *pauseFlags) (err error) {
 	}
 	schedules := ""
 	if p.Templates > 0 {
-		schedules = ", and the schedules of " + plural.Of(p.Templates, "template")
+		schedules = ", and schedules of " + plural.Of(p.Templates, "template")
 	}
 	_, err = terminal.Fprintf(a.Out, "%s: %s, %s, from %s until %s; %s of %s%s\n", id, string(p.Kind), ledger.Selector(p.Selection).String(),
 		p.From, p.Until, plural.Of(p.Times, "scheduled time"), plural.Of(p.Jobs, "job"), schedules)
