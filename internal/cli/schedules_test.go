@@ -97,4 +97,13 @@ func TestSchedulesAndPausesHaveIDs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c[0], got, c[1])
 		}
 	}
+	for _, when := range []string{"at(2026-11-21T11:59:00)", "@daily"} { // a change plans what was due
+		d.ok("schedules", "put", "customer-report", "once", "--schedule", when, "--timezone", "UTC", "--data", `{"format":"pdf"}`)
+	}
+	if got := d.ok("schedules", "history", "customer-report", "once", "-o", "id"); got != "customer-report:once@2026-11-21T11:59:00Z\n" {
+		t.Errorf("the history has %q, want the run", got)
+	}
+	if _, _, errs := d.run("schedules", "import", "customer-report", "-o", "id"); !strings.Contains(errs, "prints nothing that has an ID") {
+		t.Errorf("an import prints counts: %s", errs)
+	}
 }

@@ -26,10 +26,11 @@ func KeyOf(r ledger.Run) RunKey {
 
 // FindRun returns the run ID that a text names: a run ID, with or without quotes, whose time
 // may have any offset, or none and is then in the job's zone; or the idempotency key of a
-// run, but for a member's, in whatever form its target takes it. A text that is neither, or the key of no run in
+// run, in whatever form its target takes it. A text that is neither, or the key of no run in
 // the ledger, is returned as it is.
 //
-// A key contains its run's scheduled time, so only the runs of that second are read.
+// A key contains its run's scheduled time, so only the runs of that second and their members
+// are read.
 func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
 	if _, _, _, err := jobs.ParseRunID(text); err == nil {
@@ -45,6 +46,7 @@ func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 	if !ok {
 		return text, nil
 	}
+	var parents []string
 	f := ledger.Filter{Since: at, Until: at.Add(time.Second), Limit: 1000}
 	for {
 		runs, err := s.ledger.List(ctx, f)
@@ -55,13 +57,45 @@ func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 			if jobs.IsKeyOf(text, r.ID) {
 				return r.ID, nil
 			}
+			if r.Fan.Members > 0 {
+				parents = append(parents, r.ID)
+			}
 		}
 		if len(runs) < f.Limit {
-			return text, nil
+			return s.findMember(ctx, text, parents)
 		}
 		last := runs[len(runs)-1]
 		f.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
 	}
+}
+
+// membersSearched is how many members of one second are searched for a key at most.
+const membersSearched = 100_000
+
+// findMember returns the run ID of the member that has a key, or else the key.
+func (s *Service) findMember(ctx context.Context, key string, parents []string) (string, error) {
+	searched := 0
+	for _, parent := range parents {
+		f := ledger.MemberFilter{Parent: parent, Limit: 1000}
+		for more := true; more; {
+			if searched >= membersSearched {
+				return "", refuse(Invalid, "the key %s may be that of a member of %s, and has not been found among %d members; name the member by its run ID",
+					key, parent, searched)
+			}
+			page, err := s.ledger.Members(ctx, f)
+			if err != nil {
+				return "", err
+			}
+			for _, m := range page.Members {
+				if m.Run != nil && jobs.IsKeyOf(key, m.RunID) {
+					return m.RunID, nil
+				}
+			}
+			searched += len(page.Members)
+			f.After, more = page.Next, page.Next != ""
+		}
+	}
+	return key, nil
 }
 
 // localLayouts are the ways to write a local time in a run ID: with its date, as an action must

@@ -39,6 +39,52 @@ func berlin(t *testing.T) *jobs.Registry {
 	return reg
 }
 
+// Members returns the runs of a parent in pages of a thousand.
+func (c crowd) Members(_ context.Context, f ledger.MemberFilter) (page ledger.MemberPage, err error) {
+	for i := range c.runs {
+		r := &c.runs[i]
+		if r.Parent == f.Parent && r.ID > f.After {
+			page.Members = append(page.Members, ledger.MemberRun{Member: ledger.Member{RunID: r.ID}, Run: r})
+		}
+		if len(page.Members) == f.Limit {
+			page.Next = r.ID
+			break
+		}
+	}
+	return page, nil
+}
+
+// A list of a second has parents, and not their members.
+func TestAMemberIsFoundByItsKeyInEveryForm(t *testing.T) {
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	parent := jobs.RunID("payroll", at)
+	all := []ledger.Run{{ID: parent, ScheduledAt: at, Fan: ledger.Fan{Members: 2500}}}
+	for n := range 2500 {
+		id, err := jobs.MemberRunID(parent, fmt.Sprintf("emp%05d", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, ledger.Run{ID: id, Parent: parent}) // in no list of the second
+	}
+	s := operations.New(operations.Config{Ledger: crowd{runs: all}})
+	for _, form := range []jobs.KeyForm{jobs.KeyRunID, jobs.KeyUUID4, jobs.KeyUUID7, jobs.KeyHex32, jobs.KeyToken22, jobs.KeyToken64} {
+		if got, err := s.FindRun(t.Context(), form.Of(all[2400].ID)); err != nil || got != all[2400].ID {
+			t.Errorf("%s: %s, %v; want %s", form, got, err, all[2400].ID)
+		}
+	}
+	stranger := jobs.KeyUUID4.Of(jobs.RunID("stranger", at))
+	if got, err := s.FindRun(t.Context(), stranger); err != nil || got != stranger {
+		t.Errorf("the key of no run: %s, %v; want it back", got, err)
+	}
+	for n := range 100_000 {
+		all = append(all, ledger.Run{ID: fmt.Sprintf("payroll::f%06d@2026-11-21T03:00:00Z", n), Parent: parent})
+	}
+	s = operations.New(operations.Config{Ledger: crowd{runs: all}})
+	if got, err := s.FindRun(t.Context(), stranger); err == nil {
+		t.Errorf("among more members than are searched: %s, want an error that says so", got)
+	}
+}
+
 func TestARunIsFoundByItsKeyInEveryForm(t *testing.T) {
 	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	var runs []ledger.Run

@@ -14,10 +14,11 @@ type app struct{ *backend.Backend }
 // audit.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	runs, incidents := a.runsCommand(), a.incidentsCommand()
-	all := []*cobra.Command{a.jobsCommand(), runs, incidents, a.pausesCommand(), a.triggerCommand(), a.schedulesCommand()}
+	runs, incidents, schedules := a.runsCommand(), a.incidentsCommand(), a.schedulesCommand()
+	all := []*cobra.Command{a.jobsCommand(), runs, incidents, a.pausesCommand(), a.triggerCommand(), schedules}
 	command.WithIDs(all...)
-	runs.AddCommand(a.runsExportCommand()) // an export has no IDs alone
+	schedules.AddCommand(a.schedulesImportCommand()) // it prints counts
+	runs.AddCommand(a.runsExportCommand())           // an export has no IDs alone
 	incidents.AddCommand(a.incidentsExportCommand())
 	all = append(all, a.auditCommand(), a.statusCommand(), a.whyCommand(), a.backfillCommand())
 	command.FromServer(all...)

@@ -25,7 +25,7 @@ TEMPLATE:KEY, which the commands for jobs and runs take too.`,
 	c.AddCommand(a.schedulesListCommand(), a.schedulesGetCommand(), a.schedulesPutCommand(), a.schedulesDeleteCommand(),
 		a.schedulesPauseCommand("pause", "Pause a schedule: its times are recorded as skipped (paused)", true),
 		a.schedulesPauseCommand("resume", "Resume a paused schedule; skipped times stay skipped (see backfill)", false),
-		a.schedulesImportCommand(), a.schedulesHistoryCommand())
+		a.schedulesHistoryCommand())
 	return c
 }
 
@@ -188,6 +188,14 @@ type scheduleHistory struct {
 	Runs []operations.Run        `json:"runs"`
 }
 
+// IDs are what is printed with --output id.
+func (h scheduleHistory) IDs() (ids []string) {
+	for _, r := range h.Runs {
+		ids = append(ids, r.RunID)
+	}
+	return ids
+}
+
 // changeSchedule makes one change and prints what became of it.
 func (a *app) changeSchedule(c *cobra.Command, template string, change operations.ScheduleChange, w who) error {
 	o, done, err := a.Operator(c.Context(), a.OpenLedger)
@@ -206,11 +214,14 @@ func (a *app) changeSchedule(c *cobra.Command, template string, change operation
 	if a.Encoded() {
 		return a.Encode(changedSchedule{out.Effect, out.Schedule})
 	}
-	next := ""
-	if out.Schedule.Next != "" {
-		next = "; the next run is due at " + out.Schedule.Next
+	more := ""
+	if out.Schedule.State == operations.SchedulePaused {
+		more = "; paused by " + out.Schedule.PausedBy + ": " + out.Schedule.PausedWhy
 	}
-	_, err = fmt.Fprintf(a.Out, "%s %s%s\n", jobs.ScheduleID(template, change.Key), out.Effect, next)
+	if out.Schedule.Next != "" {
+		more += "; the next run is due at " + out.Schedule.Next
+	}
+	_, err = fmt.Fprintf(a.Out, "%s %s%s\n", jobs.ScheduleID(template, change.Key), out.Effect, more)
 	return err
 }
 
