@@ -40,7 +40,7 @@ func TestEveryQuestionKeepsTheContract(t *testing.T) {
 		}
 		var targets struct{ Targets []operations.Target }
 		s.get("/v1/targets").into(s.TB, &targets)
-		if len(targets.Targets) != 1 || targets.Targets[0].Jobs != 3 || targets.Targets[0].Breaker != "closed" {
+		if len(targets.Targets) != 1 || targets.Targets[0].Jobs != 4 || targets.Targets[0].Breaker != "closed" {
 			s.Errorf("targets %+v", targets)
 		}
 	})

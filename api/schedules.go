@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ type schedulePage struct {
 	Next      string                `json:"next,omitempty"`
 }
 
-// templateList are all templates.
+// templateList are the templates that the caller may read.
 type templateList struct {
 	Templates []operations.Template `json:"templates"`
 }
@@ -27,9 +28,10 @@ const schedulePath = "/v1/jobs/{id}/schedules/{key}"
 
 // schedules serves what the role scheduler may do.
 func (s *server) schedules() {
-	s.get("/v1/templates", false, func(ctx context.Context, _ *http.Request, _ *params) (any, error) {
+	s.getAs(access.Scheduler, "/v1/templates", false, func(ctx context.Context, _ *http.Request, _ *params) (any, error) {
 		list, err := s.ops.Templates(ctx)
-		return templateList{list}, err
+		who := access.FromContext(ctx)
+		return templateList{slices.DeleteFunc(list, func(t operations.Template) bool { return !who.MayRead(t.ID) })}, err
 	})
 	s.handle("GET "+schedulePath, s.getSchedule)
 	s.handle("GET /v1/jobs/{id}/schedules", s.listSchedules)

@@ -214,7 +214,7 @@ func TestASchedulerMayDoThisAndNothingElse(t *testing.T) {
 	if a := s.get(acme, "Authorization", "Bearer "+tokens["viewer"]); a.StatusCode != 200 || strings.Contains(string(a.body), "pdf") {
 		t.Errorf("a viewer sees the data: %s", a.body)
 	}
-	for _, path := range []string{"/v1/jobs", "/v1/jobs/report:acme", "/v1/runs", "/v1/audit", "/v1/status", "/v1/templates", "/v1/jobs/other/schedules"} {
+	for _, path := range []string{"/v1/jobs", "/v1/jobs/report:acme", "/v1/runs", "/v1/audit", "/v1/status", "/v1/jobs/other/schedules"} {
 		if a := s.get(path, bearer...); a.StatusCode != 403 {
 			t.Errorf("GET %s: %d", path, a.StatusCode)
 		}
@@ -235,7 +235,7 @@ func TestAScheduleIsAskedAboutLikeAJob(t *testing.T) {
 		"/v1/jobs/report:acme/next?count=2":               `"times":[`,
 		"/v1/runs?job=report:acme":                        `"runs":[]`,
 		"/v1/why?job=report:acme&at=2099-01-01T06:00:00Z": `"verdict":"future"`,
-		"/v1/templates":                                   `{"templates":[{"id":"report","schedules":1,"max":3,"state":"active"}]}`,
+		"/v1/templates":                                   `{"templates":[{"id":"invoice","schedules":0,"max":2,"state":"active"},{"id":"report","schedules":1,"max":3,"state":"active"}]}`,
 	} {
 		if a := s.get(path); a.StatusCode != 200 || !strings.Contains(string(a.body), want) {
 			t.Errorf("%s: %d %s, want %s", path, a.StatusCode, a.body, want)

@@ -53,11 +53,15 @@ func New(c Config) http.Handler {
 // ask is a question: it returns what is answered as JSON.
 type ask func(context.Context, *http.Request, *params) (any, error)
 
-// get serves a question to every role, viewers included. It refuses every parameter
-// that is not in allowed.
+// get serves a question to viewers and the roles above. It refuses every parameter that is not in
+// allowed.
 func (s *server) get(pattern string, tagged bool, answer ask, allowed ...string) {
+	s.getAs(access.Viewer, pattern, tagged, answer, allowed...)
+}
+
+func (s *server) getAs(least access.Role, pattern string, tagged bool, answer ask, allowed ...string) {
 	s.handle("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
-		if err := permit(r, access.Viewer); err != nil {
+		if err := permit(r, least); err != nil {
 			s.fail(w, r, err)
 			return
 		}

@@ -56,6 +56,7 @@ type site struct {
 	testing.TB
 	server *httptest.Server
 	store  ledger.Store
+	open   func() ledger.Store // the same ledger, as another process does
 	reg    *jobs.Registry
 	log    *bytes.Buffer
 	begin  time.Time // the first scheduled time
@@ -82,18 +83,25 @@ func newSite(t testing.TB, url string, control access.Control) *site {
 		jobs.Template{
 			Job: jobs.Job{ID: "report", Target: "svc", Path: "/reports/{{key}}", Timezone: "Europe/Berlin"}, Max: 3,
 			Schema: json.RawMessage(`{"properties":{"format":{"enum":["pdf","csv"]}}}`),
-		})
+		},
+		jobs.Template{Job: jobs.Job{ID: "invoice", Target: "svc", Path: "/invoices/{{key}}"}, Max: 2})
 	s.must(err)
 	s.reg = reg
-	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
-		s.store, err = sqlite.Open(t.Context(), path, sqlite.Options{})
-	} else {
+	if !strings.HasPrefix(url, "sqlite:") {
 		_, err = migrate.Up(t.Context(), url)
 		s.must(err)
-		s.store, err = postgres.Open(t.Context(), url)
 	}
-	s.must(err)
-	t.Cleanup(func() { s.store.Close() })
+	s.open = func() (store ledger.Store) {
+		if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
+			store, err = sqlite.Open(t.Context(), path, sqlite.Options{})
+		} else {
+			store, err = postgres.Open(t.Context(), url)
+		}
+		s.must(err)
+		t.Cleanup(func() { store.Close() })
+		return store
+	}
+	s.store = s.open()
 	s.plan()
 	s.server = s.replica(control)
 	return s
@@ -136,7 +144,7 @@ func (s *site) must(err error) {
 func (s *site) plan() {
 	ctx := s.Context()
 	var defs []ledger.Definition
-	for _, j := range s.reg.Jobs() {
+	for j := range s.reg.Calls() {
 		body, hash, err := j.Definition()
 		s.must(err)
 		defs = append(defs, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
