@@ -194,7 +194,15 @@ func (m *jobListing) addRuns(list []JobStatus) error {
 	}
 	for i := range list {
 		j := &list[i]
-		j.LastRun, j.LastOutcome, j.SlotRun = listedOrNil(m.last[j.JobID]), listedOrNil(m.outcome[j.JobID]), listedOrNil(holders[j.JobID])
+		last := m.last[j.JobID]
+		j.LastRun = listedOrNil(last)
+		j.LastOutcome, j.SlotRun = j.LastRun, j.LastRun // nearly always
+		if r := m.outcome[j.JobID]; r != last {
+			j.LastOutcome = listedOrNil(r)
+		}
+		if r := holders[j.JobID]; r != last {
+			j.SlotRun = listedOrNil(r)
+		}
 		s := streaks[j.JobID]
 		j.FailingSince, j.FailingEarlier = s.Since, !s.Ended && s.Rows == OutcomeWindow
 	}

@@ -22,9 +22,16 @@ func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus, pauses
 		Acknowledge: string(cmp.Or(j.Acknowledge, jobs.AckByOperator)),
 		Enabled:     !j.Disabled, State: StateOf(&j, st.State(), pause), Next: scheduledTime(next),
 		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
-		LastRun: runIf(st.LastRun), SlotRun: runIf(st.SlotRun), LastOutcome: runIf(st.LastOutcome),
+		LastRun:      runIf(st.LastRun),
 		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
 		Incidents: jobIncidents(st.Incidents),
+	}
+	v.SlotRun, v.LastOutcome = v.LastRun, v.LastRun // nearly always the same runs
+	if st.SlotRun != st.LastRun {
+		v.SlotRun = runIf(st.SlotRun)
+	}
+	if st.LastOutcome != st.LastRun {
+		v.LastOutcome = runIf(st.LastOutcome)
 	}
 	v.MaxInFlight, v.Heartbeat, v.Alarm = j.MaxInFlight, j.HeartbeatURLEnv, alarmOf(j)
 	if j.Each != (jobs.Each{}) {

@@ -144,7 +144,9 @@ func actualTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	ms := t.Nanosecond() / int(time.Millisecond)
+	text := t.UTC().AppendFormat(make([]byte, 0, 32), time.RFC3339) // package time is slow with other layouts
+	return string(append(text[:len(text)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
 }
 
 // Page sizes of lists.
