@@ -76,8 +76,7 @@ func (d *Dashboard) frame(r *http.Request, v view) frame {
 // dashboard is, as is their escaping: else the first request of each page would wait for that.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	sets := map[string]*template.Template{}
-	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html",
-		"templates/parts.html"))
+	layout := parseFile(parseFile(template.New("page").Funcs(functions), "layout.html"), "parts.html")
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err) // they are in the binary
@@ -85,12 +84,23 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
 		if name != "layout" && name != "parts" {
-			sets[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+			sets[name] = parseFile(template.Must(layout.Clone()), f.Name())
 			_ = sets[name].Execute(io.Discard, nil) // escapes, then fails without data
 		}
 	}
 	return sets
 })
+
+// lineEnds are for people who read a template. A browser gets a space.
+var lineEnds = regexp.MustCompile(`\s*\n\s*`)
+
+func parseFile(t *template.Template, name string) *template.Template {
+	text, err := templateFiles.ReadFile("templates/" + name)
+	if err != nil {
+		panic(err) // it is in the binary
+	}
+	return template.Must(t.Parse(lineEnds.ReplaceAllString(string(text), " ")))
+}
 
 // relativeTimes change with every second, and the script keeps them.
 var relativeTimes = regexp.MustCompile(` data-relative>[^<]*<`)
