@@ -112,3 +112,61 @@ func minuteBars(minutes [60]int) (bars []bar) {
 	}
 	return bars
 }
+
+// comingTime is a scheduled time to come, with what the local clock does before it.
+type comingTime struct {
+	At     time.Time
+	Local  string
+	Change string
+	Start  time.Time // by the job's spread; zero: at that time
+}
+
+func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
+	s := j.ParsedSchedule()
+	before := now.In(s.Location())
+	for at := j.NextRun(now); !at.IsZero() && len(list) < comingTimes; at = s.Next(at) {
+		local := at.In(s.Location())
+		coming := comingTime{At: at, Local: local.Format("Mon 2 Jan " + clockLayout(at)), Change: clockChange(before, local)}
+		if j.Spread > 0 {
+			coming.Start = j.DueAt(at)
+		}
+		list = append(list, coming)
+		before = local
+	}
+	return list
+}
+
+// atClockChange are the last scheduled time before the zone's next clock change
+// within a year and the first after it; none where the clocks stay.
+func atClockChange(j jobs.Job, now time.Time) []comingTime {
+	s := j.ParsedSchedule()
+	_, was := now.In(s.Location()).Zone()
+	for t := now.Truncate(time.Hour); t.Before(now.AddDate(1, 0, 0)); t = t.Add(time.Hour) {
+		if _, is := t.In(s.Location()).Zone(); is == was {
+			continue
+		}
+		before, after := s.Last(t.Add(-time.Second)), s.Next(t.Add(-time.Second))
+		if after.IsZero() || !before.After(now) {
+			return nil
+		}
+		one, two := before.In(s.Location()), after.In(s.Location())
+		return []comingTime{
+			{At: before, Local: one.Format("Mon 2 Jan " + clockLayout(before))},
+			{At: after, Local: two.Format("Mon 2 Jan " + clockLayout(after)), Change: clockChange(one, two)},
+		}
+	}
+	return nil
+}
+
+// clockChange says how the local clock moved between two times, if it did.
+func clockChange(before, after time.Time) string {
+	_, was := before.Zone()
+	_, is := after.Zone()
+	switch d := time.Duration(is-was) * time.Second; {
+	case d > 0:
+		return "clocks go forward " + short(d)
+	case d < 0:
+		return "clocks go back " + short(-d)
+	}
+	return ""
+}

@@ -49,5 +49,5 @@ func TestAJobPageShowsItsLimits(t *testing.T) {
 	})
 	must(t, err)
 	s.now.Registry = reg
-	s.has("/jobs/hourly", "at most 3", "if not started within 5 min or finished within 1 h", "<code>HOURLY_PING_URL</code>")
+	s.has("/jobs/hourly", "<dd>3</dd>", "startWithin 5m0s, finishWithin 1h0m0s", "<dd>HOURLY_PING_URL</dd>")
 }

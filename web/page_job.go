@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/cronce/cronce/internal/jobdiff"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/jobs/retention"
@@ -25,6 +25,10 @@ const (
 	pastOnPage   = 10
 )
 
+// fieldsInWords are fields of a definition that the page shows with words or links of its own.
+var fieldsInWords = []string{"owner", "labels", "method", "path", "target", "overlap", "catchUp", "keyScope"}
+
+// jobView is the page of a job: its runs, its next times, its definition and how it changed.
 type jobView struct {
 	Row       jobRow
 	Job       *jobs.Job // nil: not in the registry
@@ -50,6 +54,7 @@ type jobView struct {
 	Answer    *whyAnswer
 	At        string
 	Policies  struct{ Overlap, CatchUp string }
+	Fields    []jobdiff.Value // of the definition, without those that the page has words or links for
 	Do        []actLink
 	Now       clock
 }
@@ -59,14 +64,6 @@ type jobCell struct {
 	Kind  kind
 	Link  string
 	Title string
-}
-
-// comingTime is a scheduled time to come, with what the local clock does before it.
-type comingTime struct {
-	At     time.Time
-	Local  string
-	Change string
-	Start  time.Time // by the job's spread; zero: at that time
 }
 
 func (d *Dashboard) job(r *http.Request) (view, error) {
@@ -165,6 +162,9 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		v.Job, v.Row = &j, newJobRow(j, v.Status, pauses, v.Now.Time)
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
 		next := cmp.Or(v.Row.Next, v.Now.Time)
+		v.Fields = slices.DeleteFunc(operations.Definition(j), func(f jobdiff.Value) bool {
+			return f.Value == "none" || slices.Contains(fieldsInWords, f.Field)
+		})
 		v.Headers = headersFor(r, j.RequestHeaders(jobs.RunID(id, next), next))
 		v.Body = bodyFor(r, j.RequestBody(jobs.RunID(id, next), next))
 		if j.Target != jobs.BuiltinTarget {
@@ -236,56 +236,6 @@ func newJobCell(c ledger.RunSummary, now clock) jobCell {
 		title += " (" + strings.ReplaceAll(string(c.Reason), "_", " ") + ")"
 	}
 	return jobCell{k, runPath(c.RunID), title}
-}
-
-func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
-	s := j.ParsedSchedule()
-	before := now.In(s.Location())
-	for at := j.NextRun(now); !at.IsZero() && len(list) < comingTimes; at = s.Next(at) {
-		local := at.In(s.Location())
-		coming := comingTime{At: at, Local: local.Format("Mon 2 Jan " + clockLayout(at)), Change: clockChange(before, local)}
-		if j.Spread > 0 {
-			coming.Start = j.DueAt(at)
-		}
-		list = append(list, coming)
-		before = local
-	}
-	return list
-}
-
-// atClockChange are the last scheduled time before the zone's next clock change
-// within a year and the first after it; none where the clocks stay.
-func atClockChange(j jobs.Job, now time.Time) []comingTime {
-	s := j.ParsedSchedule()
-	_, was := now.In(s.Location()).Zone()
-	for t := now.Truncate(time.Hour); t.Before(now.AddDate(1, 0, 0)); t = t.Add(time.Hour) {
-		if _, is := t.In(s.Location()).Zone(); is == was {
-			continue
-		}
-		before, after := s.Last(t.Add(-time.Second)), s.Next(t.Add(-time.Second))
-		if after.IsZero() || !before.After(now) {
-			return nil
-		}
-		one, two := before.In(s.Location()), after.In(s.Location())
-		return []comingTime{
-			{At: before, Local: one.Format("Mon 2 Jan " + clockLayout(before))},
-			{At: after, Local: two.Format("Mon 2 Jan " + clockLayout(after)), Change: clockChange(one, two)},
-		}
-	}
-	return nil
-}
-
-// clockChange says how the local clock moved between two times, if it did.
-func clockChange(before, after time.Time) string {
-	_, was := before.Zone()
-	_, is := after.Zone()
-	switch d := time.Duration(is-was) * time.Second; {
-	case d > 0:
-		return "clocks go forward " + short(d)
-	case d < 0:
-		return "clocks go back " + short(-d)
-	}
-	return ""
 }
 
 // pretty indents JSON for reading; what is none stays as it is.

@@ -133,7 +133,7 @@ func TestAcceptedWorkIsShownWithItsProgress(t *testing.T) {
 			"accepted: the target is working on it",
 		},
 		"/runs?state=accepted": {w.RunID},
-		"/jobs/off":            {"after a 202 asked every 1 min for up to 6 h"}, "/jobs/hourly": {"none: a 202 is a success"},
+		"/jobs/off":            {"<dt><code>async</code></dt> <dd>within 6h0m0s, poll 1m0s</dd>"},
 	} {
 		got := s.get(path).body
 		for _, part := range want {

@@ -3,13 +3,10 @@
 package jobdiff
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -41,7 +38,7 @@ type Job struct {
 	ID      string   `json:"id"`
 	Change  Change   `json:"change"`
 	Paused  bool     `json:"paused"`
-	Fields  []Field  `json:"fields"`  // those that differ, in the order of the registry file
+	Fields  []Field  `json:"fields"`  // those that differ, in the order of jobs.Job
 	OldNext []string `json:"oldNext"` // the next scheduled times of the old side (RFC 3339)
 	NewNext []string `json:"newNext"`
 }
@@ -160,53 +157,17 @@ func (p planned) next(from time.Time, n int) []string {
 	return texts
 }
 
-// fields are a job's fields in words, in the order of the registry file.
-type fields []struct{ name, value string }
-
+// fields are all that is compared.
 func (p planned) fields() fields {
-	body, limit, spread := "default", "none", "none"
-	if p.Spread > 0 {
-		spread = p.Spread.String()
-	}
+	body := "default"
 	if p.body != nil {
 		body = string(p.body)
 	}
-	if p.MaxInFlight > 0 {
-		limit = strconv.Itoa(p.MaxInFlight)
-	}
-	return fields{
-		{"schedule", p.Schedule}, {"timezone", p.Timezone}, {"dst", string(p.DST)}, {"time zone data", p.zones},
-		{"spread", spread}, {"target", p.Target}, {"method", p.Method}, {"path", p.Path}, {"scopes", strings.Join(p.Scopes, " ")},
-		{"body", body}, {"headers", headers(p.Headers)}, {"timeout", p.Timeout.String()}, {"retry.backoff", waits(p.Retry.Backoff)},
-		{"retry.jitter", strconv.FormatFloat(p.Retry.Jitter, 'g', -1, 64)},
-		{"retry.maxRetryAfter", p.Retry.MaxRetryAfter.String()}, {"retry.horizon", p.Retry.Horizon.String()},
-		{"async", p.Async.String()}, {"each", p.Each.String()}, {"alarm", p.Alarm.String()}, {"heartbeat", cmp.Or(p.HeartbeatURLEnv, "none")},
-		{"overlap", string(p.Overlap)}, {"catchUp", string(p.CatchUp)}, {"catchUpWindow", p.CatchUpWindow.String()},
-		{"acknowledge", cmp.Or(string(p.Acknowledge), string(jobs.AckByOperator))},
-		{"keyScope", p.KeyScope}, {"key", p.Key.String()}, {"maxInFlight", limit},
-		{"description", p.Description}, {"owner", p.Owner}, {"labels", p.LabelText()},
-	}
+	return append(Values(p.Job), Value{"body", body}, Value{"time zone data", p.zones})
 }
 
-func waits(backoff []time.Duration) string {
-	if len(backoff) == 0 {
-		return "none"
-	}
-	words := make([]string, len(backoff))
-	for i, d := range backoff {
-		words[i] = d.String()
-	}
-	return strings.Join(words, ", ")
-}
-
-// headers are header fields in words, sorted by name.
-func headers(h map[string]string) string {
-	lines := make([]string, 0, len(h))
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		lines = append(lines, name+": "+h[name])
-	}
-	return strings.Join(lines, ", ")
-}
+// fields are what a side has of a job; nil: it does not have the job.
+type fields []Value
 
 // against lists the fields that differ; nil means that there is no such job.
 func (f fields) against(old fields) []Field {
@@ -214,10 +175,10 @@ func (f fields) against(old fields) []Field {
 	for i := range max(len(f), len(old)) {
 		var d Field
 		if old != nil {
-			d.Field, d.Old = old[i].name, old[i].value
+			d.Field, d.Old = old[i].Field, old[i].Value
 		}
 		if f != nil {
-			d.Field, d.New = f[i].name, f[i].value
+			d.Field, d.New = f[i].Field, f[i].Value
 		}
 		if d.Old != d.New {
 			diffs = append(diffs, d)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/cronce/cronce/internal/jobdiff"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -62,29 +65,6 @@ type Async struct {
 	Poll   string `json:"poll"`
 }
 
-// String is "" of a nil Alarm.
-func (a *Alarm) String() string {
-	if a == nil {
-		return ""
-	}
-	var parts []string
-	if a.StartWithin != "" {
-		parts = append(parts, "starts within "+a.StartWithin)
-	}
-	if a.FinishWithin != "" {
-		parts = append(parts, "finishes within "+a.FinishWithin)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// String is "none" of a nil Async.
-func (a *Async) String() string {
-	if a == nil {
-		return "none"
-	}
-	return "within " + a.Within + ", poll " + a.Poll
-}
-
 // Alarm says when a run is late; an empty field: never.
 type Alarm struct {
 	StartWithin  string `json:"startWithin,omitempty"`
@@ -106,12 +86,14 @@ const (
 // JobStates are all states of the registry's jobs, those that need somebody first.
 var JobStates = []JobState{JobFailing, JobPaused, JobActive, JobNew, JobDisabled}
 
-// JobDetail is a job with its newest events and the actions of operators on it and
+// JobDetail is a job with its whole definition, its newest events and the actions of operators on it and
 // its runs, newest first.
 type JobDetail struct {
 	Job
-	Events []Event      `json:"events"`
-	Acts   []AuditEntry `json:"acts"`
+	// Definition are its fields but for those that only some may see: headers and body.
+	Definition []jobdiff.Value `json:"definition"`
+	Events     []Event         `json:"events"`
+	Acts       []AuditEntry    `json:"acts"`
 }
 
 // Event is something about a job that is not a run and that no operator did.
@@ -172,7 +154,7 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	d := JobDetail{Job: s.describe(j, known, pauses), Events: []Event{}, Acts: []AuditEntry{}}
+	d := JobDetail{Job: s.describe(j, known, pauses), Definition: Definition(j), Events: []Event{}, Acts: []AuditEntry{}}
 	if s.ledger == nil {
 		return d, nil
 	}
@@ -184,6 +166,11 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 		d.Events = append(d.Events, Event{actualTime(e.At), string(e.Kind), e.Local, e.Zone})
 	}
 	return d, err
+}
+
+// Definition returns the fields of a job that everybody may see.
+func Definition(j jobs.Job) []jobdiff.Value {
+	return slices.DeleteFunc(jobdiff.Values(j), func(v jobdiff.Value) bool { return bodyFields[v.Field] })
 }
 
 // statuses are what the ledger knows of the jobs, by id; a ledger that is not

@@ -21,7 +21,7 @@ type RevisionDiff struct {
 	Revisions []Revision      `json:"revisions"` // all that are kept, the newest first
 	From      Revision        `json:"from"`
 	To        Revision        `json:"to"`
-	Fields    []jobdiff.Field `json:"fields"` // those that differ, in the order of the registry file
+	Fields    []jobdiff.Field `json:"fields"` // those that differ
 }
 
 const (

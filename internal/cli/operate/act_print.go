@@ -10,6 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// printActed prints what an action did to runs, and what it refused.
 func (a *app) printActed(what operations.RunAction, done operations.RunActionResult) error {
 	if a.Encoded() {
 		if err := a.Encode(done); err != nil {

@@ -3,14 +3,12 @@ package operate
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/jobs"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
@@ -63,8 +61,7 @@ func (a *app) jobsListCommand() *cobra.Command {
 	return c
 }
 
-func labelText(j operations.Job) string { return jobs.Metadata{Labels: j.Labels}.LabelText() }
-
+// lastRun is the newest run of a job, and why it waits.
 func lastRun(j operations.Job) string {
 	if j.LastRun == nil {
 		return ""
@@ -112,32 +109,24 @@ func (a *app) jobsShowCommand() *cobra.Command {
 	}
 }
 
-func atMost(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return "at most " + strconv.Itoa(n)
-}
-
 func (a *app) printJob(j operations.JobDetail) error {
 	if a.Encoded() {
 		return a.Encode(j)
 	}
 	t := a.Details("JOB", j.ID)
 	for _, line := range [][2]string{
-		{"schedule", j.Schedule}, {"in words", j.InWords}, {"next", nextText(j.Job)}, {"starts", j.Starts},
-		{"watermark", j.Watermark},
-		{"calls", j.Method + " " + j.Target + " " + j.Path}, {"scopes", strings.Join(j.Scopes, " ")}, {"key scope", j.KeyScope},
-		{"timeout", j.Timeout}, {"async", j.Async.String()}, {"each", j.Each}, {"overlap", j.Overlap}, {"catch-up", j.CatchUp},
-		{"spread", j.Spread}, {"in flight", atMost(j.MaxInFlight)}, {"alarm", j.Alarm.String()}, {"heartbeat", j.Heartbeat},
-		{"dead runs", "acknowledged by " + j.Acknowledge},
-		{"slot", slot(j.Job)}, {"last run", lastRun(j.Job)}, {"last outcome", a.State(j.Outcome())}, {"incidents", j.Trouble()},
-		{"description", j.Description}, {"owner", j.Owner}, {"labels", labelText(j.Job)},
+		{"in words", j.InWords}, {"next", nextText(j.Job)}, {"starts", j.Starts}, {"watermark", j.Watermark}, {"slot", slot(j.Job)},
+		{"last run", lastRun(j.Job)}, {"last outcome", a.State(j.Outcome())}, {"incidents", j.Trouble()},
 		{"state", a.State(string(j.State))}, {"paused by", j.PausedBy}, {"paused until", j.PausedUntil}, {"paused why", j.PausedWhy},
 		{"held until", j.HeldUntil},
 	} {
-		if line[1] != "" || line[0] != "each" && !strings.HasSuffix(line[0], " until") {
+		if line[1] != "" || !strings.HasSuffix(line[0], " until") {
 			t.Row(line[0], line[1])
+		}
+	}
+	for _, v := range j.Definition {
+		if v.Value != "none" {
+			t.Row(v.Field, v.Value)
 		}
 	}
 	for _, e := range j.Events {

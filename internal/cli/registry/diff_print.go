@@ -42,7 +42,7 @@ func (a *app) printJobDiff(j jobdiff.Job) error {
 	terminal.Fprintf(a.Out, "%s: %s%s\n", j.ID, string(j.Change), pauseNote(j))
 	t := a.Details("  FIELD", "OLD", "NEW").Folding("OLD")
 	for _, f := range j.Fields {
-		if j.Change != jobdiff.Changed && !slices.Contains(introducing, f.Field) {
+		if j.Change != jobdiff.Changed && (!slices.Contains(introducing, f.Field) || f.Old+f.New == "none") {
 			continue
 		}
 		t.Row("  "+f.Field, f.Old, f.New)

@@ -79,10 +79,10 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.app.PublicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.Now,
 		Offset: rand.N(notify.CheckEvery),
 	})
-	alarm, err := newAlarm(time.Now)
+	wake, err := newWaker(time.Now)
 	if err == nil {
 		i.Executor, err = executor.New(executor.Config{
-			Process: i.process, Host: host, Program: s.app.Version, Registry: reg, Ledger: s.store, Caller: calls, Alarm: alarm, Logger: s.log,
+			Process: i.process, Host: host, Program: s.app.Version, Registry: reg, Ledger: s.store, Caller: calls, Waker: wake, Logger: s.log,
 			Observer:    s.metrics.Executor(),
 			MaxInFlight: s.flags.maxInFlight, Grace: s.flags.grace, Lease: s.flags.lease,
 		})

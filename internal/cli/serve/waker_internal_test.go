@@ -13,7 +13,7 @@ func TestWakeUpsGoOnWhenTheWallClockIsSetBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var clock testclock.Clock
-			a, err := newAlarm(clock.Now)
+			a, err := newWaker(clock.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
