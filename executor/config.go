@@ -57,7 +57,7 @@ type Config struct {
 
 	Logger   *slog.Logger // default: none
 	Observer Observer     // default: none
-	Alarm    Alarm        // default: time.Ticker
+	Waker    Waker        // default: time.Ticker
 
 	now func() time.Time // reads this machine's clocks; default time.Now
 }
@@ -90,8 +90,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.now == nil {
 		c.now = time.Now
 	}
-	if c.Alarm == nil {
-		c.Alarm = &ticker{}
+	if c.Waker == nil {
+		c.Waker = &ticker{}
 	}
 	return c, nil
 }

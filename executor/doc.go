@@ -4,7 +4,7 @@
 //
 // # The path of a run
 //
-//	alarm, clock                                             ledger
+//	waker, clock                                             ledger
 //	     |                                                      |
 //	  planner.due --- plan -----> admitter.admit -------------> Admit
 //	(planner.go)                  (admit.go)                    |

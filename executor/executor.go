@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	beatEvery  = time.Second     // look for due scheduled times and work
-	pulseEvery = 5 * time.Second // heartbeat of the process; see ledger.ProcessTTL
+	planEvery      = time.Second     // look for due scheduled times and work
+	heartbeatEvery = 5 * time.Second // heartbeat of the process; see ledger.ProcessTTL
 )
 
 // Executor plans and executes the runs of one registry on one ledger. Make it with New.
@@ -33,8 +33,8 @@ type Executor struct {
 	rec     *recorder
 	leases  *leaseKeeper
 
-	beat, pulse, wake signal
-	lastLoop          atomic.Pointer[time.Time] // when the loop last came round
+	planDue, heartbeatDue, wake signal
+	lastLoop                    atomic.Pointer[time.Time] // when the loop last came round
 }
 
 // New checks the configuration and returns an Executor. It calls neither the ledger nor
@@ -44,7 +44,7 @@ func New(cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{cfg: cfg, beat: newSignal(), pulse: newSignal(), wake: newSignal()}
+	e := &Executor{cfg: cfg, planDue: newSignal(), heartbeatDue: newSignal(), wake: newSignal()}
 	rnd := &random{source: cfg.Random}
 	e.ledger = newLedgerClient(cfg, rnd)
 	e.plan = newPlanner(cfg.Registry, cfg.OnTime)
@@ -66,7 +66,7 @@ func New(cfg Config) (*Executor, error) {
 	e.members = &membership{
 		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, schedules: e.keyed, work: e.work, onTime: cfg.OnTime, host: cfg.Host,
 		program: cfg.Program,
-		admit:   e.admit.admit, pulse: e.pulse, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
+		admit:   e.admit.admit, heartbeatDue: e.heartbeatDue, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
 	}
 	e.admit.reassign, e.keyed.reassign = e.members.reassign, e.members.reassign
 	e.calls = &dispatcher{
@@ -93,9 +93,9 @@ func (e *Executor) limitOf(target string) int {
 // are recorded. The leases of the other runs expire.
 //
 // While the ledger fails, Run keeps retrying. It stops before ctx ends only for an error
-// of the Alarm, or for errors that retries cannot cure: ledger.ErrOtherRegistry,
+// of the Waker, or for errors that retries cannot cure: ledger.ErrOtherRegistry,
 // ledger.ErrSchema and ledger.ErrInvalidRun. It returns that error; after a graceful stop
-// it returns nil, or the error of Alarm.Stop. Call Run at most once.
+// it returns nil, or the error of Waker.Stop. Call Run at most once.
 func (e *Executor) Run(ctx context.Context) error {
 	e.members.lasting = true
 	// What is recorded and renewed during the stop must survive ctx.
@@ -106,7 +106,7 @@ func (e *Executor) Run(ctx context.Context) error {
 	if err == nil {
 		err = e.loop(ctx, after, func() bool { return false })
 	}
-	err = errors.Join(err, e.cfg.Alarm.Stop()) // one wake-up may have been set although the other failed
+	err = errors.Join(err, e.cfg.Waker.Stop()) // one wake-up may have been set although the other failed
 	e.stop(after)
 	cancel()
 	wait()
@@ -126,8 +126,8 @@ func (e *Executor) keep(ctx context.Context) (wait func()) {
 
 func (e *Executor) startAlarm() error {
 	return errors.Join(
-		e.cfg.Alarm.Every(beatEvery, "plan", e.beat.send),
-		e.cfg.Alarm.Every(pulseEvery, "heartbeat", e.pulse.send),
+		e.cfg.Waker.Every(planEvery, "plan", e.planDue.send),
+		e.cfg.Waker.Every(heartbeatEvery, "heartbeat", e.heartbeatDue.send),
 	)
 }
 
@@ -146,7 +146,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		e.lastLoop.Store(new(time.Now()))
 		e.members.handoverDue()
 		select { // a heartbeat that is due goes before all else
-		case <-e.pulse:
+		case <-e.heartbeatDue:
 			e.members.heartbeat(ctx)
 		default:
 		}
@@ -165,9 +165,9 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		timer.Reset(e.untilNext())
 		select {
 		case <-ctx.Done():
-		case <-e.pulse:
-			e.pulse.send()
-		case <-e.beat:
+		case <-e.heartbeatDue:
+			e.heartbeatDue.send()
+		case <-e.planDue:
 		case <-e.wake:
 		case <-timer.C:
 		}
@@ -182,7 +182,7 @@ func (e *Executor) untilNext() time.Duration {
 	if wait := e.ledger.backoff.left(); wait > 0 {
 		return wait
 	}
-	wait := beatEvery
+	wait := planEvery
 	if e.work.behind() {
 		return wait
 	}

@@ -16,13 +16,12 @@ import (
 const (
 	// freezeAtOnce is the number of members in one part of a list.
 	freezeAtOnce = 5000
-	// maxPageWaits is how many requests for one page a target may answer with 429.
+	// maxPageWaits is how many requests for one page a target may ask to slow down.
 	maxPageWaits = 20
 	// maxEmptyPages limits the pages without an item. A target's links may form a circle.
 	maxEmptyPages = 1000
 	// releaseAtOnce bounds the members that one release leases.
 	releaseAtOnce = 500
-	statusOK      = 200
 	// slowPoll is the interval at which a process looks for parents if its registry has no
 	// job with each. Their jobs may have been removed.
 	slowPoll = 10 * time.Second
@@ -48,8 +47,8 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 		if a.Unsent || a.Kind != ledger.AnswerFresh && a.Kind != ledger.AnswerReplayed {
 			return a, 0, true
 		}
-		if a.Status != statusOK {
-			a.Kind, a.Error = ledger.AnswerFailed, fmt.Sprintf("HTTP %d: a list is answered with 200", a.Status)
+		if a.Keys == nil { // such as a 202, which says that the list is still being made
+			a.Kind, a.Error = ledger.AnswerFailed, fmt.Sprintf("HTTP %d without a list: a list is answered at once", a.Status)
 			return a, 0, true
 		}
 		if len(a.Keys) == 0 {
@@ -86,7 +85,7 @@ func (t *attempter) page(ctx context.Context, list Call, paced *pace) (a Answer)
 		began := time.Now()
 		a = t.call(ctx, list)
 		paced.answered(a, time.Since(began))
-		if a.Unsent || a.Status != statusTooManyRequests || list.Page == "" || ctx.Err() != nil {
+		if a.Unsent || !a.SlowDown || list.Page == "" || ctx.Err() != nil {
 			return a
 		}
 		pause(ctx, capped(a.RetryAfter, list.Call.MaxRetryAfter))

@@ -32,7 +32,7 @@ func tenantsOnce(first executor.Answer) *target {
 		if lists++; lists == 1 {
 			return first
 		}
-		return listed(c, `["a","b"]`)
+		return listed(`["a","b"]`)
 	}
 	return svc
 }
@@ -91,10 +91,10 @@ func TestARedriveCallsAMemberThatHasVanished(t *testing.T) {
 					switch {
 					case c.List && lists == 0:
 						lists++
-						return listed(c, `["a","b","c"]`)
+						return listed(`["a","b","c"]`)
 					case c.List:
 						lists++
-						return listed(c, `["a","c"]`)
+						return listed(`["a","c"]`)
 					case strings.Contains(c.RunID, "::b@") && (n == 1 || answered == 404):
 						return executor.Answer{Kind: ledger.AnswerRefused, Status: 404, Reason: ledger.ReasonPermanent, Error: "HTTP 404"}
 					}

@@ -27,7 +27,7 @@ func TestMembersAreCalledAtThePaceOfTheirTarget(t *testing.T) {
 		taken, refused := map[int64]int{}, 0
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 			if c.List {
-				return listed(c, "["+strings.Join(keys, ",")+"]")
+				return listed("[" + strings.Join(keys, ",") + "]")
 			}
 			svc.mu.Lock()
 			second := time.Now().Unix()
@@ -39,7 +39,7 @@ func TestMembersAreCalledAtThePaceOfTheirTarget(t *testing.T) {
 			}
 			svc.mu.Unlock()
 			if full {
-				return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, RetryAfter: time.Second}
+				return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, SlowDown: true, RetryAfter: time.Second}
 			}
 			return svc.apply(c)
 		}
@@ -99,7 +99,7 @@ func TestPagesOfAListAreFetchedAtThePaceOfTheirTarget(t *testing.T) {
 					if call.Page != "" && refused[call.Page] < c.refused {
 						refused[call.Page]++
 						until = time.Now().Add(wait)
-						return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, RetryAfter: wait}
+						return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, SlowDown: true, RetryAfter: wait}
 					}
 					return answer(ctx, call, n)
 				}
@@ -125,7 +125,7 @@ func TestRedrivenMembersAreCalledWithinTheirLimits(t *testing.T) {
 		taken := map[int64]int{}
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 			if c.List {
-				return listed(c, "["+strings.Join(keys, ",")+"]")
+				return listed("[" + strings.Join(keys, ",") + "]")
 			}
 			svc.mu.Lock()
 			calling++
@@ -144,7 +144,7 @@ func TestRedrivenMembersAreCalledWithinTheirLimits(t *testing.T) {
 			case !works:
 				return executor.Answer{Kind: ledger.AnswerRefused, Status: 404, Reason: ledger.ReasonPermanent}
 			case full:
-				return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, RetryAfter: time.Second}
+				return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, SlowDown: true, RetryAfter: time.Second}
 			}
 			return svc.apply(c)
 		}

@@ -44,7 +44,7 @@ func bills(t *testing.T, svc *target, j jobs.Job, d time.Duration) (*memory.Ledg
 
 func TestEachItemOfAListIsARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		svc := tenants(fixed(`{"tenants":[{"id":"acme"},{"id":7}]}`, `{"tenants":[{"id":"a/b ü"}]}`), nil)
+		svc := tenants(fixed(`["acme","7"]`, `["a/b ü"]`), nil)
 		svc.answer = func(answer func(context.Context, executor.Call, int) executor.Answer) func(context.Context, executor.Call, int) executor.Answer {
 			return func(ctx context.Context, c executor.Call, n int) executor.Answer {
 				if c.List {
@@ -53,7 +53,7 @@ func TestEachItemOfAListIsARun(t *testing.T) {
 				return svc.apply(c)
 			}
 		}(svc.answer)
-		_, run, attempts := bills(t, svc, billing(jobs.Each{Path: "/v1/tenants", Items: "tenants.id"}), time.Minute)
+		_, run, attempts := bills(t, svc, billing(jobs.Each{Path: "/v1/tenants"}), time.Minute)
 		if run.State != ledger.Succeeded || run.Fan.Members != 3 || len(attempts) != 1 {
 			t.Fatalf("%+v %+v", run, attempts)
 		}
@@ -91,16 +91,12 @@ func TestAListThatCannotBeTrustedSendsNothing(t *testing.T) {
 		says   string
 		tries  int
 	}{
-		"too long":        {[]string{`["a","b"]`, `["c","d"]`}, ledger.ReasonPermanent, "more than 3 items", 1},
-		"a key twice":     {[]string{`["a","b"]`, `["a"]`}, ledger.ReasonExhausted, "are one member", 5},
-		"not JSON":        {[]string{`<html>`}, ledger.ReasonExhausted, "not JSON", 5},
-		"more than JSON":  {[]string{`["a"]["b"]`}, ledger.ReasonExhausted, "more than one", 5},
-		"invalid Unicode": {[]string{"[\"a\xff\"]"}, ledger.ReasonExhausted, "invalid Unicode", 5},
-		"no end":          {slices.Repeat([]string{`[]`}, 3000), ledger.ReasonExhausted, "pages without an item", 5},
-		"no list":         {[]string{`{"tenants":"x"}`}, ledger.ReasonExhausted, "leads to", 5},
-		"an empty key":    {[]string{`[""]`}, ledger.ReasonExhausted, "empty", 5},
-		"a dot":           {[]string{`[".."]`}, ledger.ReasonExhausted, "part of a path", 5},
-		"a key of a bool": {[]string{`[true]`}, ledger.ReasonExhausted, "true or false", 5},
+		"too long":     {[]string{`["a","b"]`, `["c","d"]`}, ledger.ReasonPermanent, "more than 3 items", 1},
+		"a key twice":  {[]string{`["a","b"]`, `["a"]`}, ledger.ReasonExhausted, "are one member", 5},
+		"no end":       {slices.Repeat([]string{`[]`}, 3000), ledger.ReasonExhausted, "pages without an item", 5},
+		"no list":      {[]string{`{}`}, ledger.ReasonExhausted, "the list: ", 5},
+		"an empty key": {[]string{`[""]`}, ledger.ReasonExhausted, "empty", 5},
+		"a dot":        {[]string{`[".."]`}, ledger.ReasonExhausted, "part of a path", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -125,7 +121,7 @@ func TestAListThatIsAnsweredWith202IsFetchedAgain(t *testing.T) {
 			case c.List && n == 1:
 				return executor.Answer{Kind: ledger.AnswerFresh, Status: 202}
 			case c.List:
-				return listed(c, `["a"]`)
+				return listed(`["a"]`)
 			}
 			return svc.apply(c)
 		}
@@ -176,7 +172,7 @@ func TestAFailingMemberIsThePartOfItsParentThatFailed(t *testing.T) {
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 			switch {
 			case c.List:
-				return listed(c, `["a","bad","c","d"]`)
+				return listed(`["a","bad","c","d"]`)
 			case strings.Contains(c.RunID, "bad"):
 				return executor.Answer{Kind: ledger.AnswerFailed, Status: 500, Error: "HTTP 500"}
 			}
@@ -204,7 +200,7 @@ func TestInFlightBoundsMembersOfAllProcesses(t *testing.T) {
 		svc := newTarget(nil)
 		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
 			if c.List {
-				return listed(c, "["+strings.Join(keys, ",")+"]")
+				return listed("[" + strings.Join(keys, ",") + "]")
 			}
 			svc.mu.Lock()
 			calling++
@@ -238,7 +234,7 @@ func TestATickDoesNotWaitForMembersThatWaitForLong(t *testing.T) {
 		svc.answer = func(_ context.Context, c executor.Call, n int) executor.Answer {
 			switch {
 			case c.List:
-				return listed(c, `["a","b"]`)
+				return listed(`["a","b"]`)
 			case strings.Contains(c.RunID, "::b@") && n == 1:
 				return executor.Answer{Kind: ledger.AnswerFailed, Status: 500}
 			}

@@ -26,10 +26,10 @@ type membership struct {
 	// host and program are shown to a person.
 	host, program string
 	// admit writes the plans that switch jobs to other definitions.
-	admit  func(context.Context, batch) bool
-	pulse  signal
-	logger *slog.Logger
-	ahead  aheadWatch
+	admit        func(context.Context, batch) bool
+	heartbeatDue signal
+	logger       *slog.Logger
+	ahead        aheadWatch
 
 	lasting bool        // this process lives longer than one beat
 	living  []string    // versions, at the last heartbeat
@@ -44,7 +44,7 @@ func (m *membership) declare(ctx context.Context) {
 	d := ledger.Declaration{Registry: m.registry.Name(), Version: m.registry.Version(), Host: m.host, Program: m.program,
 		Definitions: m.definitions}
 	if !m.ledger.declare(ctx, d) {
-		m.pulse.send() // a heartbeat of an unknown process declares again
+		m.heartbeatDue.send() // a heartbeat of an unknown process declares again
 		return
 	}
 	m.heartbeat(ctx)
@@ -86,5 +86,5 @@ func (m *membership) heartbeat(ctx context.Context) {
 // reassign has the loop take up the assignments again at once.
 func (m *membership) reassign() {
 	m.anew.Store(true)
-	m.pulse.send()
+	m.heartbeatDue.send()
 }

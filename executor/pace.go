@@ -13,12 +13,10 @@ const (
 	shortestGap = 20 * time.Millisecond
 	// firstGap is that of an answer without Retry-After.
 	firstGap = 100 * time.Millisecond
-
-	statusTooManyRequests = 429
 )
 
 // pace is the time between the starts of two calls to a target, learned from its
-// answers with status 429. Without it, all runs that were turned away would come back
+// answers that ask to slow down. Without it, all runs that were turned away would come back
 // together and be turned away again. The workset guards it.
 type pace struct {
 	gap    time.Duration // 0: the target has not asked for one
@@ -45,7 +43,7 @@ func (p *pace) started() {
 func (p *pace) answered(a Answer, took time.Duration) {
 	switch {
 	case a.Unsent:
-	case a.Status == statusTooManyRequests:
+	case a.SlowDown:
 		now, asked := time.Now(), min(orElse(a.RetryAfter, firstGap), longestGap)
 		if now.Add(-took).After(p.slowed) {
 			p.gap, p.slowed = min(max(asked, p.gap*3/2), longestGap), now

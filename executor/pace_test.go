@@ -30,7 +30,7 @@ func TestATargetThatTurnsCallsAwayIsCalledAtItsPace(t *testing.T) {
 					defer mu.Unlock()
 					if time.Now().Before(free) {
 						away++
-						return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, RetryAfter: asked}
+						return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, SlowDown: true, RetryAfter: asked}
 					}
 					free = time.Now().Add(time.Second)
 					return svc.apply(c)

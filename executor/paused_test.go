@@ -109,7 +109,7 @@ func held(t *testing.T, list string, entries ...jobs.Entry) (calls, runs int) {
 	var sent []time.Time
 	svc := newTarget(func(_ context.Context, c executor.Call, _ int) executor.Answer {
 		if c.List {
-			return listed(c, list)
+			return listed(list)
 		}
 		sent = append(sent, time.Now())
 		time.Sleep(200 * time.Millisecond)

@@ -52,6 +52,7 @@ type Answer struct {
 	Status     int           // 0: no response
 	Code       string        // the problem code, if the answer had one
 	RetryAfter time.Duration // asked for by the target; 0: a default wait
+	SlowDown   bool          // the target asks for fewer calls at a time, of whichever run
 	Reason     ledger.Reason // for ledger.AnswerRefused: why the run is dead; default ledger.ReasonPermanent
 	Error      string        // never a secret, never a body
 	Progress   string        // for ledger.AnswerAccepted: how far the target says that it is
@@ -60,8 +61,8 @@ type Answer struct {
 	// nothing is kept.
 	Excerpt     string
 	KeepExcerpt time.Duration
-	// Keys are the members' keys in the answer to a List, as ReadList returns them. Next is where
-	// the next page is, or "" after the last.
+	// Keys are the members' keys in the answer to a List; nil: it has no list. Next is where the
+	// next page is, or "" after the last.
 	Keys []string
 	Next string
 	// KeyKept is the time for which the target says that it keeps the run's key, from the

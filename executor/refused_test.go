@@ -97,30 +97,30 @@ func TestAPlanThatNoLedgerCanKeepEndsRun(t *testing.T) {
 	})
 }
 
-// halfAlarm gives the first wake-up and refuses the second.
-type halfAlarm struct{ given, stopped int }
+// halfWaker gives the first wake-up and refuses the second.
+type halfWaker struct{ given, stopped int }
 
-func (a *halfAlarm) Every(time.Duration, string, func()) error {
+func (a *halfWaker) Every(time.Duration, string, func()) error {
 	if a.given++; a.given == 2 {
 		return errors.New("no more timers")
 	}
 	return nil
 }
 
-func (a *halfAlarm) Stop() error {
+func (a *halfWaker) Stop() error {
 	a.stopped++
 	return nil
 }
 
 func TestAnAlarmThatFailsByHalfIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		alarm := &halfAlarm{}
-		e, err := executor.New(executor.Config{Registry: registry(t, minutely("a")), Ledger: memory.New(), Caller: applying(), Alarm: alarm})
+		waker := &halfWaker{}
+		e, err := executor.New(executor.Config{Registry: registry(t, minutely("a")), Ledger: memory.New(), Caller: applying(), Waker: waker})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Run(t.Context()); err == nil || alarm.stopped != 1 {
-			t.Errorf("Run = %v; stopped %d times", err, alarm.stopped)
+		if err := e.Run(t.Context()); err == nil || waker.stopped != 1 {
+			t.Errorf("Run = %v; stopped %d times", err, waker.stopped)
 		}
 	})
 }

@@ -96,7 +96,7 @@ func (p *schedulePlanner) wait() time.Duration {
 	case p.planning:
 		return 0
 	case len(p.templates) == 0:
-		return beatEvery
+		return planEvery
 	}
 	return max(0, time.Until(p.next))
 }

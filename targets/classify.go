@@ -73,7 +73,7 @@ func classify(r reply, now time.Time) executor.Answer {
 	case s == http.StatusConflict, s == http.StatusPreconditionFailed, s == http.StatusUnprocessableEntity:
 		keyed(&a, r)
 	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
-		a.Kind = ledger.AnswerThrottled
+		a.Kind, a.SlowDown = ledger.AnswerThrottled, s == http.StatusTooManyRequests
 	case s == http.StatusUnauthorized:
 		a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonUnauthorized
 	case s == http.StatusProxyAuthRequired, s == http.StatusRequestTimeout, s == http.StatusTooEarly, !final(s):

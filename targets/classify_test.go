@@ -56,7 +56,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{"in progress is a 409 only", problem(422, "idempotency_key_in_progress"), executor.Answer{Kind: ledger.AnswerRefused, Status: 422, Code: "idempotency_key_in_progress", Reason: ledger.ReasonPermanent}},
 		{"412 too late", problem(412, "run_too_late"), executor.Answer{Kind: ledger.AnswerRefused, Status: 412, Code: "run_too_late", Reason: ledger.ReasonKeyExpired}},
 		{"412 of another kind is permanent", plain(412), executor.Answer{Kind: ledger.AnswerRefused, Status: 412, Reason: ledger.ReasonPermanent}},
-		{"429 waits", plain(429, "Retry-After", "30"), executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, RetryAfter: 30 * time.Second}},
+		{"429 waits", plain(429, "Retry-After", "30"), executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, SlowDown: true, RetryAfter: 30 * time.Second}},
 		{"503 waits", plain(503, "Retry-After", "30"), executor.Answer{Kind: ledger.AnswerThrottled, Status: 503, RetryAfter: 30 * time.Second}},
 		{"503 need not say how long", plain(503), executor.Answer{Kind: ledger.AnswerThrottled, Status: 503}},
 		{"408 is tried again", plain(408), executor.Answer{Kind: ledger.AnswerFailed, Status: 408}},

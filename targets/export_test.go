@@ -9,6 +9,7 @@ var (
 	ProblemCode   = problemCode
 	ParseEndpoint = parseEndpoint
 	Join          = join
+	ReadKeys      = readKeys
 
 	InMilliseconds = inMilliseconds
 )

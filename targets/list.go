@@ -58,7 +58,7 @@ func (b *pageBody) Read(p []byte) (int, error) {
 // readList reads the keys in the body of a list, and where its next page is.
 func readList(res *http.Response, at *url.URL, each ledger.Each) (p page) {
 	p.body = pageBody{Reader: res.Body, left: maxList + 1}
-	p.keys, p.err = executor.ReadList(&p.body, each)
+	p.keys, p.err = readKeys(&p.body, each)
 	if next := nextLink(res.Header.Values("Link")); next != "" {
 		if u, err := at.Parse(next); err == nil {
 			next = u.String()

@@ -54,6 +54,9 @@ func TestAListThatFailsIsAnAnswerLikeAnyOther(t *testing.T) {
 	if a := attempt(t, to(t, serve(t, plain(503)).URL), list(""), patience); a.Kind != ledger.AnswerThrottled || a.Keys != nil {
 		t.Errorf("%+v", a)
 	}
+	if a := attempt(t, to(t, serve(t, plain(202)).URL), list(""), patience); a.Kind != ledger.AnswerFresh || a.Keys != nil {
+		t.Errorf("no list: %+v", a)
+	}
 	cut := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte(`["a"`))

@@ -36,7 +36,7 @@ func (w *world) start(m *member, reg *jobs.Registry) error {
 		MaxInFlight: pick(r, 1, 4, 64),
 		Lease:       pick(r, 10*time.Second, 30*time.Second),
 		Grace:       pick(r, time.Millisecond, 5*time.Second, 25*time.Second),
-		Random:      p.source(), Alarm: newAlarm(r),
+		Random:      p.source(), Waker: newWaker(r),
 	})
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ var repeats = flag.Int("repeats", 2, "how often each life is lived")
 // one virtual time, so a few may: half is far from what chance would leave.
 func TestASeedRepeatsItself(t *testing.T) {
 	same := 0
-	for n := range uint64(20) {
+	for n := range uint64(10) {
 		seed := *firstSeed + n
 		seen := map[string]int{}
 		for range *repeats {

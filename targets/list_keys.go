@@ -1,4 +1,4 @@
-package executor
+package targets
 
 import (
 	"encoding/json"
@@ -11,11 +11,11 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// ReadList reads the keys in a page of a list: the texts and whole numbers at a path of
+// readKeys reads the keys in a page of a list: the texts and whole numbers at a path of
 // field names. A list on the way stands for each of its items. Nothing but the keys is kept,
 // and of a list that is too long no more than its first Max+1 keys are read.
-func ReadList(page io.Reader, each ledger.Each) ([]string, error) {
-	r := listReader{d: json.NewDecoder(page), max: each.Max}
+func readKeys(page io.Reader, each ledger.Each) ([]string, error) {
+	r := listReader{d: json.NewDecoder(page), max: each.Max, keys: []string{}}
 	r.d.UseNumber()
 	var fields []string
 	if each.Items != "" {

@@ -1,4 +1,4 @@
-package executor_test
+package targets_test
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/targets"
 )
 
-func TestReadList(t *testing.T) {
+func TestReadKeys(t *testing.T) {
 	for _, c := range []struct{ page, items, keys, err string }{
 		{`["a",2,"c"]`, "", "a 2 c", ""},
 		{`{"x":{"items":[1]},"tenants":[{"name":{"id":0},"id":"a"},{"id":"b","more":[[],{}]}],"y":[]}`, "tenants.id", "a b", ""},
@@ -25,6 +25,8 @@ func TestReadList(t *testing.T) {
 		{`["a",]`, "", "", "the answer is not JSON"},
 		{`<html>`, "", "", "the answer is not JSON"},
 		{`["a"] ["b"]`, "", "", "more than one JSON value"},
+		{"[\"a\xff\"]", "", "", "invalid Unicode"},
+		{`[true]`, "", "", "leads to true or false"},
 		{`{"id":"a"}`, "id", "", "leads to no list"},
 		{`"a"`, "", "", "leads to no list"},
 		{`[{"id":"a"}]`, "key", "", `no field "key"`},
@@ -36,7 +38,7 @@ func TestReadList(t *testing.T) {
 		{`[{"skipped":` + strings.Repeat("[", 100_000), "id", "", "more than 10000 values in each other"},
 		{`[{"id":"a","id":"b"}]`, "id", "", `the field "id" twice`},
 	} {
-		keys, err := executor.ReadList(strings.NewReader(c.page), ledger.Each{Items: c.items, Max: 5})
+		keys, err := targets.ReadKeys(strings.NewReader(c.page), ledger.Each{Items: c.items, Max: 5})
 		if c.err == "" && (err != nil || !slices.Equal(keys, strings.Fields(c.keys))) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%.80s by %q: %q %v; want %q %s", c.page, c.items, keys, err, c.keys, c.err)
 		}
@@ -58,10 +60,10 @@ func items(n int) io.Reader {
 }
 
 // Of a list of 100,000 members with 25 MB, only the keys are kept.
-func BenchmarkReadList(b *testing.B) {
+func BenchmarkReadKeys(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		keys, err := executor.ReadList(items(100_000), ledger.Each{Items: "tenants.id", Max: 200_000})
+		keys, err := targets.ReadKeys(items(100_000), ledger.Each{Items: "tenants.id", Max: 200_000})
 		if err != nil || len(keys) != 100_001 {
 			b.Fatal(len(keys), err)
 		}

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Alarm wakes the executor. It decides when the executor checks for due runs, never
-// what is due: that follows from the schedules and the ledger's clock, so an alarm
+// Waker wakes the executor. It decides when the executor checks for due runs, never
+// what is due: that follows from the schedules and the ledger's clock, so a wake-up
 // that is late, early or doubled changes nothing but lateness.
-type Alarm interface {
+type Waker interface {
 	// Every calls wake each d until Stop. name identifies the wake-up for a person. wake
 	// never blocks.
 	Every(d time.Duration, name string, wake func()) error
@@ -16,7 +16,7 @@ type Alarm interface {
 	Stop() error
 }
 
-// ticker is the default Alarm.
+// ticker is the default Waker.
 type ticker struct {
 	mu   sync.Mutex
 	done chan struct{}
