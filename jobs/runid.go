@@ -97,7 +97,7 @@ func CanonicalRunID(id string) string {
 	}
 	rest, token, marked := strings.Cut(rest, "~")
 	from, until, isRange := strings.Cut(rest, "/")
-	first, err := wholeSecond(from)
+	first, err := parseWholeSecond(from)
 	if err != nil || marked && isRange {
 		return id
 	}
@@ -105,7 +105,7 @@ func CanonicalRunID(id string) string {
 	case marked:
 		return RunIDWithToken(jobID, first, token)
 	case isRange:
-		last, err := wholeSecond(until)
+		last, err := parseWholeSecond(until)
 		if err != nil {
 			return id
 		}
@@ -114,8 +114,8 @@ func CanonicalRunID(id string) string {
 	return RunID(jobID, first)
 }
 
-// wholeSecond reads RFC 3339 with any offset and without a fraction of a second.
-func wholeSecond(text string) (time.Time, error) {
+// parseWholeSecond reads RFC 3339 with any offset and without a fraction of a second.
+func parseWholeSecond(text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err == nil && at.Nanosecond() != 0 {
 		err = ErrBadRunID

@@ -8,6 +8,12 @@ import (
 // cutID returns the part of a run ID before its scheduled time, and the rest from that on.
 func cutID(runID string) (job, at string, ok bool) { return strings.Cut(runID, "@") }
 
+// JobOf returns the job of a run, or of a range row, by its ID.
+func JobOf(runID string) string {
+	job, _, _ := cutID(runID)
+	return JobOfID(job)
+}
+
 // RunIDRange returns bounds of the ids of a job's rows from one scheduled time to
 // another, both included and each open when zero: from <= id < below in byte order.
 // A row in these bounds is one of the job's, but may be one second outside of them.

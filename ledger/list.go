@@ -133,7 +133,7 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 		list, err := tx.Recent(sortedSet(jobIDs), max(n, 0), OutcomeWindow).Get()
 		byJob := map[string][]RunSummary{}
 		for _, r := range list {
-			job := jobOf(r.RunID)
+			job := JobOf(r.RunID)
 			byJob[job] = append(byJob[job], r)
 		}
 		return byJob, err

@@ -111,7 +111,7 @@ func (c *incidentChanges) add(o *Outcome) {
 	if IsMember(o.RunID) {
 		return // its parent tells
 	}
-	jobID := jobOf(o.RunID)
+	jobID := JobOf(o.RunID)
 	if !o.KeySafeUntil.IsZero() {
 		c.expiring = append(c.expiring, problem{JobID: jobID, RunID: o.RunID, Count: 1,
 			Error: "by the target's Idempotency-Key-Expires the key of this run is safe only until " + o.KeySafeUntil.UTC().Format(time.RFC3339) +

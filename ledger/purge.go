@@ -202,7 +202,7 @@ func raisePurgedThrough(tx Tx, gone []RunSummary, jobs map[string]*JobRow) error
 		if !r.Until.IsZero() {
 			last = r.Until
 		}
-		j := jobs[jobOf(r.RunID)]
+		j := jobs[JobOf(r.RunID)]
 		if j == nil || IsAdHoc(r.RunID) || !last.After(j.PurgedThrough) {
 			continue
 		}
@@ -221,7 +221,7 @@ func raisePurgedThrough(tx Tx, gone []RunSummary, jobs map[string]*JobRow) error
 // notAhead leaves out the runs that their job's plan has not come to.
 func notAhead(found []string, jobs map[string]*JobRow) (list []string) {
 	for _, id := range found {
-		if j := jobs[jobOf(id)]; j == nil || !j.isAhead(id) {
+		if j := jobs[JobOf(id)]; j == nil || !j.isAhead(id) {
 			list = append(list, id)
 		}
 	}
@@ -274,17 +274,11 @@ const membersPurged = 150
 // countPage is how many runs are read at once to be counted.
 const countPage = 10_000
 
-// jobOf returns the job of a run.
-func jobOf(runID string) string {
-	job, _, _ := cutID(runID)
-	return JobOfID(job)
-}
-
 // jobsOf returns the jobs of runs, each once, in order.
 func jobsOf(runIDs []string) []string {
 	jobs := make([]string, len(runIDs))
 	for i, id := range runIDs {
-		jobs[i] = jobOf(id)
+		jobs[i] = JobOf(id)
 	}
 	return sortedSet(jobs)
 }

@@ -45,7 +45,7 @@ type OldRuns struct {
 
 // Has reports whether it selects a row.
 func (q OldRuns) Has(r *Row) bool {
-	if !q.Of.Has(jobOf(r.ID)) {
+	if !q.Of.Has(JobOf(r.ID)) {
 		return false
 	}
 	finished := q.Finished

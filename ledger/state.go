@@ -65,6 +65,9 @@ var Unfinished = slices.Clip(States[:slices.Index(States, Succeeded)])
 // Claimable lists the states from which a claim leases a run.
 var Claimable = slices.DeleteFunc(slices.Clone(Unfinished), func(s State) bool { return !CanMove(s, Running) })
 
+// MayWait lists the states of runs that wait to be sent: Waiting says why.
+var MayWait = []State{Planned, Retrying}
+
 // moves are those of stored rows. docs/design.md draws them.
 var moves = map[State][]State{
 	Planned:    {Running, Dead, Canceled},

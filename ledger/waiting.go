@@ -16,7 +16,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]WaitReas
 	}
 	return read(ctx, l, "look why runs wait", func(tx Tx) (map[string]WaitReason, error) {
 		rows, err := tx.Runs(Filter{IDs: ids}).Get()
-		rows = slices.DeleteFunc(rows, func(r Row) bool { return r.State != Planned && r.State != Retrying })
+		rows = slices.DeleteFunc(rows, func(r Row) bool { return !slices.Contains(MayWait, r.State) })
 		if err != nil || len(rows) == 0 {
 			return why, err
 		}

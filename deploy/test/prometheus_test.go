@@ -32,7 +32,7 @@ func TestPrometheusRules(t *testing.T) {
 // quiet are metrics that appear with their first event only, and that nothing
 // provokes here. The manual has them.
 var quiet = []string{
-	"cronce_ledger_errors_total", "cronce_records_refused_total",
+	"cronce_ledger_errors_total", "cronce_records_fenced_total",
 	"cronce_purged_keys_total", "cronce_purged_runs_total", "cronce_purge_left", "cronce_purge_failures_total",
 }
 

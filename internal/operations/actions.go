@@ -19,7 +19,9 @@ type Action struct {
 	Least  access.Role // that it needs; see Permits
 	Fields []string    // beside "by" and "why"
 	Status int         // of the answer
-	do     func(*Service, context.Context, Ask) (any, error)
+	// OfSchedules lets a scheduler do it to the schedules of its template.
+	OfSchedules bool
+	do          func(*Service, context.Context, Ask) (any, error)
 }
 
 // AckIncident names the action on an incident.
@@ -27,17 +29,25 @@ const AckIncident = "ack-incident"
 
 // Actions are all actions.
 var Actions = slices.Concat([]Action{
-	{"pause", "Pause", "/v1/jobs/{id}/pause", access.Operator, nil, http.StatusOK, (*Service).askPause},
-	{"resume", "Resume", "/v1/jobs/{id}/resume", access.Operator, nil, http.StatusOK, (*Service).askResume},
-	{"trigger", "Trigger", "/v1/jobs/{id}/trigger", access.Operator, nil, http.StatusCreated, (*Service).askTrigger},
-	{"backfill", "Backfill", "/v1/jobs/{id}/backfill", access.Operator, []string{"dryRun", "from", "to", "parallel", "newestFirst", "neverPlanned", "series"},
-		http.StatusOK, (*Service).askBackfill},
-	{"rerun", "Rerun", "/v1/runs/{id}/rerun", access.Admin, []string{"newKey", "mayDouble"}, http.StatusCreated, (*Service).askRerun},
-	{AddPause, "Pause", "/v1/pauses", access.Operator, []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"},
-		http.StatusCreated, (*Service).askChangePause},
-	{ChangePause, "Change", "/v1/pauses/{id}/change", access.Operator, []string{"from", "until"}, http.StatusOK, (*Service).askChangePause},
-	{EndPause, "End", "/v1/pauses/{id}/end", access.Operator, nil, http.StatusOK, (*Service).askEndPause},
-	{AckIncident, "Acknowledge", "/v1/incidents/{id}/ack", access.Operator, []string{"close"}, http.StatusOK, (*Service).askIncident},
+	{Name: "pause", Verb: "Pause", Path: "/v1/jobs/{id}/pause", Least: access.Operator, OfSchedules: true,
+		Status: http.StatusOK, do: (*Service).askPause},
+	{Name: "resume", Verb: "Resume", Path: "/v1/jobs/{id}/resume", Least: access.Operator, OfSchedules: true,
+		Status: http.StatusOK, do: (*Service).askResume},
+	{Name: "trigger", Verb: "Trigger", Path: "/v1/jobs/{id}/trigger", Least: access.Operator,
+		Status: http.StatusCreated, do: (*Service).askTrigger},
+	{Name: "backfill", Verb: "Backfill", Path: "/v1/jobs/{id}/backfill", Least: access.Operator,
+		Fields: []string{"dryRun", "from", "to", "parallel", "newestFirst", "neverPlanned", "series"},
+		Status: http.StatusOK, do: (*Service).askBackfill},
+	{Name: "rerun", Verb: "Rerun", Path: "/v1/runs/{id}/rerun", Least: access.Admin,
+		Fields: []string{"newKey", "mayDouble"}, Status: http.StatusCreated, do: (*Service).askRerun},
+	{Name: AddPause, Verb: "Pause", Path: "/v1/pauses", Least: access.Operator,
+		Fields: []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"},
+		Status: http.StatusCreated, do: (*Service).askChangePause},
+	{Name: ChangePause, Verb: "Change", Path: "/v1/pauses/{id}/change", Least: access.Operator,
+		Fields: []string{"from", "until"}, Status: http.StatusOK, do: (*Service).askChangePause},
+	{Name: EndPause, Verb: "End", Path: "/v1/pauses/{id}/end", Least: access.Operator, Status: http.StatusOK, do: (*Service).askEndPause},
+	{Name: AckIncident, Verb: "Acknowledge", Path: "/v1/incidents/{id}/ack", Least: access.Operator,
+		Fields: []string{"close"}, Status: http.StatusOK, do: (*Service).askIncident},
 },
 	onRuns(Redrive, "Redrive", "force", "mayDouble"),
 	onRuns(Cancel, "Cancel"),
@@ -50,10 +60,10 @@ func onRuns(what RunAction, verb string, fields ...string) []Action {
 	fields = append(fields, "dryRun")
 	many := append([]string{"runIds", "parent", "member", "job", "owner", "label", "target", "state", "reason", "since", "until", "limit",
 		"includeAcknowledged", "series"}, fields...)
-	return []Action{
-		{string(what), verb, "/v1/runs/" + string(what), access.Operator, many, http.StatusOK, do},
-		{string(what), verb, "/v1/runs/{id}/" + string(what), access.Operator, fields, http.StatusOK, do},
+	of := func(path string, fields []string) Action {
+		return Action{Name: string(what), Verb: verb, Path: path, Least: access.Operator, Fields: fields, Status: http.StatusOK, do: do}
 	}
+	return []Action{of("/v1/runs/"+string(what), many), of("/v1/runs/{id}/"+string(what), fields)}
 }
 
 // ActionOf returns the action of a name; of those on runs, the one on many.
@@ -68,9 +78,9 @@ func ActionOf(name string) (a Action, known bool) {
 // Permits returns an Error if an identity may not ask this of the action.
 func (a Action) Permits(who access.Identity, ask Ask) error {
 	template, _, keyed := jobs.SplitJobID(ask.ID)
-	ofSchedule := keyed && (a.Name == "pause" || a.Name == "resume") && who.MayChange(template)
+	ofSchedule := keyed && a.OfSchedules && who.MayChange(template)
 	if who.Role < a.Least && !ofSchedule {
-		return refuse(Forbidden, "this needs the role %s, and %s is a %s", a.Least, who.Principal(), who.Role)
+		return refuse(Forbidden, "this needs the role %s, and %s has the role %s", a.Least, who.Principal(), who.Role)
 	}
 	if who.Role < access.Admin && (ask.Force || ask.MayDouble || ask.NewKey) {
 		return refuse(Forbidden, "force, mayDouble and newKey are for administrators")

@@ -3,6 +3,7 @@ package operations
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"sync"
@@ -43,7 +44,7 @@ func ScheduleActor(by Caller, name, why string) (ledger.Actor, error) {
 // template.
 func MayChangeSchedules(who access.Identity, template string) error {
 	if !who.MayChange(template) {
-		return refuse(Forbidden, "this needs the role operator, or scheduler for the template %s, and %s is a %s", template, who.Principal(),
+		return refuse(Forbidden, "this needs the role operator, or scheduler for the template %s, and %s has the role %s", template, who.Principal(),
 			who.Role)
 	}
 	return nil
@@ -52,7 +53,7 @@ func MayChangeSchedules(who access.Identity, template string) error {
 // MayReadSchedules returns an Error if an identity may not read the schedules of a template.
 func MayReadSchedules(who access.Identity, template string) error {
 	if !who.MayRead(template) {
-		return refuse(Forbidden, "this needs the role viewer, or scheduler for the template %s, and %s is a %s", template, who.Principal(),
+		return refuse(Forbidden, "this needs the role viewer, or scheduler for the template %s, and %s has the role %s", template, who.Principal(),
 			who.Role)
 	}
 	return nil
@@ -205,4 +206,20 @@ func (c *schemas) of(reg *jobs.Registry, t jobs.Template) (dataschema.Schema, er
 // ResolveIn returns the schedule of one call after a delay from now on: an at(…) in UTC.
 func ResolveIn(now time.Time, delay time.Duration) string {
 	return "at(" + now.UTC().Add(delay+time.Second-1).Truncate(time.Second).Format("2006-01-02T15:04:05") + ")"
+}
+
+// ScheduleChange is what somebody asks for one schedule.
+type ScheduleChange struct {
+	Key        string          `json:"key,omitempty"`
+	Schedule   string          `json:"schedule,omitempty"`
+	Timezone   string          `json:"timezone,omitempty"`
+	DST        string          `json:"dst,omitempty"`
+	Data       json.RawMessage `json:"data,omitempty"`
+	Until      *time.Time      `json:"until,omitempty"`
+	Generation int64           `json:"generation,omitempty"`
+	Delete     bool            `json:"delete,omitempty"`
+
+	// IfRevision, if it is not 0, must be the revision of the schedule, or
+	// ledger.MustNotExist.
+	IfRevision int64 `json:"-"`
 }

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -250,8 +250,7 @@ func (s *Service) notFound(ctx context.Context, id string, err error) error {
 // missing says what is wrong with the job of a run ID that the ledger does not have;
 // "" where nobody can tell.
 func (s *Service) missing(ctx context.Context, id string) string {
-	jobID, _, _ := strings.Cut(id, "@")
-	if unknown, is := errors.AsType[*Error](s.KnownJob(ctx, jobID)); is {
+	if unknown, is := errors.AsType[*Error](s.KnownJob(ctx, ledger.JobOf(id))); is {
 		return unknown.Message
 	}
 	return ""
@@ -261,7 +260,7 @@ func (s *Service) missing(ctx context.Context, id string) string {
 func (s *Service) addWaiting(ctx context.Context, runs ...*ledger.Run) error {
 	var ids []string
 	for _, r := range runs {
-		if r.State == ledger.Planned || r.State == ledger.Retrying {
+		if slices.Contains(ledger.MayWait, r.State) {
 			ids = append(ids, r.ID)
 		}
 	}

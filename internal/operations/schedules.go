@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/cronce/cronce/internal/suggest"
 	"github.com/cronce/cronce/jobs"
@@ -292,20 +291,4 @@ func (s *Service) KeyedJob(ctx context.Context, id string) (jobs.Job, error) {
 		return j, refuse(UnknownJob, "the registry lacks the template %q of the schedule %s; put it back first", template, id)
 	}
 	return j, nil
-}
-
-// ScheduleChange is what somebody asks for one schedule.
-type ScheduleChange struct {
-	Key        string          `json:"key,omitempty"`
-	Schedule   string          `json:"schedule,omitempty"`
-	Timezone   string          `json:"timezone,omitempty"`
-	DST        string          `json:"dst,omitempty"`
-	Data       json.RawMessage `json:"data,omitempty"`
-	Until      *time.Time      `json:"until,omitempty"`
-	Generation int64           `json:"generation,omitempty"`
-	Delete     bool            `json:"delete,omitempty"`
-
-	// IfRevision, if it is not 0, must be the revision of the schedule, or
-	// ledger.MustNotExist.
-	IfRevision int64 `json:"-"`
 }

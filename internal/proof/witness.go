@@ -241,7 +241,7 @@ func (w *Witness) recorded(o ledger.Outcome, at time.Time) {
 	}
 	h.settled = o.Token
 	if o.State.Finished() {
-		w.ended(o.RunID, jobOf(o.RunID))
+		w.ended(o.RunID, ledger.JobOf(o.RunID))
 	}
 	if o.State == ledger.Accepted { // its target answers: it gets its retries back
 		h.failed, w.renewed[o.RunID] = 0, h.number

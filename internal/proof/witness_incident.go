@@ -2,7 +2,6 @@ package proof
 
 import (
 	"context"
-	"strings"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -26,7 +25,7 @@ func (e ends) add(o ledger.Outcome) {
 	if ledger.IsMember(o.RunID) {
 		return // its parent's incident counts it
 	}
-	job, _, _ := strings.Cut(o.RunID, "@")
+	job := ledger.JobOf(o.RunID)
 	switch o.State {
 	case ledger.Dead:
 		e.died[job] = max(e.died[job], o.RunID)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -133,9 +132,4 @@ func (w *Witness) Resume(ctx context.Context, jobID string, who ledger.Actor) er
 	err := w.Store.Resume(ctx, jobID, who)
 	w.paused[jobID] = w.paused[jobID] && err != nil
 	return err
-}
-
-func jobOf(runID string) string {
-	job, _, _ := strings.Cut(runID, "@")
-	return job
 }

@@ -79,7 +79,7 @@ func (w *Witness) outOfTurn(l ledger.Work, now time.Time) {
 		return
 	}
 	for id, other := range w.runs {
-		if other.active && other.pace != 0 && !other.forced && jobOf(id) == l.JobID {
+		if other.active && other.pace != 0 && !other.forced && ledger.JobOf(id) == l.JobID {
 			running, most = running+1, max(most, other.pace.Parallel())
 		}
 	}

@@ -20,11 +20,11 @@ import (
 // its own Executor. docs/operations.md lists the metrics.
 type Metrics struct {
 	registry  *prometheus.Registry
-	instants  *perJob
+	scheduled *perJob
 	runs      *perJob
 	succeeded *perJob
 	attempts  *prometheus.CounterVec
-	late      *perJob
+	fenced    *perJob
 	lateness  prometheus.Histogram
 	took      *prometheus.HistogramVec
 	jobTook   *jobSeconds
@@ -44,13 +44,13 @@ var latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5
 // NewMetrics makes the metrics, in a registry of their own.
 func NewMetrics() *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		instants: newPerJob("cronce_scheduled_times_total", "Scheduled times added to the ledger by this process, by state.", "job", "state"),
-		runs:     newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
+		registry:  prometheus.NewRegistry(),
+		scheduled: newPerJob("cronce_scheduled_times_total", "Scheduled times added to the ledger by this process, by state.", "job", "state"),
+		runs:      newPerJob("cronce_runs_total", "Outcomes recorded by this process, by the state that they led to.", "job", "state", "reason"),
 		succeeded: gaugePerJob("cronce_last_success_timestamp_seconds", "When this process last recorded a success of the job, Unix time.",
 			"job"),
 		attempts: counter("cronce_attempts_total", "Calls made, by answer and HTTP status (0: none).", "target", "answer", "status"),
-		late:     newPerJob("cronce_records_refused_total", "Outcomes refused by the ledger because the lease was lost.", "job"),
+		fenced:   newPerJob("cronce_records_fenced_total", "Outcomes discarded because the lease was lost.", "job"),
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "cronce_lateness_seconds", Help: "From the scheduled time plus the spread delay to the first attempt of scheduled runs.",
 			Buckets: latencies,
@@ -62,7 +62,7 @@ func NewMetrics() *Metrics {
 		ledger:    histogram("cronce_ledger_seconds", "Duration of the ledger's answers.", "operation"),
 		ledgerErr: counter("cronce_ledger_errors_total", "Failed questions to the ledger.", "operation"),
 	}
-	m.registry.MustRegister(m.instants, m.runs, m.succeeded, m.attempts, m.late, m.lateness, m.took, m.jobTook, jobInfo{m.serving},
+	m.registry.MustRegister(m.scheduled, m.runs, m.succeeded, m.attempts, m.fenced, m.lateness, m.took, m.jobTook, jobInfo{m.serving},
 		m.inFlight, m.waiting,
 		m.ledger, m.ledgerErr, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -100,7 +100,7 @@ func series(jobID string) string {
 }
 
 func (m *Metrics) Admitted(jobID string, state ledger.State, n int) {
-	m.instants.add(values{series(jobID), string(state)}, n)
+	m.scheduled.add(values{series(jobID), string(state)}, n)
 }
 
 func (m *Metrics) Sent(w ledger.Work, late time.Duration) {
@@ -121,7 +121,7 @@ func (m *Metrics) Answered(w ledger.Work, a executor.Answer, took time.Duration)
 func (m *Metrics) Recorded(o ledger.Outcome, jobID string, result ledger.RecordResult) {
 	jobID = series(jobID)
 	if result == ledger.Fenced {
-		m.late.add(values{jobID}, 1)
+		m.fenced.add(values{jobID}, 1)
 		return
 	}
 	m.runs.add(values{jobID, string(o.State), string(o.Reason)}, 1)

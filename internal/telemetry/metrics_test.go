@@ -46,7 +46,7 @@ func TestEachJobHasItsCounts(t *testing.T) {
 		`cronce_scheduled_times_total{job="rent",state="planned"} 1`,
 		`cronce_runs_total{job="pay",reason="",state="succeeded"} 1`,
 		`cronce_runs_total{job="pay",reason="permanent",state="dead"} 1`,
-		`cronce_records_refused_total{job="rent"} 1`,
+		`cronce_records_fenced_total{job="rent"} 1`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("no line %s", line)

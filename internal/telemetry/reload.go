@@ -29,7 +29,7 @@ func (m *Metrics) Serve(reg *jobs.Registry) {
 		delete(removed, id)
 	}
 	m.serves, m.removed = reg, removed
-	for _, p := range []*perJob{m.instants, m.runs, m.succeeded, m.late} {
+	for _, p := range []*perJob{m.scheduled, m.runs, m.succeeded, m.fenced} {
 		p.remove(removed)
 	}
 	m.jobTook.remove(removed)
