@@ -19,6 +19,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// Bounds of an action that a form asks for: the bytes of the form, and the time that it may take.
 const (
 	maxForm   = 256 << 10
 	actWithin = time.Minute

@@ -8,6 +8,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
+// day is one of the cells of a calendar, in UTC.
 const day = 24 * time.Hour
 
 // oneDay is what became of a job's scheduled times on one UTC day.

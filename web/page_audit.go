@@ -13,6 +13,7 @@ import (
 
 const auditOnPage = 50
 
+// auditView is the page /audit: who did what, newest first.
 type auditView struct {
 	Filter    auditFilter
 	Choices   choices
@@ -32,6 +33,7 @@ type auditFilter struct {
 	Run, By, Since, Until string
 }
 
+// parse reads the filter of an address.
 func (f *auditFilter) parse(q url.Values, now time.Time) (out ledger.AuditFilter, err error) {
 	f.Selection = selectionOf(q)
 	f.Run, f.By, f.Since, f.Until = strings.TrimSpace(q.Get("run")), strings.TrimSpace(q.Get("by")), strings.TrimSpace(q.Get("since")),

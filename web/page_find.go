@@ -12,6 +12,7 @@ import (
 // foundOnPage is how many things a search shows.
 const foundOnPage = 100
 
+// findView is the page /find, for a text that may name several things.
 type findView struct {
 	Query string
 	Found []foundThing

@@ -13,11 +13,13 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// targetsView is the page /targets.
 type targetsView struct {
 	Rows []targetRow
 	Now  clock
 }
 
+// targetRow is a target in it.
 type targetRow struct {
 	jobs.Target
 	Auth    string
@@ -36,7 +38,7 @@ func (d *Dashboard) targets(r *http.Request) (view, error) {
 	for j := range d.registry().Calls() {
 		uses[j.Target]++
 	}
-	runs, err := d.Ledger.List(r.Context(), ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Retrying}, Limit: waitingRuns})
+	runs, err := d.Ledger.List(r.Context(), ledger.Filter{States: ledger.MayWait, Limit: waitingRuns})
 	if err != nil {
 		return view{}, err
 	}

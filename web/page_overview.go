@@ -12,6 +12,7 @@ import (
 // deadOnOverview is how many groups of dead runs, and of how many jobs, the overview shows.
 const deadOnOverview = 6
 
+// overviewView is the first page: what needs attention, what ran, and what is next.
 type overviewView struct {
 	Health    health
 	Dead      []runGroup

@@ -7,6 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// processesView is the page /processes: who works on the ledger, with which definitions.
 type processesView struct {
 	Rows  []processRow
 	Alive int

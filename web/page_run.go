@@ -16,6 +16,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// runView is the page of a run: its life, its attempts, and what can be done.
 type runView struct {
 	Run      ledger.Run
 	Key      operations.RunKey

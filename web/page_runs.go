@@ -156,7 +156,7 @@ func (v *runsView) refuse(err error) error {
 func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error) {
 	var ids []string
 	for _, run := range runs {
-		if run.State == ledger.Planned || run.State == ledger.Retrying {
+		if slices.Contains(ledger.MayWait, run.State) {
 			ids = append(ids, run.ID)
 		}
 	}

@@ -22,6 +22,7 @@ const (
 	waitingOfTarget   = 10
 )
 
+// targetView is the page of a target: its jobs, and what waits for it.
 type targetView struct {
 	jobs.Target
 	Auth      string
@@ -107,7 +108,7 @@ func shareOf(part, all int) string {
 
 // waitingOf are runs that wait to be sent to a target, each with why.
 func (d *Dashboard) waitingOf(r *http.Request, target string) ([]runRow, error) {
-	f := ledger.Filter{States: []ledger.State{ledger.Planned, ledger.Retrying}, Limit: waitingRuns}
+	f := ledger.Filter{States: ledger.MayWait, Limit: waitingRuns}
 	runs, err := matching(r.Context(), d, operations.Selection{Target: target}, f, d.Ledger.List)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ const (
 	scheduleCells   = 12 // of each
 )
 
+// templateView is the page of a template: its schedules by key.
 type templateView struct {
 	operations.Template
 	Job    *jobs.Template // nil: the registry lacks it
