@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,29 +26,39 @@ import (
 	"log/slog"
 )
 
-// built are the binaries under test, built once as they are shipped.
-var built = sync.OnceValues(func() (dir string, err error) {
-	dir, err = os.MkdirTemp("", "cronce-lambda-test")
-	if err != nil {
-		return "", err
-	}
-	for _, args := range [][]string{
-		{"scripts/build-lambda", runtime.GOARCH, filepath.Join(dir, "bootstrap")},
-		{"scripts/build-lambda", runtime.GOARCH, filepath.Join(dir, "hello"), "./cmd/lambda/testdata/hello"},
-		{"go", "build", "-o", filepath.Join(dir, "cronce"), "./cmd/scheduler"},
-	} {
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir, cmd.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+// builds are the binaries under test, each built as it is shipped, once, when a test asks for it.
+var builds = map[string]func() (string, error){
+	"bootstrap": built("bootstrap", "scripts/build-lambda", runtime.GOARCH, out),
+	"hello":     built("hello", "scripts/build-lambda", runtime.GOARCH, out, "./cmd/lambda/testdata/hello"),
+	"cronce":    built("cronce", "go", "build", "-o", out, "./cmd/scheduler"),
+}
+
+// out stands for the binary's path in the command that builds it.
+const out = "OUT"
+
+var buildDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "cronce-lambda-test") })
+
+func built(name, command string, args ...string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		dir, err := buildDir()
+		if err != nil {
+			return "", err
 		}
-	}
-	return dir, nil
-})
+		path := filepath.Join(dir, name)
+		args := slices.Clone(args)
+		args[slices.Index(args, out)] = path
+		cmd := exec.Command(command, args...)
+		cmd.Dir = "../.."
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
+		}
+		return path, nil
+	})
+}
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if dir, err := built(); err == nil {
+		if dir, err := buildDir(); err == nil {
 			_ = os.RemoveAll(dir)
 		}
 		os.Exit(code)
@@ -57,11 +67,11 @@ func TestMain(m *testing.M) {
 
 func binary(t testing.TB, name string) string {
 	t.Helper()
-	dir, err := built()
+	path, err := builds[name]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, name)
+	return path
 }
 
 // target is the example's service, which uses the idempotency kit, behind a

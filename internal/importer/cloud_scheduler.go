@@ -13,6 +13,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
+// cloudJob is a job of Google Cloud Scheduler, as "gcloud scheduler jobs list" prints it.
 type cloudJob struct {
 	Name            string      `json:"name"`
 	Schedule        string      `json:"schedule"`

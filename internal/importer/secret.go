@@ -11,6 +11,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
+// What tells a secret from other values: a name that holds one, or a form that few others have.
 var (
 	// secretName matches names of fields, parameters and headers that hold secrets.
 	secretName = regexp.MustCompile(`(?i)(auth|token|secret|passw|pwd|api[-_]?key|access[-_]?key|private[-_]?key|credential|signature|session|cookie|jwt|^key$|^sig$|^code$|^pass$)`)

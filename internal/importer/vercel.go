@@ -7,6 +7,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
+// vercelCron is an entry of crons in vercel.json.
 type vercelCron struct {
 	Path     *string `json:"path"`
 	Schedule string  `json:"schedule"`
