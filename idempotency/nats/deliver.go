@@ -128,8 +128,21 @@ func (d *delivery) call(ctx context.Context) (err error) {
 			err = fmt.Errorf("the handler panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return d.handler(ctx, d.msg)
+	return d.handler(ctx, event{d.msg})
 }
+
+// event is a message as its handler gets it. Consume tells the server what came of it, after the
+// commit: an acknowledgement before that would lose the event if the commit fails.
+type event struct{ jetstream.Msg }
+
+var errManaged = errors.New("nats: Consume acknowledges the event after the commit: return nil from the handler, or an error")
+
+func (event) Ack() error                       { return errManaged }
+func (event) DoubleAck(context.Context) error  { return errManaged }
+func (event) Nak() error                       { return errManaged }
+func (event) NakWithDelay(time.Duration) error { return errManaged }
+func (event) Term() error                      { return errManaged }
+func (event) TermWithReason(string) error      { return errManaged }
 
 // conclude is what to tell the server.
 func (d *delivery) conclude(ctx context.Context, err error) (say func() error) {

@@ -109,6 +109,34 @@ func TestAFailedEventComesBackAfterAPause(t *testing.T) {
 	}
 }
 
+// An event that its handler has acknowledged does not come back, although its work was not committed.
+func TestAHandlerCannotAcknowledgeItsEvent(t *testing.T) {
+	w := newWorld(t)
+	w.publish("ORDERS.placed", "order-1", "a")
+	c := w.consumer("ORDERS", jetstream.ConsumerConfig{})
+	deliveries := 0
+	w.consume(c, options(), func(ctx context.Context, msg jetstream.Msg) error {
+		if err := w.effect(ctx, msg); err != nil {
+			return err
+		}
+		if deliveries++; deliveries > 1 {
+			return nil
+		}
+		for name, settle := range map[string]func() error{
+			"Ack": msg.Ack, "DoubleAck": func() error { return msg.DoubleAck(ctx) }, "Nak": msg.Nak, "Term": msg.Term,
+			"NakWithDelay":   func() error { return msg.NakWithDelay(time.Hour) },
+			"TermWithReason": func() error { return msg.TermWithReason("no") },
+		} {
+			if settle() == nil {
+				t.Errorf("%s of the handler was sent", name)
+			}
+		}
+		return errBroken
+	})
+	w.settled(c, 2)
+	w.wantEffects(1)
+}
+
 func TestPoisonIsGivenUp(t *testing.T) {
 	for _, tc := range []struct {
 		rule       string
