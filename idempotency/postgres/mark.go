@@ -44,8 +44,8 @@ func (l *life) beforeCommit(ctx context.Context, sql string) error {
 // misses none.
 func mayCommit(sql string) bool {
 	for more := true; more; _, sql, more = strings.Cut(sql, ";") {
-		switch word := firstWord(sql); {
-		case strings.EqualFold(word, "COMMIT"), strings.EqualFold(word, "END"), strings.EqualFold(word, "PREPARE"):
+		switch strings.ToUpper(firstWord(sql)) {
+		case "COMMIT", "END", "PREPARE":
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/cronce/cronce/idempotency/internal/lasting"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/store"
 )
@@ -155,23 +156,32 @@ func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires 
 		}
 		return expires, err
 	}
-	defer func() {
-		if err != nil {
-			_, _ = t.undo(ctx)
-		}
-		t.release()
-	}()
 	if err == nil && status == 'I' {
 		err = store.ErrTxEnded
 	}
 	if err != nil {
+		_, _ = t.undo(ctx)
+		t.release()
 		return expires, err
 	}
 	// The database's clock, carried on by this process's: to ask again would
 	// cost a statement.
 	expires = t.opened.now.Add(time.Since(t.read) + c.TTL).Truncate(time.Millisecond).UTC()
+	if t.pooled == nil {
+		return expires, t.commit(ctx, c, r, expires)
+	}
+	err = lasting.Commit(ctx, c.MaxRun, func(ctx context.Context) error { return t.commit(ctx, c, r, expires) })
+	return expires, err
+}
+
+// commit sends the closing batch and gives the connection back.
+func (t *tx) commit(ctx context.Context, c store.Claim, r store.Reply, expires time.Time) error {
 	stored, err := t.close(ctx, c, r, expires)
-	return expires, t.commitError(stored, err)
+	if err = t.commitError(stored, err); err != nil {
+		_, _ = t.undo(ctx)
+	}
+	t.release()
+	return err
 }
 
 // close sends the closing batch.

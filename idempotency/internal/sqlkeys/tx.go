@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cronce/cronce/idempotency/internal/lasting"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
@@ -138,12 +139,16 @@ func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires 
 		}
 		return expires, nil
 	}
-	defer t.release(ctx)
-	if err = t.end(ctx, t.Tx.Commit); err != nil {
-		t.discard()
-		return time.Time{}, t.explain(ctx, "commit", err)
-	}
-	return expires, nil
+	err = lasting.Commit(ctx, c.MaxRun, func(ctx context.Context) error {
+		err := t.end(ctx, t.Tx.Commit)
+		if err != nil {
+			t.discard()
+			err = t.explain(ctx, "commit", err)
+		}
+		t.release(ctx)
+		return err
+	})
+	return expires, err
 }
 
 // explain translates an error of the ending.
