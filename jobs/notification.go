@@ -3,7 +3,6 @@ package jobs
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -78,10 +77,29 @@ func (c Channel) Selects(j Job, cause string) bool {
 			return false
 		}
 	}
-	return len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, func(pattern string) bool {
-		match, _ := path.Match(pattern, j.ID) // a checked pattern
-		return match
-	})
+	return len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, func(pattern string) bool { return matches(pattern, j.ID) })
+}
+
+// matches reports whether an ID matches a pattern, in which * stands for any characters and ? for
+// one.
+func matches(pattern, id string) bool {
+	star, from, p := -1, 0, 0 // the last star, and where in the ID the text after it is tried
+	for i := 0; i < len(id); {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, i
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == id[i]):
+			p++
+			i++
+		case star >= 0:
+			from++
+			p, i = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
 }
 
 // asTarget is what the channel's notifications are sent to; an email is not sent over
@@ -186,7 +204,7 @@ func plainAddress(s string) bool {
 
 func (d *draft) checkSelection(at string, c Channel) {
 	for i, pattern := range c.Jobs {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || !field.VisibleASCII(pattern) {
+		if pattern == "" || !field.VisibleASCII(pattern) || strings.ContainsAny(pattern, `[]\^`) {
 			d.Add(fmt.Sprintf("%s.jobs[%d]", at, i), CodeBadValue,
 				"invalid pattern %s; use a job's ID, in which * stands for any characters and ? for one", field.Quoted(pattern))
 		}

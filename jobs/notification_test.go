@@ -55,6 +55,12 @@ func TestChannelsAndAlarmsAreRead(t *testing.T) {
 }
 
 func TestAChannelTakesWhatItSelects(t *testing.T) {
+	for pattern, want := range map[string]bool{"a-?-*": true, "*c": true, "a*b*c": true, "?-b-c": true, "*": true,
+		"a-b": false, "a-b-c?": false, "*b": false, "a-*-b": false} {
+		if got := (jobs.Channel{Jobs: []string{pattern}}).Selects(jobs.Job{ID: "a-b-c"}, "dead"); got != want {
+			t.Errorf("%s selects: %t", pattern, got)
+		}
+	}
 	c := jobs.Channel{Name: "ops", Jobs: []string{"billing-*", "close"}, On: []string{"dead"}}
 	for _, w := range []struct {
 		job, cause string

@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,7 +14,7 @@ import (
 // than floorGrace can write one below the floor, and a full look finds it.
 type dueFloor struct {
 	mu        sync.Mutex
-	templates []string
+	templates string
 	floor     time.Time // zero: the next look is a full one
 	full      time.Time // when the last full look was, on the store's clock
 }
@@ -28,8 +28,8 @@ const (
 func (f *dueFloor) since(templates []string) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !slices.Equal(templates, f.templates) {
-		f.templates, f.floor = slices.Clone(templates), time.Time{}
+	if all := strings.Join(templates, " "); all != f.templates {
+		f.templates, f.floor = all, time.Time{}
 	}
 	return latest(f.floor, time.Unix(0, 0))
 }
