@@ -16,8 +16,9 @@ var repeats = flag.Int("repeats", 2, "how often each life is lived")
 // the microsecond. What can still differ is what goroutines of one process do at
 // one virtual time, so a few may: half is far from what chance would leave.
 func TestASeedRepeatsItself(t *testing.T) {
+	const seeds = 10
 	same := 0
-	for n := range uint64(10) {
+	for n := range uint64(seeds) {
 		seed := *firstSeed + n
 		seen := map[string]int{}
 		for range *repeats {
@@ -30,8 +31,8 @@ func TestASeedRepeatsItself(t *testing.T) {
 			t.Logf("seed %d: %d histories", seed, len(seen))
 		}
 	}
-	t.Logf("%d of 20 seeds, lived %d times each, left one history", same, *repeats)
-	if same < 10 {
+	t.Logf("%d of %d seeds, lived %d times each, left one history", same, seeds, *repeats)
+	if same < seeds/2 {
 		t.Errorf("the world draws from something else than its seed")
 	}
 }

@@ -17,7 +17,7 @@ var (
 	// streak is of the rows that are newer than the newest good one, ?1, or than all.
 	firstGood = `SELECT n.run_id FROM (SELECT run_id, state FROM runs WHERE ` + sqltx.OfJob("?1") + ` AND until IS NULL
 		ORDER BY run_id DESC LIMIT 0 + ?2) n WHERE n.state = ?3 LIMIT 1`
-	streak = `SELECT min(CASE WHEN state = ?4 THEN scheduled_at END), count(*) FROM (SELECT state, scheduled_at FROM runs
+	streak = `SELECT min(scheduled_at) FILTER (WHERE state = ?4), count(*) FROM (SELECT state, scheduled_at FROM runs
 		WHERE run_id > ?1 AND run_id < ?2 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 0 + ?3)`
 	unseenOfJobs = `
 		SELECT job_id, count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnseenRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
