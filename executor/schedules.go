@@ -135,6 +135,7 @@ func (p *schedulePlanner) planDue(ctx context.Context) {
 	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: templates, After: p.last, Rules: p.rules,
 		Mark: p.work.marker()})
 	if !ok {
+		p.want(time.Now()) // after the back-off: a tick waits for it
 		return
 	}
 	p.last = got.Template

@@ -87,6 +87,43 @@ func TestATickWaitsForTheBatchOfSchedules(t *testing.T) {
 	})
 }
 
+func TestATickPlansWhatWasMadeRightAfterTheLastOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), applying()
+		e := ticker(t, l, svc, report)
+		tick(t, e, 50*time.Second)
+		made(t, l, registry(t, report), "now", "at("+time.Now().UTC().Format("2006-01-02T15:04:05")+")")
+		tick(t, e, 50*time.Second)
+		if got := svc.runIDs(); len(got) != 1 {
+			t.Errorf("called %v", got)
+		}
+	})
+}
+
+// brokenPlans is a ledger whose first plan of schedules fails.
+type brokenPlans struct {
+	ledger.Store
+	failed atomic.Bool
+}
+
+func (s *brokenPlans) PlanSchedules(ctx context.Context, p ledger.SchedulePlanning) (ledger.PlannedSchedules, error) {
+	if s.failed.CompareAndSwap(false, true) {
+		return ledger.PlannedSchedules{}, ledger.ErrUnavailable
+	}
+	return s.Store.PlanSchedules(ctx, p)
+}
+
+func TestATickPlansSchedulesAgainAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc := memory.New(), applying()
+		made(t, l, registry(t, report), "now", "at("+time.Now().UTC().Format("2006-01-02T15:04:05")+")")
+		tick(t, ticker(t, &brokenPlans{Store: l}, svc, report), 50*time.Second)
+		if got := svc.runIDs(); len(got) != 1 {
+			t.Errorf("called %v", got)
+		}
+	})
+}
+
 // A stop that cuts a batch off gives back what it has leased.
 func TestAStopGivesBackTheBatchOfSchedules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

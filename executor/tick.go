@@ -41,6 +41,7 @@ func (e *Executor) Tick(ctx context.Context) error {
 
 	e.ledger.health.forget() // what failed before this tick is not its error
 	e.claim.timer.want(time.Now())
+	e.keyed.want(time.Now())
 	enough := time.Now().Add(tickEnough)
 	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet(enough) })
 	e.stop(after)
