@@ -41,7 +41,7 @@ func (f *dueFloor) looked(first map[string]time.Time, now time.Time) {
 	if f.floor.IsZero() {
 		f.full = now
 	}
-	if now.Before(f.full) || now.Sub(f.full) >= fullLookEvery {
+	if now.Before(f.floor) || now.Sub(f.full) >= fullLookEvery { // the clock was set back, or it is time
 		f.floor = time.Time{}
 		return
 	}

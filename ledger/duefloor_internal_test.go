@@ -27,7 +27,10 @@ func TestALookForDueSchedulesBeginsAtTheFloor(t *testing.T) {
 		{"ab", 63, -1000, 0},    // another template may have older ones
 		{"ab", 64, -900, -1010}, // not planned yet
 		{"ab", 65, 100, -910},
-		{"ab", 30, 100, 55}, // the clock was set back
+		{"ab", 80, 100, 55},
+		{"ab", 65, 100, 70}, // the clock was set back by more than ten seconds
+		{"ab", 66, 100, 0},
+		{"ab", 30, 100, 56},
 		{"ab", 31, 100, 0},
 	} {
 		want := time.Unix(0, 0)
