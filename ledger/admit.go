@@ -133,7 +133,7 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 }
 
 // give locks the pauses that runs are due after, gives the free slots, and notes which runs exist.
-func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error {
+func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]Row]) error {
 	list, err := slots.Get()
 	if err != nil {
 		return err
@@ -142,12 +142,12 @@ func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error 
 	if err != nil {
 		return err
 	}
-	if m.pauses, err = m.pauses.settled(m.tx, m.dueAfter); err != nil {
+	if m.pauses, err = m.pauses.locked(m.tx, m.dueAfter); err != nil {
 		return err
 	}
 	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(there))
-	for _, id := range there {
-		m.existing[id] = true
+	for i := range there {
+		m.existing[there[i].ID] = true
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]string]) error 
 // askSlots asks for the slots of the jobs whose plans take them. One row takes the slot or
 // is refused as it exists. Of several it has to be known before which of them exist: the
 // first that does not exist takes the slot.
-func (m *admissionTx) askSlots() (slots Later[[]Slot], existing Later[[]string]) {
+func (m *admissionTx) askSlots() (slots Later[[]Slot], existing Later[[]Row]) {
 	takers := make(map[string]string, len(m.Plans)) // by job; "": several
 	var several []string
 	for i := range m.Plans {
@@ -181,7 +181,7 @@ func (m *admissionTx) askSlots() (slots Later[[]Slot], existing Later[[]string])
 	}
 	slots = m.tx.Slots(slices.Sorted(maps.Keys(takers)))
 	if len(several) > 0 {
-		existing = m.tx.Existing(several)
+		existing = m.tx.Runs(Filter{IDs: several})
 	}
 	return slots, existing
 }

@@ -124,9 +124,4 @@ type AuditFilter struct {
 const MaxAuditPage = 1000
 
 // PageSize returns the number of entries that the filter selects at most.
-func (f AuditFilter) PageSize() int {
-	if f.Limit < 1 {
-		return 100
-	}
-	return min(f.Limit, MaxAuditPage)
-}
+func (f AuditFilter) PageSize() int { return pageSize(f.Limit, MaxAuditPage) }

@@ -1,5 +1,10 @@
 package ledger
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Change writes some fields of one row.
 type Change struct {
 	Row *Row    // the ID, and the new values
@@ -32,6 +37,16 @@ func (c *Change) Apply(to *Row) {
 			columns[i].copy(to, c.Row)
 		}
 	}
+}
+
+// WrittenAll is the error of an Update by an engine that writes it as an UpdateFenced: nil if that
+// has written all.
+func WrittenAll(changes []Change, written Later[[]bool]) error {
+	updated, err := written.Get()
+	if i := slices.Index(updated, false); i >= 0 && err == nil {
+		return fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)
+	}
+	return err
 }
 
 // Columns is a set of groups of a Row's fields. An engine writes the fields of a group

@@ -35,10 +35,10 @@ type Declaration struct {
 }
 
 // Declare registers the process and its definitions, and counts as its first heartbeat.
-// It returns ErrOtherRegistry for a registry of another name: see ClaimRegistry.
+// It returns ErrOtherRegistry for a registry of another name: see BindRegistry.
 func (l *Ledger) Declare(ctx context.Context, d Declaration) error {
 	return l.inStep(ctx, "declare the process", func(tx Tx) (stepped bool, err error) {
-		owner, processes, lease := tx.ClaimRegistry(d.Registry), tx.Processes(), tx.LastLease()
+		owner, processes, lease := tx.BindRegistry(d.Registry), tx.Processes(), tx.LastLease()
 		now, err := tx.Now()
 		if err != nil {
 			return false, err
@@ -57,10 +57,10 @@ func (l *Ledger) Declare(ctx context.Context, d Declaration) error {
 	})
 }
 
-// ClaimRegistry gives a ledger that no registry has to a registry. It returns
+// BindRegistry gives a ledger that no registry has to a registry. It returns
 // ErrOtherRegistry if another registry has it.
-func (l *Ledger) ClaimRegistry(ctx context.Context, name string) error {
-	return l.rows.Write(ctx, "look whose ledger it is", func(tx Tx) error { return isOwner(tx.ClaimRegistry(name), name) })
+func (l *Ledger) BindRegistry(ctx context.Context, name string) error {
+	return l.rows.Write(ctx, "look whose ledger it is", func(tx Tx) error { return isOwner(tx.BindRegistry(name), name) })
 }
 
 func isOwner(asked Later[string], name string) error {

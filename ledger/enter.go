@@ -125,7 +125,7 @@ func (m *entryTx) read() (known bool, err error) {
 	}
 	if scheduled && len(m.found) == 0 {
 		covers := func(p Pause) bool { return p.Covers(m.JobID, m.Traits, m.ScheduledAt) }
-		if m.pauses, err = m.pauses.settled(m.tx, covers); err != nil {
+		if m.pauses, err = m.pauses.locked(m.tx, covers); err != nil {
 			return false, err
 		}
 	}

@@ -120,12 +120,7 @@ type IncidentFilter struct {
 const MaxIncidentPage = 1000
 
 // PageSize returns the number of incidents that the filter selects at most.
-func (f IncidentFilter) PageSize() int {
-	if f.Limit < 1 {
-		return 100
-	}
-	return min(f.Limit, MaxIncidentPage)
-}
+func (f IncidentFilter) PageSize() int { return pageSize(f.Limit, MaxIncidentPage) }
 
 // IncidentAction is an operator's action on one open incident. The audit keeps it. An
 // acknowledgement silences the incident, which stays open. Close also closes it: the

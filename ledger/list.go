@@ -1,13 +1,16 @@
 package ledger
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
-// pageSize returns the size of a page; below 1, it is 100.
-func pageSize(limit int) int {
+// pageSize returns the size of a page, at most a maximum; below 1, it is 100.
+func pageSize(limit, most int) int {
 	if limit < 1 {
 		return 100
 	}
-	return limit
+	return min(limit, most)
 }
 
 // Get returns one row by its ID, and the run's attempts by number. It returns ErrNotFound
@@ -57,7 +60,7 @@ func (l *Ledger) LastAttempts(ctx context.Context, runIDs []string) (map[string]
 
 // List returns a page of runs, newest ScheduledAt first. See Filter.
 func (l *Ledger) List(ctx context.Context, f Filter) ([]Run, error) {
-	f.Limit = pageSize(f.Limit)
+	f.Limit = pageSize(f.Limit, math.MaxInt)
 	return read(ctx, l, "list runs", func(tx Tx) ([]Run, error) {
 		rows, err := tx.Newest(f).Get()
 		return listed(rows), err
@@ -106,13 +109,13 @@ func (l *Ledger) Changes(ctx context.Context, after string) (Changes, error) {
 // declaration first.
 func (l *Ledger) Definitions(ctx context.Context, jobID string, limit int) ([]DeclaredDefinition, error) {
 	return read(ctx, l, "definitions of "+jobID, func(tx Tx) ([]DeclaredDefinition, error) {
-		return tx.Definitions(jobID, pageSize(limit)).Get()
+		return tx.Definitions(jobID, pageSize(limit, math.MaxInt)).Get()
 	})
 }
 
 // Events lists a job's events, the newest recorded first.
 func (l *Ledger) Events(ctx context.Context, jobID string, limit int) ([]Event, error) {
-	return read(ctx, l, "events of "+jobID, func(tx Tx) ([]Event, error) { return tx.Events(jobID, pageSize(limit)).Get() })
+	return read(ctx, l, "events of "+jobID, func(tx Tx) ([]Event, error) { return tx.Events(jobID, pageSize(limit, math.MaxInt)).Get() })
 }
 
 // Incidents returns a page of incidents. See IncidentFilter.

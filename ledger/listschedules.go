@@ -14,12 +14,7 @@ type ScheduleFilter struct {
 }
 
 // PageSize returns how many schedules the filter selects at most.
-func (f ScheduleFilter) PageSize() int {
-	if f.Limit < 1 {
-		return 100
-	}
-	return min(f.Limit, 1000)
-}
+func (f ScheduleFilter) PageSize() int { return pageSize(f.Limit, 1000) }
 
 // Bounds returns bounds of the job IDs that the filter selects, both excluded.
 func (f ScheduleFilter) Bounds() (after, below string) {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 )
@@ -42,7 +43,7 @@ const (
 
 // Members lists members of a parent. See MemberFilter.
 func (l *Ledger) Members(ctx context.Context, f MemberFilter) (MemberPage, error) {
-	f.Limit = pageSize(f.Limit)
+	f.Limit = pageSize(f.Limit, math.MaxInt)
 	return read(ctx, l, "members of "+f.Parent, func(tx Tx) (page MemberPage, err error) {
 		m := memberPage{MemberFilter: f, tx: tx}
 		switch {

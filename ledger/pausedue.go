@@ -20,7 +20,7 @@ func (c PauseChange) lockCatchUps(tx Tx, list pauses) error {
 	if kind != PauseCatchUp {
 		return nil
 	}
-	_, err := list.settled(tx, func(Pause) bool { return true })
+	_, err := list.locked(tx, func(Pause) bool { return true })
 	return err
 }
 
@@ -111,9 +111,9 @@ func (list pauses) followClock(tx Tx, now time.Time) error {
 	return nil
 }
 
-// settled locks the pauses that catch up and cover what is written, before any run is locked, and
+// locked locks the pauses that catch up and cover what is written, before any run is locked, and
 // returns all as they are then: what is written due at the end of one moves with it. See moveDue.
-func (list pauses) settled(tx Tx, covers func(Pause) bool) (pauses, error) {
+func (list pauses) locked(tx Tx, covers func(Pause) bool) (pauses, error) {
 	for i := range list {
 		if list[i].Kind != PauseCatchUp || !covers(list[i]) {
 			continue

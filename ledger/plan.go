@@ -32,7 +32,7 @@ const (
 // RunSpec is one row to write.
 type RunSpec struct {
 	// RunID is the job's ID, "@" and ScheduledAt as 2006-01-02T15:04:05Z, then
-	// nothing, "~" and a token, or "/" and Until. Stores find a job's runs and
+	// nothing, "~" and a suffix, or "/" and Until. Stores find a job's runs and
 	// their order by it.
 	RunID       string
 	ScheduledAt time.Time // in whole seconds; else ErrInvalidRun

@@ -39,9 +39,9 @@ type Tx interface {
 	// transaction.
 	Now() (time.Time, error)
 
-	// ClaimRegistry stores the name of the registry that has the ledger, unless one is
+	// BindRegistry stores the name of the registry that has the ledger, unless one is
 	// stored, and returns the stored one.
-	ClaimRegistry(name string) Later[string]
+	BindRegistry(name string) Later[string]
 	// Processes returns all processes, by ID.
 	Processes() Later[[]ProcessRow]
 	// PutProcess writes a process, a new one or in place of the stored one.
@@ -100,8 +100,6 @@ type Tx interface {
 	Find(ids []string) Later[[]Row]
 	// LockRuns is Find, and locks the rows.
 	LockRuns(ids []string) Later[[]Row]
-	// Existing returns those of the run IDs that have a row, in no order.
-	Existing(ids []string) Later[[]string]
 	// Runs returns the rows that a filter selects, by ScheduledAt, then ID, without the
 	// bodies of their calls. A Limit below 1 is none.
 	Runs(Filter) Later[[]Row]

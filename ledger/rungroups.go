@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"math"
 	"sort"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func compareCursors(a, b Cursor) int {
 
 // Groups groups the runs that List returns, that of the newest run first.
 func (l *Ledger) Groups(ctx context.Context, f Filter) ([]RunGroup, error) {
-	f.Limit = pageSize(f.Limit)
+	f.Limit = pageSize(f.Limit, math.MaxInt)
 	return read(ctx, l, "group runs", func(tx Tx) (groups []RunGroup, err error) {
 		parts, err := tx.Groups(f).Get()
 		place := map[RunGroup]int{}

@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -47,7 +46,6 @@ var ackEarlierCases = []testCase{
 	{"a run that dies in the batch of a later success is acknowledged by it", func(b *bed) {
 		j := b.job("j")
 		w := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)).Leased
-		slices.SortFunc(w, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 		o := succeeded(w[1])
 		o.AckEarlier = true
 		b.record(o, dead(w[0], ledger.ReasonPermanent), dead(w[2], ledger.ReasonPermanent))

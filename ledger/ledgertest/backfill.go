@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -14,7 +13,6 @@ var backfillCases = []testCase{
 		j := b.job("j")
 		a := ledger.OverlapAllow
 		got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.planned(3, a))
-		slices.SortFunc(got.Leased, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 		b.record(dead(got.Leased[0], ledger.ReasonPermanent), retrying(got.Leased[1], time.Hour))
 		j.fill(ledger.Backfilled{Left: 4}, 0, 1, 2, 3)
 		b.is(j.id(0), ledger.Dead, ledger.ReasonPermanent)

@@ -15,7 +15,6 @@ var hourCases = []testCase{
 		a := ledger.OverlapAllow
 		got := j.admit(j.planned(0, a), j.leased(1, a), j.leased(2, a), j.rangeOf(3, 6))
 		ws := got.Leased
-		slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 		b.pass(10 * time.Minute)
 		b.record(succeeded(ws[0]), dead(ws[1], ledger.ReasonExhausted))
 		e := j.adHocAt(2, "x")

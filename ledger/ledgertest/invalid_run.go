@@ -23,25 +23,6 @@ var invalidRunCases = []testCase{
 			b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" + token })
 		}
 	}},
-	{"an admission with a scheduled time outside of its plan is refused whole", func(b *bed) {
-		j := b.job("j")
-		k := b.job("k")
-		late := k.plan(1, k.planned(0, ledger.OverlapAllow))
-		late.After = k.at(0)
-		for name, p := range map[string]ledger.Plan{
-			"before": late,
-			"after":  k.plan(0, k.planned(1, ledger.OverlapAllow)),
-			"beyond": k.plan(1, k.rangeOf(0, 2)),
-		} {
-			_, err := b.Admit(b.ctx, b.admission(j.plan(0, j.planned(0, ledger.OverlapAllow)), p))
-			if !errors.Is(err, ledger.ErrInvalidRun) {
-				b.Errorf("a scheduled time %s its plan: %v, want ErrInvalidRun", name, err)
-			}
-		}
-		if rows := append(b.all("j"), b.all("k")...); len(rows) != 0 || !j.next().Watermark.Equal(j.Watermark) {
-			b.Errorf("written: %+v", rows)
-		}
-	}},
 }
 
 // refusedByAll spoils the second of two scheduled times, and checks that every method refuses it.

@@ -239,18 +239,13 @@ var listCases = []testCase{
 			b.Errorf("last run %+v, want %s: a range is not a run", s.LastRun, j.id(1))
 		}
 	}},
-	{"an unknown job has no events", func(b *bed) {
-		if es, err := b.Events(b.ctx, "nobody", 0); err != nil || len(es) != 0 {
-			b.Errorf("events %v, %v", es, err)
-		}
-	}},
 	{"Counts tells unfinished, dead unseen, and the oldest due", counts},
 	{"Counts: a run that waits for the slot is not due", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
 		b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 1, ledger.Planned: 1}})
 	}},
-	{"Ping answers", pings},
+	{"Ping answers", func(b *bed) { b.must(b.Ping(b.ctx)) }},
 }
 
 // page is the ids of one page.
@@ -271,7 +266,6 @@ func counts(b *bed) {
 	a := ledger.OverlapAllow
 	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.leased(3, a), j.planned(4, a), j.planned(5, a), j.missed(6))
 	ws := got.Leased
-	slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 	b.record(retrying(ws[0], time.Hour), dead(ws[1], ledger.ReasonPermanent), succeeded(ws[2]))
 	want := ledger.Counts{
 		Unfinished:         map[ledger.State]int{ledger.Planned: 2, ledger.Running: 1, ledger.Retrying: 1},
@@ -320,5 +314,3 @@ func (b *bed) counted(want ledger.Counts) {
 		b.Errorf("counts %+v, want %+v", got, want)
 	}
 }
-
-func pings(b *bed) { b.must(b.Ping(b.ctx)) }

@@ -81,7 +81,6 @@ var purgeBatchCases = []testCase{
 		a := ledger.OverlapAllow
 		got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.missed(3), j.missed(4), j.missed(5))
 		ws := got.Leased
-		slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 		b.record(dead(ws[2], ledger.ReasonExhausted))
 		b.pass(3 * time.Hour)
 		b.record(succeeded(ws[0]))

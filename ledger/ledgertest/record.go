@@ -41,35 +41,6 @@ var recordCases = []testCase{
 		b.pass(2 * lease)
 		b.idle()
 	}},
-	{"an attempt is kept as it was recorded", func(b *bed) {
-		j, w := b.started("j")
-		at := w.LeasedUntil.Add(-lease).UTC().Truncate(time.Millisecond)
-		o := dead(w, ledger.ReasonPermanent)
-		o.Attempt = ledger.Attempt{
-			RunID: w.RunID, N: 1, StartedAt: at, FinishedAt: at.Add(1500 * time.Millisecond), Answer: ledger.AnswerRefused,
-			Status: 422, Code: "no_such_account", Error: `422 "no such account"`, Detail: `{"deleted": 3}`, Owner: "p1",
-		}
-		b.record(o)
-		h := b.history(j.id(0))
-		for i := range h {
-			h[i].StartedAt, h[i].FinishedAt = h[i].StartedAt.UTC(), h[i].FinishedAt.UTC()
-		}
-		if !reflect.DeepEqual(h, []ledger.Attempt{o.Attempt}) {
-			b.Errorf("history\n%+v, want\n%+v", h, o.Attempt)
-		}
-	}},
-	{"an outcome without an attempt adds nothing to the history", func(b *bed) {
-		j, w := b.started("j")
-		o := retrying(w, time.Hour)
-		o.Attempt = ledger.Attempt{}
-		b.record(o)
-		if h := b.history(j.id(0)); len(h) != 0 {
-			b.Errorf("history %+v, want none", h)
-		}
-		if r := b.get(j.id(0)); r.Attempt != 1 {
-			b.Errorf("attempt %d, want 1: only a lease given back unsent goes back", r.Attempt)
-		}
-	}},
 	{"a record repeated after a lost answer is recorded once", func(b *bed) {
 		for name, end := range map[string]func(ledger.Work) ledger.Outcome{
 			"a": succeeded,
@@ -127,7 +98,6 @@ var recordCases = []testCase{
 		j := b.job("j")
 		a := ledger.OverlapAllow
 		got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.leased(3, a))
-		slices.SortFunc(got.Leased, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 		w := got.Leased
 		forged := w[1]
 		forged.Token = b.token()

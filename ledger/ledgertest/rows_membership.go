@@ -11,7 +11,7 @@ import (
 var membershipCases = []rowsCase{
 	{"a ledger keeps the name of its first registry", func(t *table) {
 		for _, name := range []string{"first", "second", "first"} {
-			same(t, "owner", ask(t, func(tx ledger.Tx) ledger.Later[string] { return tx.ClaimRegistry(name) }), "first")
+			same(t, "owner", ask(t, func(tx ledger.Tx) ledger.Later[string] { return tx.BindRegistry(name) }), "first")
 		}
 	}},
 	{"processes are written, beat and deleted", func(t *table) {
@@ -84,7 +84,7 @@ var membershipCases = []rowsCase{
 	}},
 	{"a transaction that fails leaves no process and no definition", func(t *table) {
 		failed := t.Write(t.Context(), "test", func(tx ledger.Tx) error {
-			tx.ClaimRegistry("r")
+			tx.BindRegistry("r")
 			if err := tx.PutProcess(ledger.ProcessRow{ID: "p", Version: "v1", HeartbeatAt: pastHour}); err != nil {
 				return err
 			}
@@ -98,7 +98,7 @@ var membershipCases = []rowsCase{
 		}
 		t.processes(func(ledger.Tx) error { return nil })
 		same(t, "definitions", t.declared("v1", "", 9), "")
-		same(t, "owner", ask(t, func(tx ledger.Tx) ledger.Later[string] { return tx.ClaimRegistry("other") }), "other")
+		same(t, "owner", ask(t, func(tx ledger.Tx) ledger.Later[string] { return tx.BindRegistry("other") }), "other")
 	}},
 }
 

@@ -22,9 +22,6 @@ var selectCases = []rowsCase{
 		} {
 			same(t, what, ask(t, question), []ledger.Row{early, second, late})
 		}
-		existing := ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.Existing(ids[:3]) })
-		slices.Sort(existing)
-		same(t, "Existing", existing, []string{late.ID, second.ID})
 	}},
 	{"rows are listed oldest first, without bodies, up to a limit", func(t *table) {
 		late, early, dead := minute("a", 2), minute("b", 1), in(ledger.Dead, minute("c", 1))

@@ -97,7 +97,6 @@ func (b *bed) sameWork(got, want []ledger.Work) {
 			w := &ws[i]
 			w.ScheduledAt, w.SendBefore, w.LeasedUntil = w.ScheduledAt.UTC(), w.SendBefore.UTC(), w.LeasedUntil.UTC()
 		}
-		slices.SortFunc(ws, func(a, b ledger.Work) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
 		return ws
 	}
 	if g, w := plain(got), plain(want); !reflect.DeepEqual(g, w) {

@@ -14,8 +14,8 @@ type declaration struct {
 	at    time.Time
 }
 
-// ClaimRegistry stores the name of the registry that has the ledger, unless one is stored.
-func (t *tx) ClaimRegistry(name string) ledger.Later[string] {
+// BindRegistry stores the name of the registry that has the ledger, unless one is stored.
+func (t *tx) BindRegistry(name string) ledger.Later[string] {
 	if t.l.registry == "" {
 		set(t, &t.l.registry, name)
 	}
@@ -118,10 +118,7 @@ func (t *tx) LastLease() ledger.Later[time.Time] {
 
 func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
 	list := inOrder(t.l.jobs, func(j ledger.JobRow) bool { return j.JobID > after })
-	for i := range list {
-		list[i].Body = nil
-	}
-	return ledger.Known(list[:min(limit, len(list))], nil)
+	return ledger.Known(bodiless(list[:min(limit, len(list))]), nil)
 }
 
 func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {

@@ -22,14 +22,11 @@ func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[
 
 func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Later[[]ledger.RunSummary] {
 	var gone []ledger.RunSummary
-	for _, id := range ids {
-		if r := t.l.runs[id]; r != nil && q.Has(&r.Row) {
-			gone = append(gone, cell(r))
+	var deleted []string
+	for _, r := range pick(t.l.runs, ids) {
+		if q.Has(&r.Row) {
+			gone, deleted = append(gone, cell(r)), append(deleted, r.ID)
 		}
-	}
-	deleted := make([]string, len(gone))
-	for i, r := range gone {
-		deleted[i] = r.RunID
 	}
 	return ledger.Known(gone, t.Delete(deleted))
 }

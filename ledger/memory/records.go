@@ -91,6 +91,16 @@ func drop[K comparable, V any](t *tx, m map[K]V, key K) {
 	}
 }
 
+// pick returns the values of those of the keys that exist, by key.
+func pick[V any](m map[string]V, keys []string) (list []V) {
+	for _, key := range distinct(keys) {
+		if v, known := m[key]; known {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
 // inOrder returns the values of a map that fit, by key.
 func inOrder[K cmp.Ordered, V any](m map[K]V, fits func(V) bool) (list []V) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {

@@ -20,14 +20,14 @@ type tx struct {
 func (t *tx) Now() (time.Time, error) { return t.now, nil }
 
 func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
-	var list []ledger.JobRow
-	for _, id := range distinct(ids) {
-		if j, known := t.l.jobs[id]; known {
-			j.Body = nil
-			list = append(list, j)
-		}
+	return ledger.Known(bodiless(pick(t.l.jobs, ids)), nil)
+}
+
+func bodiless(jobs []ledger.JobRow) []ledger.JobRow {
+	for i := range jobs {
+		jobs[i].Body = nil
 	}
-	return ledger.Known(list, nil)
+	return jobs
 }
 
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
@@ -81,11 +81,7 @@ func (t *tx) hasRoom(r *record, hasSlot bool) bool {
 }
 
 func (t *tx) Update(changes []ledger.Change) error {
-	updated, err := t.UpdateFenced(changes).Get()
-	if i := slices.Index(updated, false); i >= 0 && err == nil {
-		return fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)
-	}
-	return err
+	return ledger.WrittenAll(changes, t.UpdateFenced(changes))
 }
 
 func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {

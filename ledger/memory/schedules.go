@@ -48,11 +48,9 @@ func (l *Ledger) schedulesBy(is func(*ledger.ScheduleRow) bool, order func(a, b 
 func byJobID(a, b ledger.ScheduleRow) int { return cmp.Compare(a.JobID, b.JobID) }
 
 func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
-	var list []ledger.ScheduleRow
-	for _, id := range distinct(jobIDs) {
-		if s, known := t.l.schedules[id]; known {
-			list = append(list, t.l.scheduleRow(s))
-		}
+	list := pick(t.l.schedules, jobIDs)
+	for i := range list {
+		list[i] = t.l.scheduleRow(list[i])
 	}
 	return ledger.Known(list, nil)
 }

@@ -10,22 +10,13 @@ import (
 )
 
 func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
-	var found []*record
-	for _, id := range distinct(ids) {
-		if r := t.l.runs[id]; r != nil {
-			found = append(found, r)
-		}
-	}
+	found := pick(t.l.runs, ids)
 	slices.SortFunc(found, older)
 	return ledger.Known(copies(found), nil)
 }
 
 // LockRuns is Find: the whole ledger is locked.
 func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] { return t.Find(ids) }
-
-func (t *tx) Existing(ids []string) ledger.Later[[]string] {
-	return ledger.Known(slices.DeleteFunc(distinct(ids), func(id string) bool { return t.l.runs[id] == nil }), nil)
-}
 
 func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.page(f, older) }
 

@@ -220,6 +220,19 @@ func (p *params) all(list []any) {
 			p.bytes(v)
 		case time.Time:
 			p.time(v)
+		case []time.Time:
+			array(p, timeKind, v, func(b []byte, t *time.Time) []byte { return appendTime(b, *t) })
+		case [][]byte:
+			array(p, bytesKind, v, func(b []byte, e *[]byte) []byte { return appendBytes(b, *e) })
 		}
 	}
+}
+
+// each returns the parameter that has a value of each of n items.
+func each[V any](n int, of func(i int) V) []V {
+	values := make([]V, n)
+	for i := range values {
+		values[i] = of(i)
+	}
+	return values
 }

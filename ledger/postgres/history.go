@@ -14,24 +14,15 @@ const declareKey = `1668444015, hashtext(current_schema())`
 
 // LockDeclarations keeps other transactions from declaring processes.
 func (t *tx) LockDeclarations() error {
-	t.p.add(query{sql: `SELECT pg_advisory_xact_lock(` + declareKey + `)`})
-	return nil
-}
-
-// kinds are the tables of kinds of old rows, and the time that counts.
-var kinds = map[ledger.HistoryKind][2]string{
-	ledger.AuditRows: {"audit", "at"}, ledger.EventRows: {"events", "at"},
-	ledger.IncidentRows: {"incidents", "closed_at"}, ledger.ProcessRows: {"processes", "heartbeat_at"},
-	ledger.ExcerptRows: {"excerpts", "keep_until"},
-	ledger.PauseRows:   {"pauses", "until_at"},
+	return t.Exec(`SELECT pg_advisory_xact_lock(` + declareKey + `)`)
 }
 
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	if old.Kind == ledger.ScheduleRows {
 		return t.oldSchedules(old, limit, del)
 	}
-	k := kinds[old.Kind]
-	return t.old(k[0], `FROM `+k[0]+` o WHERE o.`+k[1]+` <= $1`, old.Until, limit, del)
+	table, _, at := t.OldKind(old.Kind)
+	return t.old(table, `FROM `+table+` o WHERE o.`+at+` <= $1`, old.Until, limit, del)
 }
 
 // old counts, or deletes, up to limit rows o of a table.
@@ -75,9 +66,6 @@ func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.Def
 }
 
 func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {
-	q := query{sql: `DELETE FROM definitions d USING unnest($1, $2) AS u (job_id, hash) WHERE d.job_id = u.job_id AND d.hash = u.hash`}
-	array(&q.args, textKind, list, func(b []byte, k *ledger.DefinitionKey) []byte { return appendText(b, k.JobID) })
-	array(&q.args, textKind, list, func(b []byte, k *ledger.DefinitionKey) []byte { return appendText(b, k.Hash) })
-	t.p.add(q)
-	return nil
+	return t.Exec(`DELETE FROM definitions d USING unnest($1, $2) AS u (job_id, hash) WHERE d.job_id = u.job_id AND d.hash = u.hash`,
+		each(len(list), func(i int) string { return list[i].JobID }), each(len(list), func(i int) string { return list[i].Hash }))
 }

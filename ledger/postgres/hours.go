@@ -23,14 +23,11 @@ func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) 
 }
 
 func (t *tx) PutHours(rows []ledger.HourRow) error {
-	q := query{sql: `
+	return t.Exec(`
 		INSERT INTO hours (hour, job_id, counts) SELECT u.* FROM unnest($1, $2, $3) AS u
-		ON CONFLICT (hour, job_id) DO UPDATE SET counts = excluded.counts`}
-	array(&q.args, timeKind, rows, func(b []byte, h *ledger.HourRow) []byte { return appendTime(b, h.Hour) })
-	array(&q.args, textKind, rows, func(b []byte, h *ledger.HourRow) []byte { return appendText(b, h.JobID) })
-	array(&q.args, textKind, rows, func(b []byte, h *ledger.HourRow) []byte { return appendText(b, h.Counts) })
-	t.p.add(q)
-	return nil
+		ON CONFLICT (hour, job_id) DO UPDATE SET counts = excluded.counts`,
+		each(len(rows), func(i int) time.Time { return rows[i].Hour }), each(len(rows), func(i int) string { return rows[i].JobID }),
+		each(len(rows), func(i int) string { return rows[i].Counts }))
 }
 
 // flagHours are the statements that set flags. They find each row by its key, whatever the
@@ -49,20 +46,13 @@ const existingHours = `
 	WHERE EXISTS (SELECT FROM hours WHERE hour = u.hour AND job_id = u.job_id OFFSET 0) ON CONFLICT (hour, job_id) `
 
 func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
-	q := query{sql: flagHours[flag]}
-	array(&q.args, timeKind, keys, func(b []byte, k *ledger.HourKey) []byte { return appendTime(b, k.Hour) })
-	array(&q.args, textKind, keys, func(b []byte, k *ledger.HourKey) []byte { return appendText(b, k.JobID) })
-	t.p.add(q)
-	return nil
+	return t.Exec(flagHours[flag], each(len(keys), func(i int) time.Time { return keys[i].Hour }),
+		each(len(keys), func(i int) string { return keys[i].JobID }))
 }
 
 func (t *tx) DeleteHours(before time.Time, limit int) error {
-	q := query{sql: `
-		DELETE FROM hours WHERE ctid = ANY (ARRAY(SELECT ctid FROM hours WHERE hour < $1 ORDER BY hour, job_id LIMIT $2 FOR UPDATE))`}
-	q.args.time(before)
-	q.args.int8(int64(limit))
-	t.p.add(q)
-	return nil
+	return t.Exec(`DELETE FROM hours WHERE ctid = ANY (ARRAY(SELECT ctid FROM hours WHERE hour < $1 ORDER BY hour, job_id LIMIT $2 FOR UPDATE))`,
+		before, limit)
 }
 
 // bucketOf computes in floats: numerics, which extract returns, take several times as long.
@@ -84,22 +74,3 @@ const (
 	sum(count)::bigint, coalesce(sum(round(date_part('epoch', finished_at - started_at) * 1e6)), 0)::bigint`
 	talliedStates = ` -1, -1, sum(count)::bigint, 0::bigint`
 )
-
-// Tally counts runs from their rows.
-func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
-	of, where, args := `''`, `scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL`, []any{q.Since, q.Until}
-	switch {
-	case q.Template:
-		where, args = where+` AND `+dialect.Owner+` = $3`, append(args, q.JobID)
-	case q.JobID != "":
-		from, below := ledger.RunIDInterval(sanitize(q.JobID), q.Since, q.Until)
-		of, where, args = `job_id`, `run_id >= $1 AND run_id < $2`, []any{from, below}
-	case q.ByJob:
-		of = dialect.Owner
-	}
-	each := talliedKinds + talliedTimes
-	if q.States {
-		each = talliedKinds + talliedStates
-	}
-	return sqltx.List(t.Tx, sqltx.ReadTally, `SELECT `+of+`,`+each+` FROM runs WHERE `+where+` GROUP BY 1, 2, 3, 4, 5, 6, 7`, args...)
-}

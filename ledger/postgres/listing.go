@@ -17,6 +17,10 @@ var dialect = sqlfilter.Dialect{
 	TakesSlot:        "takes_slot",
 	HeartbeatAt:      "heartbeat_at",
 	NewestDefinition: "first_declared_at DESC, hash DESC",
+	Bodies:           "jobs",
+	TalliedKinds:     talliedKinds,
+	TalliedTimes:     talliedTimes,
+	TalliedStates:    talliedStates,
 	// A bitmap of both indexes of unfinished runs is not planned where another index has
 	// the order that is asked for.
 	Unfinished: `run_id = ANY (ARRAY(

@@ -10,14 +10,10 @@ func (t *tx) PutMembers(parent string, list []ledger.Member) error {
 	if len(list) == 0 {
 		return nil
 	}
-	q := query{sql: `
+	return t.Exec(`
 		INSERT INTO members (parent, run_id, key) SELECT $1, u.* FROM unnest($2::text[], $3::text[]) AS u
-		ON CONFLICT (parent, run_id) DO NOTHING`}
-	q.args.text(parent)
-	array(&q.args, textKind, list, func(b []byte, m *ledger.Member) []byte { return appendText(b, m.RunID) })
-	array(&q.args, textKind, list, func(b []byte, m *ledger.Member) []byte { return appendText(b, m.Key) })
-	t.p.add(q)
-	return nil
+		ON CONFLICT (parent, run_id) DO NOTHING`,
+		parent, each(len(list), func(i int) string { return list[i].RunID }), each(len(list), func(i int) string { return list[i].Key }))
 }
 
 // DeleteOldMembers deletes members of old parents, with their runs. An action on a member locks

@@ -121,7 +121,7 @@ func (l *Ledger) check(ctx context.Context, s settings) error {
 	if err != nil || s.registry == "" || owner == s.registry {
 		return err
 	}
-	return l.ClaimRegistry(ctx, s.registry)
+	return l.BindRegistry(ctx, s.registry)
 }
 
 func defaults(options []Option) settings {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -103,39 +104,32 @@ func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
 	}, ids)
 }
 
-func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
-	return sqltx.ByText(t.Tx, sqltx.Values.Bytes, `SELECT job_id, body FROM jobs WHERE job_id = ANY ($1)`, ids)
-}
-
 // PutJobs writes fields of jobs that are locked, or new rows. A row that another
 // transaction has inserted meanwhile stays as it is. The watermarks are written first: a
 // revision that ends or begins does so at its job's watermark.
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
-	t.putTimes(changes, ledger.JobWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark })
-	t.putTimes(changes, ledger.JobPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough })
-	for i := range changes {
-		if err := t.putJob(&changes[i]); err != nil {
-			return err
-		}
+	err := errors.Join(
+		t.putTimes(changes, ledger.JobWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark }),
+		t.putTimes(changes, ledger.JobPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough }))
+	for i := 0; i < len(changes) && err == nil; i++ {
+		err = t.putJob(&changes[i])
 	}
-	return nil
+	return err
 }
 
 // putTimes writes a time of many jobs.
-func (t *tx) putTimes(changes []ledger.JobChange, of ledger.JobColumns, name string, value func(*ledger.JobChange) time.Time) {
-	var moved []*ledger.JobChange
+func (t *tx) putTimes(changes []ledger.JobChange, of ledger.JobColumns, name string, value func(*ledger.JobChange) time.Time) error {
+	var ids []string
+	var times []time.Time
 	for i := range changes {
 		if c := &changes[i]; c.Set&of != 0 && t.locked[c.JobID] {
-			moved = append(moved, c)
+			ids, times = append(ids, c.JobID), append(times, value(c))
 		}
 	}
-	if len(moved) == 0 {
-		return
+	if len(ids) == 0 {
+		return nil
 	}
-	q := query{sql: `UPDATE jobs j SET ` + name + ` = u.at FROM unnest($1, $2) AS u (job_id, at) WHERE j.job_id = u.job_id`}
-	array(&q.args, textKind, moved, func(b []byte, c **ledger.JobChange) []byte { return appendText(b, (*c).JobID) })
-	array(&q.args, timeKind, moved, func(b []byte, c **ledger.JobChange) []byte { return appendTime(b, value(*c)) })
-	t.p.add(q)
+	return t.Exec(`UPDATE jobs j SET `+name+` = u.at FROM unnest($1, $2) AS u (job_id, at) WHERE j.job_id = u.job_id`, ids, times)
 }
 
 // putJob writes a job's revision or pause, or a new job. A job that has ended has no body.
@@ -158,56 +152,37 @@ func (t *tx) putJob(c *ledger.JobChange) error {
 }
 
 func (t *tx) AddEvents(list []ledger.Event) error {
-	q := query{sql: `
-		INSERT INTO events (job_id, at, kind, local, zone)
-		SELECT u.* FROM unnest($1, $2, $3, $4, $5) AS u`}
-	array(&q.args, textKind, list, func(b []byte, e *ledger.Event) []byte { return appendText(b, e.JobID) })
-	array(&q.args, timeKind, list, func(b []byte, e *ledger.Event) []byte { return appendTime(b, e.At) })
-	array(&q.args, textKind, list, func(b []byte, e *ledger.Event) []byte { return appendText(b, string(e.Kind)) })
-	array(&q.args, textKind, list, func(b []byte, e *ledger.Event) []byte { return appendText(b, e.Local) })
-	array(&q.args, textKind, list, func(b []byte, e *ledger.Event) []byte { return appendText(b, e.Zone) })
-	t.p.add(q)
-	return nil
+	of := func(field func(*ledger.Event) string) []string {
+		return each(len(list), func(i int) string { return field(&list[i]) })
+	}
+	return t.Exec(`INSERT INTO events (job_id, at, kind, local, zone) SELECT u.* FROM unnest($1, $2, $3, $4, $5) AS u`,
+		of(func(e *ledger.Event) string { return e.JobID }), each(len(list), func(i int) time.Time { return list[i].At }),
+		of(func(e *ledger.Event) string { return string(e.Kind) }), of(func(e *ledger.Event) string { return e.Local }),
+		of(func(e *ledger.Event) string { return e.Zone }))
 }
 
 func (t *tx) AddAudit(list []ledger.Audit) error {
-	q := query{sql: `
-		INSERT INTO audit (at, count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series, about)
-		SELECT now(), u.count, coalesce(u.principal, ''), u.request_key, coalesce(u.fingerprint, ''), u.answer, u.act, u.job_id, u.run_id, u.rerun_id, u.by, u.why, u.via, u.series, u.about
-		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-			AS u (count, principal, request_key, fingerprint, answer, act, job_id, run_id, rerun_id, by, why, via, series, about)`}
-	array(&q.args, int8Kind, list, func(b []byte, a *ledger.Audit) []byte { return appendInt8(b, int64(a.Count)) })
-	for _, field := range []func(ledger.KeptRequest) string{
-		func(k ledger.KeptRequest) string { return k.Principal },
-		func(k ledger.KeptRequest) string { return k.Key },
-		func(k ledger.KeptRequest) string { return k.Fingerprint },
-	} {
-		array(&q.args, textKind, list, func(b []byte, a *ledger.Audit) []byte {
-			if a.Kept == nil {
-				return appendNull(b)
-			}
-			return appendText(b, field(*a.Kept))
-		})
+	of := func(field func(*ledger.Audit) string) []string {
+		return each(len(list), func(i int) string { return field(&list[i]) })
 	}
-	array(&q.args, bytesKind, list, func(b []byte, a *ledger.Audit) []byte {
-		if a.Kept == nil {
-			return appendNull(b)
+	kept := make([]ledger.KeptRequest, len(list))
+	for i := range list {
+		if k := list[i].Kept; k != nil {
+			kept[i] = *k
 		}
-		return appendBytes(b, a.Kept.Answer)
-	})
-	for _, field := range []func(*ledger.Audit) string{
-		func(a *ledger.Audit) string { return string(a.Action) },
-		func(a *ledger.Audit) string { return a.JobID },
-		func(a *ledger.Audit) string { return a.RunID },
-		func(a *ledger.Audit) string { return a.RerunID },
-		func(a *ledger.Audit) string { return a.By },
-		func(a *ledger.Audit) string { return a.Why },
-		func(a *ledger.Audit) string { return string(a.Via) },
-		func(a *ledger.Audit) string { return a.Series },
-		func(a *ledger.Audit) string { return a.About },
-	} {
-		array(&q.args, textKind, list, func(b []byte, a *ledger.Audit) []byte { return appendText(b, field(a)) })
 	}
-	t.p.add(q)
-	return nil
+	return t.Exec(`
+		INSERT INTO audit (at, count, act, job_id, run_id, rerun_id, by, why, via, series, about, principal, request_key, fingerprint, answer)
+		SELECT now(), u.count, u.act, u.job_id, u.run_id, u.rerun_id, u.by, u.why, u.via, u.series, u.about, u.principal,
+			nullif(u.request_key, ''), u.fingerprint, u.answer
+		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+			AS u (count, act, job_id, run_id, rerun_id, by, why, via, series, about, principal, request_key, fingerprint, answer)`,
+		each(len(list), func(i int) int64 { return int64(list[i].Count) }), of(func(a *ledger.Audit) string { return string(a.Action) }),
+		of(func(a *ledger.Audit) string { return a.JobID }), of(func(a *ledger.Audit) string { return a.RunID }),
+		of(func(a *ledger.Audit) string { return a.RerunID }), of(func(a *ledger.Audit) string { return a.By }),
+		of(func(a *ledger.Audit) string { return a.Why }), of(func(a *ledger.Audit) string { return string(a.Via) }),
+		of(func(a *ledger.Audit) string { return a.Series }), of(func(a *ledger.Audit) string { return a.About }),
+		each(len(kept), func(i int) string { return kept[i].Principal }), each(len(kept), func(i int) string { return kept[i].Key }),
+		each(len(kept), func(i int) string { return kept[i].Fingerprint }),
+		each(len(kept), func(i int) []byte { return kept[i].Answer }))
 }

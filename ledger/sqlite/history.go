@@ -10,20 +10,12 @@ import (
 // LockDeclarations does nothing: the write lock is that of the file.
 func (t *tx) LockDeclarations() error { return nil }
 
-// kinds are the tables of kinds of old rows, their keys, and the time that counts.
-var kinds = map[ledger.HistoryKind][3]string{
-	ledger.AuditRows: {"audit", "id", "at"}, ledger.EventRows: {"events", "id", "at"},
-	ledger.IncidentRows: {"incidents", "id", "closed_at"}, ledger.ProcessRows: {"processes", "process", "beat_at"},
-	ledger.ExcerptRows: {"excerpts", "run_id, n", "keep_until"},
-	ledger.PauseRows:   {"pauses", "id", "until_at"},
-}
-
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	if old.Kind == ledger.ScheduleRows {
 		return t.oldSchedules(old, limit, del)
 	}
-	k := kinds[old.Kind]
-	return t.old(k[0], k[1], `WHERE `+k[2]+` <= ?1`, old.Until, limit, del)
+	table, key, at := t.OldKind(old.Kind)
+	return t.old(table, key, `WHERE `+at+` <= ?1`, old.Until, limit, del)
 }
 
 // old counts, or deletes, up to limit rows of a table by their key.

@@ -20,7 +20,7 @@ const (
 	// name spares reading them.
 	delay = `iif(instr(call, '"delay":'), coalesce(json_extract(call, '$.delay'), 0) / 1000, 0)`
 
-	// What sqltx.ReadTally reads, after the job: a bucket is ledger.HistogramBucket of a duration, or
+	// What a ledger.RunCount has, after the job: a bucket is ledger.HistogramBucket of a duration, or
 	// ledger.NoBucket.
 	talliedKinds = ` scheduled_at / 3600000000, CASE WHEN until IS NOT NULL THEN 1 WHEN instr(run_id, '~') > 0 THEN 2 ELSE 0 END, state, trigger,`
 	talliedTimes = `
@@ -67,29 +67,4 @@ func (t *tx) DeleteHours(before time.Time, limit int) error {
 	return t.Exec(`
 		DELETE FROM hours WHERE (hour, job_id) IN (SELECT hour, job_id FROM hours WHERE hour < ?1 ORDER BY hour, job_id LIMIT ?2 + 0)`,
 		before, limit)
-}
-
-// Tally counts runs from their rows.
-func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
-	text, args := tally(q)
-	return sqltx.List(t.Tx, sqltx.ReadTally, text, args...)
-}
-
-func tally(q ledger.TallyQuery) (string, []any) {
-	of, where, args := `''`, `scheduled_at >= ?1 AND scheduled_at < ?2 AND parent IS NULL`, []any{q.Since, q.Until}
-	group := ` GROUP BY 2, 3, 4, 5, 6, 7`
-	switch {
-	case q.Template:
-		where, args = where+` AND `+ownerOf+` = ?3`, append(args, q.JobID)
-	case q.JobID != "":
-		from, below := ledger.RunIDInterval(q.JobID, q.Since, q.Until)
-		of, where, args = `job_id`, `run_id >= ?1 AND run_id < ?2`, []any{from, below}
-	case q.ByJob:
-		of, group = ownerOf, ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
-	}
-	each := talliedKinds + talliedTimes
-	if q.States {
-		each = talliedKinds + talliedStates
-	}
-	return `SELECT ` + of + `,` + each + ` FROM runs WHERE ` + where + group, args
 }

@@ -21,6 +21,10 @@ var dialect = sqlfilter.Dialect{
 	TakesSlot:        "overlap <> ''",
 	HeartbeatAt:      "beat_at",
 	NewestDefinition: "first_declared DESC",
+	Bodies:           "job_bodies",
+	TalliedKinds:     talliedKinds,
+	TalliedTimes:     talliedTimes,
+	TalliedStates:    talliedStates,
 	// In the index of all runs the next unfinished one may be far from either end.
 	Unfinished: `runs.id IN (
 		SELECT id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 UNION ALL SELECT id FROM runs WHERE waiting = 1)`,

@@ -7,14 +7,6 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-// ClaimRegistry stores the name of the registry that has the ledger, unless one is stored.
-func (t *tx) ClaimRegistry(name string) ledger.Later[string] {
-	if err := t.Exec(`INSERT INTO registry (one, name) VALUES (1, ?) ON CONFLICT DO NOTHING`, name); err != nil {
-		return ledger.Known("", err)
-	}
-	return sqltx.One(t.Tx, sqltx.Text, `SELECT name FROM registry`)
-}
-
 func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 	for _, d := range list {
 		err := t.Exec(`

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
 // rows is the ledger.Rows of a file. Its transactions are tx.
@@ -22,10 +21,6 @@ func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) e
 }
 
 func (t *tx) Now() (time.Time, error) { return at(t.now), nil }
-
-func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
-	return sqltx.ByText(t.Tx, sqltx.Values.Bytes, `SELECT job_id, body FROM job_bodies WHERE job_id `+dialect.In("$1"), ids)
-}
 
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	for _, c := range changes {

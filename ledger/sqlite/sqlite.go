@@ -35,14 +35,15 @@ type Options struct {
 	// BusyTimeout is how long a call waits for another process's transaction
 	// before it returns ledger.ErrUnavailable; default 10 s.
 	BusyTimeout time.Duration
-	// Readers is the maximum number of concurrent reads; default 4.
-	Readers int
 	// SkipMigrations makes Open return ledger.ErrSchema if a migration is pending,
 	// instead of applying it.
 	SkipMigrations bool
 	// Now is the store's clock; default time.Now.
 	Now func() time.Time
 }
+
+// readers is the maximum number of concurrent reads.
+const readers = 4
 
 // Ledger implements ledger.Store in one file. It is safe for concurrent use.
 type Ledger struct {
@@ -82,9 +83,6 @@ func newLedger(path string, opts Options) *Ledger {
 	if opts.BusyTimeout == 0 {
 		opts.BusyTimeout = 10 * time.Second
 	}
-	if opts.Readers == 0 {
-		opts.Readers = 4
-	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -92,15 +90,15 @@ func newLedger(path string, opts Options) *Ledger {
 		now:         opts.Now,
 		busyTimeout: opts.BusyTimeout,
 		writers:     pool(dsn(path, opts.BusyTimeout, false), 1),
-		readers:     pool(dsn(path, opts.BusyTimeout, true), opts.Readers),
-		idle:        make(chan *session, opts.Readers),
+		readers:     pool(dsn(path, opts.BusyTimeout, true), readers),
+		idle:        make(chan *session, readers),
 		turn:        make(chan struct{}, 1),
 		closed:      make(chan struct{}),
 		queue:       queue{path: path},
 	}
 	l.Ledger = ledger.New(rows{l})
 	l.turn <- struct{}{}
-	for range opts.Readers {
+	for range readers {
 		l.idle <- nil
 	}
 	return l
@@ -176,7 +174,7 @@ func pool(dsn string, size int) *sql.DB {
 // Ping returns ledger.ErrUnavailable if the file cannot be read.
 func (l *Ledger) Ping(ctx context.Context) error {
 	return rows{l}.Read(ctx, "ping", func(tx ledger.Tx) error {
-		_, err := tx.Existing(nil).Get()
+		_, err := tx.Find(nil).Get()
 		return err
 	})
 }

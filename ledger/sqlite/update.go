@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cronce/cronce/ledger"
@@ -99,11 +98,7 @@ func slotOf(r *ledger.Row) any {
 
 // Update writes the changes. The write lock protects their rows.
 func (t *tx) Update(changes []ledger.Change) error {
-	updated, err := t.UpdateFenced(changes).Get()
-	if i := slices.Index(updated, false); i >= 0 && err == nil {
-		return fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)
-	}
-	return err
+	return ledger.WrittenAll(changes, t.UpdateFenced(changes))
 }
 
 func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {

@@ -22,6 +22,9 @@ type Dialect struct {
 	Leasable, Waiting, Stale string
 	TakesSlot, HeartbeatAt   string
 	NewestDefinition         string // the order of definitions
+	Bodies                   string // the table of the jobs' definitions
+	// What a statement of runs counts after their job: see sqltx.Tx.Tally.
+	TalliedKinds, TalliedTimes, TalliedStates string
 	// Unfinished is implied by unfinished states, and Exceptional by one exceptional state.
 	// With them, the indexes of these runs are used.
 	Unfinished  string

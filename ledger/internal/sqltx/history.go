@@ -13,6 +13,16 @@ func OldRunArgs(q ledger.OldRuns, more ...any) []any {
 	return append([]any{q.Scheduled, q.Finished, string(q.UnseenState), q.UnseenFinished}, more...)
 }
 
+// OldKind returns the table of a kind of old rows, its key, and the time that counts.
+func (t Tx) OldKind(kind ledger.HistoryKind) (table, key, at string) {
+	k := [...][3]string{
+		ledger.AuditRows: {"audit", "id", "at"}, ledger.EventRows: {"events", "id", "at"}, ledger.PauseRows: {"pauses", "id", "until_at"},
+		ledger.IncidentRows: {"incidents", "id", "closed_at"}, ledger.ProcessRows: {"processes", "process", t.Dialect.HeartbeatAt},
+		ledger.ExcerptRows: {"excerpts", "run_id, n", "keep_until"},
+	}[kind]
+	return k[0], k[1], k[2]
+}
+
 // ReadOldDefinition reads a definition's key, when the next of its job was declared, and the job's
 // revision, hash and end.
 func ReadOldDefinition(v Values) (d ledger.OldDefinition, err error) {

@@ -48,10 +48,37 @@ func (t Tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[
 	return List(t, ReadHour, text+t.Lock, args...)
 }
 
-// ReadTally reads the runs of an hour that are alike: the job, the hour in hours since 1970, the
+// TallyText returns the statement of Tally.
+func (t Tx) TallyText(q ledger.TallyQuery) (text string, args []any) {
+	of, where, args := `''`, `scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL`, []any{q.Since, q.Until}
+	group := ` GROUP BY 2, 3, 4, 5, 6, 7`
+	switch {
+	case q.Template:
+		where, args = where+` AND `+t.Dialect.Owner+` = $3`, append(args, q.JobID)
+	case q.JobID != "":
+		from, below := ledger.RunIDInterval(q.JobID, q.Since, q.Until)
+		of, where, args = `job_id`, `run_id >= $1 AND run_id < $2`, []any{from, below}
+		group = ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
+	case q.ByJob:
+		of, group = t.Dialect.Owner, ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
+	}
+	counts := t.Dialect.TalliedTimes
+	if q.States {
+		counts = t.Dialect.TalliedStates
+	}
+	return `SELECT ` + of + `,` + t.Dialect.TalliedKinds + counts + ` FROM runs WHERE ` + where + group, args
+}
+
+// Tally counts runs from their rows.
+func (t Tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
+	text, args := t.TallyText(q)
+	return List(t, readTally, text, args...)
+}
+
+// readTally reads the runs of an hour that are alike: the job, the hour in hours since 1970, the
 // kind of row, state and trigger, the buckets of lateness and duration, how many runs, and their
 // duration in microseconds.
-func ReadTally(v Values) (c ledger.RunCount, err error) {
+func readTally(v Values) (c ledger.RunCount, err error) {
 	c.JobID, c.Hour, c.Kind, c.State = v.Text(), time.Unix(v.Int()*3600, 0).UTC(), ledger.RowKind(v.Int()), ledger.State(v.Text())
 	c.Trigger = ledger.Trigger(v.Text())
 	c.Late, c.Took, c.Count, c.Sum = int(v.Int()), int(v.Int()), int(v.Int()), time.Duration(v.Int())*time.Microsecond

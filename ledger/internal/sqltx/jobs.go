@@ -41,6 +41,10 @@ func (t Tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
 	return List(t, ReadJob, selectJobs+`job_id > $1 ORDER BY job_id LIMIT 0 + $2`, after, limit)
 }
 
+func (t Tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
+	return ByText(t, Values.Bytes, `SELECT job_id, body FROM `+t.Dialect.Bodies+` WHERE job_id `+t.Dialect.In("$1"), ids)
+}
+
 func (t Tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 	return List(t, func(v Values) (ledger.JobAndNewest, error) {
 		return ledger.JobAndNewest{JobID: v.Text(), Watermark: v.Time(), EndedAt: v.Time(), PausedAt: v.Time(), Newest: ledger.State(v.Text())},

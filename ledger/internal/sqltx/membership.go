@@ -6,6 +6,16 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// BindRegistry writes first: the second statement also finds what another process committed
+// meanwhile.
+func (t Tx) BindRegistry(name string) ledger.Later[string] {
+	if err := t.Engine.Exec(`INSERT INTO registry (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM registry) ON CONFLICT DO NOTHING`,
+		name); err != nil {
+		return ledger.Known("", err)
+	}
+	return One(t, Text, `SELECT name FROM registry`)
+}
+
 func (t Tx) Processes() ledger.Later[[]ledger.ProcessRow] {
 	return List(t, func(v Values) (ledger.ProcessRow, error) {
 		return ledger.ProcessRow{ID: v.Text(), Version: v.Text(), HeartbeatAt: v.Time(), Host: v.Text(), Program: v.Text()}, nil

@@ -49,10 +49,6 @@ func (t Tx) Find(ids []string) ledger.Later[[]ledger.Row] {
 	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs WHERE run_id `+t.Dialect.In("$1")+` ORDER BY scheduled_at, run_id`, ids)
 }
 
-func (t Tx) Existing(ids []string) ledger.Later[[]string] {
-	return List(t, Text, `SELECT run_id FROM runs WHERE run_id `+t.Dialect.In("$1"), ids)
-}
-
 // Leased reads the unfinished runs: an index by token would cost every run two writes.
 func (t Tx) Leased(token string) ledger.Later[[]ledger.Row] {
 	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs WHERE `+t.Dialect.Leasable+` AND lease_token = $1 AND state = $2
