@@ -53,3 +53,20 @@ func TestEachItemOfAListHasItsLine(t *testing.T) {
 		}
 	}
 }
+
+// EventBridge has schedules of one name in several groups.
+func TestSchedulesOfOneNameAreToldApartByTheirGroups(t *testing.T) {
+	dump := ""
+	for _, group := range []string{"default", "billing", "reports"} {
+		dump += `{"Name": "nightly", "GroupName": "` + group + `", "ScheduleExpression": "rate(1 day)", "Target": {"Arn": "arn:aws:lambda:eu-west-1:1:function:f"}}` + "\n"
+	}
+	r, err := importer.Import(importer.EventBridge, []importer.File{{Name: "all.json", Data: []byte(dump)}}, importer.Options{Name: "acme"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"id: nightly\n", "id: billing-nightly\n", "id: reports-nightly\n"} {
+		if !strings.Contains(r.Registry, id) {
+			t.Errorf("%s is not in\n%s", id, r.Registry)
+		}
+	}
+}

@@ -81,8 +81,15 @@ func (b *builder) eventBridge(files []File) error {
 	if err != nil {
 		return err
 	}
+	named := map[string]int{}
+	for _, a := range schedules {
+		named[a.Name]++
+	}
 	for _, a := range schedules {
 		e := &entry{file: a.at.file, line: a.at.line, name: a.Name}
+		if named[a.Name] > 1 && a.GroupName != "" && a.GroupName != "default" { // a name is that of one group
+			e.name = a.GroupName + "-" + a.Name
+		}
 		if a.Target == nil {
 			list := append(slices.Clone(targets[a.Name]), a.Targets...)
 			if len(targets) == 1 && len(schedules) == 1 { // list-targets-by-rule does not name the rule
