@@ -6,7 +6,7 @@ import { hasCode, KitError, NotDone, outcomeUnknown, tooLate, unavailable } from
 import type { Key } from "./key.js";
 import type { Reply } from "./reply.js";
 import { bounded, type Attempt, type Settled, type Settler } from "./settle.js";
-import { judge, type Claim, type Look } from "./store.js";
+import { decide, type Claim, type KeyStatus } from "./store.js";
 
 /** VendorCall is what a call to a vendor is made with. */
 export interface VendorCall {
@@ -59,31 +59,31 @@ export class Caller<T> {
   }
 
   async #attempt(): Promise<Attempt> {
-    let look: Look;
+    let look: KeyStatus;
     try {
       look = await this.#reserve(false);
     } catch (error) {
       // Perhaps the key is reserved and the answer was lost. No call was made, and
       // without this it would be taken for one when the lease has lapsed.
-      await this.#giveUp("free");
+      await this.#giveUp("release");
       throw error;
     }
-    if (this.effect.reconcile === undefined || judge(look, this.claim) !== "unknown") {
+    if (this.effect.reconcile === undefined || decide(look, this.claim) !== "unknown") {
       return {
         look,
         do: () => this.#run(async (call) => ({ result: await this.#make(call), replayed: false })),
         drop: async () => {
           if (look.held) {
-            await this.#giveUp("free");
+            await this.#giveUp("release");
           }
         },
       };
     }
-    const { late } = look;
+    const late = look.tooLate;
     try {
       look = await this.#reserve(true);
     } catch (error) {
-      await this.#giveUp("doubt");
+      await this.#giveUp("markUnknown");
       throw error;
     }
     return {
@@ -93,7 +93,7 @@ export class Caller<T> {
     };
   }
 
-  #reserve(takeOver: boolean): Promise<Look> {
+  #reserve(takeOver: boolean): Promise<KeyStatus> {
     const lease = this.claim.maxRunMs + this.settler.options.storeTimeoutMs;
     return this.settler.exchange("reserve the key", (signal) =>
       this.settler.store.reserve(this.claim, lease, takeOver, signal),
@@ -140,29 +140,29 @@ export class Caller<T> {
       made = await bounded(Math.max(1, this.#left()), (signal) => fn({ vendorKey: key, signal }));
     } catch (error) {
       if (error instanceof NotDone) {
-        await this.#giveUp("free");
+        await this.#giveUp("release");
         throw error.cause instanceof KitError ? error.cause : error;
       }
-      await this.#giveUp("doubt");
+      await this.#giveUp("markUnknown");
       throw outcomeUnknown(error);
     }
     try {
       const reply = this.encode(made.result);
       const expiresAt = await this.settler.exchange("store the result", (signal) =>
-        this.settler.store.settle(this.claim, reply, signal),
+        this.settler.store.complete(this.claim, reply, signal),
       );
       if (expiresAt === undefined) {
         throw new Error("the lease lapsed and another call has the key");
       }
       return { reply: { ...reply, expiresAt }, replayed: made.replayed };
     } catch (error) {
-      await this.#giveUp("doubt");
+      await this.#giveUp("markUnknown");
       throw outcomeUnknown(error);
     }
   }
 
   /** #giveUp ends the hold on the key. What cannot be written now the lapsing lease says later. */
-  async #giveUp(how: "free" | "doubt"): Promise<void> {
+  async #giveUp(how: "release" | "markUnknown"): Promise<void> {
     try {
       await this.settler.exchange("give the key up", (signal) => this.settler.store[how](this.claim, signal));
     } catch (error) {

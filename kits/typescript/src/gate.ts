@@ -6,10 +6,10 @@ import type { KeyRecord } from "./store.js";
 
 /** What a call does next at the gate. */
 export type Turn =
-  | { do: "lead"; flight: Flight } // try to take the key, then leave
-  | { do: "look"; flight: Flight } // look the key up for all who waited, then tell
-  | { do: "know"; found: KeyRecord | undefined } // another caller looked
-  | { do: "quit" }; // the time to wait is over
+  | { do: "leader"; flight: Flight } // try to take the key, then leave
+  | { do: "lookup"; flight: Flight } // look the key up for all who waited, then share
+  | { do: "shared"; found: KeyRecord | undefined } // another caller looked
+  | { do: "timedOut" }; // the time to wait is over
 
 type Waiter = (turn: Turn) => void;
 
@@ -36,12 +36,12 @@ export class Gate {
     if (flight === undefined || Date.now() > flight.due) {
       const own: Flight = { key, due, known: false, waiters: [] };
       this.#flights.set(key, own);
-      return { do: "lead", flight: own };
+      return { do: "leader", flight: own };
     }
     return new Promise((resolve) => {
       const waiter: Waiter = (turn) => {
         clearTimeout(timer);
-        if (turn.do === "lead") {
+        if (turn.do === "leader") {
           flight.due = due;
         }
         resolve(turn);
@@ -49,7 +49,7 @@ export class Gate {
       const timer = setTimeout(
         () => {
           flight.waiters = flight.waiters.filter((w) => w !== waiter);
-          resolve({ do: "quit" });
+          resolve({ do: "timedOut" });
         },
         Math.max(0, until - Date.now()),
       );
@@ -66,21 +66,21 @@ export class Gate {
     this.#pass(flight);
   }
 
-  /** tell ends a look. If it came to nothing another of those who wait looks. */
-  tell(flight: Flight, look: { found: KeyRecord | undefined } | undefined): void {
+  /** share ends a look. If it came to nothing another of those who wait looks. */
+  share(flight: Flight, look: { found: KeyRecord | undefined } | undefined): void {
     if (look === undefined) {
       this.#pass(flight);
       return;
     }
     for (const waiter of flight.waiters.splice(0)) {
-      waiter({ do: "know", found: look.found });
+      waiter({ do: "shared", found: look.found });
     }
   }
 
   #pass(flight: Flight): void {
     const next = flight.waiters.shift();
     if (next !== undefined) {
-      next({ do: flight.known ? "look" : "lead", flight });
+      next({ do: flight.known ? "lookup" : "leader", flight });
     } else if (!flight.known) {
       this.#remove(flight);
     }

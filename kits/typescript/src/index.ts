@@ -21,4 +21,4 @@ export type { Options, RenderedProblem } from "./options.js";
 export { problemOf, type Problem } from "./problem.js";
 export { purge, purgeHandler, type PurgeAnswer, type PurgeOptions } from "./purge.js";
 export { defaultPolicy, type Disposition, type Reply, type StoredHeaders } from "./reply.js";
-export type { Claim, KeyRecord, Look, OpenTx, PurgeBatch, Purged, State, Store, Verdict } from "./store.js";
+export type { Claim, KeyRecord, KeyStatus, OpenTx, PurgeBatch, Purged, State, Store, Decision } from "./store.js";

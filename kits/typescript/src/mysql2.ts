@@ -13,7 +13,7 @@ import type { Reply } from "./reply.js";
 import { claimant, columns, lookOf, purgedOf } from "./rows.js";
 import { SqlStore, type Done } from "./sqlstore.js";
 import type { Statement, Values } from "./statements.js";
-import type { Claim, Look, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
+import type { Claim, KeyStatus, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
 
 export type { MysqlTx };
 
@@ -78,7 +78,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     return body && Buffer.from(body);
   }
 
-  protected lookAt(row: Row): Look {
+  protected lookAt(row: Row): KeyStatus {
     return lookOf(
       row,
       (body) => Buffer.from(body as Buffer),
@@ -93,7 +93,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     return { ...this.values(claim), state, status, headers: bytes, body: this.bodyOf(reply.body) };
   }
 
-  async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<MysqlTx>; look: Look }> {
+  async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<MysqlTx>; look: KeyStatus }> {
     for (;;) {
       const session = await Session.take(this.pool, signal);
       try {
@@ -101,7 +101,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         const values = { ...this.values(claim), state: "omitted", status: 500 };
         let look = await this.#take(session, values, signal);
         if (look.held && claim.sendBefore) {
-          look = { ...look, late: (await this.looked(session, values, signal)).late ?? false };
+          look = { ...look, tooLate: (await this.looked(session, values, signal)).tooLate ?? false };
         }
         return { open: new OpenMysqlTx(this, session, claim, mariaDB, look.held ?? false), look };
       } catch (error) {
@@ -126,7 +126,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
   }
 
   /** #take inserts the key's row, in the place of an expired one too, or looks at the one that is there. */
-  async #take(session: Session, values: Values, signal: AbortSignal): Promise<Look> {
+  async #take(session: Session, values: Values, signal: AbortSignal): Promise<KeyStatus> {
     try {
       for (let n = 0; n < 2; n++) {
         try {
@@ -151,7 +151,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     return {}; // somebody else has it, or placed theirs in between: in flight
   }
 
-  async settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
+  async complete(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
     const values = this.replied(claim, reply);
     return this.alone("settle the key", signal, async (session) => {
       const { changed } = await session.run(signal, this.sql.settle, values);

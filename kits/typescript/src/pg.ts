@@ -11,7 +11,7 @@ import type { Reply } from "./reply.js";
 import { claimant, columns, lookOf, lostRace, purgedOf } from "./rows.js";
 import { SqlStore, type Done } from "./sqlstore.js";
 import type { Statement, Values } from "./statements.js";
-import type { Claim, Look, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
+import type { Claim, KeyStatus, OpenTx, PurgeBatch, Purged, Store } from "./store.js";
 
 export type { PgTx };
 
@@ -85,7 +85,7 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
     return body && Buffer.from(body).toString("base64");
   }
 
-  protected lookAt(row: Row): Look {
+  protected lookAt(row: Row): KeyStatus {
     return lookOf(
       row,
       (body) => Buffer.from(body!, "base64"),
@@ -99,7 +99,7 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
     return { ...this.values(claim), state, status, headers, body: this.bodyOf(reply.body) };
   }
 
-  async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; look: Look }> {
+  async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; look: KeyStatus }> {
     const connection = await Connection.take(this.pool, signal);
     try {
       const [began, held] = await this.#begin(connection, claim, signal);
@@ -115,7 +115,7 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
     }
   }
 
-  async settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
+  async complete(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
     const { rows } = await this.once("settle the key", signal, this.sql.settle, this.#replied(claim, reply));
     return rows[0] && new Date(Number(rows[0][0]));
   }

@@ -2,7 +2,7 @@
 
 import { LostRace } from "./errors.js";
 import type { Reply, StoredHeaders } from "./reply.js";
-import type { Claim, Look, PurgeBatch, Purged, State } from "./store.js";
+import type { Claim, KeyStatus, PurgeBatch, Purged, State } from "./store.js";
 
 /** lease is how long an accepted row is held, and how long it lives. */
 export const lease = ({ leaseMs = 0, ttlMs }: Claim): [number, number] => [
@@ -25,9 +25,9 @@ export function lookOf<T>(
   row: readonly T[],
   bodyOf: (value: T) => Buffer,
   isTrue: (value: T | undefined) => boolean,
-): Look {
-  const [state, fingerprint, owner, status, headers, body, expires, expired, lapsed, late] = row;
-  const free: Look = { late: isTrue(late) };
+): KeyStatus {
+  const [state, fingerprint, owner, status, headers, body, expires, expired, leaseExpired, late] = row;
+  const free: KeyStatus = { tooLate: isTrue(late) };
   if (state === null || state === undefined || isTrue(expired)) {
     return free;
   }
@@ -40,7 +40,7 @@ export function lookOf<T>(
     ...(expires !== null && expires !== undefined && { expiresAt: new Date(Number(expires)) }),
   };
   const record = { state: text, fingerprint: String(fingerprint), owner: String(owner), reply };
-  return { ...free, record, lapsed: isTrue(lapsed) };
+  return { ...free, record, leaseExpired: isTrue(leaseExpired) };
 }
 
 /** purgedOf counts the scopes and the expiries of rows that a purge removes. */

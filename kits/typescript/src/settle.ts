@@ -8,7 +8,7 @@ import { inProgress, LostRace, mismatch, outcomeUnknown, runTooLong, hasCode, to
 import { Gate, type Flight } from "./gate.js";
 import { ttlOf, type Complete } from "./options.js";
 import type { Disposition, Reply } from "./reply.js";
-import { judge, type Claim, type Look, type OpenTx, type Store, type Verdict } from "./store.js";
+import { decide, type Claim, type KeyStatus, type OpenTx, type Store, type Decision } from "./store.js";
 
 /** Settled is what a call came to. */
 export interface Settled {
@@ -19,7 +19,7 @@ export interface Settled {
 
 /** Attempt tries to take a key. */
 export interface Attempt {
-  readonly look: Look;
+  readonly look: KeyStatus;
   /** do is what follows if the key is the caller's. */
   do(): Promise<Settled>;
   /** drop ends the attempt otherwise. */
@@ -75,27 +75,27 @@ export class Settler<Tx> {
     for (;;) {
       const turn = await this.gate.enter(name, until, due);
       switch (turn.do) {
-        case "quit": {
+        case "timedOut": {
           // The other call may only be reading what is stored.
-          const look = await this.look(claim);
+          const look = await this.lookup(claim);
           if (look.record === undefined) {
             throw inProgress();
           }
-          return answer(judge(look, claim), look);
+          return answer(decide(look, claim), look);
         }
-        case "lead":
+        case "leader":
           return await this.#lead(turn.flight, until, claim, attempt);
-        case "look": {
+        case "lookup": {
           const look = await this.#lookForAll(turn.flight, claim);
-          const verdict = judge(look, claim);
+          const verdict = decide(look, claim);
           if (verdict === "replay" || verdict === "mismatch") {
             return answer(verdict, look);
           }
           break;
         }
-        case "know": {
-          const look: Look = turn.found === undefined ? {} : { record: turn.found };
-          const verdict = judge(look, claim);
+        case "shared": {
+          const look: KeyStatus = turn.found === undefined ? {} : { record: turn.found };
+          const verdict = decide(look, claim);
           if (verdict === "replay" || verdict === "mismatch") {
             return answer(verdict, look);
           }
@@ -113,18 +113,18 @@ export class Settler<Tx> {
     });
   }
 
-  async #lookForAll(flight: Flight, claim: Claim): Promise<Look> {
-    let look: Look | undefined;
+  async #lookForAll(flight: Flight, claim: Claim): Promise<KeyStatus> {
+    let look: KeyStatus | undefined;
     try {
-      look = await this.look(claim);
+      look = await this.lookup(claim);
       return look;
     } finally {
-      this.gate.tell(flight, look && { found: look.record });
+      this.gate.share(flight, look && { found: look.record });
     }
   }
 
-  look(claim: Claim): Promise<Look> {
-    return this.exchange("look the key up", (signal) => this.store.look(claim, signal));
+  lookup(claim: Claim): Promise<KeyStatus> {
+    return this.exchange("look the key up", (signal) => this.store.lookup(claim, signal));
   }
 
   async #lead(flight: Flight, until: number, claim: Claim, attempt: () => Promise<Attempt>): Promise<Settled> {
@@ -132,7 +132,7 @@ export class Settler<Tx> {
     try {
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
         const a = await attempt();
-        const verdict = judge(a.look, claim);
+        const verdict = decide(a.look, claim);
         if (verdict === "work") {
           const settled = await a.do();
           known = settled.reply.expiresAt !== undefined;
@@ -205,7 +205,7 @@ export class Settler<Tx> {
   /** #record stores a reply whose work was rolled back. If another call has the key by now, that one's reply counts. */
   async #record(claim: Claim, reply: Reply): Promise<Settled> {
     const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
-    const verdict = judge(look, claim);
+    const verdict = decide(look, claim);
     if (verdict !== "work" && verdict !== "tooLate") {
       await this.#rollback(open, claim);
       return answer(verdict, look);
@@ -227,7 +227,7 @@ export class Settler<Tx> {
       await this.#useUp(claim);
       throw cause;
     }
-    const look = await this.look(claim).catch(() => undefined);
+    const look = await this.lookup(claim).catch(() => undefined);
     if (look?.record === undefined || look.record.state === "accepted") {
       throw cause instanceof LostRace ? inProgress() : cause;
     }
@@ -238,12 +238,12 @@ export class Settler<Tx> {
         replayed: false,
       };
     }
-    return answer(judge(look, claim), look);
+    return answer(decide(look, claim), look);
   }
 }
 
 /** answer is what a caller is told when no work is to be done. */
-export function answer(verdict: Verdict, look: Look): Settled {
+export function answer(verdict: Decision, look: KeyStatus): Settled {
   switch (verdict) {
     case "replay":
       return { reply: look.record!.reply, replayed: true };

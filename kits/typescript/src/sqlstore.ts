@@ -3,7 +3,7 @@
 
 import { claimant, lease } from "./rows.js";
 import type { Common, Statement, Values } from "./statements.js";
-import { judgeLong, type Claim, type Look } from "./store.js";
+import { decideLong, type Claim, type KeyStatus } from "./store.js";
 
 /** Done is what a statement gave. */
 export interface Done<Row> {
@@ -35,7 +35,7 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
   protected abstract place(session: S, values: Values, signal: AbortSignal): Promise<boolean>;
   /** values are a claim's. */
   protected abstract values(claim: Claim): Values;
-  protected abstract lookAt(row: Row): Look;
+  protected abstract lookAt(row: Row): KeyStatus;
 
   async check(signal: AbortSignal): Promise<void> {
     const session = await this.take(signal);
@@ -58,7 +58,7 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
     }
   }
 
-  async look(claim: Claim, signal: AbortSignal): Promise<Look> {
+  async lookup(claim: Claim, signal: AbortSignal): Promise<KeyStatus> {
     const { rows } = await this.once("look the key up", signal, this.sql.look, this.values(claim));
     return this.lookAt(rows[0]!);
   }
@@ -69,32 +69,32 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
    */
   async stands(claim: Claim): Promise<boolean> {
     // The time of the rollback may be used up by a connection that gave no answer.
-    const look = await this.look(claim, AbortSignal.timeout(5_000)).catch(() => undefined);
+    const look = await this.lookup(claim, AbortSignal.timeout(5_000)).catch(() => undefined);
     return look?.record?.owner === claimant(claim);
   }
 
   /** @internal looked looks the key up in a session. */
-  async looked(session: S, values: Values, signal: AbortSignal): Promise<Look> {
+  async looked(session: S, values: Values, signal: AbortSignal): Promise<KeyStatus> {
     return this.lookAt((await session.run(signal, this.sql.look, values)).rows[0]!);
   }
 
   /** It looks in a statement of its own after the write, whose snapshot does not show a row that was committed meanwhile. */
-  async reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<Look> {
+  async reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<KeyStatus> {
     const values = { ...this.values(claim), claim: claim.owner, state: "calling", lease: leaseMs, ttl: null };
     return this.alone("reserve the key", signal, async (session) => {
       const held = takeOver
         ? (await session.run(signal, this.sql.takeOver, values)).changed === 1
         : await this.place(session, values, signal);
       const look = await this.looked(session, values, signal);
-      return held ? { held, late: look.late ?? false } : { ...look, held };
+      return held ? { held, tooLate: look.tooLate ?? false } : { ...look, held };
     });
   }
 
-  doubt(claim: Claim, signal: AbortSignal): Promise<boolean> {
+  markUnknown(claim: Claim, signal: AbortSignal): Promise<boolean> {
     return this.#owned(this.sql.doubt, claim, signal);
   }
 
-  free(claim: Claim, signal: AbortSignal): Promise<boolean> {
+  release(claim: Claim, signal: AbortSignal): Promise<boolean> {
     return this.#owned(this.sql.free, claim, signal);
   }
 
@@ -111,16 +111,16 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
     return { ...this.values(claim), claim: claim.owner, state: "accepted", lease: held, ttl: lives };
   }
 
-  async accept(claim: Claim, signal: AbortSignal): Promise<Look> {
+  async accept(claim: Claim, signal: AbortSignal): Promise<KeyStatus> {
     const values = this.#accepted(claim);
     return this.alone("accept the work", signal, async (session) => {
       let held = await this.place(session, values, signal);
       let look = await this.looked(session, values, signal);
-      if (held && look.late) {
+      if (held && look.tooLate) {
         await session.run(signal, this.sql.abandon, values);
-        return { late: true, held: false };
+        return { tooLate: true, held: false };
       }
-      if (!held && judgeLong(look, claim) === "work" && look.record !== undefined) {
+      if (!held && decideLong(look, claim) === "work" && look.record !== undefined) {
         held = (await session.run(signal, this.sql.retake, values)).changed === 1;
         look = await this.looked(session, values, signal);
       }
@@ -134,7 +134,7 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
     if ((await this.once("renew the lease", signal, this.sql.renew, values)).changed === 1) {
       return true;
     }
-    const { record } = await this.look(claim, signal);
+    const { record } = await this.lookup(claim, signal);
     return record?.state === "accepted" && record.owner === claim.owner;
   }
 

@@ -36,16 +36,16 @@ export interface Claim {
   readonly leaseMs?: number;
 }
 
-/** Look is what a store knows about a key at one moment of its own clock. */
-export interface Look {
+/** KeyStatus is what a store knows about a key at one moment of its own clock. */
+export interface KeyStatus {
   /** The key's live record. A record expires at its `expiresAt`. */
   readonly record?: KeyRecord;
   /** The record is `calling` or `accepted`, and its lease has ended. */
-  readonly lapsed?: boolean;
+  readonly leaseExpired?: boolean;
   /** The transaction at hand has the key to itself. */
   readonly held?: boolean;
   /** The store's clock is at or past the claim's `sendBefore`. */
-  readonly late?: boolean;
+  readonly tooLate?: boolean;
 }
 
 /** OpenTx is an open transaction of a store. One of its two endings is called, once. */
@@ -85,24 +85,24 @@ export interface Purged {
  */
 export interface Store<Tx> {
   /** begin opens a transaction, tries to take the key in it and looks the key up, without waiting for its holder. */
-  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<Tx>; look: Look }>;
-  /** look sees what is committed, and takes nothing. */
-  look(claim: Claim, signal: AbortSignal): Promise<Look>;
+  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<Tx>; look: KeyStatus }>;
+  /** lookup sees what is committed, and takes nothing. */
+  lookup(claim: Claim, signal: AbortSignal): Promise<KeyStatus>;
   /** reserve takes the key for the owner and commits that, for as long as the lease. */
-  reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<Look>;
-  /** settle stores the reply of a reserved key; undefined when the owner no longer has it. */
-  settle(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined>;
-  /** doubt makes a reserved key unknown. */
-  doubt(claim: Claim, signal: AbortSignal): Promise<boolean>;
-  /** free removes a reserved key: nothing was done. */
-  free(claim: Claim, signal: AbortSignal): Promise<boolean>;
+  reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<KeyStatus>;
+  /** complete stores the reply of a reserved key; undefined when the owner no longer has it. */
+  complete(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined>;
+  /** markUnknown makes a reserved key unknown. */
+  markUnknown(claim: Claim, signal: AbortSignal): Promise<boolean>;
+  /** release removes a reserved key: nothing was done. */
+  release(claim: Claim, signal: AbortSignal): Promise<boolean>;
   /**
    * accept takes a key that is free, or whose long work with the same payload has
    * lost its lease, for the owner and `leaseMs`, and commits that. It takes nothing
    * for a claim that is late. If `held`, the record is the key's, with the progress of
    * an earlier worker as its body; else it is what is in the way.
    */
-  accept(claim: Claim, signal: AbortSignal): Promise<Look>;
+  accept(claim: Claim, signal: AbortSignal): Promise<KeyStatus>;
   /** renew starts the lease anew and stores the progress; false, and nothing is changed, when the owner no longer has the key. */
   renew(claim: Claim, progress: Uint8Array | undefined, signal: AbortSignal): Promise<boolean>;
   /** abandon removes an accepted key. */
@@ -121,19 +121,19 @@ export interface Store<Tx> {
 }
 
 /** What a call does after a look at its key. */
-export type Verdict = "work" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate" | "accepted";
+export type Decision = "work" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate" | "accepted";
 
 /**
- * judge is the one decision order, for every entry point. An expired record is no
+ * decide is the one decision order, for every entry point. An expired record is no
  * record. A stored reply is given even to a call that comes too late: nothing is
  * done for it, and it learns the outcome.
  */
-export function judge(look: Look, claim: Claim): Verdict {
+export function decide(look: KeyStatus, claim: Claim): Decision {
   const { record } = look;
   if (record !== undefined && record.fingerprint !== claim.fingerprint) {
     return "mismatch";
   }
-  if (record?.state === "accepted" || (record?.state === "calling" && !look.lapsed)) {
+  if (record?.state === "accepted" || (record?.state === "calling" && !look.leaseExpired)) {
     return "inFlight";
   }
   if (record?.state === "calling" || record?.state === "unknown") {
@@ -145,17 +145,17 @@ export function judge(look: Look, claim: Claim): Verdict {
   if (!look.held) {
     return "inFlight";
   }
-  return look.late ? "tooLate" : "work";
+  return look.tooLate ? "tooLate" : "work";
 }
 
-/** judgeLong is the decision for long work, of a look that took nothing. Work whose lease has ended can be started again. */
-export function judgeLong(look: Look, claim: Claim): Verdict {
+/** decideLong is the decision for long work, of a look that took nothing. Work whose lease has ended can be started again. */
+export function decideLong(look: KeyStatus, claim: Claim): Decision {
   const { record } = look;
   if (record !== undefined && (record.fingerprint !== claim.fingerprint || record.state !== "accepted")) {
-    return judge(look, claim);
+    return decide(look, claim);
   }
-  if (record !== undefined && !look.lapsed) {
+  if (record !== undefined && !look.leaseExpired) {
     return "accepted";
   }
-  return look.late ? "tooLate" : "work";
+  return look.tooLate ? "tooLate" : "work";
 }

@@ -181,7 +181,7 @@ export class Work<Tx> {
 
   /** #lose ends the work of a worker without its key, unless it has finished: the answer to its commit was lost. */
   async #lose(): Promise<void> {
-    const { record } = await this.settler.look(this.claim);
+    const { record } = await this.settler.lookup(this.claim);
     if (record?.owner === this.claim.owner && (record.state === "done" || record.state === "omitted")) {
       this.#fate = "finished";
       return;

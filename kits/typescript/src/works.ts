@@ -4,7 +4,7 @@ import { shuttingDown, KitError } from "./errors.js";
 import { checkKey } from "./key.js";
 import type { HttpReply, Reply } from "./reply.js";
 import type { Settler } from "./settle.js";
-import { judgeLong, type Claim, type Look, type Verdict } from "./store.js";
+import { decideLong, type Claim, type KeyStatus, type Decision } from "./store.js";
 import { Work, type WorkRequest } from "./work.js";
 
 /** Works are the pieces of long work that run in this process. */
@@ -19,11 +19,11 @@ export class Works<Tx> {
   ) {}
 
   /** start takes the key for long work. Unless there is work, the verdict and the look say what the key is. */
-  async start(claim: Claim, request: WorkRequest): Promise<{ verdict: Verdict; look: Look; work?: Work<Tx> }> {
+  async start(claim: Claim, request: WorkRequest): Promise<{ verdict: Decision; look: KeyStatus; work?: Work<Tx> }> {
     checkKey(claim.key);
-    let look = await this.settler.look(claim);
-    if (look.record !== undefined && judgeLong(look, claim) !== "work") {
-      return { verdict: judgeLong(look, claim), look };
+    let look = await this.settler.lookup(claim);
+    if (look.record !== undefined && decideLong(look, claim) !== "work") {
+      return { verdict: decideLong(look, claim), look };
     }
     if (this.#closed) {
       throw shuttingDown();
@@ -37,7 +37,7 @@ export class Works<Tx> {
       throw error;
     }
     if (!look.held) {
-      const verdict = judgeLong(look, claim);
+      const verdict = decideLong(look, claim);
       return { verdict: verdict === "work" ? "inFlight" : verdict, look }; // it was free only for a moment
     }
     const former = look.record?.reply.body;
