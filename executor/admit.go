@@ -107,7 +107,11 @@ func (a *admitter) report(p ledger.Plan, through time.Time) {
 		}
 		a.logger.Warn("scheduled times not run", "job", p.JobID, "run", in.RunID, "count", in.Count, "state", in.State, "reason", in.Reason)
 	}
+	warnOfGaps(a.logger, p)
+}
+
+func warnOfGaps(logger *slog.Logger, p ledger.Plan) {
 	for _, ev := range p.Events {
-		a.logger.Warn("local time does not exist; skipped", "job", p.JobID, "local", ev.Local, "zone", ev.Zone)
+		logger.Warn("local time does not exist; skipped", "job", p.JobID, "local", ev.Local, "zone", ev.Zone)
 	}
 }

@@ -196,6 +196,7 @@ func (p *schedulePlanner) report(got ledger.PlannedSchedules) {
 				p.logger.Warn("scheduled times not run", "job", plan.JobID, "run", in.RunID, "count", in.Count, "state", in.State, "reason", in.Reason)
 			}
 		}
+		warnOfGaps(p.logger, plan)
 	}
 	for _, f := range got.Failed {
 		p.logger.Error("schedule cannot be planned; it is tried again in 15 minutes, or after an edit of its template", "job", f.JobID, "error",

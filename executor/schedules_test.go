@@ -1,7 +1,10 @@
 package executor_test
 
 import (
+	"bytes"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/memory"
+	"github.com/cronce/cronce/schedule"
 )
 
 var report = jobs.Template{Max: 1000, Job: jobs.Job{ID: "report", Target: "svc", Path: "/reports/{{key}}", Body: map[string]string{"n": "{{data.n}}"}}}
@@ -162,6 +166,24 @@ func TestTheNewestTemplatePlansItsSchedules(t *testing.T) {
 		}
 		if !slices.Equal(paths, want) {
 			t.Errorf("got  %q\nwant %q", paths, want)
+		}
+	})
+}
+
+// A time that a clock change skips has no run: the log tells it.
+func TestTheLogTellsWhichTimesOfASchedulesZoneDoNotExist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 3, 8, 6, 59, 0, 0, time.UTC)))
+		var log bytes.Buffer
+		skipping := report
+		skipping.DST = schedule.DSTSkip
+		l, svc, reg := memory.New(), applying(), registry(t, skipping)
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		made(t, l, reg, "acme", "CRON_TZ=America/New_York 30 2 * * *")
+		time.Sleep(24 * time.Hour)
+		stop()
+		if !strings.Contains(log.String(), "local time does not exist; skipped") {
+			t.Errorf("%s", log.String())
 		}
 	})
 }
