@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -198,8 +197,8 @@ func parseLine(number int, text []byte) (l line) {
 			l.err = invalid(fmt.Sprintf("the field %q is given more than once", name))
 		}
 	}
-	if err := json.Unmarshal(text, &l.change); err != nil && l.err == nil {
-		l.err = invalid("the line is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
+	if err := unmarshal("line", text, &l.change); l.err == nil {
+		l.err = err
 	}
 	if l.err == nil && badText(l.change.Key) {
 		l.change.Key, l.err = "", invalid("the key must be UTF-8 without control, directional or invisible characters")

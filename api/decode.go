@@ -51,8 +51,18 @@ func decodeInto(w http.ResponseWriter, r *http.Request, fields []string, into an
 			return invalid(fmt.Sprintf("the field %q is given more than once", name))
 		}
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return invalid("the body is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
+	return unmarshal("body", text, into)
+}
+
+// unmarshal names the field that has the wrong type.
+func unmarshal(what string, text []byte, into any) error {
+	err := json.Unmarshal(text, into)
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		return invalid(fmt.Sprintf("invalid %s for the field %q; see /v1/openapi.yaml", wrong.Value,
+			wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]))
+	}
+	if err != nil {
+		return invalid("the " + what + " is invalid: " + strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }

@@ -121,6 +121,7 @@ func TestAScheduleIsRefusedWithTheReason(t *testing.T) {
 		{acme, `{"schedule":"@daily","data":{"format":"doc"}}`, "invalid_request", "data.format"},
 		{acme, `{"schedule":"@daily","data":{"apiKey":"x"}}`, "invalid_request", "looks like a secret"},
 		{acme, `{"schedule":"@daily","cron":"x"}`, "invalid_request", `unknown field "cron"`},
+		{acme, `{"schedule":"@daily","generation":1e30}`, "invalid_request", `invalid number 1e30 for the field "generation"`},
 		{"/v1/jobs/tick/schedules/a", `{"schedule":"@daily"}`, "invalid_request", "a schedule of its own"},
 		{"/v1/jobs/reports/schedules/a", `{"schedule":"@daily"}`, "unknown_job", `did you mean "report"`},
 	} {
