@@ -51,6 +51,16 @@ func TestGoldenSchedules(t *testing.T) {
 	golden(t, "schedules", text.String())
 }
 
+func TestAnImportSaysWhichLineIsTooLong(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	d.write("lines.ndjson", `{"key":"a","schedule":"@hourly","data":{"format":"csv"}}`+"\n\n"+strings.Repeat(" ", 70_000)+"\n")
+	code, _, errs := d.run("schedules", "import", "customer-report", d.dir+"/lines.ndjson")
+	if want := "line 3 has more than 65536 bytes, the maximum, and ended the import; 1 created"; code != 1 || !strings.Contains(errs, want) {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
 // An edit of a template that stored schedules do not fit is found before it is served.
 func TestAnEditThatWouldBreakSchedulesIsFound(t *testing.T) {
 	t.Parallel()

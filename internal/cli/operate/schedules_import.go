@@ -77,16 +77,20 @@ type scheduleImport struct {
 func (i *scheduleImport) run(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxImportLine)
-	for number := 1; lines.Scan(); number++ {
+	number := 1
+	for ; lines.Scan(); number++ {
 		if err := i.add(number, bytes.TrimSpace(lines.Bytes())); err != nil {
 			return err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("the lines cannot be read: %w; a line has at most %d bytes", err, maxImportLine)
-	}
 	if err := i.send(); err != nil {
 		return err
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("line %d has more than %d bytes, the maximum, and ended the import; %s before that", number, maxImportLine, i.counts)
+	case err != nil:
+		return fmt.Errorf("read line %d: %w; %s before that: run it again for the rest", number, err, i.counts)
 	}
 	i.line.Clear()
 	if i.Encoded() {

@@ -69,10 +69,8 @@ func (f *putFlags) change(key string, now time.Time) (operations.ScheduleChange,
 	change := f.ScheduleChange
 	change.Key = key
 	switch {
-	case f.in < 0:
-		return change, command.Usage("--in %s is negative; use a positive duration", f.in)
-	case (f.in > 0) == (f.Schedule != ""):
-		return change, command.Usage("give either --schedule or --in")
+	case f.in < 0, (f.in > 0) == (f.Schedule != ""):
+		return change, command.Usage("give either --schedule, or --in with a positive duration")
 	case f.isNew && f.IfRevision != 0:
 		return change, command.Usage("--new and --if-revision contradict each other; give one")
 	case f.data != "" && !json.Valid([]byte(f.data)):
