@@ -83,6 +83,16 @@ func TestAnEditThatWouldBreakSchedulesIsFound(t *testing.T) {
 	}
 }
 
+func TestATemplateThatTheRegistryLacksHasNoMaximum(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	d.ok("schedules", "put", "customer-report", "acme", "--schedule", "@daily", "--data", `{"format":"pdf"}`)
+	d.write("cronce.yaml", strings.Replace(keyedRegistry, "id: customer-report", "id: other-report", 1))
+	if got := d.ok("schedules", "list"); !strings.Contains(got, "customer-report  1          -    orphaned") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestDiffComparesTemplates(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, keyedRegistry)

@@ -69,7 +69,7 @@ func alarmOf(j jobs.Job) *Alarm {
 // ledger (zero: it has none) and the pause of many jobs that it is in (nil: none).
 func StateOf(j *jobs.Job, s ledger.JobState, pause *ledger.Pause) JobState {
 	switch {
-	case j == nil && s.Ended:
+	case s.Ended && (j == nil || ledger.TemplateOf(s.JobID) != ""):
 		return JobEnded
 	case j != nil && j.Disabled:
 		return JobDisabled

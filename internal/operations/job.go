@@ -80,7 +80,7 @@ const (
 	JobPaused   JobState = "paused"
 	JobDisabled JobState = "disabled"
 	JobNew      JobState = "new"   // no process has served it yet, or not since it was removed
-	JobEnded    JobState = "ended" // in the ledger, but removed from the registry
+	JobEnded    JobState = "ended" // removed from the registry, or a schedule that has ended
 )
 
 // JobStates are all states of the registry's jobs, those that need somebody first.

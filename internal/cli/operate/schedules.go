@@ -72,7 +72,11 @@ func (a *app) printTemplates(list []operations.Template) error {
 	}
 	t := a.Table("TEMPLATE", "SCHEDULES", "MAX", "STATE")
 	for _, each := range list {
-		t.Row(each.ID, strconv.Itoa(each.Schedules), cmp.Or(strconv.Itoa(each.Max), "-"), a.State(string(each.State)))
+		most := "-"
+		if each.Max > 0 {
+			most = strconv.Itoa(each.Max)
+		}
+		t.Row(each.ID, strconv.Itoa(each.Schedules), most, a.State(string(each.State)))
 	}
 	return t.Flush()
 }
