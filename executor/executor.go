@@ -263,12 +263,14 @@ func (e *Executor) mayWait(r *run) bool {
 // Ready returns nil if the executor can plan and record now, or else why not.
 func (e *Executor) Ready() error { return e.ledger.ready() }
 
-// PlannerAge returns how long ago the planner last checked for due runs; 0 before its
-// first check. The planner checks at least once a second, also while the ledger returns
-// errors. Only a ledger that does not respond at all blocks it.
-func (e *Executor) PlannerAge() time.Duration {
-	if last := e.lastLoop.Load(); last != nil {
-		return time.Since(*last)
+// PlannerAge returns how long ago the planner last checked for due runs, of jobs or of
+// schedules; 0 before its first check. The planner checks at least once a second, also while the
+// ledger returns errors. Only a ledger that does not respond at all blocks it.
+func (e *Executor) PlannerAge() (age time.Duration) {
+	for _, last := range []*time.Time{e.lastLoop.Load(), e.keyed.lastLook.Load()} {
+		if last != nil {
+			age = max(age, time.Since(*last))
+		}
 	}
-	return 0
+	return age
 }

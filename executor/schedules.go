@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -34,7 +35,8 @@ type schedulePlanner struct {
 	observer Observer
 	logger   *slog.Logger
 
-	last string // the template that was planned last
+	last     string                    // the template that was planned last
+	lastLook atomic.Pointer[time.Time] // when run last came round
 
 	mu        sync.Mutex
 	templates []ledger.TemplateRevision
@@ -78,6 +80,7 @@ func (p *schedulePlanner) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
+		p.lastLook.Store(new(time.Now()))
 		p.planDue(ctx)
 		timer.Reset(max(p.wait(), p.ledger.backoff.left()))
 		select {

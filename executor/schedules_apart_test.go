@@ -100,6 +100,31 @@ func TestATickPlansWhatWasMadeRightAfterTheLastOne(t *testing.T) {
 	})
 }
 
+// hungPlans is a ledger that never answers to plans of schedules.
+type hungPlans struct{ ledger.Store }
+
+func (hungPlans) PlanSchedules(ctx context.Context, _ ledger.SchedulePlanning) (ledger.PlannedSchedules, error) {
+	<-ctx.Done()
+	return ledger.PlannedSchedules{}, ctx.Err()
+}
+
+func TestThePlannersAgeIsThatOfSchedulesToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			l       ledger.Store
+			atLeast time.Duration
+			atMost  time.Duration
+		}{{memory.New(), 0, 2 * time.Second}, {hungPlans{memory.New()}, 9 * time.Minute, 10 * time.Minute}} {
+			e, stop := start(t, executor.Config{Registry: registry(t, report, minutely("other")), Ledger: c.l, Caller: applying()})
+			time.Sleep(10 * time.Minute)
+			if age := e.PlannerAge(); age < c.atLeast || age > c.atMost {
+				t.Errorf("its age is %s", age)
+			}
+			stop()
+		}
+	})
+}
+
 // brokenPlans is a ledger whose first plan of schedules fails.
 type brokenPlans struct {
 	ledger.Store
