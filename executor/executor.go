@@ -162,7 +162,13 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		if enough() {
 			return nil
 		}
-		timer.Reset(e.untilNext())
+		wait := e.untilNext()
+		if deadline, ok := ctx.Deadline(); ok { // a tick ends before its deadline cuts a request off
+			if left := time.Until(deadline) - attemptFloor + time.Millisecond; left > 0 {
+				wait = min(wait, left)
+			}
+		}
+		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
 		case <-e.heartbeatDue:
