@@ -21,7 +21,7 @@ func TestAReplyWaitsForTheSynchronousStandby(t *testing.T) {
 	fatal(t, primary.Stop(testdb.Immediate))
 	fatal(t, primary.Start())
 	p := pool(t, shop+"&synchronous_commit=local") // what the test itself writes waits for nobody
-	k := kit(t, p, func(o *idempotency.Options) { o.StoreTimeout, o.Wait = 5*time.Second, -1 })
+	k := kit(t, p, func(o *idempotency.Options) { o.StoreTimeout, o.MaxRun, o.Wait = 5*time.Second, time.Second, -1 })
 	w := serve(k, "k", func(w http.ResponseWriter, r *http.Request) {
 		_, err := postgres.Tx(r.Context()).Exec(r.Context(), `SET LOCAL synchronous_commit = on`)
 		fatal(t, err)

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/cronce/cronce/idempotency/internal/lasting"
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
 	"github.com/cronce/cronce/idempotency/store"
 )
@@ -167,21 +166,36 @@ func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires 
 	// The database's clock, carried on by this process's: to ask again would
 	// cost a statement.
 	expires = t.opened.now.Add(time.Since(t.read) + c.TTL).Truncate(time.Millisecond).UTC()
-	if t.pooled == nil {
-		return expires, t.commit(ctx, c, r, expires)
-	}
-	err = lasting.Commit(ctx, c.MaxRun, func(ctx context.Context) error { return t.commit(ctx, c, r, expires) })
-	return expires, err
+	return expires, t.commit(ctx, c, r, expires)
 }
 
 // commit sends the closing batch and gives the connection back.
 func (t *tx) commit(ctx context.Context, c store.Claim, r store.Reply, expires time.Time) error {
+	restore := func() {}
+	if t.pooled != nil && !t.conn.IsClosed() {
+		restore = t.forbidCancel()
+	}
 	stored, err := t.close(ctx, c, r, expires)
 	if err = t.commitError(stored, err); err != nil {
 		_, _ = t.undo(ctx)
 	}
+	restore()
 	t.release()
 	return err
+}
+
+// forbidCancel makes the server ignore the request to cancel that pgx sends when a context ends
+// or the connection breaks, until restore. A server that waits for its synchronous standby would
+// give up the wait and commit alone: the reply would be replayed, and a failover would lose it.
+func (t *tx) forbidCancel() (restore func()) {
+	secret := t.conn.PgConn().SecretKey()
+	kept := slices.Clone(secret)
+	clear(secret)
+	return func() {
+		if !t.conn.IsClosed() { // else pgx may be reading it
+			copy(secret, kept)
+		}
+	}
 }
 
 // close sends the closing batch.

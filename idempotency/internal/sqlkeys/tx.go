@@ -139,7 +139,7 @@ func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires 
 		}
 		return expires, nil
 	}
-	err = lasting.Commit(ctx, c.MaxRun, func(ctx context.Context) error {
+	err = lasting.Commit(ctx, max(c.MaxRun, short), func(ctx context.Context) error {
 		err := t.end(ctx, t.Tx.Commit)
 		if err != nil {
 			t.discard()
