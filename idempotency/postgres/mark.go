@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/cronce/cronce/idempotency/internal/sqlkeys"
@@ -12,13 +14,24 @@ import (
 // says that the outcome is unknown. If the work commits the transaction itself, the row is
 // committed with it, and keeps every other call from the work, whatever becomes of the
 // connection, the process and the server.
-func (t *tx) mark(ctx context.Context) error {
+func (t *tx) mark(ctx context.Context) (err error) {
 	if t.conn.PgConn().TxStatus() != 'T' {
 		return nil // what was aborted cannot be committed, and an end is known
 	}
-	s := t.store.sql().mark
-	if _, err := t.conn.Exec(ctx, s.Text(), s.Args(t.began(t.claim))...); err != nil {
-		return unavailable("store the key before a COMMIT of the work", err)
+	var role string // of the work
+	if t.store.role != "" {
+		if err = t.conn.QueryRow(ctx, `SELECT current_setting('role')`).Scan(&role); err == nil {
+			_, err = t.conn.Exec(ctx, `SET LOCAL ROLE `+t.store.role)
+		}
+	}
+	if s := t.store.sql().mark; err == nil {
+		_, err = t.conn.Exec(ctx, s.Text(), s.Args(t.began(t.claim))...)
+	}
+	if err == nil && role != "" {
+		_, err = t.conn.Exec(ctx, `SELECT set_config('role', $1, true)`, role)
+	}
+	if err != nil {
+		return t.commitError(false, fmt.Errorf("store the key before a COMMIT of the work: %w", err))
 	}
 	t.opened.placed = true
 	return nil
@@ -31,29 +44,42 @@ func (t *tx) began(c store.Claim) sqlkeys.Values {
 	return v
 }
 
-// beforeCommit marks the key before the work sends SQL that may commit.
-func (l *life) beforeCommit(ctx context.Context, sql string) error {
-	if !mayCommit(sql) {
-		return nil
-	}
-	return l.mark(ctx)
-}
+// errMixed keeps the key's row from being lost before a commit.
+var errMixed = fmt.Errorf("%w: send a ROLLBACK in a call of its own, not in one string or batch with what follows it", store.ErrTxManaged)
 
-// mayCommit reports whether one of the statements in SQL begins with COMMIT, END or PREPARE.
-// It takes every semicolon for the end of a statement, one in a literal too, so that it
-// misses none.
-func mayCommit(sql string) bool {
-	for more := true; more; _, sql, more = strings.Cut(sql, ";") {
-		switch strings.ToUpper(firstWord(sql)) {
-		case "COMMIT", "END", "PREPARE":
-			return true
+// beforeEnd marks the key before the work sends SQL, in one string or batch, that may commit. It
+// refuses SQL that would first undo the mark: then nothing would tell of a commit whose answer is lost.
+func (t *workTx) beforeEnd(ctx context.Context, texts ...string) error {
+	var commits, undone, ended bool
+	aborted := t.Conn().PgConn().TxStatus() == 'E' // a COMMIT rolls it back
+	for _, sql := range texts {
+		// It takes every semicolon for the end of a statement, one in a literal too, so that it misses none.
+		for more := true; more; _, sql, more = strings.Cut(sql, ";") {
+			word, rest := firstWord(sql)
+			switch word = strings.ToUpper(word); {
+			case word == "" && rest == "":
+			case ended:
+				return errMixed
+			case word == "COMMIT", word == "END", word == "PREPARE":
+				commits, ended = true, aborted
+			case word == "ROLLBACK", word == "ABORT":
+				undone, ended = true, !toSavepointOf.MatchString(rest)
+			}
+			if commits && undone {
+				return errMixed
+			}
 		}
 	}
-	return false
+	if !commits {
+		return nil
+	}
+	return t.life.mark(ctx)
 }
 
-// firstWord is the first word of SQL after blanks and comments, which can be nested.
-func firstWord(sql string) string {
+var toSavepointOf = regexp.MustCompile(`(?i)^\s+((WORK|TRANSACTION)\s+)?TO\b`)
+
+// firstWord is the first word of SQL after blanks and comments, which can be nested, and the rest.
+func firstWord(sql string) (word, rest string) {
 	for depth := 0; sql != ""; {
 		switch {
 		case strings.HasPrefix(sql, "/*"):
@@ -63,14 +89,18 @@ func firstWord(sql string) string {
 		case depth > 0 || strings.IndexByte(" \t\n\v\f\r", sql[0]) >= 0:
 			sql = sql[1:]
 		case strings.HasPrefix(sql, "--"):
-			sql = sql[strings.IndexAny(sql+"\n", "\n\r"):]
+			end := strings.IndexAny(sql, "\n\r")
+			if end < 0 {
+				return "", ""
+			}
+			sql = sql[end:]
 		default:
 			end := strings.IndexFunc(sql, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' })
 			if end < 0 {
-				return sql
+				end = len(sql)
 			}
-			return sql[:end]
+			return sql[:end], sql[end:]
 		}
 	}
-	return ""
+	return "", ""
 }

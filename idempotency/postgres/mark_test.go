@@ -12,6 +12,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/idempotency/store"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -109,6 +110,60 @@ func TestALostCommitOfTheWorkUsesTheKeyUpOnlyIfItHappened(t *testing.T) {
 			if w := serve(k, "k", pay); w.Code != code || effects(t, p) != want {
 				t.Errorf("%t, %d: then answered %d %s, %d effects", happened, status, w.Code, w.Body, effects(t, p))
 			}
+		}
+	}
+}
+
+// SQL that would lose the key's row before it commits is not sent.
+func TestWorkCannotUndoTheKeysRowAndCommitInOneMessage(t *testing.T) {
+	const pays = `INSERT INTO effects VALUES ('paid')`
+	p := pool(t, database(t))
+	for n, test := range []struct {
+		fails   bool // before
+		sql     []string
+		refused bool
+	}{
+		{false, []string{`ROLLBACK TO SAVEPOINT a; COMMIT`}, true},
+		{true, []string{`ROLLBACK TO SAVEPOINT a; COMMIT`}, true},
+		{false, []string{`ROLLBACK; ` + pays}, true},
+		{false, []string{`/* ; */ abort; (SELECT 1)`}, true},
+		{false, []string{`ROLLBACK AND CHAIN`, pays, `COMMIT`}, true},
+		{true, []string{`COMMIT`, pays}, true},
+		{true, []string{`rollback work to a; ` + pays + `; -- `}, false},
+	} {
+		must(t, p, `TRUNCATE effects`)
+		w := serve(kit(t, p), strconv.Itoa(n), func(w http.ResponseWriter, r *http.Request) {
+			ctx, tx := r.Context(), postgres.Tx(r.Context())
+			_, err := tx.Exec(ctx, `SAVEPOINT a`)
+			fatal(t, err)
+			if test.fails {
+				_, _ = tx.Exec(ctx, `SELECT 1/0`)
+			}
+			if len(test.sql) == 1 {
+				_, err = tx.Exec(ctx, test.sql[0])
+			} else {
+				var b pgx.Batch
+				for _, sql := range test.sql {
+					b.Queue(sql)
+				}
+				err = tx.SendBatch(ctx, &b).Close()
+			}
+			if test.refused != errors.Is(err, store.ErrTxManaged) || !test.refused && err != nil {
+				t.Errorf("%q: %v", test.sql, err)
+			}
+			if _, err = tx.Exec(ctx, `ROLLBACK TO SAVEPOINT a`); test.refused {
+				fatal(t, err)
+				_, err = tx.Exec(ctx, pays)
+			}
+			fatal(t, err)
+			w.WriteHeader(http.StatusCreated)
+		})
+		want := 1
+		if !test.refused {
+			want = 0
+		}
+		if w.Code != http.StatusCreated || effects(t, p) != want {
+			t.Errorf("%q: %d %s, %d effects", test.sql, w.Code, w.Body, effects(t, p))
 		}
 	}
 }

@@ -52,7 +52,10 @@ func TestHandlersMayTakeAnotherRole(t *testing.T) {
 		if _, err := tx.Exec(ctx, `SELECT set_config('role', $1, true)`, role); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO effects VALUES ('tenant')`)
+		if _, err := tx.Exec(ctx, `DO $$ BEGIN PERFORM 1; END $$`); err != nil { // END may be a COMMIT
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO effects SELECT 'tenant' WHERE current_user = $1`, role)
 		return err
 	}
 	do := func(ctx context.Context, o postgres.Options, key string) (bool, error) {

@@ -23,7 +23,7 @@ type workTx struct {
 
 // life is what a transaction and its nested ones have in common.
 type life struct {
-	mark func(context.Context) error // see [life.beforeCommit]
+	mark func(context.Context) error // see [workTx.beforeEnd]
 
 	// use is read-locked while something is sent. The end of the work locks it
 	// and never unlocks it.
@@ -70,7 +70,7 @@ func (t *workTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 		return pgconn.CommandTag{}, pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
-	if err := t.life.beforeCommit(ctx, sql); err != nil {
+	if err := t.beforeEnd(ctx, sql); err != nil {
 		return pgconn.CommandTag{}, err
 	}
 	tag, err := t.Tx.Exec(ctx, sql, args...)
@@ -82,7 +82,7 @@ func (t *workTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 		return pgx.FailedBatchResults(&pgx.Batch{}, pgx.ErrTxClosed).Query()
 	}
 	defer t.life.use.RUnlock()
-	if err := t.life.beforeCommit(ctx, sql); err != nil {
+	if err := t.beforeEnd(ctx, sql); err != nil {
 		return pgx.FailedBatchResults(&pgx.Batch{}, err).Query()
 	}
 	rows, err := t.Tx.Query(ctx, sql, args...)
@@ -109,10 +109,12 @@ func (t *workTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 		return pgx.FailedBatchResults(b, pgx.ErrTxClosed)
 	}
 	defer t.life.use.RUnlock()
-	for _, q := range b.QueuedQueries {
-		if err := t.life.beforeCommit(ctx, q.SQL); err != nil {
-			return pgx.FailedBatchResults(b, err)
-		}
+	texts := make([]string, len(b.QueuedQueries))
+	for i, q := range b.QueuedQueries {
+		texts[i] = q.SQL
+	}
+	if err := t.beforeEnd(ctx, texts...); err != nil {
+		return pgx.FailedBatchResults(b, err)
 	}
 	results := t.Tx.SendBatch(ctx, b)
 	t.life.opened(func() { _ = results.Close() })
@@ -124,7 +126,7 @@ func (t *workTx) Prepare(ctx context.Context, name, sql string) (*pgconn.Stateme
 		return nil, pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
-	if err := t.life.beforeCommit(ctx, sql); err != nil {
+	if err := t.beforeEnd(ctx, sql); err != nil {
 		return nil, err
 	}
 	d, err := t.Tx.Prepare(ctx, name, sql)
