@@ -23,8 +23,13 @@ func TestWorkThatACrashUndoesLeavesItsKeyFree(t *testing.T) {
 			fatal(t, primary.Start())
 		},
 		"one backend": func(t *testing.T, primary, _ *testdb.Server, backend int) {
-			kill := fmt.Sprintf(`COPY (SELECT 1) TO PROGRAM 'kill -9 %d'`, backend)
-			_, _ = pool(t, primary.URL).Exec(t.Context(), kill) // ends with the server's sessions
+			conn, err := pool(t, primary.URL).Acquire(t.Context())
+			fatal(t, err)
+			defer conn.Release()
+			_, err = conn.Exec(t.Context(), fmt.Sprintf(`COPY (SELECT 1) TO PROGRAM 'kill -9 %d'`, backend))
+			for err == nil { // the crash ends this session too, soon
+				_, err = conn.Exec(t.Context(), `SELECT`)
+			}
 		},
 		"the primary of a standby": func(t *testing.T, primary, standby *testdb.Server, _ int) {
 			fatal(t, primary.Stop(testdb.Immediate))

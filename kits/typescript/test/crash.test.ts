@@ -33,7 +33,11 @@ if (process.env["OWN_SERVER"] === undefined) {
     const crashed = kit.once(op, async (tx) => {
       const id = await idOf(tx);
       const { pid } = (await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows[0]!;
+      const other = await db.pool.connect(); // the crash ends it too
+      const crash = new Promise((resolve) => other.on("error", resolve).on("end", () => resolve(undefined)));
       await db.pool.query(`COPY (SELECT 1) TO PROGRAM 'kill -9 ${pid}'`).catch(() => {});
+      await crash;
+      other.release(true);
       for (let next = 0; next < id;) {
         next = await eventually(() => idOf(db.pool));
       }
