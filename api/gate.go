@@ -112,7 +112,7 @@ func forbidden(detail string) error { return problem(http.StatusForbidden, "forb
 // permit refuses a request whose identity has less than a role.
 func permit(r *http.Request, least access.Role) error {
 	if who := access.FromContext(r.Context()); who.Role < least {
-		return forbidden("this needs the role " + least.String() + ", and " + who.Principal() + " is a " + who.Role.String())
+		return forbidden(who.Needs(least.String()))
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (m *actionTx) whyNotRedriven(r Run, other bool) (RejectionCause, string) {
 	case r.RerunID != "" && !m.MayDouble:
 		return RejectedRerun, "its work was done again as " + r.RerunID + ": act on that run, or redrive this one with may-double"
 	case r.KeyUnsafe(m.now):
-		return RejectedPastSendBefore, "its key may be forgotten since " + r.keySafeUntil().Format(time.RFC3339) +
+		return RejectedKeyUnsafe, "its key may be forgotten since " + r.keySafeUntil().Format(time.RFC3339) +
 			": rerun it as new work if it must be done again"
 	case other && !m.Force:
 		return RejectedUnfinished, "another run of " + r.JobID + " is unfinished: wait for it, or force"

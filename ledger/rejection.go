@@ -19,25 +19,25 @@ const (
 	// RejectedRerun means that the run was rerun: its work was sent again under another
 	// key.
 	RejectedRerun RejectionCause = "rerun"
-	// RejectedPastSendBefore means that the run is past its SendBefore: the target may have forgotten the run's key.
-	RejectedPastSendBefore RejectionCause = "past_send_before"
+	// RejectedKeyUnsafe means that the target may have forgotten the run's key: see Run.KeyUnsafe.
+	RejectedKeyUnsafe RejectionCause = "key_unsafe"
 	// RejectedUnfinished means that another run of the job is unfinished.
 	RejectedUnfinished RejectionCause = "unfinished_run"
 )
 
 // RejectionCauses lists every cause, in the order in which commands print them.
-var RejectionCauses = []RejectionCause{RejectedNotFound, RejectedState, RejectedAcknowledged, RejectedRerun, RejectedPastSendBefore,
+var RejectionCauses = []RejectionCause{RejectedNotFound, RejectedState, RejectedAcknowledged, RejectedRerun, RejectedKeyUnsafe,
 	RejectedUnfinished}
 
 // Text says in words which runs a cause leaves out.
 func (c RejectionCause) Text() string {
 	return map[RejectionCause]string{
-		RejectedNotFound:       "not in the ledger, or left out by another condition",
-		RejectedState:          "in a state that the action is not for",
-		RejectedAcknowledged:   "acknowledged by an operator",
-		RejectedRerun:          "rerun as new work",
-		RejectedPastSendBefore: "whose key the target may have forgotten: rerun them as new work",
-		RejectedUnfinished:     "beside another unfinished run of the job",
+		RejectedNotFound:     "not in the ledger, or left out by another condition",
+		RejectedState:        "in a state that the action is not for",
+		RejectedAcknowledged: "acknowledged by an operator",
+		RejectedRerun:        "rerun as new work",
+		RejectedKeyUnsafe:    "whose key the target may have forgotten: rerun them as new work",
+		RejectedUnfinished:   "beside another unfinished run of the job",
 	}[c]
 }
 

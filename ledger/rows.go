@@ -30,9 +30,9 @@ type Rows interface {
 // the commit too: a rule that needs the result for its answer alone takes it there.
 //
 // Other transactions may run at the same time. To keep them from blocking each other for
-// ever, a rule locks jobs first, then schedules, then templates, then runs, then incidents,
-// then hours; in each of them in the order of their IDs, except that Due and DueSchedules
-// skip what is locked. What a method does not lock,
+// ever, a rule locks jobs first, then schedules, then templates, then runs (parents before
+// their members), then incidents, then hours; in each of them in the order of their IDs,
+// except that Due and DueSchedules skip what is locked. What a method does not lock,
 // another transaction may change before this one commits.
 type Tx interface {
 	// Now returns the store's clock, to the microsecond. It is read once for a

@@ -64,6 +64,11 @@ func (i Identity) MayChange(template string) bool {
 // SeesBodies reports whether the identity may see what runs send and what targets answer.
 func (i Identity) SeesBodies() bool { return i.Role >= Operator }
 
+// Needs says in words that a request needs a role, or more, that the identity does not have.
+func (i Identity) Needs(role string) string {
+	return "this needs the role " + role + ", and " + i.Principal() + " has the role " + i.Role.String()
+}
+
 // Principal returns the name of the identity for limits and idempotency keys. It is
 // not empty, even if Name is.
 func (i Identity) Principal() string { return cmp.Or(i.Name, "anyone on this machine") }

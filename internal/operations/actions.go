@@ -80,7 +80,7 @@ func (a Action) Permits(who access.Identity, ask Ask) error {
 	template, _, keyed := jobs.SplitJobID(ask.ID)
 	ofSchedule := keyed && a.OfSchedules && who.MayChange(template)
 	if who.Role < a.Least && !ofSchedule {
-		return refuse(Forbidden, "this needs the role %s, and %s has the role %s", a.Least, who.Principal(), who.Role)
+		return refuse(Forbidden, "%s", who.Needs(a.Least.String()))
 	}
 	if who.Role < access.Admin && (ask.Force || ask.MayDouble || ask.NewKey) {
 		return refuse(Forbidden, "force, mayDouble and newKey are for administrators")

@@ -44,8 +44,7 @@ func ScheduleActor(by Caller, name, why string) (ledger.Actor, error) {
 // template.
 func MayChangeSchedules(who access.Identity, template string) error {
 	if !who.MayChange(template) {
-		return refuse(Forbidden, "this needs the role operator, or scheduler for the template %s, and %s has the role %s", template, who.Principal(),
-			who.Role)
+		return refuse(Forbidden, "%s", who.Needs("operator, or scheduler for the template "+template))
 	}
 	return nil
 }
@@ -53,8 +52,7 @@ func MayChangeSchedules(who access.Identity, template string) error {
 // MayReadSchedules returns an Error if an identity may not read the schedules of a template.
 func MayReadSchedules(who access.Identity, template string) error {
 	if !who.MayRead(template) {
-		return refuse(Forbidden, "this needs the role viewer, or scheduler for the template %s, and %s has the role %s", template, who.Principal(),
-			who.Role)
+		return refuse(Forbidden, "%s", who.Needs("viewer, or scheduler for the template "+template))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ var actLimitCases = []testCase{
 		for _, r := range got.Rejected {
 			causes[r.Cause]++
 		}
-		if len(got.Changed) != 0 || causes[ledger.RejectedPastSendBefore] != 3 || causes[ledger.RejectedUnfinished] != 4 {
+		if len(got.Changed) != 0 || causes[ledger.RejectedKeyUnsafe] != 3 || causes[ledger.RejectedUnfinished] != 4 {
 			b.Errorf("changed %+v, refused %+v", got.Changed, got.Rejected)
 		}
 	}},

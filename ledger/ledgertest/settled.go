@@ -202,8 +202,8 @@ func causes(b *bed) {
 	refused(ledger.RejectedUnfinished, b.Redrive, all(), j.id(0), j.id(1))
 	b.canceled(k.id(0))
 	b.pass(horizon + time.Second)
-	refused(ledger.RejectedPastSendBefore, b.Redrive, all(), j.id(0), j.id(1))
-	if !slices.Contains(ledger.RejectionCauses, ledger.RejectedPastSendBefore) {
+	refused(ledger.RejectedKeyUnsafe, b.Redrive, all(), j.id(0), j.id(1))
+	if !slices.Contains(ledger.RejectionCauses, ledger.RejectedKeyUnsafe) {
 		b.Error("Causes lacks one")
 	}
 }

@@ -123,7 +123,7 @@ func TestTheLastMomentOfATime(t *testing.T) {
 		}
 		time.Sleep(time.Until(got.Work[0].KeySafeUntil))
 		redriven, err := l.Redrive(ctx, ledger.Action{Filter: ledger.Filter{IDs: []string{got.Work[0].RunID}}, Actor: ledger.Actor{By: "ann", Why: "test"}})
-		if err != nil || len(redriven.Rejected) != 1 || redriven.Rejected[0].Cause != ledger.RejectedPastSendBefore {
+		if err != nil || len(redriven.Rejected) != 1 || redriven.Rejected[0].Cause != ledger.RejectedKeyUnsafe {
 			t.Errorf("%+v, %v; want the redrive refused", redriven, err)
 		}
 	})

@@ -57,8 +57,7 @@ func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 			return
 		}
 		if who.Role < access.Viewer {
-			refusePage(w, &api.Problem{Status: http.StatusForbidden,
-				Detail: "the dashboard needs the role viewer, and " + who.Principal() + " is a " + who.Role.String()})
+			refusePage(w, &api.Problem{Status: http.StatusForbidden, Detail: who.Needs(access.Viewer.String())})
 			return
 		}
 		end, err := g.gate.Begin(who)
