@@ -20,6 +20,7 @@ func TestACommitWaitsForTheSynchronousStandby(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	waiting := shop
 	shop += "&synchronous_commit=local" // what the test itself writes waits for nobody
 	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
 		db := open(t, shop, nil)
@@ -52,6 +53,19 @@ func TestACommitWaitsForTheSynchronousStandby(t *testing.T) {
 		}
 		if _, err := do(); !errors.Is(err, idempotency.ErrInProgress) {
 			t.Errorf("again: %v", err)
+		}
+		waits, err := idempotency.New(pgsql.New(open(t, waiting, nil), options), idempotency.Options{
+			Principal: idempotency.SinglePrincipal("x"), StoreTimeout: time.Second, Wait: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = idempotency.Call(t.Context(), waits, idempotency.Operation{Scope: "s", Key: t.Name() + " call"},
+			idempotency.Effect[int]{Do: func(context.Context) (int, error) {
+				t.Error("a vendor was called whose reservation a failover would lose")
+				return 1, nil
+			}})
+		if !errors.Is(err, idempotency.ErrUnavailable) {
+			t.Errorf("a call of a vendor: %v", err)
 		}
 		exec(`ALTER SYSTEM RESET synchronous_standby_names`)
 		exec(`SELECT pg_reload_conf()`)

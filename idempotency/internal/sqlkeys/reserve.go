@@ -1,6 +1,7 @@
 package sqlkeys
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -144,7 +145,8 @@ func (s *Store) alone(ctx context.Context, fn func(*sql.Tx) error) error {
 			return err
 		}
 		if err = fn(t.Tx); err == nil {
-			err = t.end(ctx, t.Tx.Commit)
+			// A COMMIT that was cancelled while it waited for a synchronous standby succeeds.
+			err = cmp.Or(t.end(ctx, t.Tx.Commit), ctx.Err())
 		} else {
 			_ = t.end(ctx, t.Tx.Rollback)
 		}
