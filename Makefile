@@ -97,7 +97,7 @@ bench-peers: $(WITH_DATABASES) ## beside other libraries (PEERS=runs, minute, gr
 fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
 	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME) $(RELEASED)
 
-simulate: ## RUNS lives of the whole system in virtual time under faults, from SEED on, and a tenth of them on SQLite (SEED=n RUNS=1: that one again; ENGINES=postgres: a 25th of them on PostgreSQL)
+simulate: ## RUNS simulations of the whole system in virtual time under faults, from SEED on, and a tenth of them on SQLite (SEED=n RUNS=1: that one again; ENGINES=postgres: a 25th of them on PostgreSQL)
 	$(GO) test ./internal/simulate -run '^TestSimulation' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS) -engines $(ENGINES)
 
 lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12 MB) and the registry CONFIG, the same bytes each time; refuses what check refuses

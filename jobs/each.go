@@ -71,7 +71,7 @@ func CheckMemberKey(key string) error {
 	case len(key) > MaxMemberKey:
 		return fmt.Errorf("the key %.40q… has %d bytes; the maximum is %d", key, len(key), MaxMemberKey)
 	case !utf8.ValidString(key) || strings.ContainsRune(key, 0):
-		return fmt.Errorf("the key %.80q is no text: it is not valid UTF-8, or has a NUL", key)
+		return fmt.Errorf("the key %.80q is not text: it is not valid UTF-8, or has a NUL", key)
 	case key == "." || key == "..":
 		return fmt.Errorf("the key %q cannot be part of a path", key)
 	}

@@ -21,7 +21,7 @@ func (s routingKey) sign(_ context.Context, req *http.Request, c executor.Call) 
 	}
 	var event map[string]json.RawMessage
 	if err := json.Unmarshal(c.Call.Body, &event); err != nil {
-		return nil, &unsignedError{why: "the event is no JSON object", denied: true}
+		return nil, &unsignedError{why: "the event is not a JSON object", denied: true}
 	}
 	event["routing_key"], _ = json.Marshal(used[0]) // a string
 	body, err := json.Marshal(event)

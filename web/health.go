@@ -17,7 +17,7 @@ const lateAfter = time.Minute
 // health is what is wrong now, on every page.
 type health struct {
 	Items  []attention
-	Alive  int // living processes
+	Alive  int // processes
 	Counts ledger.Counts
 }
 

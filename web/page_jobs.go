@@ -94,7 +94,7 @@ func (d *Dashboard) newJobsView(r *http.Request) (jobsView, error) {
 		Sorts: jobOrders, Sort: order.Key, Columns: columnsOf(q, order.Key, descending),
 	}
 	if v.State != "" && !slices.Contains(jobStates, v.State) {
-		return v, invalid("There is no job state \""+string(v.State)+"\".", "Valid states: "+join(jobStates)+".")
+		return v, invalid("Unknown job state \""+string(v.State)+"\".", "Valid states: "+join(jobStates)+".")
 	}
 	state := strings.TrimPrefix(string(v.State), string(operations.JobEnded))
 	v.CLI = commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", state}))

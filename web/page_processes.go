@@ -12,7 +12,7 @@ type processesView struct {
 	Rows  []processRow
 	Alive int
 	Mine  string // the version of this process's registry
-	// Versions is how many different sets of definitions the living declare.
+	// Versions is how many different sets of definitions the processes that are alive declare.
 	Versions int
 	Now      clock
 }
@@ -39,5 +39,5 @@ func (d *Dashboard) processes(r *http.Request) (view, error) {
 	}
 	v.Versions = len(versions)
 	slices.SortStableFunc(v.Rows, func(a, b processRow) int { return b.HeartbeatAt.Compare(a.HeartbeatAt) })
-	return view{Template: "processes", Title: counted(v.Alive, "living process"), Section: "Processes", Data: v}, nil
+	return view{Template: "processes", Title: counted(v.Alive, "process") + " alive", Section: "Processes", Data: v}, nil
 }

@@ -34,7 +34,7 @@ func (f *runFilter) parse(q url.Values, now time.Time) (ledger.Filter, error) {
 				continue
 			}
 			if !slices.Contains(ledger.States, ledger.State(s)) {
-				return out, invalid("There is no state \""+s+"\".", "Valid states: "+join(ledger.States)+".")
+				return out, invalid("Unknown state \""+s+"\".", "Valid states: "+join(ledger.States)+".")
 			}
 			f.States = append(f.States, s)
 			out.States = append(out.States, ledger.State(s))
@@ -42,7 +42,7 @@ func (f *runFilter) parse(q url.Values, now time.Time) (ledger.Filter, error) {
 	}
 	if f.Reason != "" {
 		if out.Reason = ledger.Reason(f.Reason); !slices.Contains(ledger.Reasons, out.Reason) {
-			return out, invalid("There is no reason \""+f.Reason+"\".", "Valid reasons: "+join(ledger.Reasons)+".")
+			return out, invalid("Unknown reason \""+f.Reason+"\".", "Valid reasons: "+join(ledger.Reasons)+".")
 		}
 	}
 	var err error

@@ -14,8 +14,8 @@ import (
 	"github.com/cronce/cronce/internal/hosts"
 )
 
-// A Role says what an identity may do. Each role may do all that the lesser ones may. The
-// exception is a Viewer, who may change no schedule.
+// A Role says what an identity may do. Viewer, Operator and Admin are in this order: each may do
+// all that those before it may. A Scheduler has its templates instead, and may do nothing else.
 type Role int
 
 // The roles, each with what it may do beyond the one before it.

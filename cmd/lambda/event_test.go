@@ -110,7 +110,7 @@ func TestWhatIsNoEventSaysWhatWasGot(t *testing.T) {
 		"a placeholder":                 {`{"jobId":"hourly","scheduledAt":"<aws.scheduler.scheduled-time>"}`, "was not filled in"},
 		"an unknown job":                {`{"jobId":"daily","scheduledAt":"2000-01-01T00:00:00Z"}`, `has no job "daily"`},
 		"a disabled job":                {`{"jobId":"off","scheduledAt":"2000-01-01T00:00:00Z"}`, "is disabled"},
-		"off the schedule, no id":       {`{"jobId":"hourly","scheduledAt":"1999-12-31T23:30:00Z"}`, `is no scheduled time of job "hourly"`},
+		"off the schedule, no id":       {`{"jobId":"hourly","scheduledAt":"1999-12-31T23:30:00Z"}`, `is not a scheduled time of job "hourly"`},
 		"ahead of its time":             {`{"jobId":"hourly","scheduledAt":"2000-01-01T02:00:00Z"}`, "ahead of its time"},
 		"older than its horizon":        {`{"jobId":"hourly","scheduledAt":"1999-12-30T18:00:00Z"}`, "30h0m0s old"},
 		"a rule without a name":         {`{"id":"e","detail-type":"x","time":"2000-01-01T00:00:00Z","source":"shop"}`, "name no rule"},

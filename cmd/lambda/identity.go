@@ -74,7 +74,7 @@ func fit(j jobs.Job, e event) (identity, error) {
 		return identity{runID: jobs.RunID(j.ID, last), at: last, scheduled: true}, nil
 	}
 	if e.id == "" {
-		return identity{}, fmt.Errorf("%s is no scheduled time of job %q (schedule %q in %s; the last one before it is %s), and the "+
+		return identity{}, fmt.Errorf("%s is not a scheduled time of job %q (schedule %q in %s; the last one before it is %s), and the "+
 			"event has no id to make other work of; is the schedule at AWS older than the registry?",
 			e.at.Format(time.RFC3339), j.ID, j.Schedule, j.Timezone, last.Format(time.RFC3339))
 	}

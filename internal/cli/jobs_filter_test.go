@@ -63,7 +63,7 @@ func TestJobsShowSaysWhatAJobIsForAndWhoseItIs(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, ownedRegistry)
 	out := d.ok("jobs", "show", "a")
-	for _, want := range []string{"Closes the books.", "Billing team", "env=prod, tier=high"} {
+	for _, want := range []string{"Closes the books.", "Billing team", "env: prod, tier: high"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s lacks %s", out, want)
 		}

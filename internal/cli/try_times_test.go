@@ -66,7 +66,7 @@ func TestTryRefusesTimesWithoutARunAndAsksBeforeThoseToCome(t *testing.T) {
 		"close --from 2026-03-01T03:00:00Z --to 2026-03-01T04:00:00Z": "close has no scheduled time from",
 		"close --from 2026-03-01":                                     "--from and --to belong together",
 		"close --from 1970-01-01 --to 2026-01-01":                     "more than 10000 scheduled times",
-		"--at 2026-03-29T01:30:00Z":                                   "say which job to try",
+		"--at 2026-03-29T01:30:00Z":                                   "name the job to try",
 		"close --at 1d --from 2d --to 1d":                             "do not go with",
 	} {
 		code, out, errs := d.run(append([]string{"try"}, strings.Fields(args)...)...)

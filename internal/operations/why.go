@@ -134,7 +134,7 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 	case j.DueAt(at).After(s.now()):
 		return Future, when + " is a scheduled time whose run starts at " + scheduledTime(j.DueAt(at)) + ": the job has a spread of " + j.Spread.String() + "."
 	case !served || st.Ended:
-		return NotPlanned, when + " is not planned yet, waiting because no live process serves this job."
+		return NotPlanned, when + " is not planned yet, waiting because no process that is alive serves this job."
 	}
 	return NotPlanned, when + " is not planned yet, waiting because the job is planned up to " + scheduledTime(st.Watermark) + " only."
 }

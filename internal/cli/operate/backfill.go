@@ -100,7 +100,7 @@ func backfilling(jobID string, from, to, at time.Time, newestFirst bool, done op
 
 func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 	if f.from == "" {
-		return from, to, command.Usage("say from when: --from 2026-11-20T00:00:00Z")
+		return from, to, command.Usage("--from is required: --from 2026-11-20T00:00:00Z")
 	}
 	if !f.dryRun {
 		if err := f.check(); err != nil {

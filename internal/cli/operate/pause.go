@@ -54,9 +54,9 @@ func osUser() string {
 func (w *who) check() error {
 	switch {
 	case strings.TrimSpace(w.why) == "":
-		return command.Usage("say why: --why \"...\"; it is kept in the ledger")
+		return command.Usage("--why is required: --why \"...\"; it is kept in the ledger")
 	case strings.TrimSpace(w.by) == "":
-		return command.Usage("say who does this: --by NAME (default $USER); it is kept in the ledger")
+		return command.Usage("--by is required, as $USER is empty: --by NAME; it is kept in the ledger")
 	}
 	return nil
 }

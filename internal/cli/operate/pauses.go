@@ -162,7 +162,7 @@ func (a *app) pausesChangeCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if f.from == "" && f.until == "" {
-				return command.Usage("say what changes: --until T, or --from T")
+				return command.Usage("--until T or --from T is required")
 			}
 			if f.change.ID, err = pauseID(args[0]); err != nil {
 				return err

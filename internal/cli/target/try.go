@@ -100,7 +100,7 @@ func (f tryFlags) check(changed func(string) bool, args []string) error {
 	}
 	switch {
 	case f.url == "" && len(args) == 0 && (f.at != "" || f.from != "" || f.to != "" || f.changed != ""):
-		return command.Usage("say which job to try; cronce try lists them")
+		return command.Usage("name the job to try; cronce try lists them")
 	case (f.from == "") != (f.to == ""):
 		return command.Usage("--from and --to belong together")
 	case f.from != "" && (f.at != "" || f.changed != ""):
