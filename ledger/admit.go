@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Admit writes the plans that are still current, each as a whole or not at all. See
@@ -221,13 +220,6 @@ func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
 		}
 	}
 	return current
-}
-
-// admits reports whether a plan was made from where its job stands, and does not
-// reach ahead of the clock.
-func (j *JobRow) admits(p *Plan, now time.Time) bool {
-	return j.EndedAt.IsZero() && j.Revision == p.Revision && j.Watermark.Equal(p.After) &&
-		!p.Through.Before(p.After) && (!p.Through.After(now) || p.Through.Equal(p.After))
 }
 
 // plan adds what a plan writes.

@@ -199,3 +199,10 @@ const (
 	EventRevisionBegun EventKind = "revision_begun"
 	EventRevisionEnded EventKind = "revision_ended"
 )
+
+// admits reports whether a plan was made from where its job stands, and does not
+// reach ahead of the clock.
+func (j *JobRow) admits(p *Plan, now time.Time) bool {
+	return j.EndedAt.IsZero() && j.Revision == p.Revision && j.Watermark.Equal(p.After) &&
+		!p.Through.Before(p.After) && (!p.Through.After(now) || p.Through.Equal(p.After))
+}

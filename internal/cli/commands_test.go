@@ -90,7 +90,7 @@ func TestGoldenErrors(t *testing.T) {
 	d := newDesk(t, membershipRegistry)
 	var text strings.Builder
 	for _, args := range [][]string{
-		{"nonsense"}, {"check", "--nonsense"}, {"runs", "nonsense"}, {"runs", "show"}, {"next", "-n", "many"},
+		{"nonsense"}, {"check", "--nonsense"}, {"runs", "nonsense"}, {"runs", "show"}, {"next", "-n", "many"}, {"next", "storm:acme"},
 		{"next"}, {"next", "nobody"}, {"next", "close-books", "--expr", "@daily"}, {"next", "close-books", "--tz", "UTC"}, {"next", "--expr", "61 * * * *"},
 		{"next", "close-books", "-n", "0"}, {"next", "close-books", "--from", "tomorrow"},
 		{"jobs", "show", "nobody"}, {"jobs", "pause", "close-books"}, {"jobs", "pause", "close-books", "--why", "x"},

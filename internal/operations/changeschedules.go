@@ -126,7 +126,7 @@ func itemOf(t jobs.Template, template string, change ScheduleChange, schema data
 	case change.Delete:
 		return item, nil
 	case t.ID == "":
-		return item, refuse(UnknownJob, "the registry lacks the template %q; its schedules can only be read and deleted", template)
+		return item, refuse(UnknownJob, "the registry lacks the template %q; its schedules can be read, paused, resumed and deleted, not made or changed", template)
 	}
 	in := jobs.KeyedSchedule{Key: change.Key, Schedule: change.Schedule, Timezone: change.Timezone, DST: schedule.DST(change.DST),
 		Data: change.Data}

@@ -100,6 +100,10 @@ func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (time
 	case f.tz != "" || f.dst != "":
 		return timetable{}, command.Usage("--tz and --dst belong to --expr; a job has its own")
 	}
+	if template, key, keyed := jobs.SplitJobID(args[0]); keyed {
+		return timetable{}, command.Usage("%s is made at run time, and not in the registry; \"cronce schedules get %s %s\" prints when it is due next",
+			args[0], template, key)
+	}
 	if a.Server != "" {
 		return a.timetableAt(ctx, args[0])
 	}
