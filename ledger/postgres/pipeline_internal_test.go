@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -252,14 +253,16 @@ func TestAReadOfSeveralStatementsHasASnapshot(t *testing.T) {
 				first := ask()
 				wait := sqltx.List(t_.Tx, sqltx.Number, `SELECT count(pg_advisory_xact_lock(7))`)
 				second := ask()
-				go func() {
+				var other sync.WaitGroup
+				other.Go(func() {
 					for waits := false; !waits; {
 						_ = conn.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)`).Scan(&waits)
 					}
 					_, _ = conn.Exec(t.Context(), `COMMIT; SELECT pg_advisory_unlock(7)`)
-				}()
+				})
 				_, err = wait.Get()
 				must(t, err)
+				other.Wait()
 				before, err := first.Get()
 				must(t, err)
 				same, err := second.Get()
