@@ -16,7 +16,7 @@ import (
 const (
 	// freezeAtOnce is the number of members in one part of a list.
 	freezeAtOnce = 5000
-	// maxPageWaits is how many requests for one page a target may ask to slow down.
+	// maxPageWaits is the number of times a target may ask to slow down for one page.
 	maxPageWaits = 20
 	// maxEmptyPages limits the pages without an item. A target's links may form a circle.
 	maxEmptyPages = 1000

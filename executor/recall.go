@@ -19,7 +19,7 @@ type lostGrant struct {
 	asked time.Time
 }
 
-// lostGrants are those that the ledger is still to be asked about.
+// lostGrants lists the lost grants about which the ledger has not been asked yet.
 type lostGrants struct {
 	mu   sync.Mutex
 	list []lostGrant

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// schedulePoll is how long a schedule that another process has made may wait for its first
-	// look, at most.
+	// schedulePoll bounds the time until the first look at a schedule that another process has
+	// made.
 	schedulePoll = 250 * time.Millisecond
 	// behindPause is when to look whether the recorder is still behind.
 	behindPause = 10 * time.Millisecond
@@ -91,7 +91,7 @@ func (p *schedulePlanner) run(ctx context.Context) {
 	}
 }
 
-// wait is how long nothing is to be planned; 0: something is, or is being planned.
+// wait returns the time until there is something to plan. It is 0 while a batch is being planned.
 func (p *schedulePlanner) wait() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 
-// keyedValues are what the placeholders of a template stand for in one of its schedules.
+// keyedValues has the values of a template's placeholders in one of its schedules.
 type keyedValues struct {
 	key    string
 	data   json.RawMessage

@@ -52,7 +52,7 @@ type HourRow struct {
 	Kept bool
 }
 
-// HourSum is how many rows of an hour have the same Counts.
+// HourSum is the number of rows of an hour that have the same Counts.
 type HourSum struct {
 	Hour   time.Time
 	Counts string // of each

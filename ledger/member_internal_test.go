@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Whoever adds a field to Call decides here whether a member has its parent's.
+// A new field of Call must be added here: a member has its parent's value, or none.
 func TestEachFieldOfACallIsItsParentsOrNot(t *testing.T) {
 	of := strings.Fields(`Target Method Path Body ContentType Scopes KeyHeader KeyForm Headers Timeout Backoff Jitter MaxRetryAfter Horizon
 		KeySafeFor Within Poll MemberKey AckEarlier`)

@@ -27,7 +27,7 @@ func groupsOf(list []ledger.RunGroup, now time.Time) (groups []runGroup) {
 	return groups
 }
 
-// deadLooked is how many of the unacknowledged dead runs are grouped.
+// deadLooked is the number of unacknowledged dead runs that are grouped.
 const deadLooked = 500
 
 // deadRuns are the newest unacknowledged dead runs of a job, or of all jobs if it is "", in

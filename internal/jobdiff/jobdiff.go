@@ -166,7 +166,7 @@ func (p planned) fields() fields {
 	return append(Values(p.Job), Value{"body", body}, Value{"time zone data", p.zones})
 }
 
-// fields are what a side has of a job; nil: it does not have the job.
+// fields has the fields of a job on one side. It is nil if that side does not have the job.
 type fields []Value
 
 // against lists the fields that differ; nil means that there is no such job.

@@ -31,7 +31,7 @@ type Attention struct {
 }
 
 const (
-	// deadLooked is how many of the newest dead runs are grouped.
+	// deadLooked is the number of the newest dead runs that are grouped.
 	deadLooked  = 1000
 	causesShown = 20
 	jobsShown   = 10

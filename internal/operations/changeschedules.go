@@ -206,7 +206,7 @@ func ResolveIn(now time.Time, delay time.Duration) string {
 	return "at(" + now.UTC().Add(delay+time.Second-1).Truncate(time.Second).Format("2006-01-02T15:04:05") + ")"
 }
 
-// ScheduleChange is what somebody asks for one schedule.
+// ScheduleChange is a requested change of one schedule.
 type ScheduleChange struct {
 	Key        string          `json:"key,omitempty"`
 	Schedule   string          `json:"schedule,omitempty"`

@@ -33,7 +33,6 @@ func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus, pauses
 	if st.LastOutcome != st.LastRun {
 		v.LastOutcome = runIf(st.LastOutcome)
 	}
-	v.MaxInFlight, v.Heartbeat, v.Alarm = j.MaxInFlight, j.HeartbeatURLEnv, alarmOf(j)
 	if j.Each != (jobs.Each{}) {
 		v.Each = j.Each.String()
 	}
@@ -49,20 +48,6 @@ func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus, pauses
 		v.Next, v.Starts = "", ""
 	}
 	return v
-}
-
-func alarmOf(j jobs.Job) *Alarm {
-	var a Alarm
-	if j.Alarm.StartWithin > 0 {
-		a.StartWithin = j.Alarm.StartWithin.String()
-	}
-	if j.Alarm.FinishWithin > 0 {
-		a.FinishWithin = j.Alarm.FinishWithin.String()
-	}
-	if a == (Alarm{}) {
-		return nil
-	}
-	return &a
 }
 
 // StateOf is the state of a job, by its registry's definition (nil: it has none), its row in the

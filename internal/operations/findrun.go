@@ -69,7 +69,7 @@ func (s *Service) FindRun(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// membersSearched is how many members of one second are searched for a key at most.
+// membersSearched limits the members of one second that are searched for a key.
 const membersSearched = 100_000
 
 // findMember returns the run ID of the member that has a key, or else the key.

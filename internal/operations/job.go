@@ -31,9 +31,6 @@ type Job struct {
 	Acknowledge  string   `json:"acknowledge"`
 	Async        *Async   `json:"async,omitempty"` // nil: a 202 is a success
 	Each         string   `json:"each,omitempty"`  // in words; empty: its runs have no members
-	MaxInFlight  int      `json:"maxInFlight,omitempty"`
-	Alarm        *Alarm   `json:"alarm,omitempty"`     // nil: its runs are never late
-	Heartbeat    string   `json:"heartbeat,omitempty"` // the variable that holds its address
 	Enabled      bool     `json:"enabled"`
 	State        JobState `json:"state"`
 	Next         string   `json:"next"`             // that is not in a pause; empty: never again, paused without an end, or disabled
@@ -63,12 +60,6 @@ type Job struct {
 type Async struct {
 	Within string `json:"within"`
 	Poll   string `json:"poll"`
-}
-
-// Alarm says when a run is late; an empty field: never.
-type Alarm struct {
-	StartWithin  string `json:"startWithin,omitempty"`
-	FinishWithin string `json:"finishWithin,omitempty"`
 }
 
 // JobState says whether a job is being planned, and whether its runs do what they are for.

@@ -192,7 +192,7 @@ type scheduleHistory struct {
 	Runs []operations.Run        `json:"runs"`
 }
 
-// IDs are what is printed with --output id.
+// IDs returns the lines that --output id prints.
 func (h scheduleHistory) IDs() (ids []string) {
 	for _, r := range h.Runs {
 		ids = append(ids, r.RunID)
@@ -234,7 +234,7 @@ type changedSchedule struct {
 	operations.Schedule
 }
 
-// IDs are what is printed with --output id.
+// IDs returns the lines that --output id prints.
 func (c changedSchedule) IDs() []string { return []string{c.JobID} }
 
 // tally counts the outcomes of an import.

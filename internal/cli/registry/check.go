@@ -21,7 +21,7 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-// checkJSON is what check prints with --json.
+// checkJSON is the output of check --json.
 type checkJSON struct {
 	OK       bool           `json:"ok"`
 	Problems []jobs.Problem `json:"problems"`
