@@ -63,6 +63,7 @@ Then:         cronce init, or cronce import crontab FILE
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	a.GlobalFlags(root.PersistentFlags())
 
 	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {

@@ -53,10 +53,10 @@ var Importers = []Importer{
 	{CloudScheduler, "JSON that gcloud printed", "  gcloud scheduler jobs list --format=json | cronce import cloud-scheduler -", false,
 		(*builder).cloudScheduler},
 	{Vercel, "vercel.json", "  cronce import vercel vercel.json", false, (*builder).vercel},
-	{PgCron, "SQL with cron.schedule and pg_net, or rows of cron.job as JSON",
+	{PgCron, "SQL with cron.schedule, or rows of cron.job as JSON",
 		"  psql -Atc 'select json_agg(j) from cron.job j' | cronce import pg-cron -\n  cronce import pg-cron supabase/migrations/*.sql", true,
 		(*builder).pgCron},
-	{GitHubActions, "workflows of GitHub Actions: none, and the table says why",
+	{GitHubActions, "workflows: none is imported, and a table says why",
 		"  cronce import github-actions .github/workflows/*.yml", false, (*builder).gitHubActions},
 }
 

@@ -28,7 +28,7 @@ func (a *app) exportCloudFormationCommand() *cobra.Command {
 	var o export.Options
 	c := &cobra.Command{
 		Use:   "cloudformation",
-		Short: "Print a CloudFormation template: schedules, function, queue, alarm",
+		Short: "Print a CloudFormation template: schedules, function, alarms",
 		Long: `cloudformation prints a template that runs the registry on EventBridge Scheduler
 and Lambda: a schedule for each job, the function, its roles, a dead-letter
 queue and alarms. The registry's platform section limits the age of events.
@@ -36,9 +36,9 @@ queue and alarms. The registry's platform section limits the age of events.
 The function works on a PostgreSQL ledger. A tick every five minutes (every
 minute if a job's async.poll is shorter) finishes runs that events left
 unfinished, and makes up for events that never came. Jobs that AWS cannot
-express, such as a schedule with seconds, or a rate that does not divide the hour
-or the day, are driven by the tick, which then comes every minute; they are named
-on standard error. With --tick it drives every job.
+express, such as a schedule with seconds, or a rate that does not divide the
+hour or the day, are driven by the tick, which then comes every minute; they are
+named on standard error. With --tick it drives every job.
 
 --stateless leaves out the ledger and the tick, and refuses such jobs.
 
@@ -47,12 +47,16 @@ each. --secrets ssm reads them from the parameter store; --secrets plain puts
 them into the function's configuration. With --secret-names acme/ there are no
 parameters: the secret of MEMBERSHIP_TOKEN is named acme/MEMBERSHIP_TOKEN.
 
-A template of more than 51,200 bytes (about 20 jobs) is deployed through a bucket:
-aws cloudformation deploy --s3-bucket BUCKET.`,
+A template of more than 51,200 bytes (about 20 jobs) is deployed through a
+bucket: aws cloudformation deploy --s3-bucket BUCKET.`,
 		Example: `  make lambda CONFIG=cronce.yaml
   cronce export cloudformation > template.json
-  aws cloudformation package --template-file template.json --s3-bucket BUCKET --output-template-file packaged.yaml
-  aws cloudformation deploy --template-file packaged.yaml --stack-name acme-jobs --capabilities CAPABILITY_IAM --parameter-overrides MembershipUrl=https://... MembershipToken=arn:aws:secretsmanager:... CronceDatabaseUrl=arn:aws:secretsmanager:...`,
+  aws cloudformation package --template-file template.json --s3-bucket BUCKET \
+      --output-template-file packaged.yaml
+  aws cloudformation deploy --template-file packaged.yaml --stack-name acme-jobs \
+      --capabilities CAPABILITY_IAM --parameter-overrides \
+      MembershipUrl=https://... MembershipToken=arn:aws:secretsmanager:... \
+      CronceDatabaseUrl=arn:aws:secretsmanager:...`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.exportCloudFormation(o) },
 	}
@@ -64,7 +68,7 @@ func (a *app) exportTerraformCommand() *cobra.Command {
 	var o export.Options
 	c := &cobra.Command{
 		Use:   "terraform",
-		Short: "Print a Terraform configuration: the same resources, in JSON syntax",
+		Short: "Print a Terraform configuration of the same resources",
 		Long: `terraform prints a configuration in Terraform's JSON syntax (.tf.json), for the
 provider hashicorp/aws. It has the same resources, with the same meaning, as the
 template of "cronce export cloudformation", which describes them and the flags.
@@ -159,9 +163,9 @@ func (a *app) exportJWKSCommand() *cobra.Command {
 		Use:   "jwks",
 		Short: "Print the public keys that verify calls of auth type jwt",
 		Long: `jwks prints the JSON Web Key Set of the registry: the public keys of all targets
-with auth type jwt, the one that signs and the one that signs next. serve publishes
-the same set under /.well-known/jwks.json. Of the environment and files it reads
-only the private keys.`,
+with auth type jwt, the one that signs and the one that signs next. serve
+publishes the same set under /.well-known/jwks.json. Of the environment and
+files it reads only the private keys.`,
 		Example: `  cronce export jwks > jwks.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -31,14 +31,14 @@ func (a *app) accessTokenCommand() *cobra.Command {
 	var templates []string
 	c := &cobra.Command{
 		Use:   "token NAME",
-		Short: "Print a new token for the API and the dashboard, and an access file that has it",
+		Short: "Print a new token, and an access file that has its hash",
 		Long: `token prints a new random token to standard output, and an access file that has
-it to standard error. The file has only the hash of the token, so store the token
-now: it cannot be printed again. To add the token to an access file that exists,
-put the last line below its "tokens:".
+it to standard error. The file has only the hash of the token, so store the
+token now: it cannot be printed again. To add the token to an access file that
+exists, put the last line below its "tokens:".
 
-Programs send the token as "Authorization: Bearer". A browser asks for a user and
-a password: the user may be any name, the password is the token.`,
+Programs send the token as "Authorization: Bearer". A browser asks for a user
+and a password: the user may be any name, the password is the token.`,
 		Example: `  cronce access token me --role admin 2>access.yaml
   cronce access token ci --role operator
   cronce access token shop --role scheduler --template customer-report`,

@@ -28,8 +28,8 @@ func (a *app) keysGenerateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate [FILE]",
 		Short: "Make a private key for auth type jwt",
-		Long: `generate makes a private key in PEM (PKCS #8) and prints it, or writes it to FILE,
-which must not exist and which only its owner may read.`,
+		Long: `generate makes a private key in PEM (PKCS #8) and prints it, or writes it to
+FILE, which must not exist and which only its owner may read.`,
 		Example: `  cronce keys generate /run/keys/current.pem
   cronce keys generate /run/keys/next.pem
   cronce export jwks`,
@@ -65,10 +65,11 @@ func (a *app) keysRotateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate --key FILE --next-key FILE",
 		Short: "Sign with the next key, and make another next one",
-		Long: `rotate makes the next key the one that signs, and writes a new next key. A running
-serve uses them within a second. Targets know the next key already, because serve
-publishes it. After a rotation wait until they have read the published set again
-before you rotate once more: five minutes with the kit's verifier.`,
+		Long: `rotate makes the next key the one that signs, and writes a new next key. A
+running serve uses them within a second. Targets know the next key already,
+because serve publishes it. After a rotation wait until they have read the
+published set again before you rotate once more: five minutes with the kit's
+verifier.`,
 		Example: `  cronce keys rotate --key /run/keys/current.pem --next-key /run/keys/next.pem`,
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.rotateKeys(key, next, targets.KeyType(kind)) },

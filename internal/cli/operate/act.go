@@ -16,21 +16,21 @@ import (
 // or selects many by job, time and reason.
 func (a *app) runsActCommands() []*cobra.Command {
 	cancel := a.actCommand(operations.Cancel, "Cancel unfinished runs")
-	cancel.Long = `cancel ends runs before they are finished. A call in flight is not aborted and may
-have its effect; its outcome is discarded. "cronce backfill" can run a canceled
-scheduled time.`
+	cancel.Long = `cancel ends runs before they are finished. A call in flight is not aborted and
+may have its effect; its outcome is discarded. "cronce backfill" can run a
+canceled scheduled time.`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
   cronce runs cancel --job close-books --since 24h --why "done by hand"
   cronce runs cancel --state planned --dry-run`
-	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they no longer count as problems, and may be purged")
+	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they no longer count as problems")
 	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
 	redrive := a.actCommand(operations.Redrive, "Retry dead runs under their own keys")
 	redrive.Long = `redrive retries dead runs, each under its own run ID and so its own key. If the
 target has already done the work, or has stored a final error, it answers with
 the stored response. For new work use "runs rerun". A run is refused when the
-target may have forgotten its key, and while another run of the job is unfinished
-(unless --force). A redrive of a run with members retries those that failed, from
-its frozen list.
+target may have forgotten its key, and while another run of the job is
+unfinished (unless --force). A redrive of a run with members retries those that
+failed, from its frozen list.
 
 If you select runs by flags, acknowledged runs are left out (unless
 --include-acknowledged). A run that was rerun is left out, also if you name it,

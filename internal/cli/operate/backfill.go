@@ -28,18 +28,20 @@ func (a *app) backfillCommand() *cobra.Command {
 	var f backfillFlags
 	c := &cobra.Command{
 		Use:   "backfill JOB --from T --to T --why REASON",
-		Short: "Run scheduled times that were missed, skipped, superseded or canceled",
+		Short: "Run scheduled times that did not run, under their own run IDs",
 		Long: `backfill plans the scheduled times from --from to --to that did not run, each
 under its own run ID. A running scheduler makes the calls, one after the other;
-the job's own scheduled runs wait or are skipped meanwhile. With --parallel N, up
-to N run at a time, and the scheduled runs go on beside them. Times that ran or
-are about to run are left out. Times that were never planned or were purged are
-refused. With --never-planned, those from before the job existed are run too.
+the job's own scheduled runs wait or are skipped meanwhile. With --parallel N,
+up to N run at a time, and the scheduled runs go on beside them. Times that ran
+or are about to run are left out. Times that were never planned or were purged
+are refused. With --never-planned, those from before the job existed are run
+too.
 
 The times are those of the job's schedule in the registry. Times in a range row
 (one row for many times) that was planned before the job was last edited are
-refused, because the schedule may have been different. To backfill a removed job,
-add it again with "enabled: false". An interrupted backfill is safe to repeat.
+refused, because the schedule may have been different. To backfill a removed
+job, add it again with "enabled: false". An interrupted backfill is safe to
+repeat.
 
 Exit 1: every time was refused.`,
 		Example: `  cronce backfill close-books --from 2026-11-20T00:00:00Z --why "outage" --dry-run

@@ -16,9 +16,9 @@ func (a *app) exportCommand(what, short, example string, s *selection, flags fun
 	c := &cobra.Command{
 		Use: "export", Short: short, Example: example, Args: cobra.NoArgs,
 		Long: short + `.
-Records are printed as they are read, newest first, with the owner and the target that
-the registry has for the job now. In CSV a text that a spreadsheet would take for a
-formula begins with an apostrophe.`,
+Records are printed as they are read, newest first, with the job's owner and
+target in the present registry. In CSV a text that a spreadsheet would take for
+a formula begins with an apostrophe.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			e := operations.Export{What: what}
 			var err error

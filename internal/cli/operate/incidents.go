@@ -18,10 +18,11 @@ import (
 func (a *app) incidentsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "incidents", Short: "List, show and acknowledge incidents: the problems of jobs", Args: command.KnownCommand,
-		Long: `An incident is a problem of a job: dead runs, missed scheduled times, late runs, a
-job that no process plans, a purge that is overdue. A job has at most one open
+		Long: `An incident is a problem of a job: dead runs, missed scheduled times, late runs,
+a job that no process plans, a purge that is overdue. A job has at most one open
 incident of each cause. It closes with the job's next success, or, if no process
-planned the job, when one does. A problem within an hour after that opens it again.`,
+planned the job, when one does. A problem within an hour after that opens it
+again.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.incidentsListCommand(), a.incidentsShowCommand(), a.incidentsAckCommand())

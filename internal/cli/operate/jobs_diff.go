@@ -16,8 +16,9 @@ func (a *app) jobsDiffCommand() *cobra.Command {
 		Use:   "diff JOB",
 		Short: "Compare two definitions of a job that the ledger keeps",
 		Long: `diff shows what differs between two definitions of a job: by default the newest
-and the one before. --from and --to take the beginning of a hash, or a time, which
-selects the last definition declared by then. It lists the definitions, too.`,
+and the one before. --from and --to take the beginning of a hash, or a time,
+which selects the last definition declared by then. It lists the definitions,
+too.`,
 		Example: `  cronce jobs diff close-books
   cronce jobs diff close-books --from 7d`,
 		Args: cobra.ExactArgs(1),

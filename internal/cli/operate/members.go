@@ -22,7 +22,7 @@ func (a *app) runsMembersCommand() *cobra.Command {
 	format := ""
 	c := &cobra.Command{
 		Use:   "members RUN-ID",
-		Short: "List or export the members of a run whose job has each",
+		Short: "List or export the members of a run (jobs with each)",
 		Long: `members lists what a run has fanned out to: one member for each item of its
 list, those that failed first. not_started is a member that no run was made for
 yet, and not_succeeded any state but succeeded. With --format, all that are

@@ -14,11 +14,12 @@ import (
 
 func (a *app) pausesCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "pauses", Short: "Pause many jobs until a time, hold a target, plan a maintenance window", Args: command.KnownCommand,
-		Long: `A pause selects jobs by ID or pattern, owner, label or target, and ends by itself.
-It may begin later. Its scheduled times are recorded as skipped (paused), or, with
---then catch-up, judged at its end as if no process had run. A hold sends nothing
-to a target: runs wait, use no retry, and keep their send-before times.`,
+		Use: "pauses", Short: "Pause many jobs, or hold a target, until a time", Args: command.KnownCommand,
+		Long: `A pause selects jobs by ID or pattern, owner, label or target, and ends by
+itself. It may begin later. Its scheduled times are recorded as skipped
+(paused), or, with --then catch-up, judged at its end as if no process had run.
+A hold sends nothing to a target: runs wait, use no retry, and keep their
+send-before times.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.pausesListCommand(), a.pausesAddCommand(), a.pausesHoldCommand(), a.pausesChangeCommand(), a.pausesEndCommand())

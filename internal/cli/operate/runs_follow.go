@@ -23,10 +23,11 @@ func (a *app) runsFollowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "follow",
 		Short: "Print runs as they change, until interrupted",
-		Long: `follow prints a line for each run that changes while it runs: the time, the run ID, its
-state, and its reason or why it waits. A run that changes twice within half a second
-is printed once. With --json each line is a run as JSON. If more than 1000 runs
-change at once, some are not printed, and a line on standard error says so.`,
+		Long: `follow prints a line for each run that changes while it runs: the time, the run
+ID, its state, and its reason or why it waits. A run that changes twice within
+half a second is printed once. With --json each line is a run as JSON. If more
+than 1000 runs change at once, some are not printed, and a line on standard
+error says so.`,
 		Example: `  cronce runs follow --job release-commission-locks
   cronce runs follow --state dead --json`,
 		Args: cobra.NoArgs,

@@ -24,7 +24,7 @@ TEMPLATE:KEY, which the commands for jobs and runs take too.`,
 	}
 	c.AddCommand(a.schedulesListCommand(), a.schedulesGetCommand(), a.schedulesPutCommand(), a.schedulesDeleteCommand(),
 		a.schedulesPauseCommand("pause", "Pause a schedule: its times are recorded as skipped (paused)", true),
-		a.schedulesPauseCommand("resume", "Resume a paused schedule; skipped times stay skipped (see backfill)", false),
+		a.schedulesPauseCommand("resume", "Resume a paused schedule; its skipped times stay skipped", false),
 		a.schedulesHistoryCommand())
 	return c
 }

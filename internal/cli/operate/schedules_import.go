@@ -31,8 +31,8 @@ func (a *app) schedulesImportCommand() *cobra.Command {
   {"key":"acme","schedule":"0 7 * * *","timezone":"Europe/Berlin","data":{"format":"pdf"}}
   {"key":"old-customer","delete":true}
 
-A line that is refused changes nothing of the others. Repeat an import that was
-interrupted: what is so already stays as it is.
+A refused line does not affect the others. An interrupted import is safe to
+repeat.
 
 Exit 0: every line was taken. Exit 1: lines were refused.`,
 		Args: cobra.RangeArgs(1, 2),

@@ -18,7 +18,7 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show who serves the ledger, and how late it is",
+		Short: "Show which processes serve the ledger, and how late runs are",
 		Long: `status shows the processes that work on the ledger, how long the oldest due run
 has been waiting, how many runs are unfinished or dead, how many incidents are
 open, and when the nightly purge last succeeded.

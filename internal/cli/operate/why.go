@@ -15,11 +15,11 @@ func (a *app) whyCommand() *cobra.Command {
 		Use:   "why JOB TIME [MEMBER]",
 		Short: "Explain why a job ran, or did not, at a time",
 		Long: `why explains whether a job ran at a time. If the job has a run of that time, why
-shows the run and the reason for its state. Otherwise it shows why no run exists.
-TIME is in RFC 3339, a date, a time of day, or an age such as 24h. Without an offset
-it is in the job's time zone. Of a triggered run it is what follows the @ of its run ID.
-MEMBER is the key of a member of a run whose job has
-each: why then explains what became of that member.`,
+shows the run and the reason for its state. Otherwise it shows why no run
+exists. TIME is in RFC 3339, a date, a time of day, or an age such as 24h.
+Without an offset it is in the job's time zone. Of a triggered run it is what
+follows the @ of its run ID. MEMBER is the key of a member of a run whose job
+has each: why then explains what became of that member.`,
 		Example: `  cronce why close-books 2026-11-21T00:00:00Z
   cronce why close-books 04:40
   cronce why bill-tenants 2026-12-01T03:00:00Z acme`,

@@ -46,36 +46,38 @@ func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Validate the registry: syntax, schedules, environment and key retention",
+		Short: "Validate the registry: syntax, schedules, variables, keys",
 		Long: `check reports all problems of the registry at once, each with file:line:column
 and the fix. For each job it prints the schedule in words, the next scheduled
 time, the key scope, the TTL of its keys, the horizon: how long after its first
-lease cronce sends a run by itself, and how long after its first lease an operator
-can redrive it. The TTL must be more than 5 minutes longer than the horizon.
+lease cronce sends a run by itself, and how long after its first lease an
+operator can redrive it. The TTL must be more than 5 minutes longer than the
+horizon.
 
 In the environment, check also reports what serve refuses of HTTPS_PROXY,
 HTTP_PROXY, CRONCE_COMPLETION_SECRET and CRONCE_PUBLIC_URL, and checks the
 access file that CRONCE_ACCESS names.
 
 These are warnings ("warnings" of --json): a job whose scheduled times have all
-passed, weekdays that are others in Quartz, and a time zone database that is more
-than a year old.
+passed, weekdays that are others in Quartz, and a time zone database that is
+more than a year old.
 
 --stateless also reports what a Lambda without a ledger cannot run, such as
 async.
 
 --live also asks each target how long it keeps keys, with a GET of
-/.well-known/idempotency-key-lifetime, or of the path key.lifetime of the target,
-and its authorization. A target that keeps them for less time than keyTTLs says is
-a problem, and so is one that does not answer. One that does not say is a warning.
+/.well-known/idempotency-key-lifetime, or of the path key.lifetime of the
+target, and its authorization. A target that keeps them for less time than
+keyTTLs says is a problem, and so is one that does not answer. One that does not
+say is a warning.
 
 --ledger also reads the schedules that were made at run time, and reports those
-that an edit of their template would break: without a field that its path or body
-needs, or with data that its schema refuses. A template that has schedules and is
-not in the registry is a warning.
+that an edit of their template would break: without a field that its path or
+body needs, or with data that its schema refuses. A template that has schedules
+and is not in the registry is a warning.
 
-Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started, and
-without --live nothing is called.`,
+Exit 0: valid, with or without warnings. Exit 2: problems. Nothing is started,
+and without --live nothing is called.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {

@@ -25,10 +25,10 @@ func (a *app) diffCommand() *cobra.Command {
 another file (--against). For each job it prints what would change and the next
 scheduled times, old and new. It only reads.
 
-A new definition takes effect when a process serves it: the old one is planned up
-to that time and the new one afterwards. Nothing runs retroactively. A job that
-is removed or disabled ends; its planned runs still run. Schedules in the ledger
-that the new registry would not plan are listed.
+A new definition takes effect when a process serves it: the old one is planned
+up to that time and the new one afterwards. Nothing runs retroactively. A job
+that is removed or disabled ends; its planned runs still run. Schedules in the
+ledger that the new registry would not plan are listed.
 
 Only job definitions are compared: not authorization, keyTTLs, platform,
 keyStores and cleanup (see "cronce check").

@@ -25,7 +25,7 @@ type importFlags struct {
 func (a *app) importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import",
-		Short: "Make a registry of a crontab, CronJobs, pg_cron or a cloud scheduler's jobs",
+		Short: "Make a registry from a crontab or the jobs of another scheduler",
 		Long: `import reads the schedules and HTTP calls of another scheduler and prints a
 commented registry. Standard error gets a table of what will differ, and of what
 could not be taken over and why. docs/import.md lists what each source becomes.

@@ -28,10 +28,11 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Write a registry with a first job",
 		Long: `init writes a commented registry with one job into the file of --config, which
-must not exist. On a terminal it asks for each value that no flag gives; otherwise
-it takes the defaults.
+must not exist. On a terminal it asks for each value that no flag gives;
+otherwise it takes the defaults.
 
-The first line names the JSON schema, so that editors complete and check the file.`,
+The first line names the JSON schema, so that editors complete and check the
+file.`,
 		Example: `  cronce init
   cronce init --name acme-billing --job close-day --schedule "0 3 * * *" --timezone Europe/London --url-env BILLING_URL --path /v1/admin/close-day`,
 		Args: cobra.NoArgs,

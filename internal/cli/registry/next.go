@@ -20,8 +20,9 @@ func (a *app) nextCommand() *cobra.Command {
 		Short: "Print the next scheduled times of a job or an expression",
 		Long: `next prints the scheduled times of a job or an expression: UTC, local time with
 its offset, and a mark where the clocks change between two times. STARTS is when
-the run starts, if the job has a spread; a scheduled time whose run has not started
-yet is listed too. --json prints an array of the scheduled times: UTC, RFC 3339.`,
+the run starts, if the job has a spread; a scheduled time whose run has not
+started yet is listed too. --json prints an array of the scheduled times: UTC,
+RFC 3339.`,
 		Example: `  cronce next release-commission-locks -n 5
   cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
   cronce next --expr "cron(0 9 ? * MON#1 *)" --json`,

@@ -25,10 +25,10 @@ func (a *app) healthCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "health",
-		Short: "Ask a serve on this machine whether it is alive or ready",
-		Long: `health requests /healthz, or with --ready /readyz, from the serve at --listen, and
-prints the answer. It is the health check of a container, which has no other HTTP
-client.
+		Short: "Check whether serve on this machine is alive, or ready",
+		Long: `health requests /healthz, or with --ready /readyz, from the serve at --listen,
+and prints the answer. It is the health check of a container, which has no other
+HTTP client.
 
 Exit 0 if the answer is 200, 1 otherwise.`,
 		Args: cobra.NoArgs,

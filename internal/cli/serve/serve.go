@@ -37,26 +37,28 @@ func (a *app) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the registry until stopped",
-		Long: `serve calls the registry's jobs when they are due and records them in the ledger.
-Any number of processes may serve one PostgreSQL ledger. They elect no leader. An
-embedded ledger (sqlite:PATH) is for one process: a second serve is refused.
+		Long: `serve calls the registry's jobs when they are due and records them in the
+ledger. Any number of processes may serve one PostgreSQL ledger. They elect no
+leader. An embedded ledger (sqlite:PATH) is for one process: a second serve is
+refused.
 
 Ctrl-C or SIGTERM stops it gracefully: nothing new is sent, calls in flight have
 --grace to end, and their outcomes are recorded. A second signal stops it
-immediately with exit code 1: runs in flight stay leased until --lease expires and
-are then retried under their run IDs.
+immediately with exit code 1: runs in flight stay leased until --lease expires
+and are then retried under their run IDs.
 
-SIGHUP reads the registry again, and so does each change of it with --watch. serve
-switches to a valid registry as in a rolling deploy: calls in flight end under the
-former one. If the registry has problems, serve logs them and keeps the former one.
+SIGHUP reads the registry again, and so does each change of it with --watch.
+serve switches to a valid registry as in a rolling deploy: calls in flight end
+under the former one. If the registry has problems, serve logs them and keeps
+the former one.
 
 On --listen: /healthz (the planner works), /readyz (it plans and records),
-/metrics (Prometheus), /.well-known/jwks.json (the public keys of auth type jwt),
-/v1 (the API; see docs/api.md) and the dashboard, at /. Without --access the API and
-the dashboard answer only this machine, and only if --listen is a loopback address.
-SIGHUP reads the access file again too. In a container or pod, listen on :9464.
-Requests must name this server by its IP address, localhost, or a name of
---allow-host, --public-url or --listen.`,
+/metrics (Prometheus), /.well-known/jwks.json (the public keys of auth type
+jwt), /v1 (the API; see docs/api.md) and the dashboard, at /. Without --access
+the API and the dashboard answer only this machine, and only if --listen is a
+loopback address. SIGHUP reads the access file again too. In a container or pod,
+listen on :9464. Requests must name this server by its IP address, localhost, or
+a name of --allow-host, --public-url or --listen.`,
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{command.ReloadsOnHangup: ""},
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -17,12 +17,12 @@ func (a *app) backupCommand() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Copy an SQLite ledger to a new file, while serve runs",
 		Long: `backup copies the ledger of --db to FILE, which must not exist. serve and other
-commands go on meanwhile. The copy is one state of the ledger, checked and on the
-disk when backup ends, and readable for its owner only: it has the bodies of calls.
-docs/upgrade.md says how to restore it.
+commands go on meanwhile. The copy is one state of the ledger, checked and on
+the disk when backup ends, and readable for its owner only: it has the bodies of
+calls. docs/upgrade.md says how to restore it.
 
-The copy has no free pages, so it may be smaller than the ledger. For a ledger on
-PostgreSQL use pg_dump --schema cronce.`,
+The copy has no free pages, so it may be smaller than the ledger. For a ledger
+on PostgreSQL use pg_dump --schema cronce.`,
 		Example: `  cronce backup /var/backups/cronce-$(date +%F).db --db sqlite:/var/lib/cronce/cronce.db`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.backup(c.Context(), args[0]) },

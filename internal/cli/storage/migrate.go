@@ -73,8 +73,8 @@ func (a *app) migratePrintCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "print --set ledger|keys --engine postgres|mysql|sqlite",
 		Short: "Print the tables as plain SQL, for your own migration tool",
-		Long: `print prints the tables of a set as plain SQL, for your own migration tool. The set
-ledger holds all that serve needs.`,
+		Long: `print prints the tables of a set as plain SQL, for your own migration tool. The
+set ledger holds all that serve needs.`,
 		Example: `  cronce migrate print --set keys --engine postgres --schema accounting
   cronce migrate print --set ledger --engine postgres`,
 		Args: cobra.NoArgs,

@@ -33,12 +33,12 @@ func (a *app) conformCommand() *cobra.Command {
 storms, lost answers, crashes, other payloads, late calls, expiry and more. The
 service follows a small test protocol (docs/any-language.md).
 
-Several URLs are instances of one service on one database, in whatever languages;
-calls go to each of them in turn. A COMMAND is started before the suite, started
-again whenever it ends, and stopped after the suite.
+Several URLs are instances of one service on one database, in whatever
+languages; calls go to each of them in turn. A COMMAND is started before the
+suite, started again whenever it ends, and stopped after the suite.
 
-Exit 0: it conforms. Exit 1: it does not. Advisory cases and skipped cases do not
-change the exit code.`,
+Exit 0: it conforms. Exit 1: it does not. Advisory cases and skipped cases do
+not change the exit code.`,
 		Example: `  cronce conform --url http://127.0.0.1:8080 -- ./my-service
   cronce conform --url http://127.0.0.1:8080 --junit conform.xml --only storm,crash`,
 		RunE: func(c *cobra.Command, service []string) error {

@@ -27,19 +27,19 @@ func (a *app) tryCommand() *cobra.Command {
 	var f tryFlags
 	c := &cobra.Command{
 		Use:   "try [JOB [--at TIME | --from TIME --to TIME] | --url URL]",
-		Short: "Make a job's call now, and look for faults in how its target treats keys",
-		Long: `try makes the call of a job as the scheduler makes it: the same key, body, headers
-and authorization. It needs no ledger and does not wait. It sends the call three
-times at once and loses one answer on purpose, sends it again, with a changed body,
-and without a key: 6 calls, or 3 if the first fail. It reports what the target
-answered, and where that breaks a rule of idempotent targets.
+		Short: "Make a job's call now, and check how its target treats the key",
+		Long: `try makes the call of a job as the scheduler makes it: the same key, body,
+headers and authorization. It needs no ledger and does not wait. It sends the
+call three times at once and loses one answer on purpose, sends it again, with a
+changed body, and without a key: 6 calls, or 3 if the first fail. It reports
+what the target answered, and where that breaks a rule of idempotent targets.
 
-Without --at the key is that of a triggered run, which no other run has. With --at
-it is the key of the run of that scheduled time: if the time is still to come, the
-scheduler's own run will find the key used, and have no effect.
+Without --at the key is that of a triggered run, which no other run has. With
+--at it is the key of the run of that scheduled time: if the time is still to
+come, the scheduler's own run will find the key used, and have no effect.
 
-With --from and --to, try makes the call of each scheduled time between them twice,
-such as all of a month in which the clocks change.
+With --from and --to, try makes the call of each scheduled time between them
+twice, such as all of a month in which the clocks change.
 
 Without arguments try says which targets listen, and which jobs it can try.
 
@@ -49,8 +49,8 @@ is written to the ledger. On a terminal try asks first; --yes answers.
 A URL must be https, or http to this machine.
 
 Exit 0: no fault found. Exit 1: a fault found, or no clear answer. No exit code
-says that the target is idempotent: try sees answers and no effects, and tries no
-crashes. Test that with conform.`,
+says that the target is idempotent: try sees answers and no effects, and tries
+no crashes. Test that with conform.`,
 		Example: `  cronce try
   cronce try release-commission-locks
   cronce try release-commission-locks --from 2026-03-01 --to 2026-04-01
