@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency/internal/vendorkey"
-
 	"github.com/cronce/cronce/idempotency/store"
 )
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency/internal/pause"
-
 	"github.com/cronce/cronce/idempotency/store"
 )
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/suggest"
-
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 

@@ -3,9 +3,8 @@ package jobs
 import (
 	"errors"
 
-	"github.com/cronce/cronce/schedule"
-
 	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/schedule"
 )
 
 // timing is what a schedule is parsed from.

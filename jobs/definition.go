@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/schedule"
-
 	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/schedule"
 )
 
 // definitionVersion changes when a field's meaning does, so that a process

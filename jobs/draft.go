@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/schedule"
-
 	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/schedule"
 )
 
 // draft is a registry in the making: its entries as given, and the problems

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/internal/hosts"
-
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 

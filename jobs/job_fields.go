@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/cronce/cronce/schedule"
-
 	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/schedule"
 )
 
 // These are the tables of the fields of a job in the registry file, in the order of the

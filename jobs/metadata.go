@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/cronce/cronce/internal/plaintext"
-
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 

@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency/ttl"
-	"github.com/cronce/cronce/schedule"
-
 	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/schedule"
 )
 
 // Registry holds what a cronce process runs: jobs, their targets, and how long keys

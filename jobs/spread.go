@@ -5,9 +5,8 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/cronce/cronce/schedule"
-
 	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/schedule"
 )
 
 // DueAt returns the time at which the run of a scheduled time is due to start: the

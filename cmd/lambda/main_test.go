@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -22,8 +23,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/postgres/migrate"
-
-	"log/slog"
 )
 
 // builds are the binaries under test, each built as it is shipped, once, when a test asks for it.

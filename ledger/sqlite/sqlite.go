@@ -26,8 +26,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cronce/cronce/ledger"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // Options configures [Open]. The zero value is right for a scheduler.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/internal/testdb"
