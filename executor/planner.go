@@ -140,6 +140,11 @@ func (p *planner) restore(b batch) {
 // planJob accounts for the job's scheduled times from where it stands up to due.
 func planJob(j jobs.Job, at ledger.Position, now, due time.Time, onTime time.Duration) ledger.Plan {
 	rows, through := verdicts(j, at.Watermark, now, due, onTime)
+	return jobPlan(j, at, rows, through)
+}
+
+// jobPlan is the plan of rows that account for the job's scheduled times from where it stands.
+func jobPlan(j jobs.Job, at ledger.Position, rows []ledger.RunSpec, through time.Time) ledger.Plan {
 	plan := ledger.Plan{
 		JobID: j.ID, Traits: TraitsOf(j), Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
 	}

@@ -65,15 +65,48 @@ func (r scheduleRules) Begin(s *ledger.Schedule, earliest, now time.Time) (time.
 // Plan judges the scheduled times as those of a job.
 func (r scheduleRules) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
 	j, err := r.job(s)
-	if err != nil {
+	switch {
+	case err != nil && all:
+		return r.lastPlan(s, now), next, nil
+	case err != nil:
 		return p, next, err
 	}
 	due := now
 	if !all {
 		due = j.DueBy(now)
 	}
-	p = planJob(j, ledger.Position{JobID: s.JobID, Revision: s.Revision, Watermark: s.Watermark}, now, due, r.onTime)
+	p = planJob(j, positionOf(s), now, due, r.onTime)
 	return p, j.NextDue(p.Through), nil
+}
+
+func positionOf(s *ledger.Schedule) ledger.Position {
+	return ledger.Position{JobID: s.JobID, Revision: s.Revision, Watermark: s.Watermark}
+}
+
+// lastPlanRows is how many missed times of a schedule get rows of their own, which a backfill can
+// take after a change. More become one range row: 500 schedules may be changed at once.
+const lastPlanRows = 10
+
+// lastPlan accounts for the scheduled times of a schedule that ends and cannot be called. Of one
+// whose expression or time zone is unknown here, a range row that counts 1 has all times.
+func (r scheduleRules) lastPlan(s *ledger.Schedule, now time.Time) ledger.Plan {
+	t, _ := r.registry.Template(s.Template())
+	t.ID, t.Path, t.Body = s.Template(), "", nil
+	j, err := t.JobOf(jobs.KeyedSchedule{
+		Key: s.Key(), Schedule: s.Expr, Timezone: s.Timezone, DST: schedule.DST(s.DST), Until: s.Until,
+	}, r.cache)
+	if err == nil {
+		return jobPlan(j, positionOf(s), unplanned(j, s.Watermark, now, ledger.Missed, ledger.ReasonNotPlannable, lastPlanRows), now)
+	}
+	p := ledger.Plan{JobID: s.JobID, Traits: TraitsOf(t.Job), Revision: s.Revision, After: s.Watermark, Through: now}
+	first, last := s.Watermark.Truncate(time.Second).Add(time.Second), now.Truncate(time.Second)
+	if !first.After(last) {
+		p.Runs = []ledger.RunSpec{{
+			RunID: jobs.RangeID(s.JobID, first, last), ScheduledAt: first, Until: last, Count: 1,
+			State: ledger.Missed, Reason: ledger.ReasonNotPlannable, Trigger: ledger.BySchedule,
+		}}
+	}
+	return p
 }
 
 // Next returns when the first scheduled time after the watermark is due.

@@ -27,7 +27,7 @@ func verdicts(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows
 	s := j.ParsedSchedule()
 	late := latest(after, j.DueBy(now.Add(-j.CatchUpWindow).Add(-1))) // the window's own end is in it
 	fresh := latest(after, j.DueBy(now.Add(-onTime).Add(-1)))
-	rows = unplanned(j, after, late, ledger.Missed, ledger.ReasonCatchUpWindow)
+	rows = unplanned(j, after, late, ledger.Missed, ledger.ReasonCatchUpWindow, rangeAbove)
 	if late.Before(fresh) {
 		rows = append(rows, lateRows(j, late, fresh, due)...)
 	}
@@ -45,7 +45,7 @@ func lateRows(j jobs.Job, from, to, due time.Time) (rows []ledger.RunSpec) {
 	s := j.ParsedSchedule()
 	switch j.CatchUp {
 	case jobs.CatchUpNone:
-		return unplanned(j, from, to, ledger.Missed, ledger.ReasonCatchUpNone)
+		return unplanned(j, from, to, ledger.Missed, ledger.ReasonCatchUpNone, rangeAbove)
 	case jobs.CatchUpAll:
 		for at := range s.Due(from, to) {
 			if rows = append(rows, planned(j, at, ledger.ByCatchUp)); len(rows) > planLimit {
@@ -59,20 +59,21 @@ func lateRows(j jobs.Job, from, to, due time.Time) (rows []ledger.RunSpec) {
 		return nil
 	}
 	if newest.After(to) {
-		return unplanned(j, from, to, ledger.Superseded, ledger.ReasonNewerRun)
+		return unplanned(j, from, to, ledger.Superseded, ledger.ReasonNewerRun, rangeAbove)
 	}
-	rows = unplanned(j, from, newest.Add(-1), ledger.Superseded, ledger.ReasonNewerRun)
+	rows = unplanned(j, from, newest.Add(-1), ledger.Superseded, ledger.ReasonNewerRun, rangeAbove)
 	return append(rows, planned(j, newest, ledger.ByCatchUp))
 }
 
-// unplanned makes the rows of the scheduled times in (from, to], which do not run.
-func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger.Reason) (rows []ledger.RunSpec) {
+// unplanned makes the rows of the scheduled times in (from, to], which do not run: rows of their
+// own for up to limit, else a range row.
+func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger.Reason, limit int) (rows []ledger.RunSpec) {
 	if !from.Before(to) {
 		return nil
 	}
 	s := j.ParsedSchedule()
 	row := ledger.RunSpec{Count: 1, State: state, Reason: reason, Trigger: ledger.BySchedule}
-	if n := s.Count(from, to); n > rangeAbove {
+	if n := s.Count(from, to); n > limit {
 		row.ScheduledAt, row.Until, row.Count = s.Next(from), s.Last(to), n
 		row.RunID = jobs.RangeID(j.ID, row.ScheduledAt, row.Until)
 		return []ledger.RunSpec{row}

@@ -39,7 +39,7 @@ type admissionTx struct {
 
 	rows     []Row
 	missed   bool            // some of them are
-	paused   map[string]bool // the missed ones that a pause covers
+	untold   map[string]bool // the missed ones that are in no incident
 	inserted Later[[]bool]
 	moves    []JobChange
 	events   []Event
@@ -84,7 +84,7 @@ func (m *admissionTx) admitKeyed(current []currentPlan) error {
 
 // write writes the rows and the events of plans.
 func (m *admissionTx) write(current []currentPlan) error {
-	m.rows, m.paused = make([]Row, 0, len(current)), map[string]bool{}
+	m.rows, m.untold = make([]Row, 0, len(current)), map[string]bool{}
 	for _, c := range current {
 		if err := m.plan(c.plan, c.job); err != nil {
 			return err
@@ -235,7 +235,7 @@ func (m *admissionTx) plan(p *Plan, was JobRow) error {
 		}
 		r := newRow(in, was, m.pauses.over(p.JobID, p.Traits, in.ScheduledAt), m.got.Now)
 		if r.State == Missed {
-			m.missed, m.paused[r.ID] = true, m.covered(p, &in)
+			m.missed, m.untold[r.ID] = true, m.covered(p, &in) || !was.EndedAt.IsZero()
 		}
 		m.slots.place(&r, in.Overlap, m.got.Now)
 		if in.Lease && r.startable(m.got.Now) && m.pauses.hold(in.Call.Target, m.got.Now) == nil {
@@ -269,7 +269,7 @@ func (m *admissionTx) openMissed() error {
 	}
 	var missed []problem
 	for i := range m.rows {
-		if r := &m.rows[i]; r.State == Missed && inserted[i] && !m.paused[r.ID] {
+		if r := &m.rows[i]; r.State == Missed && inserted[i] && !m.untold[r.ID] {
 			missed = append(missed, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 		}
 	}

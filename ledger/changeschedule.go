@@ -5,6 +5,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -91,6 +92,9 @@ func (m *scheduleChangeTx) next(
 			if outgoing, err = m.end(r, was, from); err != nil {
 				return nil, nil, err
 			}
+			if in.Delete {
+				outgoing.job.EndedAt = m.now
+			}
 		}
 	}
 	is.Revision++
@@ -110,10 +114,30 @@ func (m *scheduleChangeTx) next(
 	if err == nil && is.NextAt.IsZero() {
 		err = errors.New("all its scheduled times have passed; set a schedule that has one to come")
 	}
+	if err == nil && outgoing != nil && is.Watermark.Before(from) {
+		err = outgoing.plan.leave(is.Watermark.Add(time.Second), r.Rules, &was.Schedule)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, in.JobID, err)
 	}
 	return is, outgoing, nil
+}
+
+// leave takes a scheduled time out of the last plan of a schedule's content if that could not
+// run it: the next content does.
+func (p *Plan) leave(at time.Time, rules ScheduleRules, s *Schedule) error {
+	if !slices.ContainsFunc(p.Runs, func(in RunSpec) bool { return in.Reason == ReasonNotPlannable }) {
+		return nil
+	}
+	before, _, err := rules.Plan(s, at.Add(-time.Second), true)
+	if err != nil {
+		return err
+	}
+	rest := *s
+	rest.Watermark = at
+	after, _, err := rules.Plan(&rest, p.Through, true)
+	p.Runs = slices.Concat(before.Runs, after.Runs)
+	return err
 }
 
 // end plans what the schedule's content is to do until a time, at which it ends.

@@ -13,8 +13,11 @@ import "time"
 //     times;
 //   - MarkLate finds a late run: IncidentLate;
 //   - Record is given a KeySafeUntil that the target says: IncidentExpiry;
+//   - ChangeSchedules writes missed rows: IncidentMissed, but not of a schedule that it
+//     deletes, which has no next success;
 //   - PlanSchedules finds schedules that do not fit their template: IncidentUnplanned of
-//     the template, for ReasonNotPlannable;
+//     the template, for ReasonNotPlannable. Each counts once until it is planned or changed;
+//     each further try that fails sets LastAt;
 //   - ReconcileIncidents is given the problem: every other one.
 //
 // While the incident is open, each further problem of its cause adds to Count and
@@ -75,13 +78,10 @@ const (
 // IncidentCauses lists every cause.
 var IncidentCauses = []IncidentCause{IncidentDead, IncidentMissed, IncidentLate, IncidentUnplanned, IncidentOverdue, IncidentExpiry}
 
-// Reasons of an incident of IncidentLate, and one of IncidentUnplanned.
+// Reasons of an incident of IncidentLate.
 const (
 	ReasonNotStarted  Reason = "not_started"  // not started within Call.StartWithin
 	ReasonNotFinished Reason = "not_finished" // not finished within Call.FinishWithin
-	// ReasonNotPlannable: schedules of the template (JobID) no longer fit it. Each counts once
-	// until it is planned or changed; each further try that fails sets LastAt.
-	ReasonNotPlannable Reason = "not_plannable"
 )
 
 // ReopenWithin is how long after an incident was closed another problem opens it again.

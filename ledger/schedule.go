@@ -83,7 +83,8 @@ type ScheduleRules interface {
 	Begin(s *Schedule, earliest, now time.Time) (time.Time, error)
 	// Plan accounts for the scheduled times after the watermark that are due, and returns what
 	// Next would after them. With all, it also accounts for those up to now whose runs start
-	// later: their content ends. Through is then now, unless there are too many for one plan.
+	// later: their content ends. Through is then now, unless there are too many for one plan. If
+	// they cannot be called, they are missed (ReasonNotPlannable); without all, that is an error.
 	Plan(s *Schedule, now time.Time, all bool) (p Plan, next time.Time, err error)
 	// Next returns when the first scheduled time after the watermark is due. Zero: there is
 	// none.

@@ -124,8 +124,12 @@ const (
 	ReasonPaused          Reason = "paused"           // skipped: the job was paused
 	ReasonCatchUpNone     Reason = "catch_up_none"    // missed: the job does not catch up
 	ReasonCatchUpWindow   Reason = "catch_up_window"  // missed: older than the job's window
-	ReasonNewerRun        Reason = "newer_run"        // superseded: catch-up ran a newer scheduled time
-	ReasonOperator        Reason = "operator"         // canceled: by an operator
+	// ReasonNotPlannable, missed: a schedule made at run time did not fit its template, or the
+	// registry lacked that, until the schedule was changed or deleted. It is also the reason of an
+	// incident: see IncidentUnplanned.
+	ReasonNotPlannable Reason = "not_plannable"
+	ReasonNewerRun     Reason = "newer_run" // superseded: catch-up ran a newer scheduled time
+	ReasonOperator     Reason = "operator"  // canceled: by an operator
 )
 
 // State returns the state that a run with this reason is in; "" for an unknown reason.
@@ -135,7 +139,7 @@ func (r Reason) State() State {
 		return Dead
 	case ReasonOverlap, ReasonPaused:
 		return Skipped
-	case ReasonCatchUpNone, ReasonCatchUpWindow:
+	case ReasonCatchUpNone, ReasonCatchUpWindow, ReasonNotPlannable:
 		return Missed
 	case ReasonNewerRun:
 		return Superseded
@@ -148,7 +152,7 @@ func (r Reason) State() State {
 // Reasons lists every reason of a run.
 var Reasons = []Reason{
 	ReasonExhausted, ReasonPermanent, ReasonUnauthorized, ReasonPayloadMismatch, ReasonNotCompleted, ReasonMembers, ReasonKeyExpired,
-	ReasonOverlap, ReasonPaused, ReasonCatchUpNone, ReasonCatchUpWindow, ReasonNewerRun, ReasonOperator,
+	ReasonOverlap, ReasonPaused, ReasonCatchUpNone, ReasonCatchUpWindow, ReasonNotPlannable, ReasonNewerRun, ReasonOperator,
 }
 
 // Exceptional lists the finished states other than Succeeded. A store may keep an

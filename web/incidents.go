@@ -68,7 +68,7 @@ func incidentItem(i ledger.Incident) attention {
 // closing is what closes an incident by itself.
 func closing(i ledger.Incident) string {
 	switch {
-	case i.Reason == ledger.ReasonNotPlannable:
+	case i.Cause == ledger.IncidentUnplanned && i.Reason == ledger.ReasonNotPlannable:
 		return "when all schedules of the template have been planned"
 	case i.Cause == ledger.IncidentUnplanned:
 		return "when a process plans the job"

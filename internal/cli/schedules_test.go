@@ -93,6 +93,18 @@ func TestATemplateThatTheRegistryLacksHasNoMaximum(t *testing.T) {
 	}
 }
 
+// A time that has come and cannot be called any more has a row all the same.
+func TestADeletionMissesWhatAScheduleWithoutItsTemplateWasDueToDo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	d.ok("schedules", "put", "customer-report", "acme", "--schedule", "at(2026-11-21T11:59:00)", "--timezone", "UTC", "--data", `{"format":"pdf"}`)
+	d.write("cronce.yaml", strings.Replace(keyedRegistry, "id: customer-report", "id: other-report", 1))
+	d.ok("schedules", "delete", "customer-report", "acme")
+	if got := d.ok("runs", "show", "customer-report:acme@2026-11-21T11:59:00Z"); !strings.Contains(got, "not_plannable") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestDiffComparesTemplates(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, keyedRegistry)

@@ -78,7 +78,7 @@ func (s *Service) ChangeSchedules(ctx context.Context, template string, changes 
 		return nil, err
 	}
 	outcomes := make([]ScheduleOutcome, len(changes))
-	c := ledger.ChangeSchedules{Template: template, Max: t.Max, Actor: who, Rules: endingRules{executor.ScheduleRules(reg, 0)}}
+	c := ledger.ChangeSchedules{Template: template, Max: t.Max, Actor: who, Rules: executor.ScheduleRules(reg, 0)}
 	var at []int // of each item, its change
 	for i, change := range changes {
 		item, err := itemOf(t, template, change, schema)
@@ -99,19 +99,6 @@ func (s *Service) ChangeSchedules(ctx context.Context, template string, changes 
 		outcomes[at[k]] = s.outcome(c.Items[k].JobID, t.Max, r, pauses)
 	}
 	return outcomes, nil
-}
-
-// endingRules let a schedule be changed and deleted that cannot be called any more: the
-// registry lacks its template, or an edit of that needs other data. What it was due to do
-// until then is not planned.
-type endingRules struct{ ledger.ScheduleRules }
-
-// Plan implements ledger.ScheduleRules.
-func (r endingRules) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
-	if p, next, err = r.ScheduleRules.Plan(s, now, all); err != nil {
-		p = ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}
-	}
-	return p, next, nil
 }
 
 // itemOf checks a change. Its error is an Error.

@@ -50,9 +50,20 @@ func (r timing) Begin(s *ledger.Schedule, earliest, now time.Time) (time.Time, e
 	return now, err
 }
 
-// Plan plans all scheduled times to run.
+// unfit is the data of a schedule that does not fit its template.
+const unfit = "unfit"
+
+// Plan plans all scheduled times to run, those of a schedule that is unfit in a range row.
 func (r timing) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
 	p = ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: s.Watermark}
+	if string(s.Data) == unfit {
+		if !all {
+			return p, next, errors.New("it is unfit")
+		}
+		p.Through = now
+		p.Runs, err = r.missed(s, now)
+		return p, next, err
+	}
 	due := now
 	if !all {
 		due = now.Add(-r.late)
@@ -84,6 +95,26 @@ func (r timing) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan
 		next = next.Add(r.late)
 	}
 	return p, next, nil
+}
+
+func (r timing) missed(s *ledger.Schedule, now time.Time) (runs []ledger.RunSpec, err error) {
+	var list []time.Time
+	for at := s.Watermark; ; list = append(list, at) {
+		if at, err = r.next(s, at); err != nil || at.IsZero() || at.After(now) {
+			break
+		}
+	}
+	in := ledger.RunSpec{Count: len(list), State: ledger.Missed, Reason: ledger.ReasonNotPlannable, Trigger: ledger.BySchedule}
+	switch len(list) {
+	case 0:
+		return nil, err
+	case 1:
+		in.ScheduledAt, in.RunID = list[0], runID(s.JobID, list[0])
+	default:
+		in.ScheduledAt, in.Until = list[0], list[len(list)-1]
+		in.RunID = runID(s.JobID, in.ScheduledAt) + "/" + in.Until.Format(time.RFC3339)
+	}
+	return []ledger.RunSpec{in}, err
 }
 
 // Next returns the first scheduled time, and its delay.

@@ -101,7 +101,7 @@ var groups = []struct {
 	{"late", rules, lateCases},
 	{"members", statements, slices.Concat(memberCases, memberListCases, memberOperateCases)},
 	{"tell", rules, tellCases},
-	{"schedule", statements, slices.Concat(scheduleChangeCases, schedulePlanCases, scheduleFairCases, schedulePurgeCases)},
+	{"schedule", statements, slices.Concat(scheduleChangeCases, schedulePlanCases, scheduleUnfitCases, scheduleFairCases, schedulePurgeCases)},
 	{"batch of schedules", rules, scheduleBatchCases},
 	{"race", locks, raceCases},
 	{"race of schedules", locks, scheduleRaceCases},
