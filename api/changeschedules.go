@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/api/access"
@@ -189,14 +187,7 @@ func parseLine(number int, text []byte) (l line) {
 		l.err = invalid("the line must be a JSON object")
 		return l
 	}
-	for i, name := range given {
-		switch {
-		case !slices.Contains(lineFields, name):
-			l.err = invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(lineFields, ", ")))
-		case slices.Contains(given[:i], name):
-			l.err = invalid(fmt.Sprintf("the field %q is given more than once", name))
-		}
-	}
+	l.err = checkNames(given, lineFields)
 	if err := unmarshal("line", text, &l.change); l.err == nil {
 		l.err = err
 	}

@@ -43,15 +43,23 @@ func decodeInto(w http.ResponseWriter, r *http.Request, fields []string, into an
 	if !ok {
 		return invalid("the body must be a JSON object")
 	}
+	if err := checkNames(given, fields); err != nil {
+		return err
+	}
+	return unmarshal("body", text, into)
+}
+
+// checkNames refuses a field that is not valid, or is given twice.
+func checkNames(given, valid []string) error {
 	for i, name := range given {
 		switch {
-		case !slices.Contains(fields, name):
-			return invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(fields, ", ")))
+		case !slices.Contains(valid, name):
+			return invalid(fmt.Sprintf("unknown field %q; valid fields: %s", name, strings.Join(valid, ", ")))
 		case slices.Contains(given[:i], name):
 			return invalid(fmt.Sprintf("the field %q is given more than once", name))
 		}
 	}
-	return unmarshal("body", text, into)
+	return nil
 }
 
 // unmarshal names the field that has the wrong type.

@@ -30,7 +30,7 @@ func (s *server) listIncidents(ctx context.Context, _ *http.Request, q *params) 
 }
 
 func (s *server) getIncident(ctx context.Context, r *http.Request, _ *params) (any, error) {
-	id, err := operations.IncidentID(r.PathValue("id"))
+	id, err := operations.ParseID("incident", r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}

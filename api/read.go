@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Answers that are lists.
+// Answers that are pages of lists.
 type (
 	runPage struct {
 		operations.RunPage
@@ -28,18 +28,6 @@ type (
 		Acts []operations.AuditEntry `json:"acts"`
 		Next string                  `json:"next,omitempty"`
 	}
-	processList struct {
-		Processes []operations.Process `json:"processes"`
-	}
-	targetList struct {
-		Targets []operations.Target `json:"targets"`
-	}
-	pauseList struct {
-		Pauses []operations.Pause `json:"pauses"`
-	}
-	keyList struct {
-		Keys []operations.KeyRetention `json:"keys"`
-	}
 )
 
 func (s *server) reads() {
@@ -54,15 +42,15 @@ func (s *server) reads() {
 	s.get("/v1/status", false, func(ctx context.Context, _ *http.Request, _ *params) (any, error) { return s.ops.Status(ctx) })
 	s.get("/v1/processes", false, func(ctx context.Context, _ *http.Request, _ *params) (any, error) {
 		list, err := s.ops.Processes(ctx)
-		return processList{list}, err
+		return map[string]any{"processes": list}, err
 	})
 	s.get("/v1/targets", false, func(context.Context, *http.Request, *params) (any, error) {
 		list, err := s.ops.Targets()
-		return targetList{list}, err
+		return map[string]any{"targets": list}, err
 	})
 	s.get("/v1/keys", false, func(context.Context, *http.Request, *params) (any, error) {
 		list, err := s.ops.Keys()
-		return keyList{list}, err
+		return map[string]any{"keys": list}, err
 	})
 	s.get("/v1/jobs", true, s.listJobs, "job", "owner", "label", "target", "limit", "cursor")
 	s.get("/v1/jobs/{id}", true, func(ctx context.Context, r *http.Request, _ *params) (any, error) {
@@ -91,7 +79,7 @@ func (s *server) reads() {
 			return nil, q.err
 		}
 		list, err := s.ops.Pauses(ctx, ended)
-		return pauseList{list}, err
+		return map[string]any{"pauses": list}, err
 	}, "ended")
 }
 

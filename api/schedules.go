@@ -18,11 +18,6 @@ type schedulePage struct {
 	Next      string                `json:"next,omitempty"`
 }
 
-// templateList are the templates that the caller may read.
-type templateList struct {
-	Templates []operations.Template `json:"templates"`
-}
-
 // schedulePath is that of one schedule.
 const schedulePath = "/v1/jobs/{id}/schedules/{key}"
 
@@ -31,12 +26,13 @@ func (s *server) schedules() {
 	s.getAs(access.Scheduler, "/v1/templates", false, func(ctx context.Context, _ *http.Request, _ *params) (any, error) {
 		list, err := s.ops.Templates(ctx)
 		who := access.FromContext(ctx)
-		return templateList{slices.DeleteFunc(list, func(t operations.Template) bool { return !who.MayRead(t.ID) })}, err
+		list = slices.DeleteFunc(list, func(t operations.Template) bool { return !who.MayRead(t.ID) })
+		return map[string]any{"templates": list}, err
 	})
 	s.handle("GET "+schedulePath, s.getSchedule)
-	s.handle("GET /v1/jobs/{id}/schedules", s.listSchedules)
-	s.handle("PUT "+schedulePath, s.putSchedule)
-	s.handle("DELETE "+schedulePath, s.deleteSchedule)
+	s.getAs(access.Scheduler, "/v1/jobs/{id}/schedules", false, s.listSchedules, "prefix", "limit", "cursor")
+	s.handle("PUT "+schedulePath, s.changes(s.put))
+	s.handle("DELETE "+schedulePath, s.changes(s.remove))
 	s.handle("POST /v1/jobs/{id}/schedules", s.changeMany)
 }
 
@@ -78,43 +74,28 @@ func hideData(v operations.Schedule, who access.Identity) operations.Schedule {
 	return v
 }
 
-func (s *server) listSchedules(w http.ResponseWriter, r *http.Request) {
-	page, err := s.pageOfSchedules(r)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.write(w, r, page, false)
-}
-
-func (s *server) pageOfSchedules(r *http.Request) (page schedulePage, err error) {
-	template, who := r.PathValue("id"), access.FromContext(r.Context())
+func (s *server) listSchedules(ctx context.Context, r *http.Request, q *params) (any, error) {
+	template, who := r.PathValue("id"), access.FromContext(ctx)
 	if err := operations.MayReadSchedules(who, template); err != nil {
-		return page, err
+		return nil, err
 	}
-	q := query(r, "prefix", "limit", "cursor")
 	f := ledger.ScheduleFilter{Template: template, KeyPrefix: q.text("prefix"),
 		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage)}
 	if p := q.cursor("schedules"); p != nil {
 		f.AfterKey = p.ID
 	}
 	if q.err != nil {
-		return page, q.err
+		return nil, q.err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), answerRead)
-	defer cancel()
 	list, more, err := s.ops.Schedules(ctx, f)
-	if err != nil {
-		return page, err
-	}
 	for i := range list {
 		list[i] = hideData(list[i], who)
 	}
-	page.Schedules = list
+	page := schedulePage{Schedules: list}
 	if more {
 		page.Next = position{List: "schedules", ID: list[len(list)-1].Key}.String()
 	}
-	return page, nil
+	return page, err
 }
 
 // scheduleAnswer is a schedule with what a request did.
@@ -132,57 +113,56 @@ type changeBody struct {
 
 var changeFields = []string{"by", "why", "schedule", "timezone", "dst", "data", "until", "generation"}
 
-func (s *server) putSchedule(w http.ResponseWriter, r *http.Request) {
-	out, err := s.put(w, r)
-	s.answerChange(w, r, out, err)
+// changes serves a change of the schedule in the path, which read reads from a request.
+func (s *server) changes(read func(http.ResponseWriter, *http.Request) (changeBody, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		out, err := s.changeOne(w, r, read)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		w.Header().Set("ETag", revisionTag(out.Schedule.Revision))
+		status := http.StatusOK
+		if out.Effect == ledger.ScheduleCreated {
+			status = http.StatusCreated
+		}
+		writeJSON(w, "application/json", status, scheduleAnswer{out.Effect, out.Schedule})
+	}
 }
 
-func (s *server) put(w http.ResponseWriter, r *http.Request) (out operations.ScheduleOutcome, err error) {
-	if err := operations.MayChangeSchedules(access.FromContext(r.Context()), r.PathValue("id")); err != nil {
-		return out, err
-	}
+func (s *server) put(w http.ResponseWriter, r *http.Request) (body changeBody, err error) {
 	if err := checkQuery(r, changeFields); err != nil {
-		return out, err
+		return body, err
 	}
-	var body changeBody
-	if err := decodeInto(w, r, changeFields, &body); err != nil {
-		return out, err
-	}
-	if out.Err = setCondition(r, &body.ScheduleChange); out.Err != nil {
-		return out, out.Err
-	}
-	return s.changeOne(r, body)
+	return body, decodeInto(w, r, changeFields, &body)
 }
 
-func (s *server) deleteSchedule(w http.ResponseWriter, r *http.Request) {
-	out, err := s.remove(r)
-	s.answerChange(w, r, out, err)
-}
-
-func (s *server) remove(r *http.Request) (out operations.ScheduleOutcome, err error) {
-	if err := operations.MayChangeSchedules(access.FromContext(r.Context()), r.PathValue("id")); err != nil {
-		return out, err
-	}
+func (s *server) remove(_ http.ResponseWriter, r *http.Request) (body changeBody, err error) {
 	q := query(r, "generation", "by", "why")
-	body := changeBody{By: q.text("by"), Why: q.text("why")}
-	body.Delete = true
+	body.By, body.Why, body.Delete = q.text("by"), q.text("why"), true
 	if text := q.text("generation"); text != "" {
 		if body.Generation, err = strconv.ParseInt(text, 10, 64); err != nil || body.Generation < 1 {
 			q.fail("invalid generation %q; it must be a number of at least 1", text)
 		}
 	}
-	if q.err != nil {
-		return out, q.err
-	}
-	if err := setCondition(r, &body.ScheduleChange); err != nil {
-		return out, err
-	}
-	return s.changeOne(r, body)
+	return body, q.err
 }
 
-// changeOne makes the change of the schedule in the path.
-func (s *server) changeOne(r *http.Request, body changeBody) (out operations.ScheduleOutcome, err error) {
-	who, err := operations.ScheduleActor(operations.Caller{Identity: access.FromContext(r.Context()), Via: ledger.ViaAPI}, body.By, body.Why)
+func (s *server) changeOne(
+	w http.ResponseWriter, r *http.Request, read func(http.ResponseWriter, *http.Request) (changeBody, error),
+) (out operations.ScheduleOutcome, err error) {
+	by := operations.Caller{Identity: access.FromContext(r.Context()), Via: ledger.ViaAPI}
+	if err := operations.MayChangeSchedules(by.Identity, r.PathValue("id")); err != nil {
+		return out, err
+	}
+	body, err := read(w, r)
+	if err == nil {
+		err = setCondition(r, &body.ScheduleChange)
+	}
+	if err != nil {
+		return out, err
+	}
+	who, err := operations.ScheduleActor(by, body.By, body.Why)
 	if err != nil {
 		return out, err
 	}
@@ -194,24 +174,6 @@ func (s *server) changeOne(r *http.Request, body changeBody) (out operations.Sch
 		return out, err
 	}
 	return list[0], list[0].Err
-}
-
-func (s *server) answerChange(w http.ResponseWriter, r *http.Request, out operations.ScheduleOutcome, err error) {
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	text, err := operations.Encode(scheduleAnswer{out.Effect, out.Schedule})
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	w.Header().Set("ETag", revisionTag(out.Schedule.Revision))
-	w.Header().Set("Content-Type", "application/json")
-	if out.Effect == ledger.ScheduleCreated {
-		w.WriteHeader(http.StatusCreated)
-	}
-	w.Write(text)
 }
 
 func revisionTag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }

@@ -22,7 +22,7 @@ type actDone struct {
 	Refused   json.RawMessage          `json:"refused"` // a list, or a backfill's count
 	Counts    *operations.ActionCounts `json:"counts"`
 	Remaining int                      `json:"remaining"`
-	Next      *time.Time               `json:"next"`
+	Next      time.Time                `json:"next"`
 	Planned   int                      `json:"planned"`
 	Left      int                      `json:"left"`
 }

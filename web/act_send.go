@@ -77,7 +77,7 @@ func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.
 	if ask.Limit != nil {
 		left = *ask.Limit
 	}
-	if ask.Limit != nil || ask.From != nil {
+	if ask.Limit != nil || !ask.From.IsZero() {
 		ask.Series = key
 	}
 	for part := 1; ; part++ {
@@ -99,7 +99,7 @@ func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.
 		} else {
 			ask.From = done.Next
 		}
-		if done.Remaining == 0 || left <= 0 && done.Next == nil {
+		if done.Remaining == 0 || left <= 0 && done.Next.IsZero() {
 			return all, nil
 		}
 		by.Key = fmt.Sprintf("%s-%d", key, part)
@@ -116,13 +116,11 @@ func askOf(name string, form url.Values, now time.Time) (ask operations.Ask, err
 	if ask.Parallel, err = parallelOf(form.Get("parallel")); err != nil {
 		return ask, err
 	}
-	for field, at := range map[string]**time.Time{"from": &ask.From, "to": &ask.To, "since": &ask.Since, "until": &ask.Until} {
+	for field, at := range map[string]*time.Time{"from": &ask.From, "to": &ask.To, "since": &ask.Since, "until": &ask.Until} {
 		if text := form.Get(field); text != "" {
-			t, err := parseTime(text, now)
-			if err != nil {
+			if *at, err = parseTime(text, now); err != nil {
 				return ask, err
 			}
-			*at = &t
 		}
 	}
 	switch name {

@@ -152,7 +152,7 @@ func (s *Client) Rerun(ctx context.Context, r operations.Rerun) (v operations.Ru
 // Backfill plans scheduled times that did not run, as many as one request takes.
 func (s *Client) Backfill(ctx context.Context, b operations.Backfill) (v operations.Backfilled, err error) {
 	ask := by(b.Actor)
-	ask.From, ask.To, ask.DryRun = &b.From, &b.To, b.DryRun
+	ask.From, ask.To, ask.DryRun = b.From, b.To, b.DryRun
 	ask.Parallel, ask.NewestFirst, ask.NeverPlanned = b.Parallel, b.NewestFirst, b.NeverPlanned
 	if b.Request != nil {
 		ask.Series = b.Request.Series
@@ -205,11 +205,7 @@ func (s *Client) Pauses(ctx context.Context, ended bool) ([]operations.Pause, er
 // ChangePause makes, changes or ends a pause.
 func (s *Client) ChangePause(ctx context.Context, c operations.PauseChange) (v operations.Pause, err error) {
 	ask, name, id := by(c.Actor), operations.AddPause, ""
-	for to, at := range map[**time.Time]time.Time{&ask.From: c.From, &ask.Until: c.Until} {
-		if !at.IsZero() {
-			*to = &at
-		}
-	}
+	ask.From, ask.Until = c.From, c.Until
 	switch {
 	case c.ID == 0:
 		ask.Kind, ask.All, ask.DryRun, ask.Selection = c.Kind, c.All, c.DryRun, operations.Selection(c.Selector)

@@ -20,11 +20,11 @@ import (
 // Ask is what somebody asks of an action: the body of its request. Each action takes its
 // own of the fields.
 type Ask struct {
-	By     string     `json:"by,omitempty"`
-	Why    string     `json:"why"`
-	DryRun bool       `json:"dryRun,omitempty"`
-	From   *time.Time `json:"from,omitempty"`
-	To     *time.Time `json:"to,omitempty"`
+	By     string    `json:"by,omitempty"`
+	Why    string    `json:"why"`
+	DryRun bool      `json:"dryRun,omitempty"`
+	From   time.Time `json:"from,omitzero"`
+	To     time.Time `json:"to,omitzero"`
 	// Parallel, NewestFirst and NeverPlanned are those of a Backfill.
 	Parallel     int      `json:"parallel,omitempty"`
 	NewestFirst  bool     `json:"newestFirst,omitempty"`
@@ -35,8 +35,8 @@ type Ask struct {
 	Selection
 	State               []ledger.State   `json:"state,omitempty"`
 	Reason              ledger.Reason    `json:"reason,omitempty"`
-	Since               *time.Time       `json:"since,omitempty"`
-	Until               *time.Time       `json:"until,omitempty"`
+	Since               time.Time        `json:"since,omitzero"`
+	Until               time.Time        `json:"until,omitzero"`
 	Limit               *int             `json:"limit,omitempty"`
 	Series              string           `json:"series,omitempty"`
 	IncludeAcknowledged bool             `json:"includeAcknowledged,omitempty"`
@@ -177,30 +177,30 @@ func (s *Service) askRerun(ctx context.Context, a Ask) (any, error) {
 }
 
 func (s *Service) askBackfill(ctx context.Context, a Ask) (any, error) {
-	if a.From == nil {
+	if a.From.IsZero() {
 		return nil, refuse(Invalid, "a backfill needs its first time (from)")
 	}
-	b := Backfill{JobID: a.ID, From: *a.From, To: time.Now(), Parallel: a.Parallel, NewestFirst: a.NewestFirst, NeverPlanned: a.NeverPlanned,
+	b := Backfill{JobID: a.ID, From: a.From, To: a.To, Parallel: a.Parallel, NewestFirst: a.NewestFirst, NeverPlanned: a.NeverPlanned,
 		Actor: a.actor, DryRun: a.DryRun}
-	if a.To != nil {
-		b.To = *a.To
+	if b.To.IsZero() {
+		b.To = time.Now()
 	}
 	return s.Backfill(ctx, b)
 }
 
 func (s *Service) askIncident(ctx context.Context, a Ask) (any, error) {
-	id, err := IncidentID(a.ID)
+	id, err := ParseID("incident", a.ID)
 	if err != nil {
 		return nil, err
 	}
 	return s.AckIncident(ctx, ledger.IncidentAction{ID: id, Close: a.Close, Actor: a.actor})
 }
 
-// IncidentID reads the ID of an incident.
-func IncidentID(text string) (int64, error) {
+// ParseID reads the ID of an incident or a pause.
+func ParseID(kind, text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return 0, refuse(Invalid, "invalid incident ID; an ID must be an integer of at least 1")
+		return 0, refuse(Invalid, `invalid %s %q; an ID must be an integer of at least 1, as "cronce %[1]ss list" shows it`, kind, text)
 	}
 	return id, nil
 }
@@ -208,19 +208,13 @@ func IncidentID(text string) (int64, error) {
 func (s *Service) askRuns(ctx context.Context, what RunAction, a Ask) (any, error) {
 	act := ledger.Action{
 		Actor: a.actor, Force: a.Force, IncludeAcknowledged: a.IncludeAcknowledged, MayDouble: a.MayDouble, DryRun: a.DryRun,
-		Filter: ledger.Filter{IDs: a.RunIDs, States: a.State, Reason: a.Reason, Limit: MaxPart},
+		Filter: ledger.Filter{IDs: a.RunIDs, States: a.State, Reason: a.Reason, Since: a.Since, Until: a.Until, Limit: MaxPart},
 	}
 	if a.ID != "" {
 		act.IDs = []string{a.ID}
 	}
 	if a.Limit != nil {
 		act.Limit = *a.Limit
-	}
-	if a.Since != nil {
-		act.Since = *a.Since
-	}
-	if a.Until != nil {
-		act.Until = *a.Until
 	}
 	if err := s.selectMembers(ctx, &act.Filter, a); err != nil {
 		return nil, err
@@ -267,8 +261,8 @@ func checkAsked(act ledger.Action) error {
 func AskOf(sel Selection, act ledger.Action) Ask {
 	a := Ask{
 		By: act.By, Why: act.Why, DryRun: act.DryRun, Force: act.Force, MayDouble: act.MayDouble, IncludeAcknowledged: act.IncludeAcknowledged,
-		RunIDs: act.IDs, Parent: act.Parent, Selection: sel, State: act.States, Reason: act.Reason, Since: timeOrNil(act.Since),
-		Until: timeOrNil(act.Until),
+		RunIDs: act.IDs, Parent: act.Parent, Selection: sel, State: act.States, Reason: act.Reason, Since: act.Since.UTC(),
+		Until: act.Until.UTC(),
 	}
 	if act.Limit > 0 {
 		a.Limit = &act.Limit
@@ -277,20 +271,4 @@ func AskOf(sel Selection, act ledger.Action) Ask {
 		a.Series = act.Request.Series
 	}
 	return a
-}
-
-func timeOrNil(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
-}
-
-// timeOf returns the time, or the zero time for nil.
-func timeOf(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }

@@ -42,11 +42,15 @@ func (s *Service) Audit(ctx context.Context, sel Selection, f ledger.AuditFilter
 			err = s.KnownJob(ctx, f.JobID)
 		}
 	}
-	out := []AuditEntry{}
-	for _, e := range acts {
-		out = append(out, auditEntryOf(e))
+	return auditEntriesOf(acts), err
+}
+
+func auditEntriesOf(list []ledger.Audit) []AuditEntry {
+	out := make([]AuditEntry, len(list))
+	for i, e := range list {
+		out[i] = auditEntryOf(e)
 	}
-	return out, err
+	return out
 }
 
 // actsOnRun is the whole history of a run's actions, oldest first.

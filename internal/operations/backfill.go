@@ -44,8 +44,8 @@ type Backfilled struct {
 	DryRun  bool `json:"dryRun"`
 	// Remaining is the number of scheduled times that are left: those from Next on, or, newest
 	// first, those up to Next. The next request of the series begins, or ends, at Next.
-	Remaining int        `json:"remaining"`
-	Next      *time.Time `json:"next,omitempty"`
+	Remaining int       `json:"remaining"`
+	Next      time.Time `json:"next,omitzero"`
 	// Takes is the expected duration of a dry run's planned runs. It is nil if no run of the
 	// job succeeded in the last 28 days.
 	Takes *BackfillTime `json:"takes,omitempty"`
@@ -157,7 +157,7 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 	for at := range times {
 		if len(batch) == MaxPart && !b.DryRun {
 			rest := b.from(at)
-			done.Next, done.Remaining = &at, j.ParsedSchedule().Count(rest.after(), rest.To)
+			done.Next, done.Remaining = at, j.ParsedSchedule().Count(rest.after(), rest.To)
 			break
 		} else if len(batch) == MaxPart {
 			if err := plan(); err != nil {
@@ -212,16 +212,16 @@ func BackfillAll(ctx context.Context, b Backfill, do func(context.Context, Backf
 	for {
 		part, err := do(ctx, b)
 		part.Planned, part.Left, part.Refused = part.Planned+all.Planned, part.Left+all.Left, part.Refused+all.Refused
-		if all = part; err != nil || all.Next == nil {
+		if all = part; err != nil || all.Next.IsZero() {
 			return all, b.interrupted(ctx, all, err)
 		}
-		rest := b.from(*all.Next)
+		rest := b.from(all.Next)
 		if !rest.From.After(b.From) && !rest.To.Before(b.To) {
 			return all, fmt.Errorf("the answer to the request from %s to %s says to go on from %s",
 				b.From.Format(time.RFC3339), b.To.Format(time.RFC3339), all.Next.Format(time.RFC3339))
 		}
 		if b = rest; b.Progress != nil {
-			b.Progress(*all.Next, all)
+			b.Progress(all.Next, all)
 		}
 	}
 }

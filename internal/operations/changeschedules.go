@@ -116,10 +116,7 @@ func itemOf(t jobs.Template, template string, change ScheduleChange, schema data
 		return item, refuse(UnknownJob, "the registry lacks the template %q; its schedules can be read, paused, resumed and deleted, not made or changed", template)
 	}
 	in := jobs.KeyedSchedule{Key: change.Key, Schedule: change.Schedule, Timezone: change.Timezone, DST: schedule.DST(change.DST),
-		Data: change.Data}
-	if change.Until != nil {
-		in.Until = change.Until.UTC()
-	}
+		Data: change.Data, Until: change.Until.UTC()}
 	checked, err := t.Check(in)
 	if err == nil {
 		err = schema.Check(checked.Data)
@@ -200,7 +197,7 @@ type ScheduleChange struct {
 	Timezone   string          `json:"timezone,omitempty"`
 	DST        string          `json:"dst,omitempty"`
 	Data       json.RawMessage `json:"data,omitempty"`
-	Until      *time.Time      `json:"until,omitempty"`
+	Until      time.Time       `json:"until,omitzero"`
 	Generation int64           `json:"generation,omitempty"`
 	Delete     bool            `json:"delete,omitempty"`
 

@@ -145,13 +145,15 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	d := JobDetail{Job: s.describe(j, known, pauses), Definition: Definition(j), Events: []Event{}, Acts: []AuditEntry{}}
+	d := JobDetail{Job: s.describe(j, known, pauses), Definition: Definition(j), Acts: []AuditEntry{}, Events: []Event{}}
 	if s.ledger == nil {
 		return d, nil
 	}
-	if d.Acts, err = s.Audit(ctx, Selection{Job: id}, ledger.AuditFilter{Limit: ledger.MaxAuditPage}); err != nil {
+	acts, err := s.ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: ledger.MaxAuditPage})
+	if err != nil {
 		return d, err
 	}
+	d.Acts = auditEntriesOf(acts)
 	events, err := s.ledger.Events(ctx, id, 20)
 	for _, e := range events {
 		d.Events = append(d.Events, Event{actualTime(e.At), string(e.Kind), e.Local, e.Zone})
@@ -187,7 +189,6 @@ func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]ledge
 	return known, s.addWaiting(ctx, shown...)
 }
 
-// status is what the ledger knows of a job.
 func runIf(r *ledger.Run) *Run {
 	if r == nil {
 		return nil

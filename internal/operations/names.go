@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -84,11 +85,7 @@ func (s *Service) jobNames(ctx context.Context) (map[string]bool, error) {
 }
 
 func unknownJob(id string, known []string, hint string) error {
-	suggestion := suggest.DidYouMean(id, known)
-	if suggestion == "" {
-		suggestion = ";"
-	}
-	return refuse(UnknownJob, "unknown job %q%s %s", id, suggestion, hint)
+	return refuse(UnknownJob, "unknown job %q%s %s", id, cmp.Or(suggest.DidYouMean(id, known), ";"), hint)
 }
 
 func notServed(id string) error {

@@ -25,6 +25,7 @@ type Service struct {
 	processes *shared[[]ledger.Process]
 	counts    *shared[ledger.Counts]
 	pauses    *shared[[]ledger.Pause]
+	system    *shared[Status]
 
 	schemas schemas            // of templates
 	parsed  jobs.ScheduleCache // of schedules made at run time
@@ -48,7 +49,7 @@ type Config struct {
 func New(c Config) *Service {
 	s := &Service{ledger: c.Ledger, registry: c.Registry, breakers: c.Breakers, now: c.Now}
 	s.changes, s.processes, s.counts = newShared[ledger.Changes](), newShared[[]ledger.Process](), newShared[ledger.Counts]()
-	s.pauses = newShared[[]ledger.Pause]()
+	s.pauses, s.system = newShared[[]ledger.Pause](), newShared[Status]()
 	if s.log = c.Logger; s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

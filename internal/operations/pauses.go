@@ -1,9 +1,9 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/cronce/cronce/executor"
@@ -208,24 +208,13 @@ func NextRun(list []ledger.Pause, j jobs.Job, now time.Time) time.Time {
 	return time.Time{}
 }
 
-func pauseID(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, refuse(UnknownPause, "invalid pause %q; an ID must be an integer of at least 1, as \"cronce pauses list\" shows it", text)
-	}
-	return id, nil
-}
-
 func (s *Service) askPauses(ctx context.Context, a Ask, end bool) (any, error) {
 	c := PauseChange{All: a.All, DryRun: a.DryRun, PauseChange: ledger.PauseChange{
-		Kind: a.Kind, Selector: ledger.Selector(a.Selection), From: timeOf(a.From), Until: timeOf(a.Until), End: end, Actor: a.actor,
+		Kind: cmp.Or(a.Kind, ledger.PauseSkip), Selector: ledger.Selector(a.Selection), From: a.From, Until: a.Until, End: end, Actor: a.actor,
 	}}
-	if c.Kind == "" {
-		c.Kind = ledger.PauseSkip
-	}
 	if a.ID != "" {
 		var err error
-		if c.ID, err = pauseID(a.ID); err != nil {
+		if c.ID, err = ParseID("pause", a.ID); err != nil {
 			return nil, err
 		}
 	}

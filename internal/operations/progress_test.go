@@ -24,7 +24,7 @@ func TestAClientEndsAtAnswersWithoutProgress(t *testing.T) {
 	fills, from := 0, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	_, err = operations.BackfillAll(ctx, operations.Backfill{From: from}, func(ctx context.Context, _ operations.Backfill) (operations.Backfilled, error) {
 		fills++
-		return operations.Backfilled{Next: &from}, ctx.Err()
+		return operations.Backfilled{Next: from}, ctx.Err()
 	})
 	if err == nil || fills != 1 {
 		t.Errorf("%d requests, %v; want an error at the first", fills, err)

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,18 +115,23 @@ func (s *Service) Schedule(ctx context.Context, template, key string) (Schedule,
 	if !jobs.ValidKey(key) {
 		return Schedule{}, unknownSchedule(template, key)
 	}
-	got, err := s.ledger.Schedule(ctx, jobs.ScheduleID(template, key))
-	if errors.Is(err, ledger.ErrNotFound) {
-		if _, err := s.template(ctx, template); err != nil {
-			return Schedule{}, err
-		}
-		return Schedule{}, unknownSchedule(template, key)
-	}
+	got, err := s.findSchedule(ctx, template, key)
 	if err != nil {
 		return Schedule{}, err
 	}
 	pauses, err := s.activePauses(ctx)
 	return s.scheduleOf(got, pauses), err
+}
+
+func (s *Service) findSchedule(ctx context.Context, template, key string) (ledger.Schedule, error) {
+	got, err := s.ledger.Schedule(ctx, jobs.ScheduleID(template, key))
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return got, err
+	}
+	if _, err := s.template(ctx, template); err != nil {
+		return got, err
+	}
+	return got, unknownSchedule(template, key)
 }
 
 // maxSchedulePage is how many schedules the ledger returns at most.
@@ -196,11 +202,8 @@ func (s *Service) template(ctx context.Context, id string) (jobs.Template, error
 	if err != nil {
 		return jobs.Template{}, err
 	}
-	suggestion := suggest.DidYouMean(id, names)
-	if suggestion == "" {
-		suggestion = ";"
-	}
-	return jobs.Template{}, refuse(UnknownJob, "unknown template %q%s a template is a job of the registry with keyed", id, suggestion)
+	return jobs.Template{}, refuse(UnknownJob, "unknown template %q%s a template is a job of the registry with keyed", id,
+		cmp.Or(suggest.DidYouMean(id, names), ";"))
 }
 
 func unknownSchedule(template, key string) error {
@@ -276,13 +279,7 @@ func (s *Service) KeyedJob(ctx context.Context, id string) (jobs.Job, error) {
 	if s.ledger == nil {
 		return jobs.Job{}, refuse(NotServed, "the schedule %s is in the ledger, and there is none yet", id)
 	}
-	got, err := s.ledger.Schedule(ctx, id)
-	if errors.Is(err, ledger.ErrNotFound) {
-		if _, err := s.template(ctx, template); err != nil {
-			return jobs.Job{}, err
-		}
-		return jobs.Job{}, unknownSchedule(template, key)
-	}
+	got, err := s.findSchedule(ctx, template, key)
 	if err != nil {
 		return jobs.Job{}, err
 	}

@@ -54,24 +54,33 @@ const statusAge = time.Second
 // Processes lists who works on the ledger, up to a second ago.
 func (s *Service) Processes(ctx context.Context) ([]Process, error) {
 	list, err := s.processes.get(ctx, "", statusAge, s.ledger.Processes)
+	return processesOf(list), err
+}
+
+func processesOf(list []ledger.Process) []Process {
 	out := []Process{}
 	for _, p := range list {
 		out = append(out, Process{p.ID, p.Host, p.Program, p.Version, actualTime(p.HeartbeatAt), p.Alive, p.Definitions, p.Running})
 	}
-	return out, err
+	return out
 }
 
 // Status tells how the ledger is being worked on, up to a second ago.
 func (s *Service) Status(ctx context.Context) (Status, error) {
+	return s.system.get(ctx, "", statusAge, s.lookAtSystem)
+}
+
+func (s *Service) lookAtSystem(ctx context.Context) (Status, error) {
 	v := Status{At: actualTime(s.now())}
-	var err error
-	if v.Processes, err = s.Processes(ctx); err != nil {
+	processes, err := s.ledger.Processes(ctx)
+	if err != nil {
 		return v, err
 	}
+	v.Processes = processesOf(processes)
 	for _, p := range v.Processes {
 		v.Serving = v.Serving || p.Alive
 	}
-	counts, err := s.counts.get(ctx, "", statusAge, s.ledger.Counts)
+	counts, err := s.ledger.Counts(ctx)
 	if err != nil {
 		return v, err
 	}

@@ -1,14 +1,13 @@
 package operations
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/schedule"
 )
 
 // absoluteLayouts are the ways to write a time with its date. A date is its first second.
@@ -112,25 +111,15 @@ func parseAge(text string) (time.Duration, bool) {
 	return age + d, true
 }
 
-// zoneOf is the zone of a job's schedule; UTC for a job that the registry does not have.
-func (s *Service) zoneOf(ctx context.Context, jobID string) (zone *time.Location, j jobs.Job, registered bool) {
-	j, err := s.registered(ctx, jobID, "")
-	if err != nil {
-		return time.UTC, jobs.Job{}, false
-	}
-	return j.ParsedSchedule().Location(), j, true
-}
-
-// timeOf reads a time that concerns a job, as ParseTime does, without an offset in the job's
-// zone. Of a local time that comes twice it is one at which the job is scheduled.
-func (s *Service) timeOf(ctx context.Context, jobID, text string) (time.Time, bool) {
-	zone, j, registered := s.zoneOf(ctx, jobID)
-	t, ok := ParseTime(text, s.now(), zone)
-	if !ok || !registered || t.Location() != zone {
+// parseTimeOf is ParseTime in the zone of a schedule. Of a local time that comes twice it is one at
+// which the schedule is due.
+func parseTimeOf(sched *schedule.Schedule, text string, now time.Time) (time.Time, bool) {
+	t, ok := ParseTime(text, now, sched.Location())
+	if !ok || t.Location() != sched.Location() {
 		return t, ok
 	}
 	for _, at := range instants(t) {
-		if j.ParsedSchedule().Last(at).Equal(at) {
+		if sched.Last(at).Equal(at) {
 			return at, true
 		}
 	}

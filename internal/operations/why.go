@@ -48,24 +48,33 @@ type Explanation struct {
 // of the member.
 func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanation, error) {
 	v := Explanation{JobID: jobID}
-	if err := s.KnownJob(ctx, jobID); err != nil || jobID == "" {
-		return v, errors.Join(err, emptyJob(jobID))
+	if jobID == "" {
+		return v, refuse(Invalid, "the question names no job; say which job (job)")
 	}
+	if err := s.KnownJob(ctx, jobID); err != nil {
+		return v, err
+	}
+	j, err := s.registered(ctx, jobID, "")
+	registered := err == nil // else the ledger knows it by its runs alone
 	when, token, _ := strings.Cut(text, "~")
-	at, ok := s.timeOf(ctx, jobID, when)
+	at, ok := ParseTime(when, s.now(), time.UTC)
+	if registered {
+		at, ok = parseTimeOf(j.ParsedSchedule(), when, s.now())
+	}
 	if year := at.UTC().Year(); !ok || year < 0 || year > 9999 {
 		return v, refuse(Invalid, "invalid time %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21T03:00 or 03:00 (in the job's time zone), or an age such as 24h", text)
 	}
 	at = at.UTC().Truncate(time.Second)
 	v.At = scheduledTime(at)
-	zone, j, registered := s.zoneOf(ctx, jobID)
-	if zone != time.UTC {
-		v.Local = at.In(zone).Format("2006-01-02T15:04:05 MST")
-	}
+	due := false
 	if registered {
-		v.Previous, v.Next = scheduledTime(j.ParsedSchedule().Last(at.Add(-time.Second))), scheduledTime(j.ParsedSchedule().Next(at))
+		sched := j.ParsedSchedule()
+		due, v.Previous, v.Next = sched.Last(at).Equal(at), scheduledTime(sched.Last(at.Add(-time.Second))), scheduledTime(sched.Next(at))
+		if zone := sched.Location(); zone != time.UTC {
+			v.Local = at.In(zone).Format("2006-01-02T15:04:05 MST")
+		}
 	}
-	run, attempts, found, err := s.covering(ctx, jobID, at, token)
+	run, attempts, found, err := s.covering(ctx, jobID, at, token, due || !registered)
 	if err != nil {
 		return v, err
 	}
@@ -92,16 +101,8 @@ func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanat
 	if err != nil {
 		return v, err
 	}
-	due := registered && j.ParsedSchedule().Last(at).Equal(at)
 	v.Verdict, v.Text = s.unrecorded(j, registered, due, status, known && serving, at, counts.Now)
 	return v, nil
-}
-
-func emptyJob(id string) error {
-	if id == "" {
-		return refuse(Invalid, "the question names no job; say which job (job)")
-	}
-	return nil
 }
 
 // unrecorded explains a time that no row accounts for. served means that the
@@ -166,9 +167,10 @@ func (s *Service) status(ctx context.Context, jobID string) (ledger.JobStatus, b
 	return ledger.JobStatus{}, false, err
 }
 
-// covering is the row that accounts for a job's scheduled time, with its attempts:
-// its own row, else the range row that it lies in. A triggered run is one with a token.
-func (s *Service) covering(ctx context.Context, jobID string, at time.Time, token string) (ledger.Run, []ledger.Attempt, bool, error) {
+// covering is the row that accounts for a job's scheduled time, with its attempts: its own row,
+// else the range row that it lies in, if it may be one of that row's times. A triggered run is one
+// with a token.
+func (s *Service) covering(ctx context.Context, jobID string, at time.Time, token string, inRange bool) (ledger.Run, []ledger.Attempt, bool, error) {
 	if token != "" {
 		id := jobs.RunIDWithToken(jobID, at, token)
 		run, attempts, err := s.ledger.Get(ctx, id)
@@ -179,21 +181,9 @@ func (s *Service) covering(ctx context.Context, jobID string, at time.Time, toke
 		return run, attempts, err == nil, err
 	}
 	ranges, err := s.ledger.Ranges(ctx, jobID, at, at)
-	if err != nil {
+	if err != nil || len(ranges) == 0 || !inRange {
 		return run, nil, false, err
 	}
-	for _, r := range ranges {
-		if s.scheduledIn(ctx, jobID, at) {
-			run, attempts, err := s.ledger.Get(ctx, r.RunID)
-			return run, attempts, err == nil, err
-		}
-	}
-	return run, nil, false, nil
-}
-
-// scheduledIn reports whether a time within a range row is one of the job's, as
-// far as the registry says.
-func (s *Service) scheduledIn(ctx context.Context, jobID string, at time.Time) bool {
-	j, err := s.registered(ctx, jobID, "")
-	return err != nil || j.ParsedSchedule().Last(at).Equal(at)
+	run, attempts, err = s.ledger.Get(ctx, ranges[0].RunID)
+	return run, attempts, err == nil, err
 }

@@ -85,11 +85,10 @@ func (f *putFlags) change(key string, now time.Time) (operations.ScheduleChange,
 		change.IfRevision = ledger.MustNotExist
 	}
 	if f.until != "" {
-		until, err := time.Parse(time.RFC3339, f.until)
-		if err != nil {
+		var err error
+		if change.Until, err = time.Parse(time.RFC3339, f.until); err != nil {
 			return change, command.Usage("invalid --until %q; use a time such as 2026-12-31T23:00:00Z", f.until)
 		}
-		change.Until = &until
 	}
 	return change, nil
 }
