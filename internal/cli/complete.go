@@ -42,9 +42,10 @@ func (a *app) completeBelow(root *cobra.Command) {
 			states = fixed(operations.JobStates)
 		}
 		for flag, complete := range map[string]cobra.CompletionFunc{
-			"job": a.completeJobs, "state": states, "reason": fixed(ledger.Reasons), "owner": a.completeOwners, "label": a.completeLabels,
-			"format": fixed(operations.Formats),
-			"target": a.completeTargets,
+			"job": a.completeJobs, "state": states, "reason": fixed(ledger.Reasons), "format": fixed(operations.Formats),
+			"owner":  a.ofJobs(func(j operations.Job) []string { return []string{j.Owner} }),
+			"target": a.ofJobs(func(j operations.Job) []string { return []string{j.Target} }),
+			"label":  a.ofJobs(labelsOf),
 		} {
 			if c.Flags().Lookup(flag) != nil {
 				_ = c.RegisterFlagCompletionFunc(flag, complete) // fails only for flags that are not there, or twice
@@ -66,41 +67,33 @@ func completeOutputs(c *cobra.Command, args []string, begun string) ([]string, c
 	return fixed(forms)(c, args, begun)
 }
 
-func (a *app) completeJobs(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return a.completeOfJobs(c, begun, func(j operations.Job) []string { return []string{j.ID} })
+func (a *app) completeJobs(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return a.ofJobs(func(j operations.Job) []string { return []string{j.ID} })(c, args, begun)
 }
 
-func (a *app) completeOwners(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return a.completeOfJobs(c, begun, func(j operations.Job) []string { return []string{j.Owner} })
+// labelsOf are the names of a job's labels, and then their values.
+func labelsOf(j operations.Job) (labels []string) {
+	for name, value := range j.Labels {
+		labels = append(labels, name, name+"="+value)
+	}
+	return labels
 }
 
-func (a *app) completeTargets(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return a.completeOfJobs(c, begun, func(j operations.Job) []string { return []string{j.Target} })
-}
-
-// completeLabels completes names of labels, and then their values.
-func (a *app) completeLabels(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return a.completeOfJobs(c, begun, func(j operations.Job) (labels []string) {
-		for name, value := range j.Labels {
-			labels = append(labels, name, name+"="+value)
-		}
-		return labels
-	})
-}
-
-// completeOfJobs completes what the jobs have, each value once.
-func (a *app) completeOfJobs(c *cobra.Command, begun string, of func(operations.Job) []string) ([]string, cobra.ShellCompDirective) {
-	return a.ask(c, a.LedgerIfAny, begun, func(ctx context.Context, o backend.Operator) []string {
-		found := map[string]bool{}
-		all, _ := o.Jobs(ctx, operations.Selection{})
-		for _, j := range all {
-			for _, value := range of(j) {
-				found[value] = true
+// ofJobs completes what the jobs have, each value once.
+func (a *app) ofJobs(of func(operations.Job) []string) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return a.ask(c, a.LedgerIfAny, begun, func(ctx context.Context, o backend.Operator) []string {
+			found := map[string]bool{}
+			all, _ := o.Jobs(ctx, operations.Selection{})
+			for _, j := range all {
+				for _, value := range of(j) {
+					found[value] = true
+				}
 			}
-		}
-		delete(found, "")
-		return slices.Sorted(maps.Keys(found))
-	})
+			delete(found, "")
+			return slices.Sorted(maps.Keys(found))
+		})
+	}
 }
 
 func (a *app) completeRuns(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {

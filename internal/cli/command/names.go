@@ -82,6 +82,18 @@ func KnownCommand(c *cobra.Command, args []string) error {
 	return Unknown("command", args[0], names, fmt.Sprintf("run \"%s --help\" for the commands", c.CommandPath()))
 }
 
+// AllOf returns those of the known names that are given; an unknown one is an error.
+func AllOf[T ~string](kind string, given []string, known []T) (list []T, err error) {
+	for _, name := range given {
+		one, err := OneOf(kind, name, known)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
 // OneOf returns the known name that is equal to the given one.
 func OneOf[T ~string](kind, name string, known []T) (T, error) {
 	if slices.Contains(known, T(name)) {

@@ -14,14 +14,8 @@ import (
 )
 
 func (a *app) exportCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "export",
-		Short: "Export the registry for a platform",
-		Args:  command.KnownCommand,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(a.exportCloudFormationCommand(), a.exportTerraformCommand(), a.exportJWKSCommand())
-	return c
+	return command.Group("export", "Export the registry for a platform",
+		a.exportCloudFormationCommand(), a.exportTerraformCommand(), a.exportJWKSCommand())
 }
 
 func (a *app) exportCloudFormationCommand() *cobra.Command {

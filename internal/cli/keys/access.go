@@ -11,10 +11,7 @@ import (
 )
 
 func (a *app) accessCommand() *cobra.Command {
-	c := &cobra.Command{Use: "access", Short: "Make tokens for the API, and check the access file", Args: command.KnownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(a.accessTokenCommand(), a.accessCheckCommand())
-	return c
+	return command.Group("access", "Make tokens for the API, and check the access file", a.accessTokenCommand(), a.accessCheckCommand())
 }
 
 // accessToken is a new token, as JSON.

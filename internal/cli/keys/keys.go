@@ -13,14 +13,7 @@ import (
 )
 
 func (a *app) keysCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "keys",
-		Short: "Make and rotate the keys that sign calls",
-		Args:  command.KnownCommand,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(a.keysGenerateCommand(), a.keysRotateCommand())
-	return c
+	return command.Group("keys", "Make and rotate the keys that sign calls", a.keysGenerateCommand(), a.keysRotateCommand())
 }
 
 func (a *app) keysGenerateCommand() *cobra.Command {

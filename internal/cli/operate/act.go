@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
@@ -60,18 +61,18 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 			if err != nil {
 				return err
 			}
-			o, done, err := a.Operator(c.Context(), a.ExistingLedger, f.name())
-			if err != nil {
-				return err
+			refused := false
+			err = ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.RunActionResult, error) {
+				acted, err := operations.ActOnAll(ctx, act, func(ctx context.Context, part ledger.Action) (operations.RunActionResult, error) {
+					return o.Act(ctx, what, f.Selection, part)
+				})
+				refused = len(acted.Refused) > 0
+				return acted, err
+			}, func(acted operations.RunActionResult) error { return a.printActed(what, acted) }, f.name())
+			if err == nil && refused {
+				err = command.ExitWith(command.ExitFailed)
 			}
-			defer done()
-			acted, err := operations.ActOnAll(c.Context(), act, func(ctx context.Context, part ledger.Action) (operations.RunActionResult, error) {
-				return o.Act(ctx, what, f.Selection, part)
-			})
-			if err != nil {
-				return err
-			}
-			return a.printActed(what, acted)
+			return err
 		},
 	}
 	f.runFilter.flags(c)

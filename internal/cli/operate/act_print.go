@@ -3,7 +3,6 @@ package operate
 import (
 	"fmt"
 
-	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/internal/terminal"
@@ -12,20 +11,6 @@ import (
 
 // printActed prints what an action did to runs, and what it refused.
 func (a *app) printActed(what operations.RunAction, done operations.RunActionResult) error {
-	if a.Encoded() {
-		if err := a.Encode(done); err != nil {
-			return err
-		}
-	} else {
-		a.printActedText(what, done)
-	}
-	if len(done.Refused) > 0 {
-		return command.ExitWith(command.ExitFailed)
-	}
-	return nil
-}
-
-func (a *app) printActedText(what operations.RunAction, done operations.RunActionResult) {
 	for _, r := range done.Changed {
 		state := r.StateText()
 		if what == operations.Ack && !done.DryRun {
@@ -58,6 +43,7 @@ func (a *app) printActedText(what operations.RunAction, done operations.RunActio
 			fmt.Fprintf(a.Out, "  %d %s%s\n", n, cause.Text(), override(what, cause))
 		}
 	}
+	return nil
 }
 
 // override names the flag by which a redrive takes the runs of a cause too.

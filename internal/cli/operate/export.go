@@ -29,19 +29,24 @@ a formula begins with an apostrophe.`,
 				return err
 			}
 			e.Selection = s.Selection
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.name())
-			if err != nil {
-				return err
-			}
-			defer done()
-			out := bufio.NewWriter(a.Out)
-			err = o.Export(c.Context(), e, out)
-			return errors.Join(err, out.Flush())
+			return a.export(c, e, s.name())
 		},
 	}
 	flags(c)
 	c.Flags().StringVar(&format, "format", format, "csv or ndjson")
 	return c
+}
+
+// export prints what the server or the ledger exports; see ask for jobIDs.
+func (a *app) export(c *cobra.Command, e operations.Export, jobIDs ...string) error {
+	o, done, err := a.Operator(c.Context(), a.LedgerToRead, jobIDs...)
+	if err != nil {
+		return err
+	}
+	defer done()
+	out := bufio.NewWriter(a.Out)
+	err = o.Export(c.Context(), e, out)
+	return errors.Join(err, out.Flush())
 }
 
 func (a *app) runsExportCommand() *cobra.Command {
@@ -76,12 +81,7 @@ func (a *app) incidentsExportCommand() *cobra.Command {
 }
 
 func (a *app) auditCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "audit", Short: "Export the actions of operators", Args: command.KnownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(a.auditExportCommand())
-	return c
+	return command.Group("audit", "Export the actions of operators", a.auditExportCommand())
 }
 
 func (a *app) auditExportCommand() *cobra.Command {

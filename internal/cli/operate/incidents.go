@@ -16,16 +16,13 @@ import (
 )
 
 func (a *app) incidentsCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "incidents", Short: "List, show and acknowledge incidents: the problems of jobs", Args: command.KnownCommand,
-		Long: `An incident is a problem of a job: dead runs, missed scheduled times, late runs,
+	c := command.Group("incidents", "List, show and acknowledge incidents: the problems of jobs",
+		a.incidentsListCommand(), a.incidentsShowCommand(), a.incidentsAckCommand())
+	c.Long = `An incident is a problem of a job: dead runs, missed scheduled times, late runs,
 a job that no process plans, a purge that is overdue. A job has at most one open
 incident of each cause. It closes with the job's next success, or, if no process
 planned the job, when one does. A problem within an hour after that opens it
-again.`,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(a.incidentsListCommand(), a.incidentsShowCommand(), a.incidentsAckCommand())
+again.`
 	return c
 }
 
@@ -45,18 +42,11 @@ func (a *app) incidentsListCommand() *cobra.Command {
 				return err
 			}
 			f.Open = !closed
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.name())
-			if err != nil {
-				return err
-			}
-			defer done()
-			list, err := incidents(c.Context(), o, s.Selection, f, l.rows())
-			if err != nil {
-				return err
-			}
-			list, note := cut(l, list)
-			defer a.tell(note)
-			return a.printIncidents(list)
+			defer l.tell(a)
+			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) ([]operations.Incident, error) {
+				list, err := incidents(ctx, o, s.Selection, f, l.rows())
+				return cut(&l, list), err
+			}, a.printIncidents, s.name())
 		},
 	}
 	s.flags(c)
@@ -80,9 +70,6 @@ func incidents(ctx context.Context, o backend.Operator, sel operations.Selection
 }
 
 func (a *app) printIncidents(list []operations.Incident) error {
-	if a.Encoded() {
-		return a.Encode(list)
-	}
 	t := a.Table("ID", "JOB", "CAUSE", "REASON", "SINCE", "COUNT", "STATE", "ERROR").
 		Optional("ERROR", "REASON", "COUNT").Folding("ERROR")
 	for _, i := range list {
@@ -98,28 +85,18 @@ func (a *app) incidentsShowCommand() *cobra.Command {
 		Short: "Show one incident",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			id, err := incidentID(args[0])
+			id, err := operations.ParseID("incident", args[0])
 			if err != nil {
 				return err
 			}
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
-			if err != nil {
-				return err
-			}
-			defer done()
-			i, err := o.Incident(c.Context(), id)
-			if err != nil {
-				return err
-			}
-			return a.printIncident(i)
+			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) (operations.Incident, error) {
+				return o.Incident(ctx, id)
+			}, a.printIncident)
 		},
 	}
 }
 
 func (a *app) printIncident(i operations.Incident) error {
-	if a.Encoded() {
-		return a.Encode(i)
-	}
 	t := a.Details("INCIDENT", strconv.FormatInt(i.ID, 10))
 	for _, line := range [][2]string{
 		{"job", i.JobID}, {"cause", string(i.Cause)}, {"reason", string(i.Reason)}, {"error", i.Error}, {"last run", i.RunID},
@@ -160,38 +137,22 @@ next problem opens a new one. A repetition changes nothing.`,
   cronce incidents ack 12 --close --why "the month is booked by hand"`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if act.ID, err = incidentID(args[0]); err != nil {
+			if act.ID, err = operations.ParseID("incident", args[0]); err != nil {
 				return err
 			}
 			if err := w.check(); err != nil {
 				return err
 			}
 			act.Actor = w.actor()
-			o, done, err := a.Operator(c.Context(), a.ExistingLedger)
-			if err != nil {
+			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.Incident, error) {
+				return o.AckIncident(ctx, act)
+			}, func(i operations.Incident) error {
+				_, err := terminal.Fprintf(a.Out, "incident %s of %s (%s) %s\n", strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), i.State())
 				return err
-			}
-			defer done()
-			i, err := o.AckIncident(c.Context(), act)
-			if err != nil {
-				return err
-			}
-			if a.Encoded() {
-				return a.Encode(i)
-			}
-			_, err = terminal.Fprintf(a.Out, "incident %s of %s (%s) %s\n", strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), i.State())
-			return err
+			})
 		},
 	}
 	c.Flags().BoolVar(&act.Close, "close", false, "close it too")
 	w.flags(c, a)
 	return c
-}
-
-func incidentID(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, command.Usage("invalid incident %q; an ID must be an integer of at least 1, as \"cronce incidents list\" shows it", text)
-	}
-	return id, nil
 }

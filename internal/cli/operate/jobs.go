@@ -1,26 +1,26 @@
 package operate
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "jobs", Short: "List, show, compare, pause and resume jobs", Args: command.KnownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(a.jobsListCommand(), a.jobsShowCommand(), a.jobsDiffCommand(), a.pauseCommand(), a.resumeCommand())
-	return c
+	return command.Group("jobs", "List, show, compare, pause and resume jobs",
+		a.jobsListCommand(), a.jobsShowCommand(), a.jobsDiffCommand(), a.pauseCommand(), a.resumeCommand())
 }
 
 func (a *app) jobsListCommand() *cobra.Command {
 	var s selection
-	var states []string
+	var names []string
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs with the next scheduled time and the last run",
@@ -29,36 +29,29 @@ func (a *app) jobsListCommand() *cobra.Command {
   cronce jobs list --target billing --state failing`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range states {
-				if _, err := command.OneOf("state", name, operations.JobStates); err != nil {
-					return err
-				}
-			}
-			o, done, err := a.Operator(c.Context(), a.LedgerIfAny)
+			states, err := command.AllOf("state", names, operations.JobStates)
 			if err != nil {
 				return err
 			}
-			defer done()
-			all, err := o.Jobs(c.Context(), s.Selection)
-			if err != nil {
-				return err
-			}
-			all = slices.DeleteFunc(all, func(j operations.Job) bool { return len(states) > 0 && !slices.Contains(states, string(j.State)) })
-			if a.Encoded() {
-				return a.Encode(all)
-			}
-			t := a.Table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "INCIDENTS", "STATE").
-				Optional("NEXT", "INCIDENTS", "LAST OUTCOME", "LAST RUN", "SCHEDULE", "CALLS").Folding("LAST OUTCOME", "INCIDENTS")
-			for _, j := range all {
-				t.Row(j.ID, j.InWords, nextText(j), j.Method+" "+j.Target+" "+j.Path, lastRun(j),
-					a.State(j.Outcome()), j.Trouble(), a.State(string(j.State)))
-			}
-			return t.Flush()
+			return ask(c, a, a.LedgerIfAny, func(ctx context.Context, o backend.Operator) ([]operations.Job, error) {
+				all, err := o.Jobs(ctx, s.Selection)
+				return slices.DeleteFunc(all, func(j operations.Job) bool { return len(states) > 0 && !slices.Contains(states, j.State) }), err
+			}, a.printJobs)
 		},
 	}
 	s.flags(c)
-	c.Flags().StringSliceVar(&states, "state", nil, "only jobs in these `states`, e.g. failing,paused")
+	c.Flags().StringSliceVar(&names, "state", nil, "only jobs in these `states`, e.g. failing,paused")
 	return c
+}
+
+func (a *app) printJobs(list []operations.Job) error {
+	t := a.Table("JOB", "SCHEDULE", "NEXT", "CALLS", "LAST RUN", "LAST OUTCOME", "INCIDENTS", "STATE").
+		Optional("NEXT", "INCIDENTS", "LAST OUTCOME", "LAST RUN", "SCHEDULE", "CALLS").Folding("LAST OUTCOME", "INCIDENTS")
+	for _, j := range list {
+		t.Row(j.ID, j.InWords, nextText(j), j.Method+" "+j.Target+" "+j.Path, lastRun(j),
+			a.State(j.Outcome()), j.Trouble(), a.State(string(j.State)))
+	}
+	return t.Flush()
 }
 
 // lastRun is the newest run of a job, and why it waits.
@@ -95,24 +88,14 @@ func (a *app) jobsShowCommand() *cobra.Command {
 		Short: "Show one job: its definition, state and history",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o, done, err := a.Operator(c.Context(), a.LedgerIfAny)
-			if err != nil {
-				return err
-			}
-			defer done()
-			j, err := o.Job(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return a.printJob(j)
+			return ask(c, a, a.LedgerIfAny, func(ctx context.Context, o backend.Operator) (operations.JobDetail, error) {
+				return o.Job(ctx, args[0])
+			}, a.printJob)
 		},
 	}
 }
 
 func (a *app) printJob(j operations.JobDetail) error {
-	if a.Encoded() {
-		return a.Encode(j)
-	}
 	t := a.Details("JOB", j.ID)
 	for _, line := range [][2]string{
 		{"in words", j.InWords}, {"next", nextText(j.Job)}, {"starts", j.Starts}, {"watermark", j.Watermark}, {"slot", slot(j.Job)},

@@ -1,11 +1,13 @@
 package operate
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 )
@@ -23,16 +25,9 @@ too.`,
   cronce jobs diff close-books --from 7d`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead, args[0])
-			if err != nil {
-				return err
-			}
-			defer done()
-			d, err := o.Revisions(c.Context(), args[0], a.revision(from), a.revision(to))
-			if err != nil {
-				return err
-			}
-			return a.printRevisions(d)
+			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) (operations.RevisionDiff, error) {
+				return o.Revisions(ctx, args[0], a.revision(from), a.revision(to))
+			}, a.printRevisions, args[0])
 		},
 	}
 	c.Flags().StringVar(&from, "from", "", "the older definition: the beginning of a hash, or a `time` ("+command.TimeHelp+"); default the one before --to")
@@ -49,9 +44,6 @@ func (a *app) revision(text string) string {
 }
 
 func (a *app) printRevisions(d operations.RevisionDiff) error {
-	if a.Encoded() {
-		return a.Encode(d)
-	}
 	if len(d.Fields) == 0 {
 		fmt.Fprintf(a.Out, "%s: no difference between %s and %s\n\n", d.JobID, d.From.DeclaredAt, d.To.DeclaredAt)
 	} else {

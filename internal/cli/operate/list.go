@@ -14,6 +14,7 @@ import (
 type listing struct {
 	limit int
 	all   bool
+	note  string // what cut left out
 }
 
 // shownByDefault is how many rows a list shows.
@@ -42,22 +43,23 @@ func (l *listing) rows() int {
 	return max(l.limit, operations.MaxPage)
 }
 
-// cut returns the rows to show, and what to tell of those that are left out.
-func cut[T any](l listing, rows []T) (shown []T, note string) {
+// cut returns the rows to show. tell then says how many are left out.
+func cut[T any](l *listing, rows []T) []T {
 	if l.all || len(rows) <= l.limit {
-		return rows, ""
+		return rows
 	}
 	total := fmt.Sprint(len(rows))
 	if len(rows) >= operations.MaxPage {
 		total += " or more"
 	}
-	return rows[:l.limit], fmt.Sprintf("showing %d of %s; --all shows all", l.limit, total)
+	l.note = fmt.Sprintf("showing %d of %s; --all shows all", l.limit, total)
+	return rows[:l.limit]
 }
 
 // tell prints what a list leaves out, on standard error, so that a list that a
 // program reads is never cut unnoticed.
-func (a *app) tell(note string) {
-	if note != "" {
-		fmt.Fprintln(a.Err, note)
+func (l *listing) tell(a *app) {
+	if l.note != "" {
+		fmt.Fprintln(a.Err, l.note)
 	}
 }

@@ -17,8 +17,9 @@ func TestAListSaysWhatItLeavesOut(t *testing.T) {
 		{1500, listing{limit: 1500}, 1500, ""},
 		{0, listing{limit: 20}, 0, ""},
 	} {
-		if rows, note := cut(tc.l, make([]int, tc.rows)); len(rows) != tc.shown || note != tc.note {
-			t.Errorf("%+v: %d, %q", tc, len(rows), note)
+		l := tc.l
+		if rows := cut(&l, make([]int, tc.rows)); len(rows) != tc.shown || l.note != tc.note {
+			t.Errorf("%+v: %d, %q", tc, len(rows), l.note)
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package operate
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -31,33 +29,26 @@ selected are exported as they are read.`,
   cronce runs members bill-tenants@2026-12-01T03:00:00Z --key 'acme*' -o json
   cronce runs members bill-tenants@2026-12-01T03:00:00Z --format csv > members.csv`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) (err error) {
 			q.Parent = args[0]
-			for _, name := range states {
-				state, err := command.OneOf("state", name, operations.MemberFilterStates)
-				if err != nil {
-					return err
-				}
-				q.States = append(q.States, state)
+			if q.States, err = command.AllOf("state", states, operations.MemberFilterStates); err != nil {
+				return err
 			}
 			if err := l.check(c); err != nil {
 				return err
 			}
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
-			if err != nil {
-				return err
-			}
-			defer done()
 			if format != "" {
-				return a.exportMembers(c.Context(), o, q, format)
+				e := operations.Export{What: "members", Members: q}
+				if e.Format, err = command.OneOf("format", format, operations.Formats); err != nil {
+					return err
+				}
+				return a.export(c, e)
 			}
-			members, err := allMembers(c.Context(), o, q, l.rows())
-			if err != nil {
-				return err
-			}
-			shown, note := cut(l, members)
-			defer a.tell(note)
-			return a.printMembers(shown)
+			defer l.tell(a)
+			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) ([]operations.Member, error) {
+				members, err := allMembers(ctx, o, q, l.rows())
+				return cut(&l, members), err
+			}, a.printMembers)
 		},
 	}
 	c.Flags().StringSliceVar(&states, "state", nil, "only members in these `states`, e.g. dead,canceled")
@@ -65,17 +56,6 @@ selected are exported as they are read.`,
 	c.Flags().StringVar(&format, "format", "", "export as csv or ndjson")
 	l.flags(c, "members")
 	return c
-}
-
-func (a *app) exportMembers(ctx context.Context, o backend.Operator, q operations.MemberQuery, format string) error {
-	e := operations.Export{What: "members", Members: q}
-	var err error
-	if e.Format, err = command.OneOf("format", format, operations.Formats); err != nil {
-		return err
-	}
-	out := bufio.NewWriter(a.Out)
-	err = o.Export(ctx, e, out)
-	return errors.Join(err, out.Flush())
 }
 
 // allMembers returns up to n members.
@@ -93,9 +73,6 @@ func allMembers(ctx context.Context, o backend.Operator, q operations.MemberQuer
 }
 
 func (a *app) printMembers(members []operations.Member) error {
-	if a.Encoded() {
-		return a.Encode(members)
-	}
 	t := a.Table("KEY", "STATE", "REASON", "ATTEMPTS", "STATUS", "FINISHED", "ERROR").
 		Optional("FINISHED", "ATTEMPTS", "REASON", "ERROR", "STATUS").Folding("ERROR")
 	for _, m := range members {

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/user"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/ledger"
 )
@@ -89,22 +92,13 @@ func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) erro
 	if err := w.check(); err != nil {
 		return err
 	}
-	o, done, err := a.Operator(c.Context(), a.ExistingLedger, jobID)
-	if err != nil {
+	return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.JobActionResult, error) {
+		if paused {
+			return o.Pause(ctx, jobID, w.actor())
+		}
+		return o.Resume(ctx, jobID, w.actor())
+	}, func(acted operations.JobActionResult) error {
+		_, err := terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
 		return err
-	}
-	defer done()
-	act := o.Resume
-	if paused {
-		act = o.Pause
-	}
-	acted, err := act(c.Context(), jobID, w.actor())
-	if err != nil {
-		return err
-	}
-	if a.Encoded() {
-		return a.Encode(acted)
-	}
-	_, err = terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
-	return err
+	}, jobID)
 }

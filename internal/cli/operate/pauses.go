@@ -1,10 +1,12 @@
 package operate
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
@@ -13,16 +15,13 @@ import (
 )
 
 func (a *app) pausesCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "pauses", Short: "Pause many jobs, or hold a target, until a time", Args: command.KnownCommand,
-		Long: `A pause selects jobs by ID or pattern, owner, label or target, and ends by
+	c := command.Group("pauses", "Pause many jobs, or hold a target, until a time",
+		a.pausesListCommand(), a.pausesAddCommand(), a.pausesHoldCommand(), a.pausesChangeCommand(), a.pausesEndCommand())
+	c.Long = `A pause selects jobs by ID or pattern, owner, label or target, and ends by
 itself. It may begin later. Its scheduled times are recorded as skipped
 (paused), or, with --then catch-up, judged at its end as if no process had run.
 A hold sends nothing to a target: runs wait, use no retry, and keep their
-send-before times.`,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(a.pausesListCommand(), a.pausesAddCommand(), a.pausesHoldCommand(), a.pausesChangeCommand(), a.pausesEndCommand())
+send-before times.`
 	return c
 }
 
@@ -33,29 +32,23 @@ func (a *app) pausesListCommand() *cobra.Command {
 		Short: "List the pauses and holds that have not ended",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
-			if err != nil {
-				return err
-			}
-			defer done()
-			list, err := o.Pauses(c.Context(), ended)
-			if err != nil {
-				return err
-			}
-			if a.Encoded() {
-				return a.Encode(list)
-			}
-			t := a.Table("ID", "KIND", "OF", "FROM", "UNTIL", "JOBS", "TIMES", "STATE", "BY", "WHY").
-				Optional("WHY", "TIMES", "JOBS", "BY", "FROM").Folding("WHY", "OF")
-			for _, p := range list {
-				t.Row(strconv.FormatInt(p.ID, 10), string(p.Kind), ledger.Selector(p.Selection).String(), p.From, p.Until,
-					strconv.Itoa(p.Jobs), strconv.Itoa(p.Times), a.State(string(p.State)), p.By, p.Why)
-			}
-			return t.Flush()
+			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) ([]operations.Pause, error) {
+				return o.Pauses(ctx, ended)
+			}, a.printPauses)
 		},
 	}
 	c.Flags().BoolVar(&ended, "ended", false, "list those that have ended too, as long as the audit is kept")
 	return c
+}
+
+func (a *app) printPauses(list []operations.Pause) error {
+	t := a.Table("ID", "KIND", "OF", "FROM", "UNTIL", "JOBS", "TIMES", "STATE", "BY", "WHY").
+		Optional("WHY", "TIMES", "JOBS", "BY", "FROM").Folding("WHY", "OF")
+	for _, p := range list {
+		t.Row(strconv.FormatInt(p.ID, 10), string(p.Kind), ledger.Selector(p.Selection).String(), p.From, p.Until,
+			strconv.Itoa(p.Jobs), strconv.Itoa(p.Times), a.State(string(p.State)), p.By, p.Why)
+	}
+	return t.Flush()
 }
 
 // pauseFlags are those of the commands that make or change a pause.
@@ -85,27 +78,21 @@ func (a *app) do(c *cobra.Command, f *pauseFlags) (err error) {
 		return err
 	}
 	f.change.Actor = f.actor()
-	o, done, err := a.Operator(c.Context(), a.ExistingLedger)
-	if err != nil {
-		return err
-	}
-	defer done()
-	p, err := o.ChangePause(c.Context(), f.change)
-	if err != nil {
-		return err
-	}
-	if a.Encoded() {
-		return a.Encode(p)
-	}
+	return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.Pause, error) {
+		return o.ChangePause(ctx, f.change)
+	}, a.printPause)
+}
+
+func (a *app) printPause(p operations.Pause) error {
 	id := "pause " + strconv.FormatInt(p.ID, 10)
-	if f.change.DryRun {
+	if p.ID == 0 { // of a dry run
 		id = "would pause"
 	}
 	schedules := ""
 	if p.Templates > 0 {
 		schedules = ", and schedules of " + plural.Of(p.Templates, "template")
 	}
-	_, err = terminal.Fprintf(a.Out, "%s: %s, %s, from %s until %s; %s of %s%s\n", id, string(p.Kind), ledger.Selector(p.Selection).String(),
+	_, err := terminal.Fprintf(a.Out, "%s: %s, %s, from %s until %s; %s of %s%s\n", id, string(p.Kind), ledger.Selector(p.Selection).String(),
 		p.From, p.Until, plural.Of(p.Times, "scheduled time"), plural.Of(p.Jobs, "job"), schedules)
 	return err
 }
@@ -165,7 +152,7 @@ func (a *app) pausesChangeCommand() *cobra.Command {
 			if f.from == "" && f.until == "" {
 				return command.Usage("--until T or --from T is required")
 			}
-			if f.change.ID, err = pauseID(args[0]); err != nil {
+			if f.change.ID, err = operations.ParseID("pause", args[0]); err != nil {
 				return err
 			}
 			return a.do(c, &f)
@@ -182,7 +169,7 @@ func (a *app) pausesEndCommand() *cobra.Command {
 		Short: "End a pause or a hold now, or cancel one that has not begun",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if f.change.ID, err = pauseID(args[0]); err != nil {
+			if f.change.ID, err = operations.ParseID("pause", args[0]); err != nil {
 				return err
 			}
 			return a.do(c, &f)
@@ -190,12 +177,4 @@ func (a *app) pausesEndCommand() *cobra.Command {
 	}
 	f.who.flags(c, a)
 	return c
-}
-
-func pauseID(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, command.Usage("invalid pause %q; an ID must be an integer of at least 1, as \"cronce pauses list\" shows it", text)
-	}
-	return id, nil
 }

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plaintext"
@@ -16,9 +18,8 @@ import (
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "runs", Short: "List and show runs, and act on them", Args: command.KnownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsMembersCommand(), a.runsFollowCommand())
+	c := command.Group("runs", "List and show runs, and act on them",
+		a.runsListCommand(), a.runsShowCommand(), a.runsMembersCommand(), a.runsFollowCommand())
 	c.AddCommand(a.runsActCommands()...)
 	return c
 }
@@ -74,14 +75,8 @@ func (s *runFilter) filter(now time.Time) (f ledger.Filter, err error) {
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
 		return f, command.Usage("--until is not after --since; nothing lies between them")
 	}
-	for _, name := range s.states {
-		state, err := command.OneOf("state", name, ledger.States)
-		if err != nil {
-			return f, err
-		}
-		f.States = append(f.States, state)
-	}
-	return f, nil
+	f.States, err = command.AllOf("state", s.states, ledger.States)
+	return f, err
 }
 
 func (a *app) runsListCommand() *cobra.Command {
@@ -103,18 +98,11 @@ func (a *app) runsListCommand() *cobra.Command {
 				return err
 			}
 			f.Limit, f.Unacknowledged = l.rows(), unacknowledged
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.name())
-			if err != nil {
-				return err
-			}
-			defer done()
-			page, err := o.Runs(c.Context(), s.Selection, f)
-			if err != nil {
-				return err
-			}
-			runs, note := cut(l, page.Runs)
-			defer a.tell(note)
-			return a.printRuns(runs)
+			defer l.tell(a)
+			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) ([]operations.Run, error) {
+				page, err := o.Runs(ctx, s.Selection, f)
+				return cut(&l, page.Runs), err
+			}, a.printRuns, s.name())
 		},
 	}
 	s.flags(c)
@@ -127,9 +115,6 @@ func (a *app) runsListCommand() *cobra.Command {
 // printRuns shows the code of a run's reason, or of why it waits, as filters take it; "runs show"
 // has the sentence.
 func (a *app) printRuns(runs []operations.Run) error {
-	if a.Encoded() {
-		return a.Encode(runs)
-	}
 	t := a.Table("RUN", "STATE", "REASON", "TRIGGER", "ATTEMPTS", "REPLAYED", "FINISHED").
 		Optional("REASON", "FINISHED", "TRIGGER", "ATTEMPTS", "REPLAYED").Folding("REASON")
 	for _, r := range runs {
@@ -149,24 +134,14 @@ func (a *app) runsShowCommand() *cobra.Command {
 		Short: "Show one run with its attempts and the actions of operators",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
-			if err != nil {
-				return err
-			}
-			defer done()
-			run, err := o.Run(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return a.printRun(run)
+			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) (operations.RunDetail, error) {
+				return o.Run(ctx, args[0])
+			}, a.printRun)
 		},
 	}
 }
 
 func (a *app) printRun(r operations.RunDetail) error {
-	if a.Encoded() {
-		return a.Encode(r)
-	}
 	t := a.Details("RUN", r.RunID)
 	for _, line := range [][2]string{
 		{"job", r.JobID}, {"parent", r.Parent}, {"member", r.Member}, {"members", memberCounts(r)}, {"scheduled at", r.ScheduledAt},

@@ -32,13 +32,9 @@ error says so.`,
   cronce runs follow --state dead --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var states []ledger.State
-			for _, name := range names {
-				state, err := command.OneOf("state", name, ledger.States)
-				if err != nil {
-					return err
-				}
-				states = append(states, state)
+			states, err := command.AllOf("state", names, ledger.States)
+			if err != nil {
+				return err
 			}
 			o, done, err := a.Operator(c.Context(), a.LedgerToRead, s.name())
 			if err != nil {

@@ -2,11 +2,13 @@ package operate
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
@@ -15,17 +17,14 @@ import (
 )
 
 func (a *app) schedulesCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "schedules", Short: "Make, change and show schedules that are made at run time", Args: command.KnownCommand,
-		Long: `schedules works on the schedules of a template, which is a job of the registry
-with keyed. A schedule is named by its template and its key. As a job it is
-TEMPLATE:KEY, which the commands for jobs and runs take too.`,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(a.schedulesListCommand(), a.schedulesGetCommand(), a.schedulesPutCommand(), a.schedulesDeleteCommand(),
+	c := command.Group("schedules", "Make, change and show schedules that are made at run time",
+		a.schedulesListCommand(), a.schedulesGetCommand(), a.schedulesPutCommand(), a.schedulesDeleteCommand(),
 		a.schedulesPauseCommand("pause", "Pause a schedule: its times are recorded as skipped (paused)", true),
 		a.schedulesPauseCommand("resume", "Resume a paused schedule; its skipped times stay skipped", false),
 		a.schedulesHistoryCommand())
+	c.Long = `schedules works on the schedules of a template, which is a job of the registry
+with keyed. A schedule is named by its template and its key. As a job it is
+TEMPLATE:KEY, which the commands for jobs and runs take too.`
 	return c
 }
 
@@ -42,23 +41,16 @@ func (a *app) schedulesListCommand() *cobra.Command {
 			if err := l.check(c); err != nil {
 				return err
 			}
-			o, done, err := a.Operator(c.Context(), a.LedgerIfAny)
-			if err != nil {
-				return err
-			}
-			defer done()
 			if len(args) == 0 {
-				list, err := o.Templates(c.Context())
-				if err != nil {
-					return err
-				}
-				return a.printTemplates(list)
+				return ask(c, a, a.LedgerIfAny, func(ctx context.Context, o backend.Operator) ([]operations.Template, error) {
+					return o.Templates(ctx)
+				}, a.printTemplates)
 			}
-			list, err := o.ListSchedules(c.Context(), args[0], prefix, l.rows())
-			if err != nil {
-				return err
-			}
-			return a.printSchedules(l, list)
+			defer l.tell(a)
+			return ask(c, a, a.LedgerIfAny, func(ctx context.Context, o backend.Operator) ([]operations.Schedule, error) {
+				list, err := o.ListSchedules(ctx, args[0], prefix, l.rows())
+				return cut(&l, list), err
+			}, a.printSchedules)
 		},
 	}
 	l.flags(c, "schedules")
@@ -67,9 +59,6 @@ func (a *app) schedulesListCommand() *cobra.Command {
 }
 
 func (a *app) printTemplates(list []operations.Template) error {
-	if a.Encoded() {
-		return a.Encode(list)
-	}
 	t := a.Table("TEMPLATE", "SCHEDULES", "MAX", "STATE")
 	for _, each := range list {
 		most := "-"
@@ -81,12 +70,7 @@ func (a *app) printTemplates(list []operations.Template) error {
 	return t.Flush()
 }
 
-func (a *app) printSchedules(l listing, list []operations.Schedule) error {
-	list, note := cut(l, list)
-	a.tell(note)
-	if a.Encoded() {
-		return a.Encode(list)
-	}
+func (a *app) printSchedules(list []operations.Schedule) error {
 	t := a.Table("KEY", "SCHEDULE", "NEXT", "STATE", "CHANGED", "BY").Optional("BY", "CHANGED").Folding("SCHEDULE")
 	for _, s := range list {
 		t.Row(s.Key, s.InWords, cmp.Or(s.Next, "-"), a.State(string(s.State)), s.ChangedAt, s.ChangedBy)
@@ -100,24 +84,14 @@ func (a *app) schedulesGetCommand() *cobra.Command {
 		Short: "Show a schedule",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			o, done, err := a.Operator(c.Context(), a.ExistingLedger)
-			if err != nil {
-				return err
-			}
-			defer done()
-			s, err := o.Schedule(c.Context(), args[0], args[1])
-			if err != nil {
-				return err
-			}
-			return a.printSchedule(s)
+			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.Schedule, error) {
+				return o.Schedule(ctx, args[0], args[1])
+			}, a.printSchedule)
 		},
 	}
 }
 
 func (a *app) printSchedule(s operations.Schedule) error {
-	if a.Encoded() {
-		return a.Encode(s)
-	}
 	t := a.Details("SCHEDULE", s.JobID)
 	for _, line := range [][2]string{
 		{"schedule", s.Schedule}, {"in words", s.InWords}, {"time zone", s.Timezone}, {"next", cmp.Or(s.Next, "-")}, {"until", s.Until},
@@ -161,28 +135,21 @@ func (a *app) schedulesHistoryCommand() *cobra.Command {
 		Short: "Show who changed a schedule, and its last runs",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			o, done, err := a.Operator(c.Context(), a.ExistingLedger)
-			if err != nil {
-				return err
-			}
-			defer done()
 			id := jobs.ScheduleID(args[0], args[1])
-			j, err := o.Job(c.Context(), id)
-			if err != nil {
-				return err
-			}
-			page, err := o.Runs(c.Context(), operations.Selection{Job: id}, ledger.Filter{Limit: historyRuns})
-			if err != nil {
-				return err
-			}
-			if a.Encoded() {
-				return a.Encode(scheduleHistory{j.Acts, page.Runs})
-			}
-			if err := a.printActs(j.Acts); err != nil {
-				return err
-			}
-			fmt.Fprintln(a.Out)
-			return a.printRuns(page.Runs)
+			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (h scheduleHistory, err error) {
+				j, err := o.Job(ctx, id)
+				if err != nil {
+					return h, err
+				}
+				page, err := o.Runs(ctx, operations.Selection{Job: id}, ledger.Filter{Limit: historyRuns})
+				return scheduleHistory{j.Acts, page.Runs}, err
+			}, func(h scheduleHistory) error {
+				if err := a.printActs(h.Acts); err != nil {
+					return err
+				}
+				fmt.Fprintln(a.Out)
+				return a.printRuns(h.Runs)
+			})
 		},
 	}
 }
@@ -202,31 +169,23 @@ func (h scheduleHistory) IDs() (ids []string) {
 
 // changeSchedule makes one change and prints what became of it.
 func (a *app) changeSchedule(c *cobra.Command, template string, change operations.ScheduleChange, w who) error {
-	o, done, err := a.Operator(c.Context(), a.OpenLedger)
-	if err != nil {
+	return ask(c, a, a.OpenLedger, func(ctx context.Context, o backend.Operator) (changed changedSchedule, err error) {
+		outcomes, err := o.ChangeSchedules(ctx, template, []operations.ScheduleChange{change}, w.actor())
+		if err != nil {
+			return changed, err
+		}
+		return changedSchedule{outcomes[0].Effect, outcomes[0].Schedule}, outcomes[0].Err
+	}, func(changed changedSchedule) error {
+		more := ""
+		if changed.State == operations.SchedulePaused {
+			more = "; paused by " + changed.PausedBy + ": " + changed.PausedWhy
+		}
+		if changed.Next != "" {
+			more += "; the next run is due at " + changed.Next
+		}
+		_, err := fmt.Fprintf(a.Out, "%s %s%s\n", jobs.ScheduleID(template, change.Key), changed.Result, more)
 		return err
-	}
-	defer done()
-	outcomes, err := o.ChangeSchedules(c.Context(), template, []operations.ScheduleChange{change}, w.actor())
-	if err != nil {
-		return err
-	}
-	out := outcomes[0]
-	if out.Err != nil {
-		return out.Err
-	}
-	if a.Encoded() {
-		return a.Encode(changedSchedule{out.Effect, out.Schedule})
-	}
-	more := ""
-	if out.Schedule.State == operations.SchedulePaused {
-		more = "; paused by " + out.Schedule.PausedBy + ": " + out.Schedule.PausedWhy
-	}
-	if out.Schedule.Next != "" {
-		more += "; the next run is due at " + out.Schedule.Next
-	}
-	_, err = fmt.Fprintf(a.Out, "%s %s%s\n", jobs.ScheduleID(template, change.Key), out.Effect, more)
-	return err
+	})
 }
 
 type changedSchedule struct {

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
@@ -26,30 +28,21 @@ open, and when the nightly purge last succeeded.
 Exit 0: a process serves. Exit 1: none does.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead)
-			if err != nil {
-				return err
+			serving := false
+			err := ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) (operations.Status, error) {
+				s, err := o.Status(ctx)
+				serving = s.Serving
+				return s, err
+			}, a.printStatus)
+			if err == nil && !serving {
+				err = command.ExitWith(command.ExitFailed)
 			}
-			defer done()
-			s, err := o.Status(c.Context())
-			if err != nil {
-				return err
-			}
-			if err := a.printStatus(s); err != nil {
-				return err
-			}
-			if !s.Serving {
-				return command.ExitWith(command.ExitFailed)
-			}
-			return nil
+			return err
 		},
 	}
 }
 
 func (a *app) printStatus(s operations.Status) error {
-	if a.Encoded() {
-		return a.Encode(s)
-	}
 	if len(s.Processes) > 0 {
 		t := a.Table("PROCESS", "HOST", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "PROGRAM", "VERSION").
 			Optional("HEARTBEAT", "RUNNING", "DEFINITIONS", "VERSION", "PROGRAM")

@@ -1,11 +1,13 @@
 package operate
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/terminal"
 )
@@ -25,24 +27,14 @@ has each: why then explains what became of that member.`,
   cronce why bill-tenants 2026-12-01T03:00:00Z acme`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
-			o, done, err := a.Operator(c.Context(), a.LedgerToRead, args[0])
-			if err != nil {
-				return err
-			}
-			defer done()
-			v, err := o.Why(c.Context(), args[0], args[1], strings.Join(args[2:], ""))
-			if err != nil {
-				return err
-			}
-			return a.printWhy(v)
+			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) (operations.Explanation, error) {
+				return o.Why(ctx, args[0], args[1], strings.Join(args[2:], ""))
+			}, a.printWhy, args[0])
 		},
 	}
 }
 
 func (a *app) printWhy(v operations.Explanation) error {
-	if a.Encoded() {
-		return a.Encode(v)
-	}
 	local, member := "", ""
 	if v.Member != "" {
 		member = fmt.Sprintf(", member %q,", v.Member)

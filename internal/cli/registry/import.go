@@ -23,18 +23,13 @@ type importFlags struct {
 }
 
 func (a *app) importCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "import",
-		Short: "Make a registry from a crontab or the jobs of another scheduler",
-		Long: `import reads the schedules and HTTP calls of another scheduler and prints a
+	c := command.Group("import", "Make a registry from a crontab or the jobs of another scheduler")
+	c.Long = `import reads the schedules and HTTP calls of another scheduler and prints a
 commented registry. Standard error gets a table of what will differ, and of what
 could not be taken over and why. docs/import.md lists what each source becomes.
 
 Secrets are not copied: the registry refers to environment variables, and the
-table names them.`,
-		Args: command.KnownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+table names them.`
 	for _, i := range importer.Importers {
 		c.AddCommand(a.importSource(i))
 	}

@@ -55,10 +55,15 @@ func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Servic
 // api serves /v1, or says why it is not served.
 func (s *server) api(gate *api.Gate, ops *operations.Service, control access.Control) http.Handler {
 	if control == nil {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "the API is not served: --listen is not a loopback address and there is no access file; see --access",
-				http.StatusForbidden)
-		})
+		return notServed("API")
 	}
 	return api.New(api.Config{Operations: ops, Gate: gate, Logger: s.log})
+}
+
+// notServed says why the API or the dashboard is not served on an address that strangers reach.
+func notServed(what string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "the "+what+" is not served: --listen is not a loopback address and there is no access file; see --access",
+			http.StatusForbidden)
+	})
 }

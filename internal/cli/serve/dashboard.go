@@ -44,10 +44,7 @@ func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 	if g.control == nil {
 		g.log.Warn("dashboard not served: --listen is not a loopback address and there is no access file",
 			"address", address.String(), "hint", "--access FILE with a proxy; see docs/dashboard.md")
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "the dashboard is not served: --listen is not a loopback address and there is no access file; see --access",
-				http.StatusForbidden)
-		})
+		return notServed("dashboard")
 	}
 	g.log.Info("serving the dashboard", "url", "http://"+reachedBy(address.String())+"/")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -75,21 +75,19 @@ func liveness(plannerAge func() time.Duration) http.HandlerFunc {
 	}
 }
 
-// countsOf asks the ledger for its counts, for a scrape.
-func countsOf(ctx context.Context, s ledger.Store) func() (ledger.Counts, error) {
-	return func() (ledger.Counts, error) {
+// scraped bounds a question to the ledger that a scrape waits for.
+func scraped[T any](ctx context.Context, ask func(context.Context) (T, error)) func() (T, error) {
+	return func() (T, error) {
 		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 		defer cancel()
-		return s.Counts(ctx)
+		return ask(ctx)
 	}
 }
 
-// schedulesOf asks the ledger for the counters of templates, for a scrape. Templates of the
-// registry that have no schedule yet are not in them.
-func schedulesOf(ctx context.Context, s ledger.Store, registry func() *jobs.Registry) func() ([]telemetry.TemplateSchedules, error) {
-	return func() (list []telemetry.TemplateSchedules, err error) {
-		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-		defer cancel()
+// schedulesOf asks the ledger for the counters of templates. Templates of the registry that have
+// no schedule yet are not in them.
+func schedulesOf(s ledger.Store, registry func() *jobs.Registry) func(context.Context) ([]telemetry.TemplateSchedules, error) {
+	return func(ctx context.Context) (list []telemetry.TemplateSchedules, err error) {
 		counts, err := s.Templates(ctx)
 		for _, c := range counts {
 			t, _ := registry().Template(c.Template)
@@ -99,11 +97,9 @@ func schedulesOf(ctx context.Context, s ledger.Store, registry func() *jobs.Regi
 	}
 }
 
-// troublesOf asks the ledger what is wrong with single jobs, for a scrape.
-func troublesOf(ctx context.Context, s ledger.Store) func() (telemetry.Troubles, error) {
-	return func() (t telemetry.Troubles, err error) {
-		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-		defer cancel()
+// troublesOf asks the ledger what is wrong with single jobs.
+func troublesOf(s ledger.Store) func(context.Context) (telemetry.Troubles, error) {
+	return func(ctx context.Context) (t telemetry.Troubles, err error) {
 		if t.Incidents, err = s.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: ledger.MaxIncidentPage}); err != nil {
 			return t, err
 		}

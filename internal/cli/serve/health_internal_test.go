@@ -64,7 +64,7 @@ func (troubled) List(_ context.Context, f ledger.Filter) (list []ledger.Run, _ e
 // The series of jobs with problems are bounded, however many jobs have one.
 func TestAScrapeHasABoundedNumberOfTroubles(t *testing.T) {
 	t.Parallel()
-	got, err := troublesOf(t.Context(), troubled{})()
+	got, err := troublesOf(troubled{})(t.Context())
 	if err != nil || len(got.Incidents) != 1000 || len(got.Dead) != 1000 {
 		t.Errorf("%d incidents, dead runs of %d jobs, %v; want 1000 of each", len(got.Incidents), len(got.Dead), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -22,9 +23,9 @@ import (
 func (s *server) answer(ctx context.Context, fleet *rollover.Fleet[*instance], hosts access.Hosts,
 	control access.Control) (clients *askers, closeServers func(), err error) {
 	draining := context.WithoutCancel(ctx)
-	s.metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() }, countsOf(draining, s.store),
-		troublesOf(draining, s.store))
-	s.metrics.WatchSchedules(schedulesOf(draining, s.store, func() *jobs.Registry { return fleet.Current().registry }))
+	s.metrics.Watch(func() map[string]string { return fleet.Current().calls.Breakers() },
+		scraped(draining, s.store.Counts), scraped(draining, troublesOf(s.store)))
+	s.metrics.WatchSchedules(scraped(draining, schedulesOf(s.store, func() *jobs.Registry { return fleet.Current().registry })))
 	mux := healthMux(ctx, fleet, s.metrics)
 	ops, gate := s.operations(fleet), api.NewGate(control)
 	clients = &askers{Handler: s.api(gate, ops, control)}
@@ -53,14 +54,20 @@ func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mu
 		return nil, fmt.Errorf("--listen %s: %w; choose another address, or \"\" for none", address, err)
 	}
 	mux.Handle("/", g.dashboard(l.Addr(), board))
-	server := newServer(ctx, api.OnlyHosts(hosts, mux))
+	stop = serveOn(ctx, l, api.OnlyHosts(hosts, mux), "--listen", g.log)
+	g.log.Info("serving health and metrics", "address", l.Addr().String())
+	return stop, nil
+}
+
+// serveOn serves the listener of a flag, until stop.
+func serveOn(ctx context.Context, l net.Listener, h http.Handler, flag string, log *slog.Logger) (stop func()) {
+	server := newServer(ctx, h)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			g.log.Error("server on --listen failed", "error", err)
+			log.Error("server on "+flag+" failed", "error", err)
 		}
 	}()
-	g.log.Info("serving health and metrics", "address", l.Addr().String())
-	return func() { closeServer(server) }, nil
+	return func() { closeServer(server) }
 }
 
 // lastAnswers is how long requests in progress have when the server closes.

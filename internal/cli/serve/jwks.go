@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -26,14 +25,8 @@ func listenKeys(ctx context.Context, address string, fleet *rollover.Fleet[*inst
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET "+jwksPath, jwksHandler(fleet))
-	server := newServer(ctx, mux)
-	go func() {
-		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("server on --listen-jwks failed", "error", err)
-		}
-	}()
 	log.Info("serving public keys", "address", l.Addr().String())
-	return func() { closeServer(server) }, nil
+	return serveOn(ctx, l, mux, "--listen-jwks", log), nil
 }
 
 func jwksHandler(fleet *rollover.Fleet[*instance]) http.Handler {

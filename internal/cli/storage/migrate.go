@@ -12,9 +12,7 @@ import (
 )
 
 func (a *app) migrateCommand() *cobra.Command {
-	c := &cobra.Command{Use: "migrate", Short: "Migrate the ledger's tables, or print them", Args: command.KnownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(
+	c := command.Group("migrate", "Migrate the ledger's tables, or print them",
 		&cobra.Command{Use: "up", Short: "Apply pending migrations to the ledger", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return a.migrateUp(c.Context()) }},
 		&cobra.Command{Use: "status", Short: "Show applied and pending migrations of the ledger", Args: cobra.NoArgs,

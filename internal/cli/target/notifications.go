@@ -18,10 +18,7 @@ import (
 )
 
 func (a *app) notifyCommand() *cobra.Command {
-	c := &cobra.Command{Use: "notify", Short: "Test the channels that receive notifications", Args: command.KnownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	c.AddCommand(a.notifyTestCommand())
-	return c
+	return command.Group("notify", "Test the channels that receive notifications", a.notifyTestCommand())
 }
 
 func (a *app) notifyTestCommand() *cobra.Command {
