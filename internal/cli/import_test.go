@@ -2,7 +2,9 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -27,6 +29,44 @@ func TestAnImportedRegistryPassesCheck(t *testing.T) {
 	}
 	if code, _, errs := d.run("import", "crontab", d.path("crontab"), "--to", out); code != exitUsage || !strings.Contains(errs, "is not overwritten") {
 		t.Errorf("a second import: exit %d: %s", code, errs)
+	}
+}
+
+// Whatever the exports hold, check accepts what import made of them.
+func TestWhatIsImportedOfExportsPassesCheck(t *testing.T) {
+	d := newDesk(t, exportable)
+	files, err := filepath.Glob("../importer/testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		source := name
+		for _, suffix := range []string{"-list", "-group", "-hostile"} {
+			source = strings.TrimSuffix(source, suffix)
+		}
+		out := d.path(name + ".yaml")
+		if code, _, errs := d.run("import", source, file, "--to", out); code != 0 {
+			t.Errorf("%s: exit %d: %s", name, code, errs)
+		} else if code, _, errs := d.run("check", "--no-env", "--config", out); code != 0 {
+			t.Errorf("check %s: exit %d: %s", name, code, errs)
+		}
+	}
+}
+
+// What is said of several jobs is one line of the table, with their number; entries that
+// are not imported have a line each.
+func TestTheTableSaysOnceWhatConcernsManyJobs(t *testing.T) {
+	d := newDesk(t, exportable)
+	lines := ""
+	for n := range 30 {
+		lines += fmt.Sprintf("{\"Name\":\"report-%d\",\"ScheduleExpression\":\"rate(1 hour)\",\"Target\":{\"Arn\":\"arn:aws:lambda:eu-west-1:1:function:report\","+
+			"\"Input\":\"{\\\"tenant\\\":%d}\"}}\n{\"Name\":\"listed\"}\n", n, n)
+	}
+	code, _, errs := d.run("import", "eventbridge", d.write("group.json", lines), "--to", d.path("out.yaml"))
+	if strings.Count(errs, "period counts from 1970") != 1 || strings.Count(errs, "30 jobs ") < 4 || strings.Count(errs, "no ScheduleExpression") != 30 ||
+		!strings.Contains(errs, "30 jobs make the call of this one") || code != 0 {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 }
 

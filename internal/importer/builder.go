@@ -18,12 +18,13 @@ import (
 type builder struct {
 	options     Options
 	targets     []*target
-	targetNames map[string]bool
+	targetNames map[string]int    // the last number behind each name
 	variables   map[string]string // what each variable to set holds, by its name
 	origins     map[string]string // what tells the values of a variable apart; holds secrets
 	jobs        []job
-	ids         map[string]bool
+	ids         map[string]int
 	locks       map[string][]Difference // places of the jobs that share a lock file
+	entries     map[string]string       // place of each entry that has a name of its own in the source
 	differences []Difference
 	refused     int
 }
@@ -52,7 +53,8 @@ type job struct {
 	overlap, catchUp            string
 	catchUpWindow               time.Duration
 	disabled                    bool
-	from                        string // file:line, for its comment
+	file, called                string // where it is from, and its name there, for its comment
+	line                        int
 }
 
 // entry is one entry of a source while it is read.
@@ -64,7 +66,9 @@ type entry struct {
 	job         job
 	call        call
 	lock        lock
+	origin      string // its full name in the source, if it has one
 	placeholder string // why the call itself is not known; the job is then disabled
+	receiver    string // what a placeholder stands for, such as a function; "" if it is the entry's own
 }
 
 type note struct {
@@ -75,6 +79,9 @@ type note struct {
 func (e *entry) note(aspect Aspect, format string, args ...any) {
 	e.notes = append(e.notes, note{aspect, fmt.Sprintf(format, args...)})
 }
+
+// place is the entry's file and line.
+func (e *entry) place() string { return Difference{File: e.file, Line: e.line}.Place() }
 
 // noteOverlap says that runs of the job may overlap, as those of its source do.
 func (e *entry) noteOverlap() {
@@ -101,11 +108,16 @@ func (b *builder) add(d Difference) { b.differences = append(b.differences, d) }
 
 // take enters an entry that was read, or refuses one that could not be.
 func (b *builder) take(e *entry, err error) {
+	if at := b.entries[e.origin]; err == nil && e.origin != "" && at != "" {
+		err = fmt.Errorf("the same entry as at %s", at)
+	}
 	if err != nil {
 		b.refuse(e, err)
 		return
 	}
-	b.enter(e)
+	if b.enter(e) != "" {
+		b.entries[e.origin] = e.place()
+	}
 }
 
 // enter makes a job of a complete entry and returns its ID, or refuses it.
@@ -118,14 +130,17 @@ func (b *builder) enter(e *entry) (id string) {
 		b.refuse(e, err)
 		return ""
 	}
-	if !b.targetNames[t.name] {
-		b.targetNames[t.name] = true
+	if b.targetNames[t.name] == 0 {
+		b.targetNames[t.name] = 1
 		b.targets = append(b.targets, t)
 	}
 	for name, holds := range t.variables() {
 		b.variables[name] = holds
 	}
-	b.ids[j.id] = true
+	if e.name != j.id && e.name != "" && !looksSecret(e.name) {
+		j.called = " " + e.name
+	}
+	b.ids[j.id] = 1
 	b.jobs = append(b.jobs, j)
 	for _, n := range e.notes {
 		b.add(Difference{File: e.file, Line: e.line, Job: j.id, Aspect: n.aspect, Text: n.text})
@@ -135,14 +150,18 @@ func (b *builder) enter(e *entry) (id string) {
 
 func (b *builder) build(e *entry) (job, *target, error) {
 	j := e.job
-	j.from = Difference{File: e.file, Line: e.line}.Place()
+	j.file, j.line = e.file, e.line
 	j.dst = cmp.Or(j.dst, "once")
 	if e.placeholder != "" {
 		e.note(Call, "the job is disabled: %s; set its target, method, path and body, and remove enabled: false", e.placeholder)
 		j.disabled, j.method = true, "POST"
 		j.id = b.unique(cmp.Or(slug(e.name), "job"), b.ids)
-		j.path = "/" + j.id
-		j.target = &target{name: b.unique(j.id, b.targetNames), urlEnv: b.claim(variable(j.id)+"_URL", e.placeholder), identity: "\x00" + j.id}
+		j.target = b.receiver(e, j.id)
+		j.path = "/" + j.target.name
+		var err error
+		if j.body, err = e.call.jsonBody(); err != nil {
+			e.note(Body, "the body of the source is not taken over: %v", err)
+		}
 		return j, j.target, nil
 	}
 	at, err := e.call.place()
@@ -187,11 +206,34 @@ func (b *builder) sound(j job, t *target) error {
 	return err
 }
 
-// unique adds a number to a name that is taken.
-func (b *builder) unique(name string, taken map[string]bool) string {
+// manyAlike is how many jobs that make one call look like schedules of customers.
+const manyAlike = 20
+
+// noteAlike says that jobs which differ by their schedules and bodies alone may be
+// schedules that an application makes.
+func (b *builder) noteAlike() {
+	alike := map[string]int{}
+	call := func(j job) string { return j.target.name + " " + j.method + " " + j.path }
+	for _, j := range b.jobs {
+		alike[call(j)]++
+	}
+	for _, j := range b.jobs {
+		if n := alike[call(j)]; n >= manyAlike {
+			b.add(Difference{File: j.file, Line: j.line, Job: j.id, Aspect: Call, Text: fmt.Sprintf("%d jobs make the call of this one; if "+
+				"each is of a customer, write one job with keyed instead, and make their schedules at run time with cronce schedules "+
+				"import (docs/schedules.md)", n)})
+			alike[call(j)] = 0
+		}
+	}
+}
+
+// unique adds a number to a name that is taken. It counts up in taken, so that thousands of
+// entries of one name take no time.
+func (b *builder) unique(name string, taken map[string]int) string {
 	free := name
-	for n := 2; taken[free]; n++ {
-		free = fmt.Sprintf("%s-%d", name, n)
+	for taken[free] > 0 {
+		taken[name]++
+		free = fmt.Sprintf("%s-%d", name, taken[name])
 	}
 	return free
 }
@@ -220,6 +262,21 @@ func (b *builder) targetFor(e *entry, at place) *target {
 		e.note(Secrets, "set %s in the environment of cronce: %s", n, t.auth.holds[n])
 	}
 	return t
+}
+
+// receiver finds or makes the target that stands for what placeholders have in common.
+func (b *builder) receiver(e *entry, id string) *target {
+	identity := "\x00" + id
+	if e.receiver != "" {
+		identity = "\x00\x00" + e.receiver
+	}
+	for _, t := range b.targets {
+		if t.identity == identity {
+			return t
+		}
+	}
+	name := b.unique(cmp.Or(slug(lastSegment(e.receiver)), id), b.targetNames)
+	return &target{name: name, urlEnv: b.claim(variable(name)+"_URL", identity), identity: identity}
 }
 
 // claim returns the variable's name, with a number behind it if the name is taken for

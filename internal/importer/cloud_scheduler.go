@@ -4,36 +4,47 @@ import (
 	"cmp"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/schedule"
 )
 
 // cloudJob is a job of Google Cloud Scheduler, as "gcloud scheduler jobs list" prints it.
 type cloudJob struct {
-	Name            string      `json:"name"`
-	Schedule        string      `json:"schedule"`
-	TimeZone        string      `json:"timeZone"`
-	Description     string      `json:"description"`
-	State           string      `json:"state"`
-	AttemptDeadline string      `json:"attemptDeadline"`
-	HTTP            *cloudHTTP  `json:"httpTarget"`
-	PubSub          *struct{}   `json:"pubsubTarget"`
-	AppEngine       *struct{}   `json:"appEngineHttpTarget"`
-	Retry           *cloudRetry `json:"retryConfig"`
+	Name            string       `json:"name"`
+	Schedule        string       `json:"schedule"`
+	TimeZone        string       `json:"timeZone"`
+	Description     string       `json:"description"`
+	State           string       `json:"state"`
+	AttemptDeadline string       `json:"attemptDeadline"`
+	HTTP            *cloudHTTP   `json:"httpTarget"`
+	AppEngine       *cloudHTTP   `json:"appEngineHttpTarget"`
+	PubSub          *cloudPubSub `json:"pubsubTarget"`
+	Retry           *cloudRetry  `json:"retryConfig"`
 }
 
+// cloudHTTP is an HTTP target, or one of App Engine.
 type cloudHTTP struct {
-	URI     string            `json:"uri"`
-	Method  string            `json:"httpMethod"`
-	Headers map[string]string `json:"headers"`
-	Body    string            `json:"body"` // base64
-	OIDC    *struct{}         `json:"oidcToken"`
-	OAuth   *struct{}         `json:"oauthToken"`
+	URI         string                `json:"uri"`
+	RelativeURI string                `json:"relativeUri"` // of App Engine
+	Routing     struct{ Host string } `json:"appEngineRouting"`
+	Method      string                `json:"httpMethod"`
+	Headers     map[string]string     `json:"headers"`
+	Body        string                `json:"body"` // base64
+	OIDC        *struct{}             `json:"oidcToken"`
+	OAuth       *struct{}             `json:"oauthToken"`
+}
+
+type cloudPubSub struct {
+	Topic      string            `json:"topicName"`
+	Data       string            `json:"data"` // base64
+	Attributes map[string]string `json:"attributes"`
 }
 
 type cloudRetry struct {
@@ -47,18 +58,41 @@ type cloudRetry struct {
 // cloudScheduler reads what gcloud scheduler jobs list or describe prints as JSON.
 func (b *builder) cloudScheduler(files []File) error {
 	return each(files, func(o object, j cloudJob) error {
-		e := &entry{file: o.file, line: o.line, name: j.Name[strings.LastIndexByte(j.Name, '/')+1:]}
-		b.take(e, b.cloudJob(e, j))
+		e := &entry{file: o.file, line: o.line, name: lastSegment(j.Name), origin: j.Name}
+		b.take(e, e.cloudJob(j))
 		return nil
 	}, "jobs")
 }
 
+func lastSegment(name string) string { return name[strings.LastIndexAny(name, "/:")+1:] }
+
+func (e *entry) cloudJob(j cloudJob) error {
+	e.describe(j.Description)
+	if err := e.cloudTimes(j); err != nil {
+		return err
+	}
+	switch j.State {
+	case "", "ENABLED":
+	case "PAUSED", "DISABLED":
+		e.job.disabled = true
+	default:
+		e.job.disabled = true
+		e.note(Effects, "the job is disabled: its state is %s", short(j.State))
+	}
+	e.job.overlap = "skip"
+	e.note(Overlaps, "Google delays a run until the last one has ended; cronce skips it (overlap: skip), or delays it (overlap: queue)")
+	e.note(MissedTimes, "scheduled times that pass while cronce is down are caught up: the latest one, for 24h")
+	if err := e.cloudTarget(j); err != nil {
+		return err
+	}
+	return e.cloudRetries(j.Retry)
+}
+
 var everyInterval = regexp.MustCompile(`^every ([1-9][0-9]{0,4}) (minutes?|mins?|hours?)$`)
 
-func (b *builder) cloudJob(e *entry, j cloudJob) error {
-	e.describe(j.Description)
-	e.job.schedule, e.job.timezone = j.Schedule, cmp.Or(j.TimeZone, "Etc/UTC")
-	if e.job.timezone == "Etc/UTC" {
+func (e *entry) cloudTimes(j cloudJob) error {
+	e.job.schedule, e.job.timezone = j.Schedule, cmp.Or(j.TimeZone, "UTC")
+	if zone := e.job.timezone; zone == "Etc/UTC" || strings.EqualFold(zone, "UTC") { // Google documents "utc"
 		e.job.timezone = "UTC"
 	}
 	if m := everyInterval.FindStringSubmatch(j.Schedule); m != nil {
@@ -66,59 +100,80 @@ func (b *builder) cloudJob(e *entry, j cloudJob) error {
 		e.note(Times, "the period counts from 1970-01-01T00:00:00Z, not from the end of the last run")
 	} else if strings.HasPrefix(j.Schedule, "every ") {
 		return errors.New("the schedule is in App Engine's syntax; write it as a crontab expression")
+	} else if n := len(strings.Fields(j.Schedule)); n != 5 {
+		return fmt.Errorf("the schedule has %s, and Google's has five", plural.Of(n, "field"))
 	}
 	s, err := schedule.Parse(e.job.schedule, e.job.timezone, "")
-	if err != nil {
-		return err
-	}
-	if s.Location().String() != "UTC" {
+	if err == nil && s.Location() != time.UTC {
 		e.note(ClockChange,
 			"once: a time in the skipped hour fires at its end, a time in the repeated hour fires the first time; Google does not document its rule")
 	}
-	e.job.disabled = j.State == "PAUSED" || j.State == "DISABLED"
-	e.job.overlap = "skip"
-	e.note(MissedTimes, "scheduled times that pass while cronce is down are caught up: the latest one, for 24h")
-	switch {
-	case j.PubSub != nil:
-		e.placeholder = "the source publishes to Pub/Sub, and cronce calls HTTP endpoints"
-	case j.AppEngine != nil:
-		e.placeholder = "the source calls an App Engine service, whose URL the dump does not have"
-	case j.HTTP == nil:
-		return errors.New("the job has no target; dump with gcloud scheduler jobs describe JOB --format=json")
-	default:
-		return e.cloudCall(j)
-	}
-	return nil
+	return err
 }
 
-func (e *entry) cloudCall(j cloudJob) error {
-	e.call.url, e.call.method = literal(j.HTTP.URI), cmp.Or(j.HTTP.Method, "POST")
-	for _, name := range slices.Sorted(maps.Keys(j.HTTP.Headers)) {
-		e.header(name, literal(j.HTTP.Headers[name]))
-	}
-	if j.HTTP.Body != "" {
-		body, err := base64.StdEncoding.DecodeString(j.HTTP.Body)
-		if err != nil {
-			return errors.New("the body is not base64")
+// cloudTarget reads what the job calls.
+func (e *entry) cloudTarget(j cloudJob) error {
+	switch {
+	case j.PubSub != nil:
+		e.placeholder, e.receiver = "the source publishes to Pub/Sub, and cronce calls HTTP endpoints", j.PubSub.Topic
+		if len(j.PubSub.Attributes) > 0 {
+			e.note(Headers, "the attributes of the message are not taken over")
 		}
-		e.call.data, e.call.hasData = []word{literal(string(body))}, true
+		return e.cloudBody(j.PubSub.Data)
+	case j.AppEngine != nil && j.AppEngine.Routing.Host == "":
+		e.placeholder = "the source calls an App Engine service, whose host the dump does not have"
+		return e.cloudBody(j.AppEngine.Body)
+	case j.AppEngine != nil:
+		e.job.disabled = true
+		e.note(Secrets, "the job is disabled: App Engine trusts headers that only Google can send; let the service trust cronce's, give the "+
+			"target auth, and remove enabled: false")
+		j.AppEngine.URI = "https://" + j.AppEngine.Routing.Host + "/" + strings.TrimPrefix(j.AppEngine.RelativeURI, "/")
+		return e.cloudCall(*j.AppEngine, j.AttemptDeadline, 10*time.Minute)
+	case j.HTTP != nil:
+		return e.cloudCall(*j.HTTP, j.AttemptDeadline, 3*time.Minute)
 	}
-	if d, err := time.ParseDuration(j.AttemptDeadline); err == nil {
-		e.limit(d)
-	} else {
-		e.limit(3 * time.Minute) // Google's default
+	return errors.New("the job has no target; dump with gcloud scheduler jobs describe JOB --format=json")
+}
+
+// cloudCall reads a call that Google ends after a deadline, by default after most.
+func (e *entry) cloudCall(h cloudHTTP, deadline string, most time.Duration) error {
+	e.call.url, e.call.method = literal(h.URI), cmp.Or(h.Method, "POST")
+	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+		e.header(name, literal(h.Headers[name]))
 	}
-	if j.HTTP.OIDC != nil || j.HTTP.OAuth != nil {
+	e.note(Headers, "the headers X-CloudScheduler, X-CloudScheduler-JobName and X-CloudScheduler-ScheduleTime are not sent; "+
+		"Cronce-Scheduled-At is")
+	if deadline != "" {
+		d, err := time.ParseDuration(deadline)
+		if err != nil || d <= 0 {
+			return errors.New("the attemptDeadline cannot be read")
+		}
+		most = d
+	}
+	e.limit(most)
+	if h.OIDC != nil || h.OAuth != nil {
 		e.job.disabled = true
 		e.note(Secrets,
 			"the job is disabled: cronce has no token of a Google service account; give the target auth (type jwt or oauth2) and "+
 				"remove enabled: false")
 	}
-	return e.cloudRetries(j.Retry)
+	return e.cloudBody(h.Body)
+}
+
+func (e *entry) cloudBody(text string) error {
+	if text == "" {
+		return nil
+	}
+	body, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return errors.New("the body is not base64")
+	}
+	e.call.data, e.call.hasData = []word{literal(string(body))}, true
+	return nil
 }
 
 func (e *entry) cloudRetries(r *cloudRetry) error {
-	if r == nil || r.Count == 0 {
+	if r == nil || r.Count <= 0 {
 		e.noRetries()
 		if r != nil && r.Longest != "" && r.Longest != "0s" {
 			e.notes[len(e.notes)-1].text = "maxRetryDuration without retryCount is not taken over; the job does not retry"

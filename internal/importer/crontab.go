@@ -19,7 +19,6 @@ type crontab struct {
 	badZone bool
 	env     map[string]string
 	lines   map[string]int // of variables
-	assumed bool           // the zone's default has been noted
 }
 
 func (b *builder) crontabs(files []File) error {
@@ -91,10 +90,9 @@ func (c *crontab) job(line string, n int) {
 		c.refuse(e, err)
 		return
 	}
-	if !c.assumed && c.zone == "" {
-		c.assumed = true
+	if c.zone == "" {
 		e.note(TimeZone,
-			"the crontab runs in the zone of its machine, which the file does not say; the jobs have %s (--timezone sets another)",
+			"the crontab runs in the zone of its machine, which the file does not say; the job has %s (--timezone sets another)",
 			c.options.Timezone)
 	}
 	if id := c.enter(e); id != "" && e.lock.key != "" && !e.lock.shared {

@@ -26,7 +26,11 @@ func each[T any](files []File, read func(object, T) error, lists ...string) erro
 		for _, o := range found {
 			var value T
 			if err := json.Unmarshal(o.fields, &value); err != nil {
-				return fmt.Errorf("%s:%d: a field of an unexpected type", o.file, o.line)
+				field := ""
+				if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+					field = " " + wrong.Field
+				}
+				return fmt.Errorf("%s:%d: the field%s is of an unexpected type", o.file, o.line, field)
 			}
 			if err := read(o, value); err != nil {
 				return err
@@ -74,6 +78,10 @@ func within(f File, raw json.RawMessage, at int, lists []string) ([]object, erro
 		return nil, fmt.Errorf("%s:%d: not an object", f.Name, lineAt(f.Data, at))
 	}
 	for _, name := range lists {
+		if next := string(fields["NextToken"]); next != "" && next != "null" && fields[name] != nil {
+			return nil, fmt.Errorf("%s:%d: only a part of the list (NextToken); dump it without --max-items and --no-paginate", f.Name,
+				lineAt(f.Data, at))
+		}
 		if list := fields[name]; len(list) > 0 && list[0] == '[' {
 			return items(f, list, at+max(0, bytes.Index(raw, list)), lists)
 		}

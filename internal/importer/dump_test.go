@@ -13,7 +13,7 @@ import (
 func TestADisabledRuleOfLambdaLosesNothingInSilence(t *testing.T) {
 	for limit, want := range map[int][]string{
 		0: {"retry: { backoff: [] }", "rule | body | the Input is not taken over", "rule | retries | the source does not retry"},
-		3: {"rule | body | the Input is not taken over", "rule | retries | MaximumRetryAttempts 3 is not taken over"},
+		3: {"rule | body | the Input is not taken over", "rule | retries | AWS retries 3 times"},
 	} {
 		dump := fmt.Sprintf(`{ "Name": "rule", "ScheduleExpression": "rate(1 hour)", "State": "DISABLED",
   "Targets": [ { "Arn": "arn:aws:lambda:eu-central-1:123456789012:function:f", "Input": "{\"day\": \"<aws.scheduler.scheduled-time>\"}",
@@ -67,6 +67,26 @@ func TestSchedulesOfOneNameAreToldApartByTheirGroups(t *testing.T) {
 	for _, id := range []string{"id: nightly\n", "id: billing-nightly\n", "id: reports-nightly\n"} {
 		if !strings.Contains(r.Registry, id) {
 			t.Errorf("%s is not in\n%s", id, r.Registry)
+		}
+	}
+}
+
+// What would be read in part, or not at all, is an error that names its place.
+func TestADumpThatCannotBeReadAsAWholeIsRefused(t *testing.T) {
+	jobs := ""
+	for range 2300 {
+		jobs += `{"Name":"report","Description":"` + strings.Repeat("x ", 249) + `","ScheduleExpression":"rate(1 hour)","Target":{"Arn":"arn:aws:lambda:eu-west-1:1:function:f"}}` + "\n"
+	}
+	for dump, want := range map[string]string{
+		"\n{ \"Rules\": [ {\"Name\": \"a\", \"ScheduleExpression\": \"rate(1 hour)\"} ], \"NextToken\": \"x\" }": "file:2: only a part of the list (NextToken)",
+		`{ "Name": 7 }`:                  "file:1: the field Name is of an unexpected type",
+		`{ "Name": "a", "Target": "b" }`: "file:1: the field Target is of an unexpected type",
+		jobs:                             "2300 jobs make a registry of",
+		strings.Repeat(" ", importer.MaxFileSize+1): "split it",
+	} {
+		r, err := importer.Import(importer.EventBridge, []importer.File{{Name: "file", Data: []byte(dump)}}, importer.Options{Name: "acme"})
+		if err == nil || !strings.Contains(err.Error(), want) || r.Registry != "" {
+			t.Errorf("%.40s: %v; want %q", dump, err, want)
 		}
 	}
 }

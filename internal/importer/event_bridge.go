@@ -32,9 +32,10 @@ type awsObject struct {
 		Mode                   string
 		MaximumWindowInMinutes int
 	}
-	StartDate, EndDate any
-	EventPattern       string
-	Target             *awsTarget
+	StartDate, EndDate    any
+	ActionAfterCompletion string
+	EventPattern          string
+	Target                *awsTarget
 
 	Rule    string // of Targets
 	Targets []awsTarget
@@ -48,10 +49,14 @@ type awsObject struct {
 }
 
 type awsTarget struct {
-	Arn         string
-	Input       string
-	InputPath   string
-	RetryPolicy *struct{ MaximumRetryAttempts *int }
+	Arn              string
+	Input            string
+	InputPath        string
+	InputTransformer *struct{}
+	RetryPolicy      struct {
+		MaximumRetryAttempts     *int
+		MaximumEventAgeInSeconds int
+	}
 
 	DeadLetterConfig *struct{ Arn string }
 	HttpParameters   struct {
@@ -61,20 +66,26 @@ type awsTarget struct {
 	}
 }
 
-// eventBridge reads all files together: a rule, its targets and their API destinations
-// are printed by different commands.
+// awsDump is what the files have: a rule, its targets and their API destinations are
+// printed by different commands.
+type awsDump struct {
+	schedules    []awsObject
+	targets      map[string][]awsObject // by their rule; "": the dump does not name it
+	destinations map[string]awsObject
+}
+
+// eventBridge reads all files together.
 func (b *builder) eventBridge(files []File) error {
-	var schedules []awsObject
-	targets, destinations := map[string][]awsTarget{}, map[string]awsObject{}
+	dump := awsDump{targets: map[string][]awsObject{}, destinations: map[string]awsObject{}}
 	err := each(files, func(o object, a awsObject) error {
+		a.at = o
 		switch {
 		case a.ApiDestinationArn != "":
-			destinations[a.ApiDestinationArn] = a
+			dump.destinations[a.ApiDestinationArn] = a
 		case a.Targets != nil && a.ScheduleExpression == "":
-			targets[a.Rule] = append(targets[a.Rule], a.Targets...)
+			dump.targets[a.Rule] = append(dump.targets[a.Rule], a)
 		default:
-			a.at = o
-			schedules = append(schedules, a)
+			dump.schedules = append(dump.schedules, a)
 		}
 		return nil
 	}, "Schedules", "Rules", "ApiDestinations")
@@ -82,29 +93,48 @@ func (b *builder) eventBridge(files []File) error {
 		return err
 	}
 	named := map[string]int{}
-	for _, a := range schedules {
+	for _, a := range dump.schedules {
 		named[a.Name]++
 	}
-	for _, a := range schedules {
-		e := &entry{file: a.at.file, line: a.at.line, name: a.Name}
+	for _, a := range dump.schedules {
+		e := &entry{file: a.at.file, line: a.at.line, name: a.Name, origin: a.ARN}
 		if named[a.Name] > 1 && a.GroupName != "" && a.GroupName != "default" { // a name is that of one group
 			e.name = a.GroupName + "-" + a.Name
 		}
-		if a.Target == nil {
-			list := append(slices.Clone(targets[a.Name]), a.Targets...)
-			if len(targets) == 1 && len(schedules) == 1 { // list-targets-by-rule does not name the rule
-				list = append(list, targets[""]...)
-			}
-			if len(list) > 1 {
-				e.note(NotImported, "the rule has %d targets; only the first is imported", len(list))
-			}
-			if len(list) > 0 {
-				a.Target = &list[0]
-			}
+		a.Target = dump.target(e, a)
+		b.take(e, e.awsSchedule(a, dump.destinations))
+	}
+	for _, rule := range slices.Sorted(maps.Keys(dump.targets)) {
+		for _, a := range dump.targets[rule] {
+			b.refuse(&entry{file: a.at.file, line: a.at.line, name: rule}, errors.New("targets of a rule that is not in the files, or not "+
+				"named here; dump it with aws events list-rules, and add \"Rule\": \"NAME\" to each object of list-targets-by-rule"))
 		}
-		b.take(e, e.awsSchedule(a, destinations))
 	}
 	return nil
+}
+
+// target takes what a schedule or a rule calls out of the dump; nil if the files do not
+// say it.
+func (d *awsDump) target(e *entry, a awsObject) *awsTarget {
+	if a.Target != nil {
+		return a.Target
+	}
+	rule := a.Name
+	if _, named := d.targets[rule]; !named && len(d.targets) == 1 && len(d.schedules) == 1 {
+		rule = "" // list-targets-by-rule does not name it
+	}
+	list := slices.Clone(a.Targets)
+	for _, of := range d.targets[rule] {
+		list = append(list, of.Targets...)
+	}
+	delete(d.targets, rule)
+	if len(list) > 1 {
+		e.note(NotImported, "the rule has %d targets; only the first is imported", len(list))
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
 }
 
 func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) error {
@@ -115,12 +145,28 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 		return errors.New("the object has no ScheduleExpression; dump with aws scheduler get-schedule, which list-schedules does not replace")
 	}
 	e.describe(a.Description)
+	if err := e.awsTimes(a); err != nil {
+		return err
+	}
+	e.job.disabled = e.job.disabled || a.State == "DISABLED"
+	e.job.overlap = "allow"
+	e.noteOverlap()
+	e.note(MissedTimes, "scheduled times that pass while cronce is down are caught up: the latest one, for 24h")
+	if a.Target == nil {
+		e.placeholder = "the files do not say what the schedule calls (aws scheduler get-schedule and aws events list-targets-by-rule print it)"
+		return nil
+	}
+	return e.awsTarget(*a.Target, destinations)
+}
+
+func (e *entry) awsTimes(a awsObject) error {
 	e.job.schedule, e.job.timezone = a.ScheduleExpression, cmp.Or(a.ScheduleExpressionTimezone, "UTC")
 	e.job.dst = string(schedule.DSTSkip)
 	s, err := schedule.Parse(e.job.schedule, e.job.timezone, schedule.DSTSkip)
 	if err != nil {
 		return err
 	}
+	once := strings.HasPrefix(a.ScheduleExpression, "at(")
 	switch {
 	case strings.HasPrefix(a.ScheduleExpression, "rate("):
 		e.note(Times, "the period counts from 1970-01-01T00:00:00Z, not from the creation of the schedule")
@@ -132,17 +178,15 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 	if w := a.FlexibleTimeWindow; w != nil && w.Mode == "FLEXIBLE" && w.MaximumWindowInMinutes > 0 {
 		e.spread(time.Duration(w.MaximumWindowInMinutes)*time.Minute, jobs.MaxSpread(s))
 	}
-	if a.StartDate != nil || a.EndDate != nil {
-		e.note(Times, "StartDate and EndDate are not taken over; the schedule has no begin and no end")
+	if (a.StartDate != nil || a.EndDate != nil) && !once { // AWS ignores them for one time
+		e.job.disabled = true
+		e.note(Times, "the job is disabled: StartDate and EndDate are not taken over, so it would run before and after them; remove "+
+			"enabled: false when it may run")
 	}
-	e.job.disabled, e.job.overlap = a.State == "DISABLED", "allow"
-	e.noteOverlap()
-	e.note(MissedTimes, "scheduled times that pass while cronce is down are caught up: the latest one, for 24h")
-	if a.Target == nil {
-		e.placeholder = "the files do not say what the schedule calls (aws scheduler get-schedule and aws events list-targets-by-rule print it)"
-		return nil
+	if a.ActionAfterCompletion == "DELETE" && (once || a.EndDate != nil) {
+		e.note(Times, "AWS deletes the schedule after its last time; remove the job then")
 	}
-	return e.awsTarget(*a.Target, destinations)
+	return nil
 }
 
 // spread takes a flexible time window over.
@@ -167,26 +211,41 @@ func (e *entry) awsTarget(t awsTarget, destinations map[string]awsObject) error 
 	if err := e.awsCall(t, destinations); err != nil {
 		return err
 	}
-	const retries = "the job retries after 500ms, 2s, 5s and 30s, and is then dead and visible"
-	switch p := t.RetryPolicy; {
-	case p == nil || p.MaximumRetryAttempts == nil:
-		e.note(Retries, "AWS retries for up to 24h; %s", retries)
-	case *p.MaximumRetryAttempts == 0:
-		e.noRetries()
-	default:
-		e.note(Retries, "MaximumRetryAttempts %d is not taken over; %s", *p.MaximumRetryAttempts, retries)
+	e.awsRetries(t)
+	return e.awsBody(t)
+}
+
+func (e *entry) awsRetries(t awsTarget) {
+	attempts, age := "", plural.Duration(24*time.Hour)
+	if n := t.RetryPolicy.MaximumEventAgeInSeconds; n > 0 {
+		age = plural.Duration(time.Duration(n) * time.Second)
 	}
+	if n := t.RetryPolicy.MaximumRetryAttempts; n != nil {
+		if *n == 0 {
+			e.noRetries()
+			return
+		}
+		attempts = plural.Of(*n, "time") + " and "
+	}
+	e.note(Retries, "AWS retries %sfor up to %s; the job retries after 500ms, 2s, 5s and 30s, and is then dead and visible", attempts, age)
+}
+
+func (e *entry) awsBody(t awsTarget) error {
+	bodiless := e.call.method == "GET" || e.call.method == "HEAD"
 	switch {
+	case t.InputTransformer != nil && e.placeholder == "":
+		return errors.New("the target has an InputTransformer; cronce sends a fixed body")
+	case t.InputTransformer != nil:
+		e.note(Body, "InputTransformer is not taken over")
 	case t.InputPath != "":
 		e.note(Body, "InputPath is not taken over")
-	case t.Input != "" && e.placeholder != "":
-		e.note(Body, "the Input is not taken over; write it as the body of the job's call")
-	case e.placeholder != "": // what the call sends is to be written by hand
-	case strings.Contains(t.Input, "<aws.scheduler."):
+	case strings.Contains(t.Input, "<aws.scheduler.") && e.placeholder == "":
 		return errors.New("the input has placeholders of AWS (<aws.scheduler...>); cronce sends a fixed body")
-	case t.Input != "" && e.call.method != "GET" && e.call.method != "HEAD":
+	case strings.Contains(t.Input, "<aws.scheduler."), t.Input != "" && bodiless:
+		e.note(Body, "the Input is not taken over")
+	case t.Input != "":
 		e.call.data, e.call.hasData, e.call.jsonType = []word{literal(t.Input)}, true, true
-	case t.Input == "":
+	case e.placeholder == "" && !bodiless:
 		e.note(Body, "AWS sends its event as the body; cronce sends {jobId, runId, scheduledAt}")
 	}
 	return nil
@@ -195,14 +254,19 @@ func (e *entry) awsTarget(t awsTarget, destinations map[string]awsObject) error 
 var (
 	apiDestination = regexp.MustCompile(`^arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]*:api-destination/`)
 	apiGateway     = regexp.MustCompile(`^arn:aws[a-z-]*:execute-api:([a-z0-9-]+):[0-9]*:([a-z0-9]+)/([^/]+)/([A-Z]+)/(.*)$`)
-	awsService     = regexp.MustCompile(`^arn:aws[a-z-]*:([a-z0-9-]+):`)
+	awsService     = regexp.MustCompile(`^arn:aws[a-z-]*:(?:scheduler:::)?([a-z0-9-]+(?::[A-Za-z0-9]+:[A-Za-z0-9]+$)?)`)
+	awsReceiver    = regexp.MustCompile(`^arn:aws[a-z-]*:(?:lambda|sns|sqs|states):[a-z0-9-]*:[0-9]*:(?:function:|stateMachine:)?[^:]+`)
 )
 
 // awsCall reads what HTTP request a target is. Other targets are placeholders.
 func (e *entry) awsCall(t awsTarget, destinations map[string]awsObject) error {
 	if m := apiGateway.FindStringSubmatch(t.Arn); m != nil {
+		domain := "amazonaws.com"
+		if strings.HasPrefix(t.Arn, "arn:aws-cn:") {
+			domain += ".cn"
+		}
 		e.call.method, e.call.sigv4 = m[4], [2]string{m[1], "execute-api"}
-		e.call.url = literal(fmt.Sprintf("https://%s.execute-api.%s.amazonaws.com/%s/%s", m[2], m[1], m[3], m[5]))
+		e.call.url = literal(fmt.Sprintf("https://%s.execute-api.%s.%s/%s/%s", m[2], m[1], domain, m[3], m[5]))
 		e.note(Network, "the target is called at its public address with a signature (sigv4) of credentials that cronce needs")
 		return e.awsParameters(t)
 	}
@@ -210,6 +274,9 @@ func (e *entry) awsCall(t awsTarget, destinations map[string]awsObject) error {
 		service := "an AWS service"
 		if m := awsService.FindStringSubmatch(t.Arn); m != nil {
 			service = m[1]
+		}
+		if m := awsReceiver.FindString(t.Arn); m != "" {
+			e.receiver = m
 		}
 		e.placeholder = fmt.Sprintf("the source calls %s, and cronce calls HTTP endpoints", service)
 		return nil

@@ -60,8 +60,9 @@ var Importers = []Importer{
 		"  cronce import github-actions .github/workflows/*.yml", false, (*builder).gitHubActions},
 }
 
-// MaxFileSize is how large a file may be.
-const MaxFileSize = jobs.MaxFileSize
+// MaxFileSize is the maximum size of a file, in bytes: an export is several times as large
+// as the registry that is made of it.
+const MaxFileSize = 8 << 20
 
 // File is one source file.
 type File struct {
@@ -136,8 +137,8 @@ func Import(source Source, files []File, o Options) (Result, error) {
 	if _, err := schedule.Parse("0 0 * * *", o.Timezone, ""); err != nil {
 		return Result{}, err
 	}
-	b := &builder{options: o, ids: map[string]bool{jobs.PurgeJobID: true}, targetNames: map[string]bool{}, variables: map[string]string{},
-		origins: map[string]string{}, locks: map[string][]Difference{}}
+	b := &builder{options: o, ids: map[string]int{jobs.PurgeJobID: 1}, targetNames: map[string]int{}, variables: map[string]string{},
+		origins: map[string]string{}, locks: map[string][]Difference{}, entries: map[string]string{}}
 	for _, f := range files {
 		if len(f.Data) > MaxFileSize {
 			return Result{}, fmt.Errorf("%s has more than %d bytes; split it", f.Name, MaxFileSize)
@@ -158,7 +159,12 @@ func (b *builder) result(source Source) (Result, error) {
 	if len(b.jobs) == 0 {
 		return r, ErrNothing
 	}
-	r.Registry = b.render(source)
+	b.noteAlike()
+	r.Differences, r.Registry = b.differences, b.render(source)
+	if len(r.Registry) > jobs.MaxFileSize {
+		return Result{}, fmt.Errorf("%d jobs make a registry of %d bytes, and the maximum is %d; import some of them, and make the "+
+			"schedules of customers at run time (docs/schedules.md)", r.Jobs, len(r.Registry), jobs.MaxFileSize)
+	}
 	if _, err := jobs.Parse("imported", []byte(r.Registry)); err != nil {
 		return Result{}, fmt.Errorf("the imported registry is invalid; please report this with the file: %w", err)
 	}

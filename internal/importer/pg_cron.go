@@ -41,15 +41,10 @@ func (b *builder) pgCron(files []File) error {
 		}
 		p.scan(f, string(f.Data), 0, 0)
 	}
-	zoneNoted := false
 	for _, j := range p.jobs {
 		e := &entry{file: j.file, line: j.line, name: j.Name}
-		if !zoneNoted {
-			zoneNoted = true
-			e.note(TimeZone, "pg_cron runs in GMT unless cron.timezone is set, which the file does not say; the jobs have %s "+
-				"(--timezone sets another)",
-				b.options.Timezone)
-		}
+		e.note(TimeZone, "pg_cron runs in GMT unless cron.timezone is set, which the file does not say; the job has %s (--timezone sets "+
+			"another)", b.options.Timezone)
 		b.take(e, e.pgJob(j, b.options.Timezone))
 	}
 	return nil
@@ -73,6 +68,12 @@ func (p *pgScript) scan(f File, text string, offset, depth int) {
 			continue
 		}
 		line := lineAt(f.Data, offset+tokens[i].at)
+		if tokens[i+2].named("job") { // the table; queries only read it
+			if i > 0 && (tokens[i-1].named("update") || tokens[i-1].named("into") || i > 1 && tokens[i-2].named("delete")) {
+				p.add(Difference{File: f.Name, Line: line, Aspect: NotImported, Text: "SQL that writes to cron.job is not applied; check its jobs"})
+			}
+			continue
+		}
 		args, rest, ok := sqlInner(tokens[i+3:])
 		if !ok {
 			p.refuse(&entry{file: f.Name, line: line}, errors.New("the call of pg_cron is not closed; nothing after it is read"))
@@ -97,8 +98,12 @@ func (p *pgScript) call(function string, args []sqlToken, file string, line int)
 		given := sqlArguments(args, names)
 		j.Name = given.text("job_name", &j.problem)
 		j.Schedule, j.Command = given.text("schedule", &j.problem), given.text("command", &j.problem)
-		if active := given["active"]; len(active) == 1 && active[0].named("false") {
-			j.Active = new(bool)
+		if active := sqlBare(given["active"]); len(active) > 0 {
+			on := active[0].named("true") || active[0].text == "true"
+			if !on && active[0].text != "false" {
+				j.problem = errors.New("the argument active is not true or false")
+			}
+			j.Active = &on
 		}
 		p.drop(j.Name, fmt.Sprintf("replaced by the job of the same name at %s", Difference{File: file, Line: line}.Place()))
 		p.jobs = append(p.jobs, j)

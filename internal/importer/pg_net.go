@@ -40,7 +40,10 @@ func (e *entry) pgNet(command string) error {
 	args, rest, ok := sqlInner(tokens[4:])
 	name := tokens[1].text + tokens[2].text + tokens[3].text
 	names, known := pgNetArguments[name]
-	if !ok || !known || len(rest) > 2 || slices.ContainsFunc(rest, func(t sqlToken) bool { return t.kind != sqlName }) {
+	if len(rest) > 0 && rest[0].named("as") {
+		rest = rest[1:]
+	}
+	if !ok || !known || len(rest) > 1 || len(rest) == 1 && (rest[0].kind != sqlName || rest[0].named("from") || rest[0].named("where")) {
 		return errNotPgNet
 	}
 	return e.pgNetCall(strings.ToUpper(strings.TrimPrefix(name, "net.http_")), sqlArguments(args, names))

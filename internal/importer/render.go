@@ -74,8 +74,8 @@ func (j job) render(w *strings.Builder) {
 			fmt.Fprintf(w, "    %s: %s\n", name, value)
 		}
 	}
-	if j.from != "" {
-		fmt.Fprintf(w, "  # %s\n", comment(j.from))
+	if j.file != "" {
+		fmt.Fprintf(w, "  # %s%s\n", comment(Difference{File: j.file, Line: j.line}.Place()), comment(j.called))
 	}
 	fmt.Fprintf(w, "  - id: %s\n", quote(j.id))
 	field("description", strconv.Quote(j.description), j.description != "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/importer"
+	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/internal/terminal"
 	"github.com/cronce/cronce/jobs"
 )
@@ -153,7 +154,7 @@ func (a *app) printDifferences(r importer.Result) error {
 			width = terminal.Width(a.Err)
 		}
 		t := terminal.NewTable(a.Err, width, "FROM", "JOB", "ASPECT", "DIFFERENCE")
-		for _, d := range r.Differences {
+		for _, d := range folded(r.Differences) {
 			t.Row(d.Place(), d.Job, string(d.Aspect), d.Text)
 		}
 		if err := t.Flush(); err != nil {
@@ -169,4 +170,23 @@ func (a *app) printDifferences(r importer.Result) error {
 		"next: cronce check --no-env --config FILE"}
 	_, err := fmt.Fprintln(a.Err, strings.Join(next, "\n"))
 	return err
+}
+
+// folded lists what is said of several jobs once, with how many they are.
+func folded(all []importer.Difference) (list []importer.Difference) {
+	type fact struct {
+		file, text string
+		aspect     importer.Aspect
+	}
+	at, jobs := map[fact]int{}, map[fact]int{}
+	for _, d := range all {
+		f := fact{d.File, d.Text, d.Aspect}
+		if jobs[f]++; d.Job == "" || jobs[f] == 1 {
+			at[f], list = len(list), append(list, d)
+			continue
+		}
+		first := &list[at[f]]
+		first.Line, first.Job = 0, plural.Of(jobs[f], "job")
+	}
+	return list
 }
