@@ -18,7 +18,7 @@ type schedulePage struct {
 	Next      string                `json:"next,omitempty"`
 }
 
-// schedulePath is that of one schedule.
+// schedulePath is the path of one schedule.
 const schedulePath = "/v1/jobs/{id}/schedules/{key}"
 
 // schedules serves what the role scheduler may do.

@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// detailLimit is how much of a report the ledger keeps with an attempt.
+// detailLimit is the size to which the ledger keeps a report with an attempt.
 const detailLimit = 4 << 10
 
 // Nightly makes the calls of the built-in job jobs.PurgeJobID, in this

@@ -13,7 +13,7 @@ import (
 // which can have it: their names have no space.
 const FinishedRuns = "finished runs"
 
-// Report is what a purge removed; with DryRun, what it would have removed.
+// Report counts the keys and runs that a purge removed; with DryRun, those that it would remove.
 type Report struct {
 	Deleted int64   `json:"deleted"` // keys
 	Scopes  []Scope `json:"scopes"`  // by name
@@ -29,11 +29,11 @@ type Report struct {
 	// ByDefault names the scopes whose keys live for the default TTL because
 	// no keyTTLs scope covers them.
 	ByDefault []string `json:"byDefault,omitempty"`
-	// Omitted is how many scopes, those with the fewest keys, Detail left out.
+	// Omitted is the number of scopes, those with the fewest keys, that Detail left out.
 	Omitted int `json:"omitted,omitempty"`
 }
 
-// Scope is what was removed of one key scope, in all stores.
+// Scope counts the keys that were removed of one key scope, in all stores.
 type Scope struct {
 	Scope   string `json:"scope"`
 	Deleted int64  `json:"deleted"`

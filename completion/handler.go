@@ -85,7 +85,7 @@ func read(w http.ResponseWriter, r *http.Request) (said report, ok bool) {
 	return said, false
 }
 
-// text is what the run keeps: the progress and the detail, in one line.
+// text returns the progress and the detail in one line, as the run keeps them.
 func (r report) text() string {
 	return plaintext.Line(strings.Join(strings.Fields(ledger.ProgressText(r.Progress)+" "+r.Detail), " "))
 }

@@ -45,10 +45,10 @@ const (
 	AuthRoutingKey AuthType = "routingKey"
 )
 
-// authTypes are those of declared targets.
+// authTypes are the types that a declared target can have.
 var authTypes = []AuthType{AuthNone, AuthBearer, AuthOAuth2, AuthBasic, AuthHeaders, AuthJWT, AuthHMAC, AuthSigV4}
 
-// form is what values of a secret may look like.
+// form is the pattern of a secret's values.
 type form int
 
 const (

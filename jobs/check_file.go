@@ -28,7 +28,7 @@ func CheckFile(path string, lookup func(string) (string, bool)) (*Registry, Prob
 	return r, problems
 }
 
-// asProblems is what an error of parse or build consists of.
+// asProblems returns the problems of which an error of parse or build consists.
 func asProblems(err error) Problems {
 	var problems Problems
 	switch {

@@ -28,7 +28,7 @@ func (k Key) String() string {
 // HeaderIdempotencyKey is the default of Key.Header.
 const HeaderIdempotencyKey = "Idempotency-Key"
 
-// vendorKey is what a vendor accepts in its own header for keys.
+// vendorKey has the characters and the length that a vendor accepts in its own header for keys.
 type vendorKey struct {
 	name  string
 	most  int  // characters

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// timing is what a schedule is parsed from.
+// timing has the fields from which a schedule is parsed.
 type timing struct {
 	expr, timezone string
 	dst            schedule.DST

@@ -112,7 +112,7 @@ func (e *environment) value(path, name string) (string, bool) {
 	return value, value != ""
 }
 
-// A urlKind is what the URL in a variable is for.
+// A urlKind is the purpose of the URL in a variable.
 type urlKind struct {
 	http  string // why an http URL of another machine is refused; "": it is allowed
 	query bool   // whether it may have a query

@@ -5,7 +5,7 @@ import "time"
 // MinHorizon is the shortest default horizon of a job, without Async.Within.
 const MinHorizon = time.Hour
 
-// MaxClockSkew is how far apart the clocks of the ledger and of a target's key store
+// MaxClockSkew is the time by which the clocks of the ledger and of a target's key store
 // may be. Machines that keep time by NTP differ by milliseconds; five minutes
 // is what signed requests commonly allow.
 const MaxClockSkew = 5 * time.Minute

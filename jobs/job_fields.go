@@ -134,7 +134,7 @@ func (j *fileJob) enter(d *draft) {
 	j.Job.enter(d)
 }
 
-// fileKeyed is what a template has more than a job.
+// fileKeyed has the fields of the file that only a template has.
 type fileKeyed fileJob
 
 func (k *fileKeyed) Fields() []field.Row {

@@ -183,7 +183,7 @@ func (j Job) checkKeyed() error {
 	return nil
 }
 
-// timing is when a schedule of the template is due.
+// timing returns the fields that say when a schedule of the template is due.
 func (t Template) timing(s KeyedSchedule) timing {
 	return timing{s.Schedule, cmp.Or(s.Timezone, t.Timezone), cmp.Or(s.DST, t.DST)}
 }

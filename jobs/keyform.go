@@ -61,7 +61,7 @@ func (f KeyForm) Of(runID string) string {
 	panic("unknown form of a key: " + string(f))
 }
 
-// hashedBytes are those of the hash in a key of KeyToken64.
+// hashedBytes is the number of bytes of the hash in a key of KeyToken64.
 const hashedBytes = 16
 
 // compactTime is the time in a key of KeyToken64: ISO 8601's basic format.

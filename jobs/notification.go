@@ -31,7 +31,7 @@ type Channel struct {
 	// On selects incidents by cause: dead, missed, late, unplanned, overdue, expiry; none: every
 	// cause.
 	On []string
-	// After is how many problems an incident must have before its first
+	// After is the number of problems that an incident must have before its first
 	// notification; default 1.
 	After int
 	// Remind is how often the notification of an open incident is repeated, at least
@@ -55,7 +55,7 @@ func (c Channel) enter(d *draft) { d.channels = append(d.channels, c) }
 // channelPrefix begins the names of channels' targets; a declared target has no colon.
 const channelPrefix = "notify:"
 
-// pagerDutyURL is where events go whose channel names no variable.
+// pagerDutyURL is the address of events whose channel names no variable.
 const pagerDutyURL = "https://events.pagerduty.com"
 
 // JobID returns the ID of the job whose runs are the channel's notifications.

@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 
-// placeholderNames are what {{...}} may name in a body and in the values of headers.
+// placeholderNames are the names that {{...}} may have in a body and in the values of headers.
 // Each is a function of the registry, the run ID and the scheduled time alone.
 var placeholderNames = []string{"jobId", "runId", "scheduledAt", "previousAt", "nextAt", "registry"}
 

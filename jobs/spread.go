@@ -88,7 +88,7 @@ type gap struct {
 	from   time.Time
 }
 
-// gapTimes is how many scheduled times are looked at for the shortest gap: a year of
+// gapTimes is the number of scheduled times that are searched for the shortest gap: a year of
 // daily ones. DueAt sees to a shorter one that comes later.
 const gapTimes = 400
 

@@ -29,7 +29,7 @@ const (
 	maxSchema     = 64 << 10   // bytes
 )
 
-// keyedTerms are what a Template adds to a Job.
+// keyedTerms are the fields that a Template adds to a Job.
 type keyedTerms struct {
 	max       int
 	schema    json.RawMessage

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// listed is how many jobs a message of many incidents names.
+// listed is the number of jobs that a message of many incidents names.
 const listed = 20
 
 // addGroup adds the facts of a message of many incidents.

@@ -200,7 +200,7 @@ func (p *pings) entry(r ledger.Run, kind string, at time.Time, text string) ledg
 	}}
 }
 
-// pingBody is what a receiver shows beside a ping.
+// pingBody is the body of a ping, which a receiver shows beside it.
 type pingBody struct {
 	RunID  string        `json:"runId"`
 	State  ledger.State  `json:"state"`

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// request is what a channel's receiver takes.
+// request is a notification in the form that a channel's receiver takes.
 type request struct {
 	path, contentType string
 	body              any

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// manyTimes is how many times of day are told one by one.
+// manyTimes is the number of times of day that are listed one by one.
 const manyTimes = 6
 
 func (c *cronFields) describe() string {

@@ -40,7 +40,7 @@ var (
 	awsYear = unit{"year", firstYear, lastYear, lastYear, "", "1970-2199"}
 )
 
-// values is what a field came to.
+// values are the values of a parsed field.
 type values struct {
 	bits uint64 // bit n: the value n matches; of day-of-week, bit 0 is SUN
 	// star: some item is * or ?, and does not restrict the field.
@@ -50,7 +50,7 @@ type values struct {
 	special  []dayRule // items that depend on the month
 }
 
-// cronFields is what the fields of a crontab line or an AWS cron() came to.
+// cronFields are the parsed fields of a crontab line or an AWS cron().
 type cronFields struct {
 	fields [crontabFields]values
 	years  *yearSet

@@ -21,10 +21,10 @@ const (
 	tableTo   = 7258118400  // 2200-01-01
 )
 
-// fold is how many seconds of local time the clock repeats as the era begins.
+// fold is the number of seconds of local time that the clock repeats as the era begins.
 func (e era) fold() int64 { return max(0, e.before-e.offset) }
 
-// gap is how many seconds of local time do not exist as the era begins.
+// gap is the number of seconds of local time that do not exist as the era begins.
 func (e era) gap() int64 { return max(0, e.offset-e.before) }
 
 // zone is a location whose shifts from 1900 to 2200 are laid out in a table,

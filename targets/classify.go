@@ -38,7 +38,7 @@ func keyKept(h http.Header, now time.Time) time.Duration {
 	return max(expires.Sub(now), 1)
 }
 
-// reply is what a target answered, as far as its meaning goes.
+// reply is the part of a target's answer that decides its meaning.
 type reply struct {
 	status int
 	header http.Header

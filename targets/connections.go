@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// connectionAge is for how long a connection takes new calls. A busy connection would
+// connectionAge is the time for which a connection takes new calls. A busy connection would
 // otherwise never end, and the calls of a target whose host has moved would go to the
 // former address for ever.
 const connectionAge = 30 * time.Second

@@ -20,9 +20,9 @@ import (
 const (
 	// maxHeader bounds an answer's status line and header fields.
 	maxHeader = 64 << 10
-	// maxBody is how much of an answer's body is kept for reading.
+	// maxBody is the part of an answer's body that is kept, in bytes.
 	maxBody = 64 << 10
-	// maxDrain is how much more is read so that the connection can be used
+	// maxDrain is the number of further bytes that are read so that the connection can be used
 	// again; a longer body closes it.
 	maxDrain = 64 << 10
 	// bodyTime is how long a body may take once the headers are in. The
@@ -34,7 +34,7 @@ const (
 	// uvicorn) close an idle connection: a request written into a connection
 	// that is just being closed would have an unknown outcome.
 	idleTime = 4 * time.Second
-	// notHereWait is when to look again for a target that this process does
+	// notHereWait is the wait before the next look for a target that this process does
 	// not have. Another process, of a newer registry, may have it.
 	notHereWait = 30 * time.Second
 )
@@ -104,7 +104,7 @@ func (t *Targets) attempt(ctx context.Context, to *target, c executor.Call, watc
 	return a
 }
 
-// address is where a call goes. The address of a channel or a heartbeat is whole.
+// address returns the URL of a call. The address of a channel or a heartbeat is whole.
 func (to *target) address(path string) (*url.URL, error) {
 	query, whole := strings.CutPrefix(path, "?")
 	if (whole || path == "") && jobs.OwnAddress(to.name) {

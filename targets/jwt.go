@@ -32,7 +32,7 @@ type jwt struct {
 	parsed map[string]*signingKey // by the text of the key
 }
 
-// claims are those of RFC 7519, and the body's SHA-256 in base64url.
+// claims are claims of RFC 7519, and the body's SHA-256 in base64url.
 type claims struct {
 	Issuer   string `json:"iss"` // the registry
 	Audience string `json:"aud"`

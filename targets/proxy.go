@@ -79,7 +79,7 @@ func proxyAddress(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// proxyError is why a request that went through a proxy got no answer.
+// proxyError is the error of a request that went through a proxy and got no answer.
 type proxyError struct {
 	address string
 	err     error

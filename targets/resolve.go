@@ -29,7 +29,7 @@ func ParseBase(env, value string, of jobs.Target) (*url.URL, error) {
 }
 
 // parseEndpoint reads an absolute http or https URL without user information
-// and fragment. The remedy is what else than https can be used.
+// and fragment. The remedy says what can be used instead of https.
 func parseEndpoint(env, value string, allowHTTP bool, remedy string) (*url.URL, error) {
 	u, err := url.Parse(value)
 	switch {

@@ -14,7 +14,7 @@ const (
 	// shortest is the least number of letters and digits of a secret that are
 	// taken for a part of it; what has fewer in all says nothing.
 	shortest = 4
-	// window is how many letters and digits in a row of a secret are enough to
+	// window is the number of letters and digits in a row of a secret that are enough to
 	// be taken for a part of it within a longer text.
 	window = 8
 )
@@ -56,7 +56,7 @@ func repeats(text string, secrets []string) bool {
 	return false
 }
 
-// secrets are those of the target's credentials and of its URL.
+// secrets are the secrets in the target's credentials and in its URL.
 func (to *target) secrets() []string {
 	return append(to.signer.secrets(), secretsOf(to.base)...)
 }

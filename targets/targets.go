@@ -45,10 +45,10 @@ type Config struct {
 	// Dial opens connections; default: a net.Dialer with a limit of 10 s that applies
 	// Allow. If Dial is set, it must restrict the addresses itself.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// MaxInFlight is how many idle connections are kept for each target; default 64. It
+	// MaxInFlight is the number of idle connections that are kept for each target; default 64. It
 	// limits nothing else. Set it to executor.Config.MaxInFlight.
 	MaxInFlight int
-	// BreakerFailures is how many failures in a row open a target's circuit breaker;
+	// BreakerFailures is the number of failures in a row that open a target's circuit breaker;
 	// default 10.
 	BreakerFailures int
 	// BreakerOpenFor is how long a circuit breaker stays open; default 5 s.

@@ -35,7 +35,7 @@ func judgeToken(t *oauth2.Token, err error, asked time.Time) (time.Duration, *un
 	return t.Expiry.Sub(asked), nil
 }
 
-// errorCodes are those of RFC 6749, section 5.2. No other text of an endpoint
+// errorCodes are the codes of RFC 6749, section 5.2. No other text of an endpoint
 // is shown.
 var errorCodes = map[string]bool{
 	"invalid_request": true, "invalid_client": true, "invalid_grant": true,

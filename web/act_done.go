@@ -110,7 +110,7 @@ func (d actDone) leftOut() string {
 	return "; left out: " + strings.Join(parts, ", ")
 }
 
-// undoneAtOnce is how many runs the link that undoes an action names.
+// undoneAtOnce is the maximum number of runs in the link that undoes an action.
 const undoneAtOnce = 20
 
 // undoOf is the action that undoes an action on runs, where there is one.

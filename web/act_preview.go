@@ -232,7 +232,7 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 	v.CLI = strings.Join(command, " ") + why
 }
 
-// overrides are what takes runs of a cause too.
+// overrides are the fields by which an action takes the runs of a cause too.
 var overrides = map[ledger.RejectionCause]struct {
 	option, param string
 	least         access.Role

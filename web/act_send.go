@@ -106,7 +106,7 @@ func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.
 	}
 }
 
-// askOf is what a form asks.
+// askOf returns the request that a form makes.
 func askOf(name string, form url.Values, now time.Time) (ask operations.Ask, err error) {
 	ask = operations.Ask{
 		By: form.Get("by"), Why: form.Get("why"), Force: form.Get("force") != "", MayDouble: form.Get("mayDouble") != "",

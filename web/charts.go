@@ -169,12 +169,12 @@ func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger
 	return q
 }
 
-// y is where a duration is on the scale.
+// y returns the position of a duration on the scale.
 func (q quantiles) y(d time.Duration) float64 {
 	return chartHeight * (1 - logShare(d, 2*q.Bottom, q.Top))
 }
 
-// logShare is how far d is from half of the least to the most, 0 to 1.
+// logShare returns the position of d between half of the least and the most, 0 to 1.
 func logShare(d, least, most time.Duration) float64 {
 	low, high := math.Log(float64(max(least/2, 1))), math.Log(float64(max(most, 2)))
 	return min(max((math.Log(float64(max(d, 1)))-low)/max(high-low, 1e-9), 0), 1)

@@ -11,7 +11,7 @@ import (
 // day is one of the cells of a calendar, in UTC.
 const day = 24 * time.Hour
 
-// oneDay is what became of a job's scheduled times on one UTC day.
+// oneDay counts a job's scheduled times of one UTC day by their result.
 type oneDay struct {
 	Start   time.Time
 	ByState map[ledger.State]int
@@ -58,7 +58,7 @@ func inRanges(t time.Time, ranges []ledger.RunSummary, s *schedule.Schedule) map
 	return out
 }
 
-// share is how many of a range's scheduled times are before t. It grows with t
+// share returns the number of a range's scheduled times before t. It grows with t
 // from 0 to the range's count, so that days add up to it.
 func share(r ledger.RunSummary, t time.Time, s *schedule.Schedule) int {
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// changesOnPage is how many changes of its definition a job's page shows.
+// changesOnPage is the number of changes of its definition that a job's page shows.
 const changesOnPage = 5
 
 // definitionChange is what a definition changed of the one declared before it.
@@ -23,7 +23,7 @@ type definitionChange struct {
 	Unread bool
 }
 
-// revisionsOnPage is how many definitions a job's page offers to compare.
+// revisionsOnPage is the number of definitions that a job's page offers to compare.
 const revisionsOnPage = 50
 
 // addChanges adds what changed from one definition to the next, and compares two if the

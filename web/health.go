@@ -14,7 +14,7 @@ import (
 // lateAfter is how long a due run may wait before the dashboard says so.
 const lateAfter = time.Minute
 
-// health is what is wrong now, on every page.
+// health lists the present problems, for the top of every page.
 type health struct {
 	Items  []attention
 	Alive  int // processes

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// heatDays is how far back the calendar of a job goes.
+// heatDays is the number of days in the calendar of a job.
 const heatDays = 90
 
 // heat is a calendar of a job's days: a column for each week, Monday on top.

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// chartBars is how many bars a chart of hours has.
+// chartBars is the number of bars in a chart of hours.
 const chartBars = 24
 
 // lastHours are the n hours up to now of some jobs, "" being all, as bars of equal length,
@@ -31,7 +31,7 @@ func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) (bar
 	return out, uncounted, nil
 }
 
-// countAtOnce is how many runs a page counts that the ledger has not counted yet: their rows
+// countAtOnce is the number of runs that a page counts and the ledger has not counted yet: their rows
 // are read, a few 100,000 a second. rowsAtOnce bounds the rows of counted hours: of many jobs
 // together it shows the newest hours.
 const (

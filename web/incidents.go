@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// incidentsLooked is how many open incidents are looked at.
+	// incidentsLooked is the number of open incidents that are read.
 	incidentsLooked = 50
-	// incidentsShown is how many of them are things that need attention by themselves.
+	// incidentsShown is the number of them that are listed one by one.
 	incidentsShown = 5
 )
 
@@ -65,7 +65,7 @@ func incidentItem(i ledger.Incident) attention {
 	return a
 }
 
-// closing is what closes an incident by itself.
+// closing says what closes an incident by itself.
 func closing(i ledger.Incident) string {
 	switch {
 	case i.Cause == ledger.IncidentUnplanned && i.Reason == ledger.ReasonNotPlannable:

@@ -13,7 +13,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// brief is what the list knows of a job that it does not show.
+// brief is the data of a job that the list does not show.
 type brief struct {
 	id, owner, target string
 	state             operations.JobState
@@ -27,7 +27,7 @@ func (b brief) matches(text string) bool {
 	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.ParsedSchedule().Describe(), text)
 }
 
-// states are those of all jobs, and the pauses of many jobs.
+// states are the states of all jobs, and the pauses of many jobs.
 func (d *Dashboard) states(ctx context.Context) (states []ledger.JobState, pauses []ledger.Pause, err error) {
 	if pauses, err = d.Ledger.Pauses(ctx, false); err != nil {
 		return nil, nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// membersOnPage is how many members of a run its page lists at once.
+// membersOnPage is the number of members that a run's page lists.
 const membersOnPage = 25
 
 // membersView is the part of a run's page that has its members.
@@ -30,7 +30,7 @@ type membersView struct {
 	CLI     string
 }
 
-// memberCount is how many members are in a state.
+// memberCount is the number of members in a state.
 type memberCount struct {
 	State ledger.State
 	Words string

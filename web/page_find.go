@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 )
 
-// foundOnPage is how many things a search shows.
+// foundOnPage is the maximum number of results of a search.
 const foundOnPage = 100
 
 // findView is the page /find, for a text that may name several things.

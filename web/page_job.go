@@ -19,7 +19,7 @@ import (
 const (
 	// recentCells are linked one by one on a job's page.
 	recentCells = 90
-	// durationRuns is how many of a job's last rows the durations are of.
+	// durationRuns is the number of a job's last rows whose durations are shown.
 	durationRuns = 100
 	comingTimes  = 10
 	pastOnPage   = 10

@@ -28,7 +28,7 @@ type targetRow struct {
 	Waiting []ledger.Run // with a reason that concerns the target
 }
 
-// waitingRuns is how many unfinished runs are looked at for what waits.
+// waitingRuns is the number of unfinished runs that are searched for those that wait.
 const waitingRuns = 200
 
 func (d *Dashboard) targets(r *http.Request) (view, error) {

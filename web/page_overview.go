@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// deadOnOverview is how many groups of dead runs, and of how many jobs, the overview shows.
+// deadOnOverview is the number of groups of dead runs that the overview shows, and of jobs that it names.
 const deadOnOverview = 6
 
 // overviewView is the first page: what needs attention, what ran, and what is next.

@@ -12,7 +12,7 @@ type processesView struct {
 	Rows  []processRow
 	Alive int
 	Mine  string // the version of this process's registry
-	// Versions is how many different sets of definitions the processes that are alive declare.
+	// Versions is the number of different sets of definitions that the alive processes declare.
 	Versions int
 	Now      clock
 }

@@ -105,7 +105,7 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	return view{Template: "run", Title: fmt.Sprintf("%s: %s", v.Kind, id), Section: "Runs", Data: v}, nil
 }
 
-// actsOfPause is how many actions on a job are looked through for a pause.
+// actsOfPause is the number of actions on a job that are searched for a pause.
 const actsOfPause = 200
 
 // pauseOf finds the pause that a skipped run fell into.
@@ -152,7 +152,7 @@ var answerKinds = map[ledger.Answer]kind{
 
 func answerKind(a ledger.Answer) kind { return cmp.Or(answerKinds[a], "retrying") }
 
-// answerWords is what an attempt's answer means.
+// answerWords says what an attempt's answer means.
 var answerWords = map[ledger.Answer]string{
 	ledger.AnswerFresh: "success, the effect was made now", ledger.AnswerReplayed: "success, a stored answer: the effect was made before",
 	ledger.AnswerAccepted: "accepted: the target is working on it", ledger.AnswerInProgress: "an earlier call still runs",

@@ -13,7 +13,7 @@ import (
 
 const (
 	runsOnPage = 50
-	// groupedRuns is how many runs are grouped.
+	// groupedRuns is the number of runs that are grouped.
 	groupedRuns = 500
 	// groupsOnPage are the largest of them.
 	groupsOnPage = 50

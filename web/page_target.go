@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// jobsOfTarget is how many of its jobs the page of a target shows.
+	// jobsOfTarget is the number of jobs that the page of a target shows.
 	jobsOfTarget = 30
-	// incidentsOfTarget is how many of their incidents it shows, of the last 30 days.
+	// incidentsOfTarget is the number of their incidents that it shows, of the last 30 days.
 	incidentsOfTarget = 20
 	waitingOfTarget   = 10
 )

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// schedulesOnPage is how many schedules a template's page shows.
+	// schedulesOnPage is the number of schedules that a template's page shows.
 	schedulesOnPage = 50
 	scheduleCells   = 12 // of each
 )

@@ -25,7 +25,7 @@ var templateFiles embed.FS
 //go:embed assets/*
 var assetFiles embed.FS
 
-// view is what a page's template gets, and how the page is called.
+// view is the data of a page's template, and the page's title.
 type view struct {
 	Template string
 	Title    string // without the product's name

@@ -108,7 +108,7 @@ func (f runFilter) exportPairs() []string {
 	return pairs
 }
 
-// words are what the filter selects, for a heading.
+// words say what the filter selects, for a heading.
 func (f runFilter) words() string {
 	text := "runs"
 	if len(f.States) > 0 {

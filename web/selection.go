@@ -52,7 +52,7 @@ func flagWords(flags [][2]string) (words []string) {
 	return words
 }
 
-// choices are what a form offers to select jobs by.
+// choices are the values that a form offers to select jobs by.
 type choices struct {
 	operations.Selection
 	Owners, Targets, Names []string // Names are labels, each name=value
@@ -60,7 +60,7 @@ type choices struct {
 	More                   []string // the others
 }
 
-// choices are those of the registry, and those that are chosen.
+// choices returns the values of the registry, and those that are chosen.
 func (d *Dashboard) choices(sel operations.Selection) choices {
 	owners, targets, labels := map[string]bool{sel.Owner: true}, map[string]bool{sel.Target: true}, map[string]bool{}
 	for _, j := range d.registry().All() {

@@ -11,7 +11,7 @@ import (
 const (
 	// stripsOnOverview is of how many jobs the overview shows the last runs.
 	stripsOnOverview = 8
-	// newestLooked is how many runs are looked at for the jobs that ran last.
+	// newestLooked is the number of runs that are searched for the jobs that ran last.
 	newestLooked = 50
 )
 

@@ -42,7 +42,7 @@ func ParseRole(name string) (Role, error) {
 	return None, fmt.Errorf("unknown role %q; valid roles: scheduler, viewer, operator, admin", name)
 }
 
-// Identity is who makes a request.
+// Identity is the caller that a request has proved.
 type Identity struct {
 	Name string // proven; empty if nothing proves who makes the request
 	Role Role

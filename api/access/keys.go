@@ -29,7 +29,7 @@ const (
 	maxIssuer    = 1 << 20 // of an issuer's answer
 )
 
-// algorithms are those of asymmetric keys.
+// algorithms are the signature algorithms of asymmetric keys.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA,
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ProxyTokenHeader is where a proxy sends its token.
+// ProxyTokenHeader is the header field of a proxy's token.
 const ProxyTokenHeader = "Cronce-Proxy-Token"
 
 // proxy is a reverse proxy that authenticates users.
@@ -74,7 +74,7 @@ func unmap(p netip.Prefix) netip.Prefix {
 // each private network fits.
 const maxShare = 1.0 / 64
 
-// share is how much of a family's addresses networks cover together.
+// share returns the part of a family's addresses that networks cover together.
 func share(networks []netip.Prefix, bits int) (covered float64) {
 	for i, n := range networks {
 		within := func(other netip.Prefix) bool { return other.Bits() <= n.Bits() && other.Contains(n.Addr()) }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxRated is how many names are told apart: past it all begin anew.
+// maxRated is the number of names that have counts of their own: past it all begin anew.
 const maxRated = 10_000
 
 // RateLimiter limits how often each name may do something. It is safe for concurrent use.
@@ -39,7 +39,7 @@ func (r *RateLimiter) Allow(name string) bool {
 	return of.Allow()
 }
 
-// Network is what one client's addresses have in common: an IPv4 address, or the
+// Network returns the network of one client's addresses: an IPv4 address, or the
 // first 64 bits of an IPv6 address, whose rest a client chooses.
 func Network(remote string) string {
 	at, err := netip.ParseAddrPort(remote)

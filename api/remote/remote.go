@@ -1,6 +1,7 @@
-// Package remote is a client of package api, with the types of the operations that
-// it serves. It repeats requests while the ledger is busy and when an answer was
-// lost; a mutation is repeated under its idempotency key.
+// Package remote is a client of package api, with the types of the operations that it
+// serves. The command line uses it with --server. It repeats requests while the ledger
+// is busy and when an answer was lost; a mutation is repeated under its idempotency
+// key.
 package remote
 
 import (
@@ -42,7 +43,7 @@ type Config struct {
 	Version string // for User-Agent
 }
 
-// patience is for how long a request is repeated that was not answered.
+// patience is the time in which a request without an answer is repeated.
 const patience = 30 * time.Second
 
 // maxAnswer bounds what is read of an answer.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxAtOnce is how many calls one invocation makes at a time.
+// maxAtOnce is the maximum number of calls that one invocation makes at a time.
 const maxAtOnce = 16
 
 // message is one record of an SQS batch.

@@ -13,7 +13,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// event is what asks for one run: a job, and the time or the id (or both) that
+// event asks for one run: a job, and the time or the id (or both) that
 // tell this run from the job's others. Both come with the event, so that its
 // every delivery asks for the same run.
 type event struct {

@@ -19,7 +19,7 @@ const (
 	askAgain = 500 * time.Millisecond
 )
 
-// answer is what one event came to.
+// answer is the result of one event.
 type answer struct {
 	RunID    string        `json:"runId"`
 	State    ledger.State  `json:"state"`

@@ -18,7 +18,7 @@ const (
 	secretsRenewal = time.Second
 	// secretsLife is how long secrets are kept before they are read again.
 	secretsLife = 5 * time.Minute
-	// secretsRetry is when secrets that could not be read again are tried next.
+	// secretsRetry is the wait before secrets that could not be read again are tried next.
 	secretsRetry = time.Minute
 )
 

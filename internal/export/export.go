@@ -35,7 +35,7 @@ type Options struct {
 	SecretNames string
 }
 
-// Secrets is where a function finds its secrets.
+// Secrets is the service in which a function finds its secrets.
 type Secrets string
 
 const (
@@ -52,13 +52,13 @@ const (
 	maxLambdaEventAge = 6 * time.Hour
 	// maxSchedules leaves room for the other resources: a template has 500.
 	maxSchedules = 470
-	// maxParameters is what a template may ask for.
+	// maxParameters is the number of parameters that a template may have.
 	maxParameters = 200
 	// maxEnvironment is the size of all of a function's variables.
 	maxEnvironment = 4096
 )
 
-// answerMargin is what a function needs beside its calls.
+// answerMargin is the time that a function needs beside its calls.
 const answerMargin = 5 * time.Second
 
 // newPlan decides what both templates need, and finds what AWS refuses.

@@ -16,7 +16,7 @@ var reserved = strings.Fields(`
 	AWS_LAMBDA_MAX_CONCURRENCY AWS_LAMBDA_METADATA_API AWS_LAMBDA_METADATA_TOKEN AWS_LAMBDA_RUNTIME_API
 	AWS_REGION AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN LAMBDA_RUNTIME_DIR LAMBDA_TASK_ROOT`)
 
-// ownCredentials are those of the function's role, with which it may sign calls.
+// ownCredentials are the credentials of the function's role, with which it may sign calls.
 var ownCredentials = map[string]bool{"AWS_ACCESS_KEY_ID": true, "AWS_SECRET_ACCESS_KEY": true, "AWS_SESSION_TOKEN": true}
 
 // settable are the names that Lambda takes (the pattern of

@@ -150,7 +150,7 @@ func doubling(n int, first, longest time.Duration) []time.Duration {
 	return waits
 }
 
-// maxRetries is how many of a source's retries are taken over.
+// maxRetries is the number of a source's retries that are taken over.
 const maxRetries = 20
 
 // retry takes over the source's retries.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// lock is what flock(1) in front of a command does (util-linux).
+// lock is the effect of flock(1) in front of a command (util-linux).
 type lock struct {
 	key    string // of its file's name; "" without a lock
 	nowait bool   // gives up at once

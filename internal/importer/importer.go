@@ -94,7 +94,7 @@ func (d Difference) Place() string {
 	return fmt.Sprintf("%s:%d", d.File, d.Line)
 }
 
-// Aspect is what a difference concerns.
+// Aspect names the side of a job that a difference concerns.
 type Aspect string
 
 // The aspects of a difference.

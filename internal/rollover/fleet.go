@@ -75,7 +75,7 @@ func (f *Fleet[M]) Members() []M {
 	return slices.Clone(f.running)
 }
 
-// Failure is why the last replacement failed; nil after one that succeeded.
+// Failure returns the error of the last replacement; nil if it succeeded.
 func (f *Fleet[M]) Failure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

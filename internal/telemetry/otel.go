@@ -87,7 +87,7 @@ func logOpenTelemetry(log *slog.Logger) {
 	}))
 }
 
-// exportCause is why an export failed, without URLs, and without what a collector
+// exportCause returns the cause of a failed export, without URLs, and without what a collector
 // answered: it may repeat the key.
 func exportCause(err error) string {
 	var unanswered *url.Error

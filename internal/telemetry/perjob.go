@@ -20,7 +20,7 @@ type perJob struct {
 	removed map[string]bool // jobs whose last runs are not counted any more
 }
 
-// values are those of the labels, in their order.
+// values are the labels' values, in their order.
 type values [3]string
 
 func newPerJob(name, help string, labels ...string) *perJob {

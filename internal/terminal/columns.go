@@ -6,7 +6,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Columns is how many columns of a terminal a text without control characters takes.
+// Columns returns the number of columns that a text without control characters takes on a terminal.
 func Columns(text string) int {
 	n := 0
 	for _, r := range text {

@@ -83,7 +83,7 @@ func Problems(r *jobs.Registry) jobs.Problems {
 
 var printer = message.NewPrinter(language.English)
 
-// maxShown is how many mistakes a message has.
+// maxShown is the maximum number of mistakes in a message.
 const maxShown = 3
 
 // plain is an error on one line: each mistake with its place.

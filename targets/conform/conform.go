@@ -146,7 +146,7 @@ func Rule(name string) string {
 	return ""
 }
 
-// skip is why a case cannot be tested.
+// skip is the reason why a case cannot be tested.
 type skip string
 
 func (s skip) Error() string { return string(s) }
@@ -160,7 +160,7 @@ func ParseURL(text string) (string, error) {
 	return strings.TrimRight(text, "/"), nil
 }
 
-// service is what GET /conform answers.
+// service is the answer to GET /conform.
 type service struct {
 	Protocol     int     `json:"protocol"`
 	Crash        bool    `json:"crash"`
@@ -168,7 +168,7 @@ type service struct {
 	Long         bool    `json:"long"`
 }
 
-// and is what both can do.
+// and returns what both services can do.
 func (s service) and(others service, first bool) service {
 	if !first {
 		s.Crash = s.Crash && others.Crash

@@ -125,7 +125,7 @@ func (c call) payload() string {
 	return fmt.Sprintf(`{"answer":%d,"operation":%q}`, c.status, c.operation)
 }
 
-// answer is what a service answers.
+// answer is the answer of a service to one call.
 type answer struct {
 	status int
 	header http.Header

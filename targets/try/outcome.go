@@ -19,7 +19,7 @@ const (
 	Inconclusive Outcome = "inconclusive"   // no fault was found, and a required check has no clear answer
 )
 
-// notSeen is what no trial tests.
+// notSeen lists the faults that no trial finds.
 const notSeen = "crashes and effects not tested"
 
 // conclude derives the outcome from the checks.

@@ -13,7 +13,7 @@ import (
 // MaxTimes is the maximum number of scheduled times of RunTimes.
 const MaxTimes = 10_000
 
-// TimeResult is what became of one scheduled time.
+// TimeResult is the result of one scheduled time.
 type TimeResult struct {
 	ScheduledAt time.Time `json:"scheduledAt"`
 	RunID       string    `json:"runId"`

@@ -19,7 +19,7 @@ type AdHocTarget struct {
 	Timeout     time.Duration
 }
 
-// urlVariable is where the registry of an AdHocTarget finds its address.
+// urlVariable is the variable in which the registry of an AdHocTarget finds its address.
 const urlVariable = "TRIED_URL"
 
 // Registry returns a registry with one job that calls the target, the configuration of the

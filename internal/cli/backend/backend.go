@@ -1,5 +1,5 @@
-// Package backend opens what a command works on: the registry file, a ledger, or
-// the API of a server.
+// Package backend opens what a command works on: the registry file, a ledger, or the
+// API of a server. Of the command line only it and backup know the engines of ledgers.
 package backend
 
 import "github.com/cronce/cronce/internal/cli/command"

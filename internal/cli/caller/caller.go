@@ -1,4 +1,6 @@
-// Package caller makes the calls of a registry in this process.
+// Package caller makes the calls of a registry in this process: HTTP calls by package
+// targets, emails by package mail, the built-in purge by package cleanup. serve,
+// trigger, notify and check --live share it.
 package caller
 
 import (

@@ -23,7 +23,7 @@ const (
 
 var Outputs = []Output{asTable, AsJSON, AsID}
 
-// OutputVersion is that of the shapes of JSON, as docs/commands.md has them. A field
+// OutputVersion is the version of the output's JSON, as docs/commands.md has it. A field
 // that is renamed, removed or given another type raises it.
 const OutputVersion = 1
 

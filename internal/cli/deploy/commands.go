@@ -1,4 +1,5 @@
-// Package deploy exports a registry for platforms.
+// Package deploy exports a registry for platforms: the templates of package export, and
+// the public keys that verify signed calls.
 package deploy
 
 import (

@@ -1,4 +1,5 @@
-// Package keys makes the keys that sign calls, and the tokens of the API.
+// Package keys makes the keys that sign calls, and the tokens of the API. A key file is
+// written for its owner only and never replaced in part.
 package keys
 
 import (

@@ -43,7 +43,7 @@ unless --may-double: the target may then do its work twice.`
 	return []*cobra.Command{cancel, ack, redrive, a.rerunCommand()}
 }
 
-// actFlags are those of the commands that act on runs.
+// actFlags are the flags of the commands that act on runs.
 type actFlags struct {
 	runFilter
 	memberFlags

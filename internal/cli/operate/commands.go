@@ -1,4 +1,7 @@
-// Package operate shows jobs, runs and incidents to operators, and acts on them.
+// Package operate shows jobs, runs and incidents to operators, and acts on them. A
+// command reads flags, calls one query or action of package operations, on the ledger
+// or on a server (--server), and prints the result. The rules are in package
+// operations, so that API and dashboard answer the same.
 package operate
 
 import (

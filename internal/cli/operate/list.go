@@ -10,14 +10,14 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 )
 
-// listing is how much a list shows.
+// listing limits the rows of a list.
 type listing struct {
 	limit int
 	all   bool
 	note  string // what cut left out
 }
 
-// shownByDefault is how many rows a list shows.
+// shownByDefault is the number of rows that a list shows by default.
 const shownByDefault = 20
 
 func (l *listing) flags(c *cobra.Command, what string) {

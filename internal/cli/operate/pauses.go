@@ -51,7 +51,7 @@ func (a *app) printPauses(list []operations.Pause) error {
 	return t.Flush()
 }
 
-// pauseFlags are those of the commands that make or change a pause.
+// pauseFlags are the flags of the commands that make or change a pause.
 type pauseFlags struct {
 	who
 	from, until string

@@ -126,7 +126,7 @@ func (a *app) schedulesPauseCommand(name, short string, paused bool) *cobra.Comm
 	return c
 }
 
-// historyRuns is how many runs the history of a schedule shows.
+// historyRuns is the number of runs that the history of a schedule shows.
 const historyRuns = 20
 
 func (a *app) schedulesHistoryCommand() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// shownSchedules is how many broken schedules of a template are reported one by one.
+// shownSchedules is the number of broken schedules of a template that are reported one by one.
 const shownSchedules = 10
 
 // checkSchedules reports the schedules in the ledger that their template, as it is in the

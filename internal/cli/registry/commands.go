@@ -1,4 +1,6 @@
-// Package registry writes, imports, checks and compares registry files.
+// Package registry writes, imports, checks and compares registry files. Packages jobs,
+// importer and jobdiff do the work. Only check --live and check --ledger go beyond the
+// file and the environment.
 package registry
 
 import (

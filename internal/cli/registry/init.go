@@ -17,7 +17,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// firstJob is what a new registry is made of.
+// firstJob holds the values of a new registry.
 type firstJob struct {
 	name, id, schedule, timezone, urlEnv, path string
 }

@@ -80,7 +80,7 @@ func (a *app) startOf(from string, n int) (time.Time, error) {
 	return command.TimeOrAge("--from", from, a.Now())
 }
 
-// timetable is when a job is scheduled, and when its runs start.
+// timetable has the scheduled times of a job, and the starts of its runs.
 type timetable struct {
 	*schedule.Schedule
 	spread *jobs.Job // nil: its runs start at the scheduled times

@@ -14,7 +14,7 @@ import (
 	"github.com/cronce/cronce/internal/cli/command"
 )
 
-// defaultListen is where serve answers and where health asks.
+// defaultListen is the address at which serve answers and health asks.
 const defaultListen = "127.0.0.1:9464"
 
 func (a *app) healthCommand() *cobra.Command {

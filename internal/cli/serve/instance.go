@@ -23,7 +23,7 @@ import (
 	"github.com/cronce/cronce/notify"
 )
 
-// server is what the instances of one process share.
+// server has the parts that the instances of one process share.
 type server struct {
 	app     *app
 	flags   serveFlags
@@ -47,7 +47,7 @@ type instance struct {
 	process  string // its name in the ledger
 }
 
-// manyJobs is how many jobs a registry has whose file takes memory that matters.
+// manyJobs is the number of jobs from which a registry's file takes memory that matters.
 const manyJobs = 1000
 
 // readRegistry reads what an instance serves, and checks it whole.

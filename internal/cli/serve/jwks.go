@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/internal/rollover"
 )
 
-// jwksPath is where verifiers look for an issuer's keys (RFC 8615).
+// jwksPath is the path at which verifiers look for an issuer's keys (RFC 8615).
 const jwksPath = "/.well-known/jwks.json"
 
 // listenKeys serves the public keys alone, until stop: the address may be open to

@@ -1,4 +1,5 @@
-// Package storage makes, purges and copies the tables of the ledger and of keys.
+// Package storage creates, migrates, purges and copies the tables of the ledger and of
+// keys. Packages migrations, cleanup and sqlite do the work.
 package storage
 
 import (

@@ -1,4 +1,6 @@
-// Package target tests targets and channels with real calls.
+// Package target tests targets and channels with real calls: try for one job, conform
+// for a service that follows the test protocol, notify for a channel. None writes to a
+// ledger.
 package target
 
 import (

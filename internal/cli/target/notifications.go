@@ -43,7 +43,7 @@ Exit 0: the receiver accepted it. Exit 1: it did not.`,
 	return c
 }
 
-// tested is what a test came to.
+// tested is the result of a test.
 type tested struct {
 	Channel  string           `json:"channel"`
 	Type     jobs.ChannelType `json:"type"`

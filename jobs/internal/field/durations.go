@@ -66,7 +66,7 @@ func (k duration) decode(d *decoder, path string, n ast.Node) {
 	}
 }
 
-// durationPattern is what time.ParseDuration takes, without a sign.
+// durationPattern matches what time.ParseDuration takes, without a sign.
 const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
 
 func (duration) Schema() Schema { return Schema{"type": "string", "pattern": durationPattern} }

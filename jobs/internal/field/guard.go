@@ -206,7 +206,7 @@ func (b *bounds) enter(column int) {
 	}
 }
 
-// columnOf is where the key before a colon begins.
+// columnOf returns the column of the key before a colon.
 func columnOf(tk *token.Token) int {
 	if tk.Prev != nil && tk.Prev.Position != nil {
 		return tk.Prev.Position.Column
