@@ -76,13 +76,16 @@ func (d *dialect) Savepoint(c store.Claim) string { return "idempotent_" + c.Own
 // Claim implements [sqlkeys.Dialect]. The row says what is known of work that
 // commits by itself and of which nothing else is heard: that it was begun. It
 // expires as a reply does.
-func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, _ bool) (sqlkeys.Claimed, store.KeyStatus, error) {
+func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool) (sqlkeys.Claimed, store.KeyStatus, error) {
 	if _, err := d.sessions(ctx, q); err != nil {
 		return nil, store.KeyStatus{}, err
 	}
 	v := sqlkeys.Of(c)
 	v["state"], v["status"], v["lease"] = string(store.StateOmitted), 500, nil
 	look, err := d.place(ctx, q, v)
+	if code(err) == lockWaitTimeout && !(joined && d.rollsBack(lockWaitTimeout)) {
+		err = nil // in flight
+	}
 	if err == nil && look.Held && !c.SendBefore.IsZero() {
 		var free store.KeyStatus
 		free, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
@@ -94,6 +97,9 @@ func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, _
 // Insert implements [sqlkeys.Dialect].
 func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, _ store.Claim, v sqlkeys.Values) (bool, error) {
 	look, err := d.place(ctx, q, v)
+	if code(err) == lockWaitTimeout {
+		err = nil // in flight
+	}
 	return look.Held, err
 }
 
@@ -104,21 +110,14 @@ func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) 
 }
 
 // place inserts the key's row, in the place of an expired one too, or looks at
-// the one that is there.
+// the one that is there. It fails with [lockWaitTimeout] if another transaction holds
+// the key.
 func (d *dialect) place(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values) (store.KeyStatus, error) {
 	for range 2 {
-		_, err := d.insert.Exec(ctx, q, v)
-		switch code(err) {
-		case duplicateKey:
-		case lockWaitTimeout:
-			return store.KeyStatus{}, nil
-		default:
+		if _, err := d.insert.Exec(ctx, q, v); code(err) != duplicateKey {
 			return store.KeyStatus{Held: err == nil}, err
 		}
 		look, expired, err := sqlkeys.ScanStatus(d.lookLocked.Row(ctx, q, v))
-		if code(err) == lockWaitTimeout {
-			return store.KeyStatus{}, nil
-		}
 		if err != nil || !expired {
 			return look, err
 		}
@@ -200,16 +199,16 @@ func savepoint(ctx context.Context, q sqlkeys.Querier) (bool, error) {
 }
 
 // Left implements [sqlkeys.Claimed]. After a ROLLBACK of the work's each
-// statement has been committed by itself. So has each after a deadlock, unless
-// that was the last thing to happen.
+// statement has been committed by itself. So has each after an error with which the
+// server rolls back, unless that was the last thing to happen.
 func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
 	if d.pool.Load().mariaDB {
 		var in bool
 		err := q.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in)
-		return err == nil && !in && !endedByServer(ctx, q)
+		return err == nil && !in && !d.endedByServer(ctx, q)
 	}
 	// In this order: the error of the missing savepoint takes the place of the work's.
-	if endedByServer(ctx, q) {
+	if d.endedByServer(ctx, q) {
 		return false
 	}
 	in, err := savepoint(ctx, q)
@@ -218,11 +217,11 @@ func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
 
 // endedByServer reports whether the last statement failed in a way that ends
 // the transaction.
-func endedByServer(ctx context.Context, q sqlkeys.Querier) bool {
+func (d *dialect) endedByServer(ctx context.Context, q sqlkeys.Querier) bool {
 	var level, message string
 	var number uint16
 	err := q.QueryRowContext(ctx, `SHOW ERRORS`).Scan(&level, &number, &message)
-	return err == nil && (number == deadlock || number == noSuchSavepoint)
+	return err == nil && (d.rollsBack(number) || number == noSuchSavepoint)
 }
 
 // Create implements [sqlkeys.Dialect].

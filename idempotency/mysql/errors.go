@@ -13,19 +13,29 @@ func (d *dialect) Advice(error) string { return "" }
 
 // Means implements [sqlkeys.Dialect].
 func (d *dialect) Means(err error) sqlkeys.Meaning {
-	switch code(err) {
-	case deadlock:
+	switch number := code(err); {
+	case d.rollsBack(number):
 		return sqlkeys.Victim
-	case noSuchSavepoint:
+	case number == noSuchSavepoint:
 		return sqlkeys.NoSavepoint
 	}
 	return sqlkeys.Unavailable
 }
 
+// rollsBack reports whether the server rolls the whole transaction back with an error of
+// this number.
+func (d *dialect) rollsBack(number uint16) bool {
+	p := d.pool.Load()
+	return number == deadlock || number == recordChanged || number == lockTableFull ||
+		number == lockWaitTimeout && p != nil && p.rollbackOnTimeout
+}
+
 // Server error numbers.
 const (
+	recordChanged   = 1020 // MariaDB with innodb_snapshot_isolation
 	duplicateKey    = 1062
 	lockWaitTimeout = 1205
+	lockTableFull   = 1206
 	deadlock        = 1213
 	noSuchSavepoint = 1305
 )

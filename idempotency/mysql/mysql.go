@@ -56,8 +56,8 @@ func Tx(ctx context.Context) *sql.Tx { return sqlkeys.Tx(ctx, name) }
 
 // WithTx returns a context with a transaction of the caller. Work of the kit with that
 // context joins the transaction in a savepoint. The caller commits it or rolls it back,
-// and the key with it. A deadlock while the key is claimed rolls all of it back, as
-// MySQL does; the error is [store.ErrTxAborted].
+// and the key with it. If a deadlock, or another error with which the server rolls the whole
+// transaction back, happens while the key is claimed, the error is [store.ErrTxAborted].
 func (s *Store) WithTx(ctx context.Context, tx *sql.Tx) context.Context {
 	return s.Store.WithTx(ctx, tx)
 }

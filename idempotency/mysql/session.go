@@ -13,8 +13,9 @@ import (
 
 // pool is what the sessions of the service's pool are taken to have in common.
 type pool struct {
-	silence int64 // their wait_timeout, in seconds
-	mariaDB bool
+	silence           int64 // their wait_timeout, in seconds
+	mariaDB           bool
+	rollbackOnTimeout bool // the server's innodb_rollback_on_timeout
 }
 
 // sessions reads once what the pool's sessions are like.
@@ -23,8 +24,8 @@ func (d *dialect) sessions(ctx context.Context, q sqlkeys.Querier) (*pool, error
 		return p, nil
 	}
 	p := &pool{}
-	row := q.QueryRowContext(ctx, `SELECT @@SESSION.wait_timeout, VERSION() LIKE '%MariaDB%' LIMIT 1`)
-	if err := row.Scan(&p.silence, &p.mariaDB); err != nil {
+	row := q.QueryRowContext(ctx, `SELECT @@SESSION.wait_timeout, VERSION() LIKE '%MariaDB%', @@GLOBAL.innodb_rollback_on_timeout LIMIT 1`)
+	if err := row.Scan(&p.silence, &p.mariaDB, &p.rollbackOnTimeout); err != nil {
 		return nil, err
 	}
 	d.pool.Store(p)

@@ -86,12 +86,8 @@ func postgresSettings(d Durability) []string {
 	return settings
 }
 
-// with is the engine with settings of its own.
-func (e *engine) with(settings []string) *engine {
-	var args []string
-	for _, s := range settings {
-		args = append(args, "-c", s)
-	}
+// with is the engine with more arguments of its own.
+func (e *engine) with(args []string) *engine {
 	own := *e
 	own.local = func(dir string, port int, d Durability) (*recipe, error) {
 		r, err := e.local(dir, port, d)

@@ -78,13 +78,18 @@ func EachMySQL(t *testing.T, test func(t *testing.T, fresh func(testing.TB) stri
 // never the one named by TEST_POSTGRES_URL. Settings are as in max_connections=20.
 func PostgresServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	return private(t, postgres.with(settings))
+	var args []string
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	return private(t, postgres.with(args))
 }
 
-// MariaDBServer is PostgresServer for MariaDB.
-func MariaDBServer(t testing.TB) *Server {
+// MariaDBServer is PostgresServer for MariaDB. Arguments are as in
+// --innodb-rollback-on-timeout.
+func MariaDBServer(t testing.TB, args ...string) *Server {
 	t.Helper()
-	return private(t, mariadb)
+	return private(t, mariadb.with(args))
 }
 
 func fresh(t testing.TB, server func() (*Server, error)) string {
