@@ -6,9 +6,9 @@
 
 import type { Pool } from "mysql2/promise";
 import { unavailable } from "./errors.js";
-import { DEADLOCK, DUPLICATE_KEY, LOCK_WAIT_TIMEOUT, numberOf, Session, type Row } from "./mysqlsession.js";
+import { DUPLICATE_KEY, LOCK_WAIT_TIMEOUT, numberOf, rollsBack, Session, type Row } from "./mysqlsession.js";
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
-import { OpenMysqlTx, type MysqlTx } from "./mysqltx.js";
+import { OpenMysqlTx, serverOf, type MysqlTx, type Server } from "./mysqltx.js";
 import type { Reply } from "./reply.js";
 import { claimant, columns, lookOf, purgedOf } from "./rows.js";
 import { SqlStore, type Done } from "./sqlstore.js";
@@ -40,7 +40,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
   /** @internal */
   readonly sql: MysqlStatements;
   protected readonly names;
-  #mariaDB: boolean | undefined;
+  #server: Server | undefined;
 
   /** The pool stays the caller's. */
   constructor(
@@ -97,28 +97,28 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     for (;;) {
       const session = await Session.take(this.pool, signal);
       try {
-        const mariaDB = await this.#open(session, claim, signal);
+        const server = await this.#open(session, claim, signal);
         const values = { ...this.values(claim), state: "omitted", status: 500 };
         let look = await this.#take(session, values, signal);
         if (look.held && claim.sendBefore) {
           look = { ...look, tooLate: (await this.looked(session, values, signal)).tooLate ?? false };
         }
-        return { open: new OpenMysqlTx(this, session, claim, mariaDB, look.held ?? false), look };
+        return { open: new OpenMysqlTx(this, session, claim, server, look.held ?? false), look };
       } catch (error) {
         await session.rollBack(signal);
-        if (numberOf(error) !== DEADLOCK || signal.aborted) {
+        if (!rollsBack(error) || signal.aborted) {
           throw unavailable("claim the key", error);
         }
       }
     }
   }
 
-  /** #open opens a transaction of work, and tells whether the server is MariaDB. */
-  async #open(session: Session, claim: Claim, signal: AbortSignal): Promise<boolean> {
-    this.#mariaDB ??= /mariadb/i.test(String((await session.query(signal, "SELECT VERSION()")).rows[0]![0]));
+  /** #open opens a transaction of work, and tells what the server is like. */
+  async #open(session: Session, claim: Claim, signal: AbortSignal): Promise<Server> {
+    this.#server ??= await serverOf(session, signal);
     await session.limit(claim.maxRunMs, signal);
     await session.query(signal, "START TRANSACTION");
-    return this.#mariaDB;
+    return this.#server;
   }
 
   protected async place(session: Session, values: Values, signal: AbortSignal): Promise<boolean> {
@@ -170,7 +170,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         }
       } catch (error) {
         await session.rollBack(signal);
-        if (numberOf(error) !== DEADLOCK || signal.aborted) {
+        if (!rollsBack(error) || signal.aborted) {
           throw unavailable("resume the work", error);
         }
         continue;
@@ -241,7 +241,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         return result;
       } catch (error) {
         await session.rollBack(signal);
-        if (numberOf(error) !== DEADLOCK || signal.aborted) {
+        if (!rollsBack(error) || signal.aborted) {
           throw unavailable(doing, error);
         }
       }

@@ -8,8 +8,16 @@ import type { Statement, Values } from "./statements.js";
 
 export const DUPLICATE_KEY = 1062;
 export const LOCK_WAIT_TIMEOUT = 1205;
-export const DEADLOCK = 1213;
 export const NO_SAVEPOINT = 1305;
+
+/**
+ * ROLLS_BACK are the errors with which every server rolls the whole transaction back: a row
+ * has changed (MariaDB with innodb_snapshot_isolation), the lock table is full, a deadlock.
+ */
+const ROLLS_BACK = [1020, 1206, 1213];
+
+/** rollsBack reports whether the server has rolled the transaction back with an error. */
+export const rollsBack = (error: unknown): boolean => ROLLS_BACK.includes(numberOf(error) ?? 0);
 
 /** numberOf is the server's error number; undefined when the error is not the server's. */
 export function numberOf(error: unknown): number | undefined {

@@ -3,7 +3,7 @@
 import type { PoolConnection, PreparedStatementInfo } from "mysql2/promise";
 import { KitError, LostRace, transactionAborted, transactionEnded, unavailable } from "./errors.js";
 import type { MysqlStore } from "./mysql2.js";
-import { DEADLOCK, NO_SAVEPOINT, numberOf, type Row, type Session } from "./mysqlsession.js";
+import { LOCK_WAIT_TIMEOUT, NO_SAVEPOINT, numberOf, rollsBack, type Row, type Session } from "./mysqlsession.js";
 import { refuseEnding, refuseLate } from "./raced.js";
 import type { Reply } from "./reply.js";
 import { claimant, lostRace } from "./rows.js";
@@ -15,6 +15,19 @@ import type { Claim, OpenTx } from "./store.js";
  */
 export type MysqlTx = PoolConnection;
 
+/** Server is what matters of the server when work ends. */
+export interface Server {
+  readonly mariaDB: boolean;
+  /** A wait for a lock that takes too long ends the whole transaction. */
+  readonly rollbackOnTimeout: boolean;
+}
+
+export async function serverOf(session: Session, signal: AbortSignal): Promise<Server> {
+  const { rows } = await session.query(signal, "SELECT VERSION(), @@GLOBAL.innodb_rollback_on_timeout LIMIT 1");
+  const [version, rollback] = rows[0]!;
+  return { mariaDB: /mariadb/i.test(String(version)), rollbackOnTimeout: Number(rollback) === 1 };
+}
+
 /** OpenMysqlTx is an open transaction of a store. */
 export class OpenMysqlTx implements OpenTx<MysqlTx> {
   #over = false;
@@ -25,7 +38,7 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
     readonly store: MysqlStore,
     readonly session: Session,
     readonly claim: Claim,
-    readonly mariaDB: boolean,
+    readonly server: Server,
     readonly held: boolean, // the row is this transaction's
   ) {
     const refused = new Set<PropertyKey>([
@@ -96,7 +109,7 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
       if (error instanceof KitError || error instanceof LostRace) {
         throw error;
       }
-      throw numberOf(error) === DEADLOCK ? transactionAborted(error) : unavailable("store the reply and commit", error);
+      throw rollsBack(error) ? transactionAborted(error) : unavailable("store the reply and commit", error);
     }
   }
 
@@ -109,26 +122,28 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
     }
   }
 
-  /** #leftByWork reports whether the work, and not the server after a deadlock, has ended the transaction. */
+  /** #leftByWork reports whether the work, and not the server with an error, has ended the transaction. */
   async #leftByWork(signal: AbortSignal): Promise<boolean> {
     // MySQL is asked first: the error of the missing savepoint takes the place of the work's.
-    if (!this.mariaDB && (await this.#endedByServer(signal))) {
+    if (!this.server.mariaDB && (await this.#endedByServer(signal))) {
       return false;
     }
     if (await this.#stillIn(signal).catch(() => true)) {
       return false;
     }
-    return !this.mariaDB || !(await this.#endedByServer(signal));
+    return !this.server.mariaDB || !(await this.#endedByServer(signal));
   }
 
   async #endedByServer(signal: AbortSignal): Promise<boolean> {
     const { rows } = await this.session.query(signal, "SHOW ERRORS").catch(() => ({ rows: [] as Row[] }));
-    return [DEADLOCK, NO_SAVEPOINT].includes(Number(rows[0]?.[1]));
+    const errno = Number(rows[0]?.[1]);
+    const isTimeout = errno === LOCK_WAIT_TIMEOUT && this.server.rollbackOnTimeout;
+    return isTimeout || errno === NO_SAVEPOINT || rollsBack({ errno, sqlState: "" });
   }
 
   /** #stillIn reports whether the transaction is open: MySQL takes a savepoint outside of one, and sets none. */
   async #stillIn(signal: AbortSignal): Promise<boolean> {
-    if (this.mariaDB) {
+    if (this.server.mariaDB) {
       return Number((await this.session.query(signal, "SELECT @@in_transaction LIMIT 1")).rows[0]![0]) === 1;
     }
     await this.session.query(signal, "SAVEPOINT idempotent_check");

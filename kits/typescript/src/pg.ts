@@ -76,6 +76,7 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
       hash: fingerprint,
       owner,
       claim: claimant(claim),
+      lock: this.#lock(key),
       ttl: Math.ceil(ttlMs),
       sendbefore: sendBefore?.getTime(),
     };
@@ -143,7 +144,15 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
   /** #begin opens a transaction and tries to take the key's lock: its time, and whether it did. */
   async #begin(connection: Connection, claim: Claim, signal: AbortSignal): Promise<Row> {
     const maxRun = Math.min(Math.max(1, Math.ceil(claim.maxRunMs)), 2 ** 31 - 1);
-    return (await connection.rows(signal, this.sql.begin(lock(this.names.table, claim.key), maxRun))).rows[0]!;
+    const begin = this.sql.begin(this.#lock(claim.key), maxRun, connection.savepoint);
+    return (await connection.rows(signal, begin)).rows[0]!;
+  }
+
+  /** #lock is the number of the key's advisory lock, which all kits on one table share. */
+  #lock({ scope, principal, value }: Key): bigint {
+    const parts = [this.names.table, scope, principal, value];
+    const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join("");
+    return createHash("sha256").update(text).digest().readBigInt64BE(0);
   }
 
   protected take(signal: AbortSignal): Promise<Connection> {
@@ -217,10 +226,4 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
       connection.release();
     }
   }
-}
-
-/** lock is the number of the key's advisory lock, which all kits on one table share. */
-function lock(table: string, { scope, principal, value }: Key): bigint {
-  const text = [table, scope, principal, value].map((part) => `${Buffer.byteLength(part)}:${part}`).join("");
-  return createHash("sha256").update(text).digest().readBigInt64BE(0);
 }

@@ -1,5 +1,6 @@
 // A client of a pool of pg, with what the kit knows of its state.
 
+import { randomBytes } from "node:crypto";
 import type { Pool, PoolClient, QueryArrayResult } from "pg";
 import { unavailable } from "./errors.js";
 import { raced } from "./raced.js";
@@ -17,6 +18,8 @@ export class Connection {
     this.broken ??= error;
   };
   broken: unknown;
+  /** Of the work. A name that the work could guess could stand for a transaction of its own. */
+  readonly savepoint = `idempotent_${randomBytes(9).toString("hex")}`;
 
   private constructor(readonly client: PoolClient) {
     // The server ends a session that is silent for too long. Without a listener

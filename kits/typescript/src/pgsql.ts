@@ -40,13 +40,16 @@ WHERE k.${expired}`;
     // look-up's snapshot must be younger than the lock, or it misses the row of a
     // holder who has just committed. After maxRunMs the server ends a statement, a
     // transaction that waits for its process, and a connection whose client takes
-    // no data. The savepoint tells later whether the work has ended the transaction.
-    begin: (lock: bigint, maxRunMs: number) => `
+    // no data. The savepoint, whose name the work does not know, tells later whether the
+    // work has ended the transaction.
+    begin: (lock: bigint, maxRunMs: number, savepoint: string) => `
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT ${BEGAN}, pg_try_advisory_xact_lock(${lock}),
-       CASE current_setting('statement_timeout') WHEN '0' THEN set_config('statement_timeout', '${maxRunMs}', true) END,
+       CASE WHEN current_setting('statement_timeout') = '0'
+              OR CAST(current_setting('statement_timeout') AS interval) > ${maxRunMs} * interval '1 ms'
+            THEN set_config('statement_timeout', '${maxRunMs}', true) END,
        set_config('idle_in_transaction_session_timeout', '${maxRunMs}', true), set_config('tcp_user_timeout', '${maxRunMs}', true);
-SAVEPOINT idempotent_work`,
+SAVEPOINT ${savepoint}`,
 
     // A transaction that has the lock and may do the work places the key's row, and the
     // look-up shows what was there before. Until the reply takes its place, the row says that
@@ -75,11 +78,12 @@ RETURNING ${t.ms("expires_at")}, set_config('statement_timeout', '0', true)`),
     // Why nothing was stored.
     missing: of(`SELECT ${BEGAN} = CAST(:began AS bigint), EXISTS (SELECT FROM {table} WHERE ${KEY})`),
 
+    // The lock keeps it from waiting for a transaction that holds the key.
     insert: of(`
 INSERT INTO {table} AS k (scope, principal, key, request_hash, state, owner, locked_until, created_at, expires_at)
 SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), CAST(:state AS text),
        CAST(:owner AS text), ${t.in(":lease")}, ${t.now}, ${t.in(":ttl")}
-WHERE TRUE${conflict} ${t.onDisk}`),
+WHERE pg_try_advisory_xact_lock(:lock)${conflict} ${t.onDisk}`),
 
     settle: of(`${all.settle.source} RETURNING ${t.ms("expires_at")}`),
 

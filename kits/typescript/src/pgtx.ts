@@ -78,7 +78,7 @@ export class OpenPgTx implements OpenTx<PgTx> {
     let ended = false;
     if (this.#used) {
       try {
-        await this.connection.rows(signal, "ROLLBACK TO SAVEPOINT idempotent_work");
+        await this.connection.rows(signal, `ROLLBACK TO SAVEPOINT ${this.connection.savepoint}`);
       } catch (error) {
         // invalid_savepoint_specification, no_active_sql_transaction
         ended = ["3B001", "25P01"].includes(refused(error) ?? "");

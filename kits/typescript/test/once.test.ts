@@ -16,6 +16,7 @@ import {
   type Code,
   type Options,
 } from "@cronce/idempotency";
+import { fetchIdempotency, singlePrincipal } from "@cronce/idempotency/fetch";
 import type { PgTx } from "@cronce/idempotency/pg";
 import { database, insert } from "./database.js";
 import { later } from "./later.js";
@@ -187,6 +188,20 @@ test("a call whose outcome is unknown is not repeated before it is reconciled", 
   assert.deepEqual(found, { result: "sent", duplicate: true });
 });
 
+test("work cannot pass a transaction of its own off as the kit's by a savepoint", async () => {
+  const work = () =>
+    newKit().once({ scope: "disguise", key: "1" }, async (tx) => {
+      await tx.query("SELECT 1; ROLLBACK");
+      await tx.query(insert, ["disguise"]); // is committed by itself
+      await tx.query("/**/ BEGIN");
+      await tx.query("SAVEPOINT idempotent_work");
+      throw new Error("no luck");
+    });
+  await assert.rejects(work, is("transaction_ended_by_handler"));
+  await assert.rejects(work, is("transaction_ended_by_handler"));
+  assert.equal(await db.effects("disguise"), 1);
+});
+
 test("a call that was certainly not made leaves the key free", async () => {
   const kit = newKit();
   const op = { scope: "vendor:mail", key: "v-3" };
@@ -208,6 +223,26 @@ test("a call in flight holds its key against other processes", async () => {
   await assert.rejects(newKit({ waitMs: 0 }).callOnce(op, { do: async () => 2 }), is("idempotency_key_in_progress"));
   go.resolve(1);
   assert.equal((await first).result, 1);
+});
+
+test("a key that work in another process holds is in progress for a call and for long work", async () => {
+  const op = { scope: "vendor:mail", key: "v-6" };
+  const begun = later<void>();
+  const go = later<void>();
+  const first = newKit().once(op, async () => {
+    begun.resolve();
+    await go.promise;
+  });
+  await begun.promise;
+  const started = Date.now();
+  const impatient = newKit({ waitMs: 0, storeTimeoutMs: 3_000 });
+  await assert.rejects(impatient.callOnce(op, { do: async () => 2 }), is("idempotency_key_in_progress"));
+  const accept = fetchIdempotency(impatient, { principal: singlePrincipal("-") }).accept({ scope: op.scope }, () => {});
+  const headers = { "Idempotency-Key": op.key };
+  assert.equal((await accept(new Request("http://a.test/", { method: "POST", headers }))).status, 409);
+  assert.ok(Date.now() - started < 2_000, "it waited for the other process");
+  go.resolve();
+  await first;
 });
 
 test("a lease that has lapsed makes the outcome unknown, and a reconcile may find that nothing was done", async () => {
