@@ -45,3 +45,33 @@ func TestWorkThatCommitsAndFailsInAnotherTransactionUsesTheKeyUp(t *testing.T) {
 		}
 	}
 }
+
+// PostgreSQL only warns of a BEGIN in a transaction. One after a ROLLBACK begins another, and
+// what was written in between stands.
+func TestABeginOfTheWorkUsesTheKeyUpOnlyIfItBeginsATransaction(t *testing.T) {
+	p := pool(t, database(t))
+	for key, before := range map[string][]string{
+		"free":    nil,
+		"used-up": {`ROLLBACK`, `INSERT INTO effects VALUES ('once')`},
+	} {
+		k := kit(t, p)
+		work := func(w http.ResponseWriter, r *http.Request) {
+			for _, sql := range append(before, `BEGIN`) {
+				if _, err := postgres.Tx(r.Context()).Exec(r.Context(), sql); err != nil {
+					t.Error(err)
+				}
+			}
+			_, _ = postgres.Tx(r.Context()).Exec(r.Context(), `SELECT 1/0`)
+			w.WriteHeader(http.StatusConflict)
+		}
+		want := map[string]int{"free": http.StatusConflict, "used-up": http.StatusInternalServerError}[key]
+		for range 2 {
+			if w := serve(k, key, work); w.Code != want {
+				t.Errorf("%s: %d %s", key, w.Code, w.Body)
+			}
+		}
+	}
+	if n := effects(t, p); n != 1 {
+		t.Errorf("%d effects", n)
+	}
+}

@@ -51,11 +51,14 @@ var errMixed = fmt.Errorf("%w: send a ROLLBACK in a call of its own, not in one 
 // refuses SQL that would first undo the mark: then nothing would tell of a commit whose answer is lost.
 func (t *workTx) beforeEnd(ctx context.Context, texts ...string) error {
 	var commits, undone, ended bool
-	aborted := t.Conn().PgConn().TxStatus() == 'E' // a COMMIT rolls it back
+	conn := t.Conn().PgConn()
+	aborted := conn.TxStatus() == 'E' // a COMMIT rolls it back
 	for _, sql := range texts {
-		// It takes every semicolon for the end of a statement, one in a literal too, so that it misses none.
-		for more := true; more; _, sql, more = strings.Cut(sql, ";") {
-			word, rest := firstWord(sql)
+		l, more := lexer{sql, conn.ParameterStatus("standard_conforming_strings") == "off"}, true
+		for more {
+			var statement string
+			statement, more = l.next()
+			word, rest := firstWord(statement)
 			switch word = strings.ToUpper(word); {
 			case word == "" && rest == "":
 			case ended:
@@ -77,30 +80,3 @@ func (t *workTx) beforeEnd(ctx context.Context, texts ...string) error {
 }
 
 var toSavepointOf = regexp.MustCompile(`(?i)^\s+((WORK|TRANSACTION)\s+)?TO\b`)
-
-// firstWord is the first word of SQL after blanks and comments, which can be nested, and the rest.
-func firstWord(sql string) (word, rest string) {
-	for depth := 0; sql != ""; {
-		switch {
-		case strings.HasPrefix(sql, "/*"):
-			depth, sql = depth+1, sql[2:]
-		case depth > 0 && strings.HasPrefix(sql, "*/"):
-			depth, sql = depth-1, sql[2:]
-		case depth > 0 || strings.IndexByte(" \t\n\v\f\r", sql[0]) >= 0:
-			sql = sql[1:]
-		case strings.HasPrefix(sql, "--"):
-			end := strings.IndexAny(sql, "\n\r")
-			if end < 0 {
-				return "", ""
-			}
-			sql = sql[end:]
-		default:
-			end := strings.IndexFunc(sql, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' })
-			if end < 0 {
-				end = len(sql)
-			}
-			return sql[:end], sql[end:]
-		}
-	}
-	return "", ""
-}

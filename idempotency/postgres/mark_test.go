@@ -55,7 +55,8 @@ func TestAKeyWhoseWorkHasCommittedIsUsedUpAtOnce(t *testing.T) {
 			return err
 		},
 	}
-	for _, sql := range []string{"COMMIT", " \t\n;Commit work", "SELECT ';'; end", "/* a /* b; */ c */ END", "-- ; \r\n-- x\nCOMMIT AND CHAIN; SELECT 1"} {
+	for _, sql := range []string{"COMMIT", " \t\n;Commit work", "SELECT ';'; end", "/* a /* b; */ c */ END", "-- ; \r\n-- x\nCOMMIT AND CHAIN; SELECT 1",
+		"SELECT E'a'\n'b\\' ; x'; COMMIT"} {
 		sends[sql] = func(ctx context.Context, tx pgx.Tx) error { _, err := tx.Exec(ctx, sql); return err }
 	}
 	for name, send := range sends {
@@ -130,6 +131,8 @@ func TestWorkCannotUndoTheKeysRowAndCommitInOneMessage(t *testing.T) {
 		{false, []string{`ROLLBACK AND CHAIN`, pays, `COMMIT`}, true},
 		{true, []string{`COMMIT`, pays}, true},
 		{true, []string{`rollback work to a; ` + pays + `; -- `}, false},
+		{false, []string{pays + `; SELECT '; rollback; x', $$; COMMIT; $$ /* ; rollback; */`}, false},
+		{false, []string{`SELECT E'a'` + "\n" + `'b\' '; ROLLBACK; ` + pays}, true},
 	} {
 		must(t, p, `TRUNCATE effects`)
 		w := serve(kit(t, p), strconv.Itoa(n), func(w http.ResponseWriter, r *http.Request) {

@@ -36,13 +36,13 @@ func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	text := `ROLLBACK`
 	switch status := conn.TxStatus(); {
 	case t.conn.IsClosed():
-		return status == 'I' || t.work.life.suspect, false
+		return status == 'I' || t.work.life.ended, false
 	case status == 'I':
 		return true, true
 	case t.pooled == nil:
 		text = toSavepoint
 	case status == 'E': // the server can say nothing of an aborted transaction
-		ended = t.work.life.suspect
+		ended = t.work.life.ended
 	default:
 		text = beganAt + `; ROLLBACK`
 	}

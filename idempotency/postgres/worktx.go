@@ -32,7 +32,7 @@ type life struct {
 	mu       sync.Mutex // guards what follows, and the reading of rows
 	open     func()     // closes what the work may have left open; nil: nothing
 	conflict error      // a failure for which the work can be done again
-	suspect  bool       // the work sent a COMMIT or a BEGIN
+	ended    bool       // the work has ended the kit's transaction
 }
 
 func newWorkTx(tx pgx.Tx, mark func(context.Context) error) *workTx {
@@ -43,7 +43,7 @@ func (t *workTx) Commit(ctx context.Context) error   { return t.ending(ctx, t.Tx
 func (t *workTx) Rollback(ctx context.Context) error { return t.ending(ctx, t.Tx.Rollback) }
 
 func (t *workTx) ending(ctx context.Context, end func(context.Context) error) error {
-	if !t.life.enter() {
+	if !t.enter() {
 		return pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
@@ -54,7 +54,7 @@ func (t *workTx) ending(ctx context.Context, end func(context.Context) error) er
 }
 
 func (t *workTx) Begin(ctx context.Context) (pgx.Tx, error) {
-	if !t.life.enter() {
+	if !t.enter() {
 		return nil, pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
@@ -66,7 +66,7 @@ func (t *workTx) Begin(ctx context.Context) (pgx.Tx, error) {
 }
 
 func (t *workTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	if !t.life.enter() {
+	if !t.enter() {
 		return pgconn.CommandTag{}, pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
@@ -78,7 +78,7 @@ func (t *workTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 }
 
 func (t *workTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	if !t.life.enter() {
+	if !t.enter() {
 		return pgx.FailedBatchResults(&pgx.Batch{}, pgx.ErrTxClosed).Query()
 	}
 	defer t.life.use.RUnlock()
@@ -96,7 +96,7 @@ func (t *workTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 }
 
 func (t *workTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
-	if !t.life.enter() {
+	if !t.enter() {
 		return 0, pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
@@ -105,7 +105,7 @@ func (t *workTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 }
 
 func (t *workTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	if !t.life.enter() {
+	if !t.enter() {
 		return pgx.FailedBatchResults(b, pgx.ErrTxClosed)
 	}
 	defer t.life.use.RUnlock()
@@ -122,11 +122,12 @@ func (t *workTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 }
 
 func (t *workTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
-	if !t.life.enter() {
+	if !t.enter() {
 		return nil, pgx.ErrTxClosed
 	}
 	defer t.life.use.RUnlock()
-	if err := t.beforeEnd(ctx, sql); err != nil {
+	// What follows when its name is sent is not known.
+	if err := t.beforeEnd(ctx, sql, "SELECT"); err != nil {
 		return nil, err
 	}
 	d, err := t.Tx.Prepare(ctx, name, sql)
@@ -135,7 +136,17 @@ func (t *workTx) Prepare(ctx context.Context, name, sql string) (*pgconn.Stateme
 
 // enter allows one exchange with the server; its caller ends it with
 // use.RUnlock.
-func (l *life) enter() bool { return l.use.TryRLock() }
+func (t *workTx) enter() bool {
+	if !t.life.use.TryRLock() {
+		return false
+	}
+	if t.Conn().PgConn().TxStatus() == 'I' {
+		t.life.mu.Lock()
+		defer t.life.mu.Unlock()
+		t.life.ended = true // before this, even if the work begins another transaction now
+	}
+	return true
+}
 
 // errInUse is for work that returned while a goroutine of it goes on.
 var errInUse = errors.New("a goroutine of the work still uses its transaction: wait for it before you return")
@@ -169,8 +180,8 @@ func (l *life) note(tag pgconn.CommandTag, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch tag.String() {
-	case "COMMIT", "BEGIN", "START TRANSACTION", "PREPARE TRANSACTION":
-		l.suspect = true
+	case "COMMIT", "PREPARE TRANSACTION":
+		l.ended = true
 	}
 	if l.conflict == nil && conflict(err) {
 		l.conflict = err
