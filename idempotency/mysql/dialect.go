@@ -71,7 +71,6 @@ ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED`),
 func (d *dialect) Package() string                { return name }
 func (d *dialect) Statements() sqlkeys.Statements { return d.common }
 func (d *dialect) Options() *sql.TxOptions        { return nil } // the session's own isolation
-func (d *dialect) Savepoint(c store.Claim) string { return "idempotent_" + c.Owner }
 
 // Claim implements [sqlkeys.Dialect]. The row says what is known of work that
 // commits by itself and of which nothing else is heard: that it was begun. It

@@ -82,7 +82,6 @@ RETURNING scope, {{ms expires_at}}`),
 func (d *dialect) Package() string                { return name }
 func (d *dialect) Statements() sqlkeys.Statements { return d.common }
 func (d *dialect) Options() *sql.TxOptions        { return &sql.TxOptions{Isolation: sql.LevelReadCommitted} }
-func (d *dialect) Savepoint(store.Claim) string   { return "idempotent_claim" }
 
 // Open implements [sqlkeys.Dialect]: the settings are the transaction's.
 func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.Context) error, error) {

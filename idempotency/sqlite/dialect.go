@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ type dialect struct {
 	insert, reclaim sqlkeys.Statement
 	record, purge   sqlkeys.Statement
 	resume          sqlkeys.Statement
-	// A savepoint tells later whether the work has ended the transaction.
+	// A savepoint tells later whether the work has ended the transaction. The work does not
+	// know its name, so that it cannot set it in a transaction of its own.
 	mark, unmark  sqlkeys.Statement
 	committedOnly atomic.Bool // the pool's connections see no more
 }
@@ -33,9 +35,10 @@ type dialect struct {
 func newDialect(table string) *dialect {
 	t := sqlkeys.Terms{Table: sqlkeys.Quote(table, `"`), Key: "key", Now: ":now", In: ":now + %s", At: "%s",
 		Since1970: "%s", ReadText: "%s", WriteText: "%s"}
+	savepoint := "idempotent_" + rand.Text()
 	d := &dialect{
 		table: table, common: t.Common(),
-		mark: t.Statement(`SAVEPOINT idempotent_work`), unmark: t.Statement(`RELEASE idempotent_work`),
+		mark: t.Statement(`SAVEPOINT ` + savepoint), unmark: t.Statement(`RELEASE ` + savepoint),
 		insert: t.Statement(`
 INSERT INTO {{table}} (scope, principal, key, request_hash, state, response_status, owner, locked_until, created_at, expires_at)
 VALUES (:scope, :principal, :key, :hash, :state, :status, :claim, {{in :lease}}, {{now}}, {{in :ttl}})`),
@@ -63,7 +66,6 @@ RETURNING scope, expires_at`),
 func (d *dialect) Package() string                { return name }
 func (d *dialect) Statements() sqlkeys.Statements { return d.common }
 func (d *dialect) Options() *sql.TxOptions        { return nil }
-func (d *dialect) Savepoint(store.Claim) string   { return "idempotent_claim" }
 
 // Open refuses a pool on whose connections a reply could be found that may yet
 // be rolled back. It asks one of them.

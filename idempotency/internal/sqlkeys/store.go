@@ -22,8 +22,6 @@ type Dialect interface {
 	// Open readies a connection for a transaction that may be silent for maxRun.
 	// restore, if not nil, gives the connection its own settings again.
 	Open(ctx context.Context, conn *sql.Conn, maxRun time.Duration) (restore func(context.Context) error, err error)
-	// Savepoint names the savepoint of a claim.
-	Savepoint(store.Claim) string
 	// Claim tries to take the key in an open transaction and looks it up, in
 	// that order. joined: the transaction is the caller's.
 	Claim(ctx context.Context, q Querier, c store.Claim, joined bool) (Claimed, store.KeyStatus, error)

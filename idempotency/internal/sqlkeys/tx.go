@@ -71,7 +71,7 @@ func (s *Store) open(ctx context.Context, c store.Claim, outer *sql.Tx, join boo
 	if !join {
 		return s.begin(ctx, c.MaxRun, s.d.Options())
 	}
-	t := &tx{Tx: outer, q: outer, store: s, mark: s.d.Savepoint(c)}
+	t := &tx{Tx: outer, q: outer, store: s, mark: "idempotent_" + c.Owner}
 	_, err := outer.ExecContext(ctx, `SAVEPOINT `+t.mark)
 	return t, err
 }
