@@ -4,9 +4,11 @@
 // # Guarantees
 //
 //   - One attempt is one request on the wire. Redirects are not followed, and a
-//     request with a body is never sent again by the transport. The one
-//     exception is a refused credential: after a 401 (with sigv4 a 403) the same
-//     request is sent once more if there is a fresh token or a changed secret.
+//     request with a body is never sent again by the transport. There are two
+//     exceptions. After a 401 (with sigv4 a 403) the same request is sent once more
+//     if there is a fresh token or a changed secret. And the transport repeats a
+//     request without a body if a connection that was used before closes unanswered.
+//   - Nothing is written to a connection at or after the call's SendUntil.
 //   - A request goes to the host that the target's variable names, under its
 //     path prefix, over TLS 1.2 or later unless the host is this machine or the
 //     registry allows plain HTTP. A proxy is used only if Config.Proxy names one.

@@ -118,7 +118,7 @@ func (to *target) address(path string) (*url.URL, error) {
 // send signs and makes one request, which a probe (nil: none) may change before
 // and look at after. It returns the secrets that signed it.
 func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.Call, watch *probe) ([]string, executor.Answer) {
-	w := newWire()
+	w := newWire(func() bool { return c.PastSendUntil(t.now()) })
 	req, err := t.request(httptrace.WithClientTrace(ctx, &w.trace), u, c)
 	if err != nil {
 		return nil, unsendable("the job's method is not one of HTTP")
@@ -129,8 +129,7 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 		return nil, unauthorized(ctx, asUnsigned(err))
 	}
 	if c.PastSendUntil(t.now()) {
-		// The ledger's clock rules: it finds the run expired.
-		return used, unsent(ledger.WaitNotSent, "the run's time to be sent is over", 0)
+		return used, tooLate()
 	}
 	calls, err := t.callsTo(to)
 	if err != nil {
@@ -159,7 +158,7 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 // that the transport sends it once: net/http would otherwise repeat a request that
 // has an Idempotency-Key, and every call must have its attempt in the ledger. The
 // transport may repeat a request without a body after its connection was closed,
-// under the same key.
+// under the same key, and not past SendUntil: see newWire.
 func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, c.Call.Method, "", nil)
 	if err != nil {

@@ -19,12 +19,23 @@ import (
 // sent; with one, something may have been.
 type wire struct {
 	connected atomic.Bool
+	late      atomic.Bool // a connection came when the request may not be sent any more
 	trace     httptrace.ClientTrace
 }
 
-func newWire() *wire {
+// newWire returns a wire that closes each connection that the request gets once past reports
+// true, before anything is written: to connect takes time, and the transport may repeat a
+// request without a body long after it sent it first.
+func newWire(past func() bool) *wire {
 	w := &wire{}
-	w.trace.GotConn = func(httptrace.GotConnInfo) { w.connected.Store(true) }
+	w.trace.GotConn = func(got httptrace.GotConnInfo) {
+		if past() {
+			w.late.Store(true)
+			_ = got.Conn.Close()
+			return
+		}
+		w.connected.Store(true)
+	}
 	return w
 }
 
@@ -36,10 +47,18 @@ func (w *wire) broken(ctx context.Context, err error) executor.Answer {
 		return executor.Answer{Kind: ledger.AnswerUnknown, Error: "stopped while waiting for the answer; the call may have been carried out"}
 	case w.connected.Load():
 		return executor.Answer{Kind: ledger.AnswerUnknown, Error: cause(ctx, err) + "; the call may have been carried out"}
+	case w.late.Load():
+		return tooLate()
 	case stopped:
 		return unsent(ledger.WaitNotSent, "the caller stopped", 0)
 	}
 	return executor.Answer{Kind: ledger.AnswerFailed, Error: cause(ctx, err) + "; nothing was sent"}
+}
+
+// tooLate is the answer to a call that would be sent past its SendUntil. The ledger's clock
+// rules: it finds the run expired.
+func tooLate() executor.Answer {
+	return unsent(ledger.WaitNotSent, "the run's time to be sent is over", 0)
 }
 
 // cause describes a failed request in words of its own. The errors of net/http are
