@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // checkPath refuses paths that SQLite would refuse with an unclear error, or would
@@ -55,6 +57,21 @@ func createPrivate(path string) error {
 		return nil
 	}
 	return f.Close()
+}
+
+// errReplaced: what is written goes to a file that the next process does not find.
+var errReplaced = fmt.Errorf("%w: its file was removed or replaced: stop every process that uses it, put the file back, and start them again",
+	ledger.ErrUnavailable)
+
+// checkFile returns an error unless the file at the path is the one that was opened.
+func (l *Ledger) checkFile() error {
+	switch info, err := os.Stat(l.path); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(info, l.file):
+		return errReplaced
+	case err != nil:
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	return nil
 }
 
 // networkFS names the network file system that dir is on, if it is known to

@@ -52,7 +52,7 @@ func (l *Ledger) reader(ctx context.Context) (*session, error) {
 	if l.isClosed() {
 		return nil, errClosed
 	}
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), l.checkFile()); err != nil {
 		return nil, err
 	}
 	select {

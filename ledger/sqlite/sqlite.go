@@ -23,6 +23,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -50,6 +51,8 @@ const readers = 4
 type Ledger struct {
 	*ledger.Ledger // the rules
 
+	path        string
+	file        os.FileInfo // the file that was opened
 	now         func() time.Time
 	busyTimeout time.Duration // of other processes' transactions
 	writers     *sql.DB
@@ -74,7 +77,11 @@ func Open(ctx context.Context, path string, opts Options) (*Ledger, error) {
 		return nil, fmt.Errorf("open the ledger %s: %w", path, err)
 	}
 	l := newLedger(path, opts)
-	if err := l.prepare(ctx, opts); err != nil {
+	err = l.prepare(ctx, opts)
+	if err == nil {
+		l.file, err = os.Stat(path)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the ledger %s: %w", path, translate(err)), l.Close())
 	}
 	return l, nil
@@ -88,6 +95,7 @@ func newLedger(path string, opts Options) *Ledger {
 		opts.Now = time.Now
 	}
 	l := &Ledger{
+		path:        path,
 		now:         opts.Now,
 		busyTimeout: opts.BusyTimeout,
 		writers:     pool(dsn(path, opts.BusyTimeout, false), 1),

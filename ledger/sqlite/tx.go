@@ -90,6 +90,9 @@ func (t *tx) takePosition() error {
 // begin takes the file's write lock. It waits for other processes itself: a context
 // cannot interrupt SQLite's own waiting.
 func (l *Ledger) begin(ctx context.Context) (*session, error) {
+	if err := l.checkFile(); err != nil {
+		return nil, err
+	}
 	if err := l.openWriter(ctx); err != nil {
 		return nil, err
 	}
