@@ -53,7 +53,8 @@ func AheadText(watermark, now time.Time) string {
 //     it: that may have been after the step;
 //   - LeasedAt of the unfinished runs, to now at the latest, so that a step is followed once;
 //   - DueAt of incidents, back by the step;
-//   - From of the pauses that began when they were made, to now: they last. Their ends stay.
+//   - From of the pauses that began when they were made, to now: they last. Their ends stay, and
+//     those whose ends are to come again have not ended, unless an operator ended them.
 func ClockStep(latest, now time.Time) time.Duration { return AheadOfClock(latest, now) }
 
 // clockStep returns the ClockStep since the latest heartbeat or lease.
@@ -102,7 +103,7 @@ func followClock(tx Tx) error {
 	if err := tx.LockAll(); err != nil {
 		return err
 	}
-	processes, lease, incidents, paused := tx.Processes(), tx.LastLease(), tx.PendingIncidents(), tx.Pauses(time.Time{})
+	processes, lease, incidents := tx.Processes(), tx.LastLease(), tx.PendingIncidents()
 	now, err := tx.Now()
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func followClock(tx Tx) error {
 	if err := moveIncidents(tx, incidents, step); err != nil {
 		return err
 	}
-	list, err := paused.Get()
+	list, err := tx.Pauses(now).Get()
 	if err != nil {
 		return err
 	}

@@ -92,23 +92,33 @@ func (list pauses) waits(r *Row) bool {
 	return r.State == Planned && slices.ContainsFunc(list, func(p Pause) bool { return p.mayCover(r) && p.Until.Equal(r.DueAt()) })
 }
 
-// followClock lets the pauses that began when they were made last after the clock was set back.
+// followClock writes the pauses as they are after the clock was set back.
 func (list pauses) followClock(tx Tx, now time.Time) error {
 	for _, p := range list {
-		if !p.From.After(now) || !p.From.Equal(p.CreatedAt.Truncate(time.Second)) {
+		if moved := p.followClock(now); moved.From.Equal(p.From) && moved.EndedAt.Equal(p.EndedAt) {
 			continue
 		}
 		locked, err := tx.LockPause(p.ID).Get()
 		if err != nil || len(locked) == 0 {
 			return err
 		}
-		p = locked[0]
-		p.From = now.Truncate(time.Second)
-		if _, err := tx.PutPause(p).Get(); err != nil {
+		if _, err := tx.PutPause(locked[0].followClock(now)).Get(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// followClock returns the pause as it is after the clock was set back: one that began when it
+// was made lasts, and one whose time was over lasts until that comes.
+func (p Pause) followClock(now time.Time) Pause {
+	if p.EndedAt.Equal(p.Until) && p.Until.After(now) { // no operator ended it: see apply
+		p.EndedAt = time.Time{}
+	}
+	if p.EndedAt.IsZero() && p.From.After(now) && p.From.Equal(p.CreatedAt.Truncate(time.Second)) {
+		p.From = now.Truncate(time.Second)
+	}
+	return p
 }
 
 // locked locks the pauses that catch up and cover what is written, before any run is locked, and

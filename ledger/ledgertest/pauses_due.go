@@ -86,6 +86,27 @@ var pauseDueCases = []testCase{
 			b.Errorf("%+v, want it as it was: %+v", got, later)
 		}
 	}},
+	{"a hold whose time is over holds again when the clock is set back, and one that an operator ended does not", func(b *bed) {
+		j := b.job("j")
+		j.admit(j.planned(0, ledger.OverlapAllow))
+		hold, ended := b.holdOf("target-of-j", time.Hour), b.holdOf("target-of-k", time.Hour)
+		b.changePause(ledger.PauseChange{ID: ended.ID, End: true, Actor: ann})
+		b.pass(90 * time.Minute)
+		if n, err := b.ClosePauses(b.ctx); n != 1 || err != nil {
+			b.Fatalf("closed %d, %v", n, err)
+		}
+		b.setBack("process-of-j")
+		b.beat("process-of-j")
+		b.idle()
+		list, err := b.Pauses(b.ctx, false)
+		b.must(err)
+		if len(list) != 1 || list[0].ID != hold.ID || !list[0].Until.Equal(hold.Until) {
+			b.Errorf("%+v, want the hold alone: %+v", list, hold)
+		}
+		b.changePause(ledger.PauseChange{ID: hold.ID, End: true, Actor: ann})
+		b.pass(time.Second)
+		b.take("p1", j.id(0))
+	}},
 	{"a pause stops no backfill, and a hold does", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(1))
