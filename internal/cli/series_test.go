@@ -29,6 +29,10 @@ func TestAnActionOnThousandsOfRunsIsOneLineOfTheAudit(t *testing.T) {
 		}
 		eventually(t, "a process that serves", func() bool { code, _, _ := invoke(t, server, "status"); return code == 0 })
 		do(server, "jobs", "pause", "tick", "--why", "a test")
+		// A run that was planned before the pause, and is held before it is sent, would be canceled too.
+		eventually(t, "the runs before the pause ended", func() bool {
+			return len(listRuns(t, db, "--state", "planned,running,retrying")) == 0
+		})
 		do(server, "pauses", "hold", "env:SVC_URL", "--until", "1h", "--why", "a test")
 		const n = operations.MaxPart + 150
 		first := time.Now().UTC().Truncate(time.Second).Add(-3 * time.Hour)
