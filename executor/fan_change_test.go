@@ -205,3 +205,35 @@ func TestAParentIsNotSentByAProcessThatDoesNotKnowLists(t *testing.T) {
 		}
 	})
 }
+
+// Nothing was sent by the process that refused, so a redrive begins with the list.
+func TestARunThatAnOlderProcessRefusedIsRedriven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := tenantsOnce(executor.Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonPermanent, Error: "not sent: the form of key is not known"})
+		l := memory.New()
+		_, stop := start(t, executor.Config{Registry: registry(t, billing(jobs.Each{Path: "/v1/tenants"})), Ledger: l, Caller: svc})
+		defer stop()
+		fromTheHour(time.Minute)
+		run := mustList(t, l, ledger.Filter{JobID: "bill"})[0]
+		if run.State != ledger.Dead {
+			t.Fatalf("%+v", run)
+		}
+		if _, err := l.Redrive(t.Context(), ledger.Action{Filter: ledger.Filter{IDs: []string{run.ID}}, Actor: ann}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for _, r := range mustList(t, l, ledger.Filter{JobID: "bill", WithMembers: true}) {
+			attempts := 1
+			if r.Parent == "" {
+				attempts = 2
+			}
+			if r.State != ledger.Succeeded || r.Attempt != attempts {
+				t.Errorf("%s is %s after attempt %d", r.ID, r.State, r.Attempt)
+			}
+		}
+		if n := len(mustList(t, l, ledger.Filter{Parent: run.ID})); n != 2 {
+			t.Errorf("%d members", n)
+		}
+	})
+}
