@@ -17,6 +17,18 @@ import (
 // counts as hung: longer than a ledger that fails holds it up.
 const stalledAfter = 2 * time.Minute
 
+// silentAfter is how long the planner may wait for an answer of the ledger before the process is
+// not ready. A database that takes connections and does not answer shows no other sign.
+const silentAfter = 30 * time.Second
+
+// Ready returns nil if the instance can plan and record now, or else why not.
+func (i *instance) Ready() error {
+	if age := i.PlannerAge(); age > silentAfter {
+		return fmt.Errorf("the ledger has not answered the planner for %s", age.Round(time.Second))
+	}
+	return i.Executor.Ready()
+}
+
 // healthMux answers what watches the process. A warning does not make it less
 // ready: traffic and calls go on. From the end of ctx on the process stops: it is not
 // ready, and it is alive although its planner rests.

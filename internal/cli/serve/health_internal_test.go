@@ -8,9 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/cronce/cronce/cleanup"
+	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/ledger/memory"
 )
 
 // A process whose planner hangs must be restarted by what watches it; one whose
@@ -67,5 +72,47 @@ func TestAScrapeHasABoundedNumberOfTroubles(t *testing.T) {
 	got, err := troublesOf(troubled{})(t.Context())
 	if err != nil || len(got.Incidents) != 1000 || len(got.Dead) != 1000 {
 		t.Errorf("%d incidents, dead runs of %d jobs, %v; want 1000 of each", len(got.Incidents), len(got.Dead), err)
+	}
+}
+
+// silent is a ledger that takes a claim and never answers.
+type silent struct{ executor.Ledger }
+
+func (silent) Claim(ctx context.Context, _ ledger.Claim) (ledger.Claimed, error) {
+	<-ctx.Done()
+	return ledger.Claimed{}, ctx.Err()
+}
+
+func TestAProcessWhoseLedgerDoesNotAnswerIsNotReady(t *testing.T) {
+	for _, c := range []struct {
+		ledger executor.Ledger
+		ready  bool
+	}{{memory.New(), true}, {silent{memory.New()}, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			reg, err := jobs.NewRegistry(jobs.Name("acme"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := executor.New(executor.Config{Registry: reg, Ledger: c.ledger, Caller: cleanup.Nightly{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- e.Run(ctx) }()
+			i := &instance{Executor: e}
+			time.Sleep(10 * time.Second)
+			if err := i.Ready(); err != nil {
+				t.Errorf("after 10 s: %v", err)
+			}
+			time.Sleep(silentAfter)
+			if err := i.Ready(); (err == nil) != c.ready {
+				t.Errorf("after %s: %v", silentAfter+10*time.Second, err)
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
