@@ -27,7 +27,7 @@
 // The Executor itself wires these parts and loops (executor.go); Execute and Tick
 // (execute.go, tick.go) use the same parts for one run and for one pass. membership
 // (membership.go, assignment.go) decides which jobs the planner has. ledgerClient
-// (ledgerclient.go) makes every call of the ledger.
+// (ledger_client.go) makes every call of the ledger.
 //
 // Any number of executors may work on one ledger. They elect no leader. Each call for
 // one scheduled time carries the same run ID, whichever process makes it. So a target
