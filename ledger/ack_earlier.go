@@ -7,13 +7,13 @@ import "time"
 const MaxAckEarlier = 1000
 
 // earlierDead asks for the dead runs that successes may acknowledge.
-func (c *incidentChanges) earlierDead(tx Tx) Later[[]Row] {
+func (c *incidentChanges) earlierDead(tx Tx) Future[[]Row] {
 	var jobs []string
 	for job := range c.acks {
 		jobs = append(jobs, job)
 	}
 	if len(jobs) == 0 {
-		return Later[[]Row]{}
+		return Future[[]Row]{}
 	}
 	return tx.Runs(Filter{JobIDs: sortedSet(jobs), States: []State{Dead}, Unacknowledged: true, Limit: MaxAckEarlier})
 }

@@ -99,7 +99,7 @@ func (m *actionTx) filter() Filter {
 }
 
 // rows returns rows that were asked for, and reads the clock, with one round trip.
-func (m *actionTx) rows(asked Later[[]Row]) (list []Row, err error) {
+func (m *actionTx) rows(asked Future[[]Row]) (list []Row, err error) {
 	if m.now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (l *Ledger) lookAhead(ctx context.Context, a *action) (map[RejectionCause]i
 	f := a.Filter
 	f.States = selectStates(a.from, f.States)
 	return read(ctx, l, string(a.kind), func(tx Tx) (map[RejectionCause]int, error) {
-		var end Later[[]Cursor]
+		var end Future[[]Cursor]
 		if a.series() != "" {
 			end = tx.SeriesEnd(a.By, a.series())
 		}
@@ -208,8 +208,8 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	var jobs Later[[]JobRow]
-	var free Later[[]Slot]
+	var jobs Future[[]JobRow]
+	var free Future[[]Slot]
 	if m.jobs {
 		ids := distinctJobs(rows)
 		jobs, free = m.tx.Jobs(ids), m.tx.Slots(ids)

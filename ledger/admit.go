@@ -33,14 +33,14 @@ type admissionTx struct {
 	pauses   pauses
 	last     bool // the plans are the last of their schedules' contents
 	slots    slots
-	existing map[string]bool       // of the runs of jobs with several that take the slot
-	own      map[string]Later[int] // of each range row: its scheduled times that have rows of their own
+	existing map[string]bool        // of the runs of jobs with several that take the slot
+	own      map[string]Future[int] // of each range row: its scheduled times that have rows of their own
 	got      Admitted
 
 	rows     []Row
 	missed   bool            // some of them are
 	untold   map[string]bool // the missed ones that are in no incident
-	inserted Later[[]bool]
+	inserted Future[[]bool]
 	moves    []JobChange
 	events   []Event
 }
@@ -132,7 +132,7 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 }
 
 // give locks the pauses that runs are due after, gives the free slots, and notes which runs exist.
-func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]Row]) error {
+func (m *admissionTx) give(slots Future[[]Slot], existing Future[[]Row]) error {
 	list, err := slots.Get()
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (m *admissionTx) give(slots Later[[]Slot], existing Later[[]Row]) error {
 // askSlots asks for the slots of the jobs whose plans take them. One row takes the slot or
 // is refused as it exists. Of several it has to be known before which of them exist: the
 // first that does not exist takes the slot.
-func (m *admissionTx) askSlots() (slots Later[[]Slot], existing Later[[]Row]) {
+func (m *admissionTx) askSlots() (slots Future[[]Slot], existing Future[[]Row]) {
 	takers := make(map[string]string, len(m.Plans)) // by job; "": several
 	var several []string
 	for i := range m.Plans {
@@ -187,7 +187,7 @@ func (m *admissionTx) askSlots() (slots Later[[]Slot], existing Later[[]Row]) {
 
 // askOwn asks how many scheduled times of each range row have rows of their own.
 func (m *admissionTx) askOwn() {
-	m.own = map[string]Later[int]{}
+	m.own = map[string]Future[int]{}
 	for i := range m.Plans {
 		p := &m.Plans[i]
 		for k := range p.Runs {

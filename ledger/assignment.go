@@ -69,7 +69,7 @@ func readAssignments(tx Tx, version, after string) (*assignmentPage, error) {
 		return nil, err
 	}
 	versions, _ := living(list, now)
-	asked, declared := tx.JobsAfter(after, AssignmentsPage), make([]Later[[]JobDefinition], len(versions))
+	asked, declared := tx.JobsAfter(after, AssignmentsPage), make([]Future[[]JobDefinition], len(versions))
 	for i, v := range versions {
 		declared[i] = tx.Declared(v, after, AssignmentsPage)
 	}

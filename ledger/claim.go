@@ -72,7 +72,7 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 // due locks and returns the due runs that may be claimed. Free slots are given first, if no run
 // is locked, so that jobs may be.
 func (got *claimStep) due(tx Tx, q DueQuery, look bool) ([]Row, error) {
-	var free Later[[]string]
+	var free Future[[]string]
 	if look {
 		free = tx.FreeJobs()
 	}
@@ -135,7 +135,7 @@ func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]Work, error) {
 
 // withoutHeld returns the due runs without those of held targets, in whose places it asks for
 // others. Usually no target is held, and this costs no round trip.
-func withoutHeld(tx Tx, q DueQuery, got *claimStep, due []Row, asked Later[[]Pause]) ([]Row, error) {
+func withoutHeld(tx Tx, q DueQuery, got *claimStep, due []Row, asked Future[[]Pause]) ([]Row, error) {
 	list, err := asked.Get()
 	if err != nil || len(due) == 0 {
 		return due, err

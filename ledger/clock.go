@@ -58,7 +58,7 @@ func AheadText(watermark, now time.Time) string {
 func ClockStep(latest, now time.Time) time.Duration { return AheadOfClock(latest, now) }
 
 // clockStep returns the ClockStep since the latest heartbeat or lease.
-func clockStep(processes Later[[]ProcessRow], lease Later[time.Time], now time.Time) (time.Duration, error) {
+func clockStep(processes Future[[]ProcessRow], lease Future[time.Time], now time.Time) (time.Duration, error) {
 	list, err := processes.Get()
 	if err != nil {
 		return 0, err
@@ -131,7 +131,7 @@ func followClock(tx Tx) error {
 	return moveRuns(tx, []State{Dead, Canceled}, list, step, now)
 }
 
-func moveHeartbeats(tx Tx, processes Later[[]ProcessRow], now time.Time) error {
+func moveHeartbeats(tx Tx, processes Future[[]ProcessRow], now time.Time) error {
 	list, err := processes.Get()
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func moveHeartbeats(tx Tx, processes Later[[]ProcessRow], now time.Time) error {
 	return tx.SetHeartbeats(ids, now)
 }
 
-func moveIncidents(tx Tx, asked Later[[]Incident], step time.Duration) error {
+func moveIncidents(tx Tx, asked Future[[]Incident], step time.Duration) error {
 	list, err := asked.Get()
 	if err != nil || len(list) == 0 {
 		return err

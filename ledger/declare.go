@@ -63,7 +63,7 @@ func (l *Ledger) BindRegistry(ctx context.Context, name string) error {
 	return l.rows.Write(ctx, "look whose ledger it is", func(tx Tx) error { return isOwner(tx.BindRegistry(name), name) })
 }
 
-func isOwner(asked Later[string], name string) error {
+func isOwner(asked Future[string], name string) error {
 	owner, err := asked.Get()
 	if err == nil && owner != name {
 		return fmt.Errorf("%w: it is that of %q, and this is %q: give each registry a ledger of its own", ErrOtherRegistry, owner, name)

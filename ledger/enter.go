@@ -35,7 +35,7 @@ type entryTx struct {
 	pauses   pauses
 	slots    slots
 	repeated []Row // the run that a rerun repeats
-	inserted Later[[]bool]
+	inserted Future[[]bool]
 	got      Entered
 }
 
@@ -82,9 +82,9 @@ func (m *entryTx) readAll() error {
 // needs one.
 func (m *entryTx) read() (known bool, err error) {
 	scheduled, id := !IsAdHoc(m.RunID), []string{m.JobID}
-	var jobs Later[[]JobRow]
-	var free Later[[]Slot]
-	var ranges, repeated Later[[]Row]
+	var jobs Future[[]JobRow]
+	var free Future[[]Slot]
+	var ranges, repeated Future[[]Row]
 	if scheduled {
 		jobs, free = m.tx.Jobs(id), m.tx.Slots(id)
 	}

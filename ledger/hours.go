@@ -81,7 +81,7 @@ func (r *hourReader) many() bool { return len(r.jobIDs) > manyJobs }
 // before and after them, and those of jobs whose runs have changed since.
 func (r *hourReader) read() error {
 	span, stored, names := r.tx.HourSpan(), r.ask(), r.tx.Templates()
-	var sums Later[[]HourSum]
+	var sums Future[[]HourSum]
 	if r.many() {
 		sums = r.tx.HourSums(r.jobIDs, r.since, r.until, timesInTally)
 	}
@@ -114,7 +114,7 @@ func (r *hourReader) read() error {
 
 // ask asks for the rows of the jobs; of many, for the stale ones. The sum of all jobs has what is
 // stale: it is taken off.
-func (r *hourReader) ask() (rows []Later[[]HourRow]) {
+func (r *hourReader) ask() (rows []Future[[]HourRow]) {
 	if !r.many() {
 		rows = append(rows, r.tx.HoursOf(r.jobIDs, r.since, r.until))
 	}
@@ -125,7 +125,7 @@ func (r *hourReader) ask() (rows []Later[[]HourRow]) {
 }
 
 // addStored adds the rows of hours in [from, to), and returns those that are stale.
-func (r *hourReader) addStored(asked []Later[[]HourRow], from, to time.Time) (stale []HourRow, err error) {
+func (r *hourReader) addStored(asked []Future[[]HourRow], from, to time.Time) (stale []HourRow, err error) {
 	for _, a := range asked {
 		rows, err := a.Get()
 		if err != nil {
@@ -151,7 +151,7 @@ func (r *hourReader) addStored(asked []Later[[]HourRow], from, to time.Time) (st
 }
 
 // addSums adds the counts of many jobs.
-func (r *hourReader) addSums(asked Later[[]HourSum], from, to time.Time) error {
+func (r *hourReader) addSums(asked Future[[]HourSum], from, to time.Time) error {
 	sums, err := asked.Get()
 	for i := 0; i < len(sums) && err == nil; i++ {
 		s := sums[i]
@@ -231,7 +231,7 @@ func (r *hourReader) sum(hour time.Time) *Tally {
 // count counts runs from their rows.
 func (r *hourReader) count(queries []TallyQuery) error {
 	queries = slices.DeleteFunc(queries, func(q TallyQuery) bool { return !q.Since.Before(q.Until) })
-	asked := make([]Later[[]RunCount], len(queries))
+	asked := make([]Future[[]RunCount], len(queries))
 	for i, q := range queries {
 		asked[i] = r.tx.Tally(q)
 	}

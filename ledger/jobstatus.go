@@ -89,16 +89,16 @@ type JobAndNewest struct {
 type jobListing struct {
 	tx     Tx
 	jobs   []JobRow
-	slots  Later[[]Slot]
-	unseen Later[map[string]int]
-	open   Later[[]Incident]
+	slots  Future[[]Slot]
+	unseen Future[map[string]int]
+	open   Future[[]Incident]
 	// last is each job's newest run, and outcome its newest in one of outcomes.
 	last, outcome map[string]*Row
 }
 
 // readJobs reads the jobs, all without IDs, and their last runs.
 func (m *jobListing) readJobs(ids []string) (err error) {
-	var asked Later[[]JobRow]
+	var asked Future[[]JobRow]
 	if len(ids) > 0 {
 		ids = sortedSet(ids)
 		asked = m.tx.Jobs(ids)
@@ -164,7 +164,7 @@ func (m *jobListing) readOutcomes() error {
 	return err
 }
 
-func byJob(asked Later[[]Row]) (map[string]*Row, error) {
+func byJob(asked Future[[]Row]) (map[string]*Row, error) {
 	list, err := asked.Get()
 	rows := make(map[string]*Row, len(list))
 	for i := range list {

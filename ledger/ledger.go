@@ -51,7 +51,7 @@ func update(tx Tx, changes []Change) error {
 }
 
 // updateFenced writes changes of rows that may have changed, and reports which it wrote.
-func updateFenced(tx Tx, changes []Change) Later[[]bool] {
+func updateFenced(tx Tx, changes []Change) Future[[]bool] {
 	if err := permitted(changes); err != nil || len(changes) == 0 {
 		return Known[[]bool](nil, err)
 	}

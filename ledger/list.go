@@ -40,7 +40,7 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run Run, attempts []Att
 // LastAttempts returns the last attempt of each of the runs that has one, by run ID.
 func (l *Ledger) LastAttempts(ctx context.Context, runIDs []string) (map[string]Attempt, error) {
 	return read(ctx, l, "last attempts", func(tx Tx) (map[string]Attempt, error) {
-		asked := make([]Later[[]Attempt], len(runIDs))
+		asked := make([]Future[[]Attempt], len(runIDs))
 		for i, id := range runIDs {
 			asked[i] = tx.Attempts(id)
 		}

@@ -159,15 +159,15 @@ type MemberRows interface {
 	// DropMembers deletes a list.
 	DropMembers(parent string) error
 	// SelectMembers returns members of a list, by run ID.
-	SelectMembers(MemberQuery) Later[[]MemberState]
+	SelectMembers(MemberQuery) Future[[]MemberState]
 	// CountMembers counts the members of parents by state, of states other than Succeeded.
-	CountMembers(parents []string, states []State) Later[[]MemberCount]
+	CountMembers(parents []string, states []State) Future[[]MemberCount]
 	// CountFailed counts the members of parents that are finished and have not succeeded. It reads
 	// counts that are kept with each change, and no members, which are inserted unfinished.
-	CountFailed(parents []string) Later[[]FailedCount]
+	CountFailed(parents []string) Future[[]FailedCount]
 	// DeleteOldMembers deletes up to limit members from the lists of those of the parents that
 	// are old, with their runs, and returns their run IDs.
-	DeleteOldMembers(parents []string, q OldRuns, limit int) Later[[]string]
+	DeleteOldMembers(parents []string, q OldRuns, limit int) Future[[]string]
 }
 
 // countMembers counts members by parent and state, of states other than Succeeded.

@@ -9,7 +9,7 @@ import (
 // locks both locks parents first.
 
 // lockParents asks for the locks of the parents among rows, and of those of the members.
-func (m *actionTx) lockParents(rows []Row) Later[[]Row] {
+func (m *actionTx) lockParents(rows []Row) Future[[]Row] {
 	var ids []string
 	for i := range rows {
 		switch r := &rows[i]; {
@@ -20,7 +20,7 @@ func (m *actionTx) lockParents(rows []Row) Later[[]Row] {
 		}
 	}
 	if len(ids) == 0 {
-		return Later[[]Row]{}
+		return Future[[]Row]{}
 	}
 	return m.tx.LockRuns(sortedSet(ids))
 }

@@ -42,13 +42,13 @@ func settled(tx Tx, f Filter) (settled []SettledCount, err error) {
 }
 
 // remaining counts the runs after those that the action applies to, if there may be some.
-func (m *actionTx) remaining(fit []Row) Later[int] {
+func (m *actionTx) remaining(fit []Row) Future[int] {
 	f := m.filter()
 	f.Limit = 0
 	switch {
 	case m.full:
 	case len(m.IDs) > 0 || m.Limit < 1 || len(fit) < m.Limit:
-		return Later[int]{}
+		return Future[int]{}
 	case !f.ofFailedMembers():
 		last := fit[len(fit)-1]
 		f.After = &Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}

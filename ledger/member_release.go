@@ -67,7 +67,7 @@ type releaseTx struct {
 	counts   map[string]map[State]int // of members, by parent
 	inserts  []Row
 	changes  []Change
-	inserted Later[[]bool]
+	inserted Future[[]bool]
 	ended    incidentChanges
 	got      Released
 }
@@ -103,7 +103,7 @@ func (m *releaseTx) run() error {
 // read locks the parents, and counts their members afterwards: an action on a member locks
 // its parent first.
 func (m *releaseTx) read() (parents []Row, err error) {
-	var named Later[[]Row]
+	var named Future[[]Row]
 	if len(m.Parents) > 0 {
 		named = m.tx.LockRuns(m.Parents)
 	}

@@ -39,7 +39,7 @@ type PacedRun struct {
 // Claims take the run first that has been due the longest. A run with a place is due from when
 // it got the place, not from its backfill on: else all runs of a backfill went before one that
 // the schedule makes due meanwhile. Only a run that is due waits, so this shortens no wait.
-func grantPlaces(tx Tx, jobIDs []string, paced []Later[[]PacedRun], now time.Time) error {
+func grantPlaces(tx Tx, jobIDs []string, paced []Future[[]PacedRun], now time.Time) error {
 	var changes []Change
 	for i, id := range jobIDs {
 		list, err := paced[i].Get()

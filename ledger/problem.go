@@ -135,13 +135,13 @@ func (c *incidentChanges) add(o *Outcome) {
 }
 
 // openOnes asks for the open incidents of the jobs that succeeded.
-func (c *incidentChanges) openOnes(tx Tx) Later[[]Incident] {
+func (c *incidentChanges) openOnes(tx Tx) Future[[]Incident] {
 	var jobs []string
 	for job := range c.succeeded {
 		jobs = append(jobs, job)
 	}
 	if len(jobs) == 0 {
-		return Later[[]Incident]{}
+		return Future[[]Incident]{}
 	}
 	return tx.OpenIncidents("", sortedSet(jobs))
 }
@@ -167,7 +167,7 @@ func (c *incidentChanges) expires(jobID string) bool {
 
 // apply closes the incidents of the jobs that succeeded, of which open lists those that were
 // open, opens those of dead runs, and acknowledges earlier ones.
-func (c *incidentChanges) apply(tx Tx, openOnes Later[[]Incident], earlierDead Later[[]Row], now time.Time) error {
+func (c *incidentChanges) apply(tx Tx, openOnes Future[[]Incident], earlierDead Future[[]Row], now time.Time) error {
 	open, err := openOnes.Get()
 	if err != nil {
 		return err

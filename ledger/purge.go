@@ -184,7 +184,7 @@ func keepPurged(tx Tx, members []string) error {
 	return update(tx, changes)
 }
 
-func jobsByID(asked Later[[]JobRow]) (map[string]*JobRow, error) {
+func jobsByID(asked Future[[]JobRow]) (map[string]*JobRow, error) {
 	list, err := asked.Get()
 	jobs := make(map[string]*JobRow, len(list))
 	for i := range list {

@@ -111,7 +111,7 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 		old := OldRows{Kind: ScheduleRows, Until: now.Add(-t.Retention), Of: OfTemplates{Templates: []string{t.Template}}}
 		kinds = append(kinds, oldKind{old, &got.Schedules})
 	}
-	asked := make([]Later[int], len(kinds))
+	asked := make([]Future[int], len(kinds))
 	for i, k := range kinds {
 		asked[i] = tx.OldRows(k.rows, limit, del)
 	}

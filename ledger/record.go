@@ -12,10 +12,10 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	held, err := write(ctx, l, "extend leases", func(tx Tx) (Later[[]bool], error) {
+	held, err := write(ctx, l, "extend leases", func(tx Tx) (Future[[]bool], error) {
 		now, err := tx.Now()
 		if err != nil {
-			return Later[[]bool]{}, err
+			return Future[[]bool]{}, err
 		}
 		changes, rows := make([]Change, len(leases)), make([]Row, len(leases))
 		for i, h := range leases {
@@ -47,7 +47,7 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
-	late, err := write(ctx, l, "record", func(tx Tx) (Later[[]bool], error) { return record(tx, outcomes) })
+	late, err := write(ctx, l, "record", func(tx Tx) (Future[[]bool], error) { return record(tx, outcomes) })
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 }
 
 // record writes outcomes, and returns which were written.
-func record(tx Tx, outcomes []Outcome) (written Later[[]bool], err error) {
+func record(tx Tx, outcomes []Outcome) (written Future[[]bool], err error) {
 	open, earlier := openOf(tx, outcomes)
 	before := lockContinued(tx, outcomes)
 	now, err := tx.Now()
@@ -118,7 +118,7 @@ func anyResult(outcomes []Outcome) bool {
 
 // openOf asks for the open incidents of the jobs that succeeded, and for the dead runs that
 // their successes may acknowledge.
-func openOf(tx Tx, outcomes []Outcome) (Later[[]Incident], Later[[]Row]) {
+func openOf(tx Tx, outcomes []Outcome) (Future[[]Incident], Future[[]Row]) {
 	var succeeded incidentChanges
 	for i := range outcomes {
 		if outcomes[i].State == Succeeded {
@@ -130,7 +130,7 @@ func openOf(tx Tx, outcomes []Outcome) (Later[[]Incident], Later[[]Row]) {
 
 // lockContinued locks the runs whose outcome depends on their row. An outcome that ends a
 // run by an attempt, or a failed attempt, says everything itself.
-func lockContinued(tx Tx, outcomes []Outcome) Later[[]Row] {
+func lockContinued(tx Tx, outcomes []Outcome) Future[[]Row] {
 	var ids []string
 	for i := range outcomes {
 		if s := outcomes[i].State; s == Planned || s == Accepted || s == FannedOut || outcomes[i].unsent() || outcomes[i].expiresEarly() {
@@ -138,14 +138,14 @@ func lockContinued(tx Tx, outcomes []Outcome) Later[[]Row] {
 		}
 	}
 	if len(ids) == 0 {
-		return Later[[]Row]{}
+		return Future[[]Row]{}
 	}
 	return tx.LockRuns(ids)
 }
 
 // continued returns a row for each outcome: that of a run that continues as it is, of
 // others only the ID.
-func continued(before Later[[]Row], outcomes []Outcome) ([]Row, error) {
+func continued(before Future[[]Row], outcomes []Outcome) ([]Row, error) {
 	found, err := before.Get()
 	byID := make(map[string]*Row, len(found))
 	for i := range found {

@@ -199,7 +199,7 @@ func recount(tx Tx, hour time.Time) error {
 		return err
 	}
 	var keys []HourKey
-	var counts []Later[[]RunCount]
+	var counts []Future[[]RunCount]
 	for _, h := range stale {
 		counts = append(counts, tx.Tally(TallyQuery{JobID: h.JobID, Since: hour, Until: end, Template: isTemplate(templates, h.JobID)}))
 		keys = append(keys, h.HourKey)
@@ -219,7 +219,7 @@ func recount(tx Tx, hour time.Time) error {
 }
 
 // replace replaces the counts of a row, also in the sum of all jobs.
-func (h *HourRow) replace(counted Later[[]RunCount], sum *Tally) error {
+func (h *HourRow) replace(counted Future[[]RunCount], sum *Tally) error {
 	counts, err := counted.Get()
 	if err != nil {
 		return err

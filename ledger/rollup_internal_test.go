@@ -62,9 +62,9 @@ type hourTx struct {
 	added, deleted int
 }
 
-func (t *hourTx) HourSpan() Later[HourSpan] { return Later[HourSpan]{} }
-func (t *hourTx) HoursIn(time.Time, time.Time, bool, int) Later[[]HourRow] {
-	return Later[[]HourRow]{}
+func (t *hourTx) HourSpan() Future[HourSpan] { return Future[HourSpan]{} }
+func (t *hourTx) HoursIn(time.Time, time.Time, bool, int) Future[[]HourRow] {
+	return Future[[]HourRow]{}
 }
 func (t *hourTx) PutHourSpan(HourSpan) error    { return nil }
 func (t *hourTx) PutHours(rows []HourRow) error { t.added += len(rows); return nil }

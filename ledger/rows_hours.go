@@ -7,17 +7,17 @@ import "time"
 type HourTable interface {
 	// HourSpan returns which hours are counted, and locks that in a transaction that
 	// writes.
-	HourSpan() Later[HourSpan]
+	HourSpan() Future[HourSpan]
 	PutHourSpan(HourSpan) error
 	// HoursOf returns the rows of jobs in [since, until), in no order.
-	HoursOf(jobIDs []string, since, until time.Time) Later[[]HourRow]
+	HoursOf(jobIDs []string, since, until time.Time) Future[[]HourRow]
 	// HourSums counts those of the rows of HoursOf that are not stale by their Counts, of which it
 	// leaves out what follows the first of the marks. Rows that are alike may be in several sums.
-	HourSums(jobIDs []string, since, until time.Time, marks [2]string) Later[[]HourSum]
+	HourSums(jobIDs []string, since, until time.Time, marks [2]string) Future[[]HourSum]
 	// HoursIn returns the rows of all jobs in [since, until), by Hour, then JobID: only
 	// stale ones, if stale is set, and up to limit, if that is not 0. In a transaction
 	// that writes, it locks them, as does HoursOf.
-	HoursIn(since, until time.Time, stale bool, limit int) Later[[]HourRow]
+	HoursIn(since, until time.Time, stale bool, limit int) Future[[]HourRow]
 	// PutHours writes new rows, and the Counts of those that exist.
 	PutHours([]HourRow) error
 	// FlagHours sets a flag.
@@ -25,10 +25,10 @@ type HourTable interface {
 	// DeleteHours deletes up to limit rows of hours before a time, the oldest first.
 	DeleteHours(before time.Time, limit int) error
 	// Slowdowns returns the text that PutSlowdowns wrote last, at first "".
-	Slowdowns() Later[string]
+	Slowdowns() Future[string]
 	PutSlowdowns(text string) error
 	// Tally counts runs from their rows, in no order.
-	Tally(TallyQuery) Later[[]RunCount]
+	Tally(TallyQuery) Future[[]RunCount]
 }
 
 // HourSpan are the hours [From, To), which are counted: a job without a row had no run in

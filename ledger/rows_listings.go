@@ -6,20 +6,20 @@ import "time"
 type History interface {
 	// OldRuns returns old runs scheduled after a time, the oldest first: up to limit, and
 	// all others of the last one's scheduled time. The zero time is before all runs.
-	OldRuns(q OldRuns, after time.Time, limit int) Later[[]RunSummary]
+	OldRuns(q OldRuns, after time.Time, limit int) Future[[]RunSummary]
 	// DeleteOldRuns deletes those of the runs that are old, with their attempts, and
 	// returns them in no order.
-	DeleteOldRuns(ids []string, q OldRuns) Later[[]RunSummary]
+	DeleteOldRuns(ids []string, q OldRuns) Future[[]RunSummary]
 
 	// OldRows counts up to limit old rows of a kind, and deletes them if it is told to. A
 	// limit below 1 is none.
-	OldRows(q OldRows, limit int, del bool) Later[int]
+	OldRows(q OldRows, limit int, del bool) Future[int]
 	// OtherVersionEntries is OldRows for the entries of all versions but the given ones. An
 	// entry says that a definition belongs to a version.
-	OtherVersionEntries(versions []string, limit int, del bool) Later[int]
+	OtherVersionEntries(versions []string, limit int, del bool) Future[int]
 	// OldDefinitions returns definitions first declared up to a time that belong to none of
 	// the versions, by key, after a key.
-	OldDefinitions(until time.Time, versions []string, after DefinitionKey, limit int) Later[[]OldDefinition]
+	OldDefinitions(until time.Time, versions []string, after DefinitionKey, limit int) Future[[]OldDefinition]
 	// DeleteDefinitions deletes definitions that have no entry.
 	DeleteDefinitions([]DefinitionKey) error
 	// LockDeclarations keeps other transactions from declaring processes.
@@ -30,47 +30,47 @@ type History interface {
 type Listings interface {
 	// Newest is Runs in the other order: the newest ScheduledAt first, equal times by ID
 	// descending.
-	Newest(Filter) Later[[]Row]
+	Newest(Filter) Future[[]Row]
 	// Groups groups the rows of Newest, in no order. Rows that are alike may be in several
 	// groups.
-	Groups(Filter) Later[[]RunGroup]
+	Groups(Filter) Future[[]RunGroup]
 	// Attempts returns a run's attempts by number.
-	Attempts(runID string) Later[[]Attempt]
+	Attempts(runID string) Future[[]Attempt]
 	// Excerpts returns what is kept of the answers to a run's attempts, in no order.
-	Excerpts(runID string) Later[[]Excerpt]
+	Excerpts(runID string) Future[[]Excerpt]
 	// Changed returns up to limit of the rows that changed after a position, without bodies;
 	// of "" none.
-	Changed(after string, limit int) Later[ChangedRows]
+	Changed(after string, limit int) Future[ChangedRows]
 	// Recent returns the newest n rows of each of the jobs that are no ~ runs, of the job's
 	// newest rows, of which it looks at window: those of one job newest first.
-	Recent(jobIDs []string, n, window int) Later[[]RunSummary]
+	Recent(jobIDs []string, n, window int) Future[[]RunSummary]
 	// JobsAndNewest returns all jobs by ID, each with the state of its newest row that is no range.
-	JobsAndNewest() Later[[]JobAndNewest]
+	JobsAndNewest() Future[[]JobAndNewest]
 	// Last returns the newest run of each of the jobs in one of the states, nil being any, of
 	// the job's newest rows that are no ranges, of which it looks at window. It leaves out the
 	// bodies of calls.
-	Last(jobIDs []string, states []State, window int) Later[[]Row]
+	Last(jobIDs []string, states []State, window int) Future[[]Row]
 	// Streaks returns, by job, since when the runs in state bad are newer than each run in
 	// state good. It looks at the same rows as Last.
-	Streaks(jobIDs []string, bad, good State, window int) Later[map[string]Streak]
+	Streaks(jobIDs []string, bad, good State, window int) Future[map[string]Streak]
 	// CountUnseen counts the unacknowledged dead runs of jobs, by job.
-	CountUnseen(jobIDs []string) Later[map[string]int]
+	CountUnseen(jobIDs []string) Future[map[string]int]
 	// Definitions and Events return those of a job, the newest first.
-	Definitions(jobID string, limit int) Later[[]DeclaredDefinition]
-	Events(jobID string, limit int) Later[[]Event]
+	Definitions(jobID string, limit int) Future[[]DeclaredDefinition]
+	Events(jobID string, limit int) Future[[]Event]
 	// Incidents returns the incidents of a filter, with its limit.
-	Incidents(IncidentFilter) Later[[]Incident]
+	Incidents(IncidentFilter) Future[[]Incident]
 	// Audits returns a page of the entries of a filter, newest first.
-	Audits(AuditFilter) Later[[]Audit]
+	Audits(AuditFilter) Future[[]Audit]
 	// Held returns for each of the targets the run that was given back for a cause of the
 	// target and whose wait has not passed. See GivenBack.
-	Held(targets []string) Later[[]GivenBack]
+	Held(targets []string) Future[[]GivenBack]
 	// CountByJob counts the runs in an unfinished state that do not wait for a slot, by job;
 	// members by their parent.
-	CountByJob(state State, jobIDs []string) Later[map[string]int]
+	CountByJob(state State, jobIDs []string) Future[map[string]int]
 	// Counts returns what it says, but for Now. OldestDue is of the runs in the given
 	// states.
-	Counts(waiting []State) Later[Counts]
+	Counts(waiting []State) Future[Counts]
 }
 
 // ChangedRows is what changed after a position. See Changes.

@@ -5,36 +5,36 @@ import "time"
 // ScheduleTable is the part of a Tx that has the schedules made at run time.
 type ScheduleTable interface {
 	// LockTemplate locks the row of a template, and makes one if there is none.
-	LockTemplate(name string) Later[TemplateRow]
+	LockTemplate(name string) Future[TemplateRow]
 	// Templates returns all templates, by name. It locks nothing.
-	Templates() Later[[]TemplateRow]
+	Templates() Future[[]TemplateRow]
 	// PutTemplate writes a template that the transaction has locked.
 	PutTemplate(TemplateRow) error
 
 	// LockSchedules locks the schedules that exist, also deleted ones, and returns them by
 	// JobID.
-	LockSchedules(jobIDs []string) Later[[]ScheduleRow]
+	LockSchedules(jobIDs []string) Future[[]ScheduleRow]
 	// DueSchedules locks and returns up to limit schedules of a template whose NextAt has
 	// come and is not before since, the earliest first. It skips those that another
 	// transaction has locked.
-	DueSchedules(template string, since time.Time, limit int) Later[[]ScheduleRow]
+	DueSchedules(template string, since time.Time, limit int) Future[[]ScheduleRow]
 	// FirstDue returns the first NextAt, not before since, of each of the templates that has
 	// one, by template. It locks nothing.
-	FirstDue(templates []string, since time.Time) Later[map[string]time.Time]
+	FirstDue(templates []string, since time.Time) Future[map[string]time.Time]
 	// CountDue counts the first limit runs that were due by a time and do not wait for a slot,
 	// by template; those of other jobs have "". Runs of the held targets do not count.
-	CountDue(by time.Time, limit int, held []string) Later[map[string]int]
+	CountDue(by time.Time, limit int, held []string) Future[map[string]int]
 	// Schedules returns the schedules of a filter that are not deleted, by JobID, without a
 	// lock.
-	Schedules(ScheduleFilter) Later[[]ScheduleRow]
+	Schedules(ScheduleFilter) Future[[]ScheduleRow]
 	// SchedulesAfter locks and returns the schedules of a template that have a NextAt, of the
 	// first rows of all after an ID, of which it looks at limit. last is the ID of the last
 	// row that it looked at; 0: there is none.
-	SchedulesAfter(template string, after int64, limit int) Later[SchedulePage]
+	SchedulesAfter(template string, after int64, limit int) Future[SchedulePage]
 
 	// InsertSchedules writes new schedules of locked templates, and reports which it wrote:
 	// not those whose JobID another row has. IDs are the engine's.
-	InsertSchedules([]ScheduleRow) Later[[]bool]
+	InsertSchedules([]ScheduleRow) Future[[]bool]
 	// UpdateSchedules writes changes of schedules that the transaction has locked.
 	UpdateSchedules([]ScheduleUpdate) error
 }

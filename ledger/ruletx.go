@@ -55,13 +55,13 @@ func (t *ruleTx) Update(changes []Change) error {
 }
 
 // UpdateFenced notes the runs, also those that it then does not write, and writes them.
-func (t *ruleTx) UpdateFenced(changes []Change) Later[[]bool] {
+func (t *ruleTx) UpdateFenced(changes []Change) Future[[]bool] {
 	t.note(changes)
 	return t.Tx.UpdateFenced(changes)
 }
 
 // Insert notes the runs and writes them.
-func (t *ruleTx) Insert(rows []Row) Later[[]bool] {
+func (t *ruleTx) Insert(rows []Row) Future[[]bool] {
 	for i := range rows {
 		t.ids = append(t.ids, rows[i].ID)
 	}

@@ -10,12 +10,12 @@ import (
 )
 
 // Jobs locks the jobs first, then the schedules.
-func (t *ruleTx) Jobs(ids []string) Later[[]JobRow] {
+func (t *ruleTx) Jobs(ids []string) Future[[]JobRow] {
 	keyed, others := split(ids, func(id string) bool { return TemplateOf(id) != "" })
 	if len(keyed) == 0 {
 		return t.Tx.Jobs(ids)
 	}
-	var jobs Later[[]JobRow]
+	var jobs Future[[]JobRow]
 	if len(others) > 0 {
 		jobs = t.Tx.Jobs(others)
 	}

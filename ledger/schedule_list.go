@@ -59,7 +59,7 @@ func (l *Ledger) Schedule(ctx context.Context, jobID string) (Schedule, error) {
 }
 
 // onlyJob is the job of a question about one; zero: the ledger does not know it.
-func onlyJob(asked Later[[]JobRow]) (JobRow, error) {
+func onlyJob(asked Future[[]JobRow]) (JobRow, error) {
 	rows, err := asked.Get()
 	if len(rows) == 0 {
 		return JobRow{}, err

@@ -64,7 +64,7 @@ func (p SchedulePlanning) look(tx Tx, floor *dueFloor) (got dueTemplates, err er
 
 // backlogs returns how many runs of each template are due for a while, and how many are to
 // be claimed before others: not those of held targets, which wait without being in the way.
-func backlogs(tx Tx, now time.Time, paused Later[[]Pause]) (byTemplate map[string]int, due int, err error) {
+func backlogs(tx Tx, now time.Time, paused Future[[]Pause]) (byTemplate map[string]int, due int, err error) {
 	list, err := paused.Get()
 	if err != nil {
 		return nil, 0, err

@@ -80,7 +80,7 @@ func grant(tx Tx, list []Slot) slots {
 // grantFree locks jobs and gives their free slots and places.
 func grantFree(tx Tx, jobIDs []string) error {
 	jobs, slots := tx.Jobs(jobIDs), tx.Slots(jobIDs)
-	paced := make([]Later[[]PacedRun], len(jobIDs))
+	paced := make([]Future[[]PacedRun], len(jobIDs))
 	for i, id := range jobIDs { // all before the first Get, in one round trip: the jobs are locked meanwhile
 		paced[i] = tx.Paced(id)
 	}

@@ -68,7 +68,7 @@ func (t *table) write(f func(ledger.Tx) error) {
 // insert writes new rows.
 func (t *table) insert(rows ...ledger.Row) {
 	t.Helper()
-	var late ledger.Later[[]bool]
+	var late ledger.Future[[]bool]
 	t.write(func(tx ledger.Tx) error {
 		late = tx.Insert(rows)
 		return nil
@@ -79,7 +79,7 @@ func (t *table) insert(rows ...ledger.Row) {
 }
 
 // got returns a result.
-func got[T any](t *table, late ledger.Later[T]) T {
+func got[T any](t *table, late ledger.Future[T]) T {
 	t.Helper()
 	value, err := late.Get()
 	if err != nil {
@@ -89,7 +89,7 @@ func got[T any](t *table, late ledger.Later[T]) T {
 }
 
 // ask returns the answer to a question, of a transaction that writes nothing.
-func ask[T any](t *table, question func(ledger.Tx) ledger.Later[T]) (answer T) {
+func ask[T any](t *table, question func(ledger.Tx) ledger.Future[T]) (answer T) {
 	t.Helper()
 	t.write(func(tx ledger.Tx) (err error) {
 		answer, err = question(tx).Get()
@@ -101,7 +101,7 @@ func ask[T any](t *table, question func(ledger.Tx) ledger.Later[T]) (answer T) {
 // row returns a row as it is stored, with its body.
 func (t *table) row(id string) ledger.Row {
 	t.Helper()
-	found := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Find([]string{id}) })
+	found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Find([]string{id}) })
 	if len(found) != 1 {
 		t.Fatalf("row %s: %+v", id, found)
 	}

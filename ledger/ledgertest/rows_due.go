@@ -13,7 +13,7 @@ var dueCases = []rowsCase{
 		ahead.SetDueAt(pastHour.Add(24 * time.Hour))
 		t.insert(retry, ahead, waiting(minute("j", 2)), in(ledger.Dead, minute("j", 3)), planned, asked, expired)
 		due := func(q ledger.DueQuery) []ledger.Row {
-			return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Due(q) })
+			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Due(q) })
 		}
 		same(t, "due", due(ledger.DueQuery{Limit: 9}), []ledger.Row{planned, expired, retry, asked})
 		t.sameIDs("two", due(ledger.DueQuery{Limit: 2}), planned, expired)
@@ -21,13 +21,13 @@ var dueCases = []rowsCase{
 		t.sameIDs("only", due(ledger.DueQuery{Limit: 9, Only: []string{asked.ID, ahead.ID}}), asked)
 		t.sameIDs("busy job", due(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}}))
 		t.sameIDs("busy target", due(ledger.DueQuery{Limit: 9, BusyTargets: []string{"t"}}))
-		next := ask(t, func(tx ledger.Tx) ledger.Later[time.Time] { return tx.NextDue() })
+		next := ask(t, func(tx ledger.Tx) ledger.Future[time.Time] { return tx.NextDue() })
 		same(t, "the next", next, ahead.DueAt())
 	}},
 	{"due runs of a busy job's schedules are left out", func(t *table) {
 		job, schedule, other := minute("j", 0), minute("j:a", 1), minute("jj", 2)
 		t.insert(job, schedule, other)
-		t.sameIDs("due", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] {
+		t.sameIDs("due", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] {
 			return tx.Due(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}})
 		}), other)
 	}},
@@ -37,7 +37,9 @@ var dueCases = []rowsCase{
 		m.ID, m.Parent, m.ScheduledAt = "j::a"+parent.ID[len("j"):], parent.ID, parent.ScheduledAt
 		t.insert(parent, m)
 		busy := func(ids ...string) []ledger.Row {
-			return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Due(ledger.DueQuery{Limit: 9, BusyJobs: ids}) })
+			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] {
+				return tx.Due(ledger.DueQuery{Limit: 9, BusyJobs: ids})
+			})
 		}
 		t.sameIDs("its job is busy", busy("j"), m)
 		t.sameIDs("its parent is busy", busy(parent.ID), parent)
@@ -46,7 +48,7 @@ var dueCases = []rowsCase{
 		late := waiting(minute("j", 0))
 		late.SetDueAt(pastHour.Add(24 * time.Hour))
 		t.insert(minute("j", 1), late)
-		if next := ask(t, func(tx ledger.Tx) ledger.Later[time.Time] { return tx.NextDue() }); !next.IsZero() {
+		if next := ask(t, func(tx ledger.Tx) ledger.Future[time.Time] { return tx.NextDue() }); !next.IsZero() {
 			t.Errorf("next %s", next)
 		}
 	}},
@@ -57,7 +59,7 @@ var dueCases = []rowsCase{
 		third = waiting(third)
 		t.insert(second, first, third, ahead, dead, minute("j", 5))
 		late := func(limit int) rowsOf {
-			return func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Late(limit) }
+			return func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Late(limit) }
 		}
 		same(t, "late", ask(t, late(9)), []ledger.Row{first, second, third})
 		t.sameIDs("two", ask(t, late(2)), first, second)
@@ -69,7 +71,7 @@ var slotCases = []rowsCase{
 		held, oldest, younger := holding(in(ledger.Retrying, minute("held", 0))), waiting(minute("held", 1)), waiting(minute("held", 2))
 		alone, free := holding(minute("alone", 0)), waiting(minute("free", 3))
 		t.insert(younger, held, oldest, alone, free, minute("none", 0), holding(minute("other", 0)))
-		slots := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Slot] {
+		slots := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Slot] {
 			jobs := []string{"alone", "free", "held", "none", "unknown"}
 			tx.Jobs(jobs)
 			return tx.Slots(jobs)
@@ -84,7 +86,7 @@ var slotCases = []rowsCase{
 			byJob[s.JobID] = s
 		}
 		same(t, "slots", byJob, want)
-		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.FreeJobs() }), []string{"free"})
+		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Future[[]string] { return tx.FreeJobs() }), []string{"free"})
 	}},
 	{"places tell who waits for them, in turn", func(t *table) {
 		paced := func(p ledger.Pace, r ledger.Row) ledger.Row {
@@ -101,7 +103,7 @@ var slotCases = []rowsCase{
 			paced(1, waiting(minute("full", 0))), paced(1, holding(minute("full", 1))), paced(-2, waiting(minute("free", 0))),
 			paced(5, holding(minute("jj", 0))), paced(5, holding(minute("i", 0))))
 		turn := func(id string) []ledger.PacedRun {
-			return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.PacedRun] {
+			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.PacedRun] {
 				tx.Jobs([]string{id})
 				return tx.Paced(id)
 			})
@@ -110,8 +112,8 @@ var slotCases = []rowsCase{
 		if list := turn("full"); len(list) > 0 {
 			t.Errorf("%v waits for a place, want none: all are taken", list)
 		}
-		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.FreeJobs() }), []string{"free", "j"})
-		slots := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Slot] {
+		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Future[[]string] { return tx.FreeJobs() }), []string{"free", "j"})
+		slots := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Slot] {
 			tx.Jobs([]string{"j", "full"})
 			return tx.Slots([]string{"j", "full"})
 		})
@@ -121,7 +123,7 @@ var slotCases = []rowsCase{
 	}},
 	{"no job is free where no run waits", func(t *table) {
 		t.insert(holding(minute("j", 0)), minute("k", 0))
-		if free := ask(t, func(tx ledger.Tx) ledger.Later[[]string] { return tx.FreeJobs() }); len(free) > 0 {
+		if free := ask(t, func(tx ledger.Tx) ledger.Future[[]string] { return tx.FreeJobs() }); len(free) > 0 {
 			t.Errorf("free: %v", free)
 		}
 	}},

@@ -27,14 +27,14 @@ var hourRowCases = []rowsCase{
 		same(t, "of an hour", t.hours(1, 2, false, 0), []ledger.HourRow{a, b})
 		same(t, "up to a limit", t.hours(0, 3, false, 2), []ledger.HourRow{all, a})
 		for jobs, want := range map[string][]ledger.HourRow{"a": {a, other}, "": {all}, "c": nil, "a b": {a, b, other}, "b" + strings.Repeat(" c", 300): {b}} {
-			got := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.HourRow] {
+			got := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.HourRow] {
 				return tx.HoursOf(strings.Split(jobs, " "), pastHour, pastHour.Add(3*time.Hour))
 			})
 			slices.SortFunc(got, func(a, b ledger.HourRow) int { return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.JobID, b.JobID)) })
 			same(t, "of jobs "+jobs, got, want)
 		}
 		sums := map[string]int{}
-		for _, s := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.HourSum] {
+		for _, s := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.HourSum] {
 			return tx.HourSums([]string{"a", "b", "c"}, pastHour, pastHour.Add(3*time.Hour), [2]string{" of b", "nts"})
 		}) {
 			sums[fmt.Sprint(s.Hour.Sub(pastHour), " ", s.Counts)] += s.Rows
@@ -77,7 +77,7 @@ var hourRowCases = []rowsCase{
 		tally := func(q ledger.TallyQuery) map[ledger.RunCount]int {
 			q.Since, q.Until = pastHour, pastHour.Add(2*time.Hour)
 			got := map[ledger.RunCount]int{}
-			for _, c := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.RunCount] { return tx.Tally(q) }) {
+			for _, c := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.RunCount] { return tx.Tally(q) }) {
 				n := c.Count
 				c.Count = 0
 				got[c] += n
@@ -133,7 +133,7 @@ func (t *table) flag(flag ledger.HourFlag, keys ...ledger.HourKey) {
 // hours returns rows from an hour to another.
 func (t *table) hours(from, to int, stale bool, limit int) []ledger.HourRow {
 	t.Helper()
-	return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.HourRow] {
+	return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.HourRow] {
 		return tx.HoursIn(pastHour.Add(time.Duration(from)*time.Hour), pastHour.Add(time.Duration(to)*time.Hour), stale, limit)
 	})
 }

@@ -11,7 +11,7 @@ var insertCases = []rowsCase{
 		first, again, last := minute("j", 0), minute("j", 0), minute("j", 1)
 		again.Call.Path = "/again"
 		t.insert(first)
-		var inserted ledger.Later[[]bool]
+		var inserted ledger.Future[[]bool]
 		t.write(func(tx ledger.Tx) error {
 			inserted = tx.Insert([]ledger.Row{again, last})
 			return nil
@@ -39,7 +39,7 @@ var insertCases = []rowsCase{
 		if err == nil {
 			t.Error("it was written")
 		}
-		found := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Runs(ledger.Filter{}) })
+		found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Runs(ledger.Filter{}) })
 		t.sameIDs("rows", found, minute("j", 0))
 	}},
 	{"a deleted row is gone", func(t *table) {
@@ -48,7 +48,7 @@ var insertCases = []rowsCase{
 			tx.LockRuns([]string{minute("j", 0).ID})
 			return tx.Delete([]string{minute("j", 0).ID, "unknown"})
 		})
-		found := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Runs(ledger.Filter{}) })
+		found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Runs(ledger.Filter{}) })
 		t.sameIDs("rows", found, minute("j", 1))
 	}},
 }

@@ -37,7 +37,7 @@ var jobRowCases = []rowsCase{
 		for _, id := range []string{"b", "a", "c"} {
 			t.putJob(ledger.JobChange{JobRow: ledger.JobRow{Position: ledger.Position{JobID: id}, EndedAt: pastHour}, Set: ledger.JobRevision})
 		}
-		jobs := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.JobRow] { return tx.Jobs([]string{"b", "a", "unknown"}) })
+		jobs := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobRow] { return tx.Jobs([]string{"b", "a", "unknown"}) })
 		if len(jobs) != 2 || jobs[0].JobID != "a" || jobs[1].JobID != "b" {
 			t.Errorf("%+v", jobs)
 		}
@@ -56,7 +56,7 @@ func (t *table) putJob(c ledger.JobChange) {
 
 func (t *table) job(id string) ledger.JobRow {
 	t.Helper()
-	jobs := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.JobRow] { return tx.Jobs([]string{id}) })
+	jobs := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobRow] { return tx.Jobs([]string{id}) })
 	if len(jobs) != 1 {
 		t.Fatalf("job %s: %+v", id, jobs)
 	}
@@ -108,7 +108,7 @@ var incidentRowCases = []rowsCase{
 			}
 		}
 		one := t.openIncidents(ledger.IncidentLate)[0]
-		locked := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Incident] { return tx.LockIncidents([]int64{one.ID, -1}) })
+		locked := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Incident] { return tx.LockIncidents([]int64{one.ID, -1}) })
 		same(t, "locked", locked, []ledger.Incident{one})
 	}},
 }
@@ -128,13 +128,13 @@ func (t *table) putIncidents(list ...ledger.Incident) {
 
 func (t *table) openIncidents(cause ledger.IncidentCause, jobs ...string) []ledger.Incident {
 	t.Helper()
-	return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Incident] { return tx.OpenIncidents(cause, jobs) })
+	return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Incident] { return tx.OpenIncidents(cause, jobs) })
 }
 
 // lastIncident returns the last incident of dead runs of a job.
 func (t *table) lastIncident(jobID string) ledger.Incident {
 	t.Helper()
-	last := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Incident] {
+	last := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Incident] {
 		return tx.LastIncidents(ledger.IncidentDead, []string{jobID, "unknown"})
 	})
 	if len(last) != 1 {

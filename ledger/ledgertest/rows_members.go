@@ -27,7 +27,7 @@ func (t *table) frozen(n int, states ...ledger.State) (parent ledger.Row, list [
 func (t *table) members(q ledger.MemberQuery) []ledger.MemberState {
 	t.Helper()
 	q.Limit = max(q.Limit, 1)
-	return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.MemberState] { return tx.SelectMembers(q) })
+	return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.MemberState] { return tx.SelectMembers(q) })
 }
 
 var memberRowCases = []rowsCase{
@@ -67,7 +67,7 @@ var memberRowCases = []rowsCase{
 		for _, c := range []struct{ states, want []ledger.State }{
 			{ledger.States, []ledger.State{ledger.Dead}}, {[]ledger.State{ledger.Dead}, []ledger.State{ledger.Dead}}, {ledger.Claimable, nil},
 		} {
-			got := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.MemberCount] {
+			got := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.MemberCount] {
 				return tx.CountMembers([]string{parent.ID}, c.states)
 			})
 			var want []ledger.MemberCount
@@ -93,7 +93,7 @@ var memberRowCases = []rowsCase{
 		}
 		counted := func(what string, want ...ledger.FailedCount) {
 			t.Helper()
-			got := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.FailedCount] {
+			got := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.FailedCount] {
 				return tx.CountFailed([]string{parent.ID, "j@x"})
 			})
 			slices.SortFunc(got, func(a, b ledger.FailedCount) int { return strings.Compare(string(a.State), string(b.State)) })
@@ -147,7 +147,9 @@ var memberRowCases = []rowsCase{
 			return len(gone)
 		}
 		left := func(parent string) int {
-			return len(ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Runs(ledger.Filter{Parent: parent, Limit: 9}) }))
+			return len(ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] {
+				return tx.Runs(ledger.Filter{Parent: parent, Limit: 9})
+			}))
 		}
 		same(t, "the first batch", batch(), 2)
 		same(t, "runs left", left(old.ID), 1)

@@ -11,7 +11,7 @@ import (
 var membershipCases = []rowsCase{
 	{"a ledger keeps the name of its first registry", func(t *table) {
 		for _, name := range []string{"first", "second", "first"} {
-			same(t, "owner", ask(t, func(tx ledger.Tx) ledger.Later[string] { return tx.BindRegistry(name) }), "first")
+			same(t, "owner", ask(t, func(tx ledger.Tx) ledger.Future[string] { return tx.BindRegistry(name) }), "first")
 		}
 	}},
 	{"processes are written, beat and deleted", func(t *table) {
@@ -46,7 +46,7 @@ var membershipCases = []rowsCase{
 	{"the bodies of definitions are those that were declared first", func(t *table) {
 		t.putDefinitions("v1", "a1", "b1")
 		list := []ledger.Definition{{JobID: "a", Hash: "a1"}, {JobID: "b", Hash: "unknown"}}
-		bodies := ask(t, func(tx ledger.Tx) ledger.Later[map[string][]byte] { return tx.Bodies(list) })
+		bodies := ask(t, func(tx ledger.Tx) ledger.Future[map[string][]byte] { return tx.Bodies(list) })
 		same(t, "bodies", bodies, map[string][]byte{"a": []byte(`{"hash":"a1"}`)})
 	}},
 	{"definitions are counted for the versions that processes declare", func(t *table) {
@@ -56,15 +56,15 @@ var membershipCases = []rowsCase{
 			return tx.PutProcess(ledger.ProcessRow{ID: "p", Version: "v1", HeartbeatAt: pastHour})
 		},
 			ledger.ProcessRow{ID: "p", Version: "v1", HeartbeatAt: pastHour})
-		same(t, "counts", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDefinitions() }), map[string]int{"v1": 2})
+		same(t, "counts", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountDefinitions() }), map[string]int{"v1": 2})
 	}},
 	{"the last lease is that of an unfinished run, and running runs are counted by process", func(t *table) {
 		late := in(ledger.Succeeded, minute("j", 9))
 		late.LeasedAt = minute("j", 30).ScheduledAt
 		t.insert(in(ledger.Running, minute("j", 3)), in(ledger.Running, minute("j", 5)), late, minute("j", 20))
-		last := ask(t, func(tx ledger.Tx) ledger.Later[time.Time] { return tx.LastLease() })
+		last := ask(t, func(tx ledger.Tx) ledger.Future[time.Time] { return tx.LastLease() })
 		same(t, "last lease", last, minute("j", 5).ScheduledAt)
-		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountRunning() }), map[string]int{"p": 2})
+		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountRunning() }), map[string]int{"p": 2})
 	}},
 	{"jobs are read in pages, and their bodies by ID", func(t *table) {
 		for _, id := range []string{"c", "a", "b"} {
@@ -73,13 +73,13 @@ var membershipCases = []rowsCase{
 		}
 		var pages []string
 		for _, after := range []string{"", "b", "c"} {
-			for _, j := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.JobRow] { return tx.JobsAfter(after, 2) }) {
+			for _, j := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobRow] { return tx.JobsAfter(after, 2) }) {
 				pages = append(pages, j.JobID+j.Hash)
 			}
 			pages = append(pages, "|")
 		}
 		same(t, "pages", strings.Join(pages, " "), "aa1 bb1 | cc1 | |")
-		bodies := ask(t, func(tx ledger.Tx) ledger.Later[map[string][]byte] { return tx.JobBodies([]string{"a", "unknown"}) })
+		bodies := ask(t, func(tx ledger.Tx) ledger.Future[map[string][]byte] { return tx.JobBodies([]string{"a", "unknown"}) })
 		same(t, "bodies", bodies, map[string][]byte{"a": []byte("a")})
 	}},
 	{"a transaction that fails leaves no process and no definition", func(t *table) {
@@ -98,7 +98,7 @@ var membershipCases = []rowsCase{
 		}
 		t.processes(func(ledger.Tx) error { return nil })
 		same(t, "definitions", t.declared("v1", "", 9), "")
-		same(t, "owner", ask(t, func(tx ledger.Tx) ledger.Later[string] { return tx.BindRegistry("other") }), "other")
+		same(t, "owner", ask(t, func(tx ledger.Tx) ledger.Future[string] { return tx.BindRegistry("other") }), "other")
 	}},
 }
 
@@ -106,7 +106,7 @@ var membershipCases = []rowsCase{
 func (t *table) processes(f func(ledger.Tx) error, want ...ledger.ProcessRow) {
 	t.Helper()
 	t.write(f)
-	list := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ProcessRow] { return tx.Processes() })
+	list := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ProcessRow] { return tx.Processes() })
 	if len(list) != len(want) {
 		t.Fatalf("%+v, want %+v", list, want)
 	}
@@ -129,7 +129,7 @@ func (t *table) putDefinitions(version string, hashes ...string) {
 func (t *table) declared(version, after string, limit int) string {
 	t.Helper()
 	var hashes []string
-	for _, d := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.JobDefinition] { return tx.Declared(version, after, limit) }) {
+	for _, d := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobDefinition] { return tx.Declared(version, after, limit) }) {
 		hashes = append(hashes, d.Hash)
 	}
 	return strings.Join(hashes, " ")
@@ -138,7 +138,7 @@ func (t *table) declared(version, after string, limit int) string {
 // definition returns the only one of a version.
 func (t *table) definition(version string) ledger.JobDefinition {
 	t.Helper()
-	list := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.JobDefinition] { return tx.Declared(version, "", 9) })
+	list := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobDefinition] { return tx.Declared(version, "", 9) })
 	if len(list) != 1 {
 		t.Fatalf("%+v", list)
 	}

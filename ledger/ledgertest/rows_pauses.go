@@ -16,8 +16,8 @@ var pauseRowCases = []rowsCase{
 		same(t, "new", t.pauses(time.Time{}), []ledger.Pause{p})
 		p.From, p.Until, p.By, p.Why, p.EndedAt = p.From.Add(time.Second), p.Until.Add(time.Hour), "you", "", pastHour.Add(time.Second)
 		t.putPause(p)
-		same(t, "locked", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Pause] { return tx.LockPause(p.ID) }), []ledger.Pause{p})
-		if found := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Pause] { return tx.LockPause(p.ID + 1) }); len(found) != 0 {
+		same(t, "locked", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Pause] { return tx.LockPause(p.ID) }), []ledger.Pause{p})
+		if found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Pause] { return tx.LockPause(p.ID + 1) }); len(found) != 0 {
 			t.Errorf("an unknown pause: %+v", found)
 		}
 	}},
@@ -44,10 +44,10 @@ var pauseRowCases = []rowsCase{
 
 func (t *table) putPause(p ledger.Pause) int64 {
 	t.Helper()
-	return ask(t, func(tx ledger.Tx) ledger.Later[int64] { return tx.PutPause(p) })
+	return ask(t, func(tx ledger.Tx) ledger.Future[int64] { return tx.PutPause(p) })
 }
 
 func (t *table) pauses(after time.Time) []ledger.Pause {
 	t.Helper()
-	return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Pause] { return tx.Pauses(after) })
+	return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Pause] { return tx.Pauses(after) })
 }

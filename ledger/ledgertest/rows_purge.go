@@ -30,7 +30,7 @@ var purgeRowCases = []rowsCase{
 		})
 		q := ledger.OldRuns{Scheduled: at(9), Finished: at(20), UnseenState: ledger.Dead, UnseenFinished: at(-1)}
 		find := func(after time.Time, limit int) (ids []string) {
-			return summaryIDs(ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.RunSummary] { return tx.OldRuns(q, after, limit) }))
+			return summaryIDs(ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.RunSummary] { return tx.OldRuns(q, after, limit) }))
 		}
 		one := find(time.Time{}, 1)
 		slices.Sort(one)
@@ -51,7 +51,7 @@ var purgeRowCases = []rowsCase{
 		put(1, "former")
 		want := []ledger.Excerpt{put(1, "one"), put(2, "two")}
 		found := func() []ledger.Excerpt {
-			list := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Excerpt] { return tx.Excerpts(minute("j", 0).ID) })
+			list := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Excerpt] { return tx.Excerpts(minute("j", 0).ID) })
 			slices.SortFunc(list, func(a, b ledger.Excerpt) int { return a.N - b.N })
 			return list
 		}
@@ -61,7 +61,7 @@ var purgeRowCases = []rowsCase{
 		}
 		same(t, "found", got, want)
 		old := func(until time.Time) int {
-			return ask(t, func(tx ledger.Tx) ledger.Later[int] {
+			return ask(t, func(tx ledger.Tx) ledger.Future[int] {
 				return tx.OldRows(ledger.OldRows{Kind: ledger.ExcerptRows, Until: until}, 0, true)
 			})
 		}
@@ -73,13 +73,13 @@ var purgeRowCases = []rowsCase{
 		old, young := in(ledger.Succeeded, minute("j", 0)), in(ledger.Succeeded, minute("j", 9))
 		t.insert(old, young, minute("j", 1))
 		q := ledger.OldRuns{Scheduled: old.ScheduledAt, Finished: old.ScheduledAt}
-		gone := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.RunSummary] {
+		gone := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.RunSummary] {
 			return tx.DeleteOldRuns([]string{"unknown", old.ID, young.ID, minute("j", 1).ID}, q)
 		})
 		if len(gone) != 1 || gone[0].RunID != old.ID || !gone[0].ScheduledAt.Equal(old.ScheduledAt) {
 			t.Errorf("deleted %+v", gone)
 		}
-		left := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Runs(ledger.Filter{}) })
+		left := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Runs(ledger.Filter{}) })
 		t.sameIDs("left", left, minute("j", 1), young)
 	}},
 }
@@ -93,7 +93,7 @@ var listingRowCases = []rowsCase{
 			in(ledger.Skipped, minute("j", 4)), span, in(ledger.Dead, minute("k", 5)), minute("l", 0))
 		last := func(states []ledger.State, window int) []string {
 			var ids []string
-			for _, r := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] {
+			for _, r := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] {
 				return tx.Last([]string{"j", "k", "m"}, states, window)
 			}) {
 				ids = append(ids, r.ID)
@@ -106,7 +106,7 @@ var listingRowCases = []rowsCase{
 		same(t, "last that ended", last(ended, 5), []string{minute("j", 3).ID, minute("k", 5).ID})
 		same(t, "last of one row that ended", last(ended, 1), []string{minute("k", 5).ID})
 		streaks := func(window int) map[string]ledger.Streak {
-			return ask(t, func(tx ledger.Tx) ledger.Later[map[string]ledger.Streak] {
+			return ask(t, func(tx ledger.Tx) ledger.Future[map[string]ledger.Streak] {
 				return tx.Streaks([]string{"j", "k"}, ledger.Dead, ledger.Succeeded, window)
 			})
 		}
@@ -117,11 +117,11 @@ var listingRowCases = []rowsCase{
 	{"runs are counted by job and state, and unacknowledged dead ones by job", func(t *table) {
 		t.insert(in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), minute("j", 2), in(ledger.Running, minute("k", 0)),
 			in(ledger.Running, minute("l:schedule", 0)), in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 3)))
-		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] {
+		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] {
 			return tx.CountByJob(ledger.Running, []string{"j", "l", "l:schedule"})
 		}), map[string]int{"j": 2, "l:schedule": 1})
-		same(t, "of no job", len(ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountByJob(ledger.Running, nil) })), 0)
-		same(t, "unseen", ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountUnseen([]string{"k", "l"}) }),
+		same(t, "of no job", len(ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountByJob(ledger.Running, nil) })), 0)
+		same(t, "unseen", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountUnseen([]string{"k", "l"}) }),
 			map[string]int{"k": 1})
 	}},
 	{"a target is held back by the run whose wait ends last, for a cause of the target", func(t *table) {
@@ -141,7 +141,7 @@ var listingRowCases = []rowsCase{
 		held(0, 0, ledger.WaitNoToken)
 		last := held(1, time.Minute, ledger.WaitBreakerOpen)
 		held(2, time.Hour, ledger.WaitNotSent)
-		same(t, "held", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.GivenBack] { return tx.Held([]string{"t", "u"}) }),
+		same(t, "held", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.GivenBack] { return tx.Held([]string{"t", "u"}) }),
 			[]ledger.GivenBack{{Target: "t", RunID: last.ID, Until: last.DueAt(), Why: last.WaitReason}})
 	}},
 }

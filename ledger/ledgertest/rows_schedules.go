@@ -60,27 +60,27 @@ var scheduleRowCases = []rowsCase{
 			}
 			t.putSchedule(s)
 		}
-		due := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.DueSchedules("t", pastHour, 10) })
+		due := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.DueSchedules("t", pastHour, 10) })
 		if len(due) != 3 || due[0].Key() != "b" || due[1].Key() != "a" || due[2].Key() != "c" || due[0].Expr != "e" {
 			t.Errorf("%+v", due)
 		}
-		if due = ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.DueSchedules("t", pastHour, 2) }); len(due) != 2 {
+		if due = ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.DueSchedules("t", pastHour, 2) }); len(due) != 2 {
 			t.Errorf("at most 2: %+v", due)
 		}
 		since := pastHour.Add(9 * time.Minute)
-		due = ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.DueSchedules("t", since, 10) })
+		due = ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.DueSchedules("t", since, 10) })
 		if len(due) != 2 || due[0].Key() != "a" || due[1].Key() != "c" {
 			t.Errorf("since a time: %+v", due)
 		}
-		first := ask(t, func(tx ledger.Tx) ledger.Later[map[string]time.Time] {
+		first := ask(t, func(tx ledger.Tx) ledger.Future[map[string]time.Time] {
 			return tx.FirstDue([]string{"t", "unknown"}, pastHour)
 		})
 		same(t, "first", first, map[string]time.Time{"t": pastHour.Add(8 * time.Minute)})
-		first = ask(t, func(tx ledger.Tx) ledger.Later[map[string]time.Time] { return tx.FirstDue([]string{"t"}, since) })
+		first = ask(t, func(tx ledger.Tx) ledger.Future[map[string]time.Time] { return tx.FirstDue([]string{"t"}, since) })
 		same(t, "first since a time", first, map[string]time.Time{"t": since})
 		var seen []string
 		for after := int64(0); ; {
-			page := ask(t, func(tx ledger.Tx) ledger.Later[ledger.SchedulePage] { return tx.SchedulesAfter("t", after, 2) })
+			page := ask(t, func(tx ledger.Tx) ledger.Future[ledger.SchedulePage] { return tx.SchedulesAfter("t", after, 2) })
 			if after = page.Last; after == 0 {
 				break
 			}
@@ -94,11 +94,11 @@ var scheduleRowCases = []rowsCase{
 		later := minute("t:b", 0)
 		later.SetDueAt(time.Now().Add(time.Hour))
 		t.insert(minute("t:a", 0), minute("t:b", 1), minute("j", 0), later, waiting(minute("t:c", 0)), in(ledger.Succeeded, minute("t:c", 1)))
-		counts := ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour.Add(time.Hour), 10, nil) })
+		counts := ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountDue(pastHour.Add(time.Hour), 10, nil) })
 		same(t, "due", counts, map[string]int{"t": 2, "": 1})
-		early := ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] { return tx.CountDue(pastHour, 10, nil) })
+		early := ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountDue(pastHour, 10, nil) })
 		same(t, "by an earlier time", early, map[string]int{"t": 1, "": 1})
-		if counts = ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] {
+		if counts = ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] {
 			return tx.CountDue(pastHour.Add(time.Hour), 2,
 				nil)
 		}); counts["t"]+counts[""] != 2 {
@@ -107,7 +107,7 @@ var scheduleRowCases = []rowsCase{
 		held := minute("t:a", 2)
 		held.Call.Target = "held"
 		t.insert(held)
-		counts = ask(t, func(tx ledger.Tx) ledger.Later[map[string]int] {
+		counts = ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] {
 			return tx.CountDue(pastHour.Add(time.Hour), 10, []string{"held"})
 		})
 		same(t, "without those of a held target", counts, map[string]int{"t": 2, "": 1})
@@ -125,7 +125,7 @@ var scheduleRowCases = []rowsCase{
 		s := t.putSchedule(scheduleRow("t:a"))
 		same(t, "of the schedule", s.PurgedThrough, pastHour)
 		t.template("a")
-		all := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.TemplateRow] { return tx.Templates() })
+		all := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.TemplateRow] { return tx.Templates() })
 		if len(all) != 2 || all[0].Name != "a" || all[1] != row {
 			t.Errorf("%+v", all)
 		}
@@ -143,12 +143,12 @@ func scheduleRow(id string) ledger.ScheduleRow {
 
 func (t *table) template(name string) ledger.TemplateRow {
 	t.Helper()
-	return ask(t, func(tx ledger.Tx) ledger.Later[ledger.TemplateRow] { return tx.LockTemplate(name) })
+	return ask(t, func(tx ledger.Tx) ledger.Future[ledger.TemplateRow] { return tx.LockTemplate(name) })
 }
 
 func (t *table) insertSchedules(template string, list ...ledger.ScheduleRow) []bool {
 	t.Helper()
-	var inserted ledger.Later[[]bool]
+	var inserted ledger.Future[[]bool]
 	t.write(func(tx ledger.Tx) error {
 		row, err := tx.LockTemplate(template).Get()
 		for i := range list {
@@ -175,5 +175,5 @@ func (t *table) putSchedule(s ledger.ScheduleRow) ledger.ScheduleRow {
 
 func (t *table) schedules(ids ...string) []ledger.ScheduleRow {
 	t.Helper()
-	return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.ScheduleRow] { return tx.LockSchedules(ids) })
+	return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.LockSchedules(ids) })
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // rowsOf is a question whose answer is rows.
-type rowsOf = func(ledger.Tx) ledger.Later[[]ledger.Row]
+type rowsOf = func(ledger.Tx) ledger.Future[[]ledger.Row]
 
 var selectCases = []rowsCase{
 	{"rows are found by ID, oldest first, with bodies", func(t *table) {
@@ -17,8 +17,8 @@ var selectCases = []rowsCase{
 		t.insert(late, early, second)
 		ids := []string{late.ID, "unknown", second.ID, early.ID, late.ID}
 		for what, question := range map[string]rowsOf{
-			"Find":     func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Find(ids) },
-			"LockRuns": func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.LockRuns(ids) },
+			"Find":     func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Find(ids) },
+			"LockRuns": func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.LockRuns(ids) },
 		} {
 			same(t, what, ask(t, question), []ledger.Row{early, second, late})
 		}
@@ -27,7 +27,7 @@ var selectCases = []rowsCase{
 		late, early, dead := minute("a", 2), minute("b", 1), in(ledger.Dead, minute("c", 1))
 		t.insert(late, early, dead)
 		list := func(f ledger.Filter) []ledger.Row {
-			return ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Runs(f) })
+			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Runs(f) })
 		}
 		t.sameIDs("all", list(ledger.Filter{}), early, dead, late)
 		t.sameIDs("two", list(ledger.Filter{Limit: 2}), early, dead)
@@ -42,7 +42,7 @@ var selectCases = []rowsCase{
 		other, mine, ended := in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), in(ledger.Succeeded, minute("j", 2))
 		other.Token, ended.Token = "other", "t"
 		t.insert(other, mine, ended)
-		same(t, "leased", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Leased("t") }), []ledger.Row{mine})
+		same(t, "leased", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Leased("t") }), []ledger.Row{mine})
 	}},
 	{"ranges are those with a scheduled time of the interval", func(t *table) {
 		span := in(ledger.Missed, minute("j", 10))
@@ -50,7 +50,7 @@ var selectCases = []rowsCase{
 		t.insert(span, minute("j", 10), minute("k", 10))
 		for n, want := range map[int]int{9: 0, 10: 1, 15: 1, 20: 1, 21: 0} {
 			at := minute("j", n).ScheduledAt
-			found := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Ranges("j", at, at) })
+			found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Ranges("j", at, at) })
 			if len(found) != want {
 				t.Errorf("minute %d: %d ranges, want %d", n, len(found), want)
 			}
@@ -62,17 +62,17 @@ var selectCases = []rowsCase{
 		span.ID, span.Until = span.ID+"/x", span.ScheduledAt.Add(time.Minute)
 		t.insert(minute("j", 0), minute("j", 1), minute("j", 3), minute("j", 4), adHoc, span, minute("k", 1))
 		first, last := minute("j", 1).ScheduledAt, minute("j", 3).ScheduledAt
-		same(t, "own", ask(t, func(tx ledger.Tx) ledger.Later[int] { return tx.CountOwn("j", first, last) }), 2)
+		same(t, "own", ask(t, func(tx ledger.Tx) ledger.Future[int] { return tx.CountOwn("j", first, last) }), 2)
 	}},
 	{"groups have the rows of a filter and its limit", func(t *table) {
 		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Dead, minute("j", 1)), minute("j", 2), in(ledger.Dead, minute("k", 3)))
 		for _, f := range []ledger.Filter{{}, {Limit: 2}, {JobID: "j", States: []ledger.State{ledger.Dead}}} {
 			got := map[string]int{}
-			for _, g := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.RunGroup] { return tx.Groups(f) }) {
+			for _, g := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.RunGroup] { return tx.Groups(f) }) {
 				got[g.JobID+string(g.State)] += g.Rows
 			}
 			want := map[string]int{}
-			for _, r := range ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Newest(f) }) {
+			for _, r := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Newest(f) }) {
 				want[r.JobID+string(r.State)]++
 			}
 			same(t, "rows by group", got, want)
@@ -95,7 +95,7 @@ var selectCases = []rowsCase{
 				return tx.Update([]ledger.Change{ledger.Changed(&was, &is)})
 			})
 		}
-		counts := ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.SettledCount] { return tx.Settled(ledger.Filter{JobID: "j"}) })
+		counts := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.SettledCount] { return tx.Settled(ledger.Filter{JobID: "j"}) })
 		for _, want := range []ledger.SettledCount{{Acknowledged: true, Count: 1}, {Rerun: true, Count: 1},
 			{Acknowledged: true, Rerun: true, Count: 1}} {
 			if !slices.Contains(counts, want) || len(counts) != 3 {
@@ -107,13 +107,13 @@ var selectCases = []rowsCase{
 		adHoc := minute("j", 0)
 		adHoc.ID += "~x"
 		t.insert(adHoc, waiting(minute("j", 1)), in(ledger.Dead, minute("j", 2)), minute("k", 0), minute("l", 0))
-		byJob := ask(t, func(tx ledger.Tx) ledger.Later[map[string][]string] { return tx.Unfinished([]string{"j", "l", "m"}) })
+		byJob := ask(t, func(tx ledger.Tx) ledger.Future[map[string][]string] { return tx.Unfinished([]string{"j", "l", "m"}) })
 		slices.Sort(byJob["j"])
 		same(t, "unfinished", byJob, map[string][]string{"j": {adHoc.ID, minute("j", 1).ID}, "l": {minute("l", 0).ID}})
 	}},
 	{"redriven runs are those of a series of one operator", func(t *table) {
 		t.write(func(tx ledger.Tx) error { return tx.AddAudit(ofSeries()) })
-		found := ask(t, func(tx ledger.Tx) ledger.Later[[]string] {
+		found := ask(t, func(tx ledger.Tx) ledger.Future[[]string] {
 			return tx.Redriven([]string{"a", "b", "c", "d", "e"}, "me", "r")
 		})
 		slices.Sort(found)
@@ -128,7 +128,7 @@ var selectCases = []rowsCase{
 		t.write(func(tx ledger.Tx) error { return tx.AddAudit(entries) })
 		for series, want := range map[string][]ledger.Cursor{"r": {{ScheduledAt: minute("j", 1).ScheduledAt, ID: minute("j", 1).ID}},
 			"none": nil} {
-			same(t, series, ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Cursor] { return tx.SeriesEnd("me", series) }), want)
+			same(t, series, ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Cursor] { return tx.SeriesEnd("me", series) }), want)
 		}
 	}},
 	{"a key is of one request of a principal", func(t *table) {
@@ -149,12 +149,12 @@ var selectCases = []rowsCase{
 			}
 		}
 		for key, want := range map[string][]ledger.KeptRequest{"k": {kept}, "K": nil} {
-			same(t, key, ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.KeptRequest] { return tx.Kept("me", key) }), want)
+			same(t, key, ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.KeptRequest] { return tx.Kept("me", key) }), want)
 		}
 	}},
 	{"runs of a filter are counted, whatever its limit", func(t *table) {
 		t.insert(minute("j", 0), minute("j", 1), in(ledger.Dead, minute("j", 2)), minute("k", 0))
-		same(t, "planned", ask(t, func(tx ledger.Tx) ledger.Later[int] {
+		same(t, "planned", ask(t, func(tx ledger.Tx) ledger.Future[int] {
 			return tx.CountRuns(ledger.Filter{JobID: "j", States: []ledger.State{ledger.Planned}, Limit: 1})
 		}), 2)
 	}},

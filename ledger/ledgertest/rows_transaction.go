@@ -24,7 +24,7 @@ var transactionCases = []rowsCase{
 		if !errors.Is(err, failed) {
 			t.Errorf("error %v", err)
 		}
-		same(t, "rows", ask(t, func(tx ledger.Tx) ledger.Later[[]ledger.Row] { return tx.Find([]string{r.ID, minute("j", 1).ID}) }),
+		same(t, "rows", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Find([]string{r.ID, minute("j", 1).ID}) }),
 			[]ledger.Row{r})
 		if list := t.openIncidents(""); len(list) > 0 {
 			t.Errorf("incidents %+v", list)
@@ -116,7 +116,7 @@ var transactionCases = []rowsCase{
 	}},
 	{"a row that is inserted at the same time is written once", func(t *table) {
 		var mu sync.Mutex
-		var results []ledger.Later[[]bool]
+		var results []ledger.Future[[]bool]
 		t.together(8, func(tx ledger.Tx) error {
 			late := tx.Insert([]ledger.Row{minute("j", 0)})
 			mu.Lock()

@@ -64,7 +64,7 @@ var updateCases = []rowsCase{
 			}
 			changes = append(changes, c)
 		}
-		var written ledger.Later[[]bool]
+		var written ledger.Future[[]bool]
 		t.write(func(tx ledger.Tx) error {
 			written = tx.UpdateFenced(changes)
 			return nil

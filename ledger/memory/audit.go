@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) Audits(f ledger.AuditFilter) ledger.Later[[]ledger.Audit] {
+func (t *tx) Audits(f ledger.AuditFilter) ledger.Future[[]ledger.Audit] {
 	var page []ledger.Audit
 	place := map[string]int{} // in the page, of the series on a job
 	for _, a := range slices.Backward(t.l.audit) {

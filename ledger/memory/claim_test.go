@@ -25,7 +25,7 @@ type countedTx struct {
 	due *int
 }
 
-func (t countedTx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
+func (t countedTx) Due(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	asked := t.Tx.Due(q)
 	rows, _ := asked.Get()
 	*t.due += len(rows)

@@ -48,7 +48,7 @@ func sweepMap[K cmp.Ordered, V any](s *sweep, m map[K]V, old func(K, V) bool) {
 	}
 }
 
-func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
+func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	s := &sweep{tx: t, limit: limit, del: del}
 	old := func(at time.Time) bool { return !at.After(q.Until) }
 	switch q.Kind {
@@ -72,7 +72,7 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
 	return ledger.Known(s.n, nil)
 }
 
-func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
+func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Future[int] {
 	s := &sweep{tx: t, limit: limit, del: del}
 	for _, version := range slices.Sorted(maps.Keys(t.l.versions)) {
 		if !slices.Contains(versions, version) {
@@ -82,7 +82,7 @@ func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.
 	return ledger.Known(s.n, nil)
 }
 
-func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
+func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Future[[]ledger.OldDefinition] {
 	var list []ledger.OldDefinition
 	for _, id := range slices.Sorted(maps.Keys(t.l.declared)) {
 		for _, hash := range slices.Sorted(maps.Keys(t.l.declared[id])) {

@@ -9,25 +9,25 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) HourSpan() ledger.Later[ledger.HourSpan] { return ledger.Known(t.l.span, nil) }
+func (t *tx) HourSpan() ledger.Future[ledger.HourSpan] { return ledger.Known(t.l.span, nil) }
 
 func (t *tx) PutHourSpan(s ledger.HourSpan) error {
 	set(t, &t.l.span, s)
 	return nil
 }
 
-func (t *tx) Slowdowns() ledger.Later[string] { return ledger.Known(t.l.slowdowns, nil) }
+func (t *tx) Slowdowns() ledger.Future[string] { return ledger.Known(t.l.slowdowns, nil) }
 
 func (t *tx) PutSlowdowns(text string) error {
 	set(t, &t.l.slowdowns, text)
 	return nil
 }
 
-func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
+func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
 	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return slices.Contains(jobIDs, h.JobID) && within(h, since, until) }), nil)
 }
 
-func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Later[[]ledger.HourSum] {
+func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Future[[]ledger.HourSum] {
 	var sums []ledger.HourSum
 	for _, h := range t.hours(func(h ledger.HourRow) bool {
 		return slices.Contains(jobIDs, h.JobID) && within(h, since, until) && !h.Stale
@@ -40,7 +40,7 @@ func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) 
 	return ledger.Known(sums, nil)
 }
 
-func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
+func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Future[[]ledger.HourRow] {
 	rows := t.hours(func(h ledger.HourRow) bool { return within(h, since, until) && (h.Stale || !stale) })
 	if limit > 0 {
 		rows = rows[:min(limit, len(rows))]
@@ -101,7 +101,7 @@ func (t *tx) DeleteHours(before time.Time, limit int) error {
 }
 
 // Tally counts runs, each for itself.
-func (t *tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
+func (t *tx) Tally(q ledger.TallyQuery) ledger.Future[[]ledger.RunCount] {
 	var counts []ledger.RunCount
 	for _, r := range t.l.runs {
 		id := r.JobID

@@ -7,17 +7,17 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
+func (t *tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Future[[]ledger.Incident] {
 	return t.incidents(func(i ledger.Incident) bool {
 		return i.Open() && (cause == "" || i.Cause == cause) && (len(jobIDs) == 0 || slices.Contains(jobIDs, i.JobID))
 	})
 }
 
-func (t *tx) LockIncidents(ids []int64) ledger.Later[[]ledger.Incident] {
+func (t *tx) LockIncidents(ids []int64) ledger.Future[[]ledger.Incident] {
 	return t.incidents(func(i ledger.Incident) bool { return slices.Contains(ids, i.ID) })
 }
 
-func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
+func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Future[[]ledger.Incident] {
 	last := map[string]int64{}
 	for _, i := range t.l.incidents {
 		if i.Cause == cause {
@@ -27,11 +27,11 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.L
 	return t.incidents(func(i ledger.Incident) bool { return last[i.JobID] == i.ID && slices.Contains(jobIDs, i.JobID) })
 }
 
-func (t *tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
+func (t *tx) PendingIncidents() ledger.Future[[]ledger.Incident] {
 	return t.incidents(func(i ledger.Incident) bool { return !i.DueAt.IsZero() })
 }
 
-func (t *tx) incidents(of func(ledger.Incident) bool) ledger.Later[[]ledger.Incident] {
+func (t *tx) incidents(of func(ledger.Incident) bool) ledger.Future[[]ledger.Incident] {
 	return ledger.Known(inOrder(t.l.incidents, of), nil)
 }
 

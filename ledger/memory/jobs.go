@@ -13,7 +13,7 @@ func (l *Ledger) newestOf(jobID string, window int) []*record {
 	return rows[:min(window, len(rows))]
 }
 
-func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.Row] {
+func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Future[[]ledger.Row] {
 	var list []ledger.Row
 	for _, id := range jobIDs {
 		newest := t.l.newestOf(id, window)
@@ -27,7 +27,7 @@ func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Lat
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
+func (t *tx) JobsAndNewest() ledger.Future[[]ledger.JobAndNewest] {
 	jobs, _ := t.JobsAfter("", math.MaxInt).Get()
 	list := make([]ledger.JobAndNewest, len(jobs))
 	for i, j := range jobs {
@@ -39,7 +39,7 @@ func (t *tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
+func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Future[map[string]ledger.Streak] {
 	streaks := map[string]ledger.Streak{}
 	for _, id := range jobIDs {
 		newest := t.l.newestOf(id, window)
@@ -57,7 +57,7 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 	return ledger.Known(streaks, nil)
 }
 
-func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
+func (t *tx) CountUnseen(jobIDs []string) ledger.Future[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.runs {
 		if r.Parent == "" && r.State == ledger.Dead && r.AckedAt.IsZero() && slices.Contains(jobIDs, r.JobID) {

@@ -10,11 +10,11 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] {
+func (t *tx) Newest(f ledger.Filter) ledger.Future[[]ledger.Row] {
 	return t.page(f, newer)
 }
 
-func (t *tx) Groups(f ledger.Filter) ledger.Later[[]ledger.RunGroup] {
+func (t *tx) Groups(f ledger.Filter) ledger.Future[[]ledger.RunGroup] {
 	rows, err := t.Newest(f).Get()
 	groups := make([]ledger.RunGroup, len(rows))
 	for i := range rows {
@@ -24,7 +24,7 @@ func (t *tx) Groups(f ledger.Filter) ledger.Later[[]ledger.RunGroup] {
 }
 
 // page returns the rows that a filter selects, without bodies. It looks at every run.
-func (t *tx) page(f ledger.Filter, order func(a, b *record) int) ledger.Later[[]ledger.Row] {
+func (t *tx) page(f ledger.Filter, order func(a, b *record) int) ledger.Future[[]ledger.Row] {
 	found := t.l.matching(f, order)
 	if f.Limit > 0 {
 		found = found[:min(f.Limit, len(found))]
@@ -39,7 +39,7 @@ func withoutBodies(list []ledger.Row) []ledger.Row {
 	return list
 }
 
-func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
+func (t *tx) Attempts(runID string) ledger.Future[[]ledger.Attempt] {
 	var list []ledger.Attempt
 	if r := t.l.runs[runID]; r != nil {
 		list = slices.Clone(r.attempts)
@@ -47,7 +47,7 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
+func (t *tx) Excerpts(runID string) ledger.Future[[]ledger.Excerpt] {
 	return ledger.Known(inOrder(t.l.excerpts, func(e ledger.Excerpt) bool { return e.RunID == runID }), nil)
 }
 
@@ -60,7 +60,7 @@ func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
 
 // Changed returns up to limit of the rows that changed after a position. It looks at every
 // run.
-func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
+func (t *tx) Changed(after string, limit int) ledger.Future[ledger.ChangedRows] {
 	c := ledger.ChangedRows{Position: strconv.FormatUint(t.l.change, 10)}
 	if after == "" {
 		return ledger.Known(c, nil)
@@ -75,7 +75,7 @@ func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
 	return ledger.Known(c, nil)
 }
 
-func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSummary] {
 	var list []ledger.RunSummary
 	for _, id := range jobIDs {
 		rows := t.l.matching(ledger.Filter{JobID: id}, newer)
@@ -91,7 +91,7 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSum
 }
 
 // Definitions returns the definitions of a job, the latest first declaration first.
-func (t *tx) Definitions(jobID string, limit int) ledger.Later[[]ledger.DeclaredDefinition] {
+func (t *tx) Definitions(jobID string, limit int) ledger.Future[[]ledger.DeclaredDefinition] {
 	first := t.l.declared[jobID]
 	hashes := slices.SortedFunc(maps.Keys(first), func(a, b string) int { return first[b].order - first[a].order })
 	var list []ledger.DeclaredDefinition
@@ -103,7 +103,7 @@ func (t *tx) Definitions(jobID string, limit int) ledger.Later[[]ledger.Declared
 }
 
 // Events returns a job's events, the newest recorded first.
-func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
+func (t *tx) Events(jobID string, limit int) ledger.Future[[]ledger.Event] {
 	var list []ledger.Event
 	for _, e := range slices.Backward(t.l.events) {
 		if e.JobID == jobID && len(list) < limit {
@@ -113,7 +113,7 @@ func (t *tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
+func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Future[[]ledger.Incident] {
 	list := inOrder(t.l.incidents, func(i ledger.Incident) bool {
 		return (f.ID == 0 || f.ID == i.ID) && ofJobs(f.JobID, f.JobIDs, f.WithSchedules, i.JobID) && (!f.Open || i.Open()) &&
 			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(t.now)) && (f.Before == 0 || i.ID < f.Before)
@@ -125,7 +125,7 @@ func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] 
 	return ledger.Known(list[:min(len(list), f.Limit)], nil)
 }
 
-func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
+func (t *tx) Held(targets []string) ledger.Future[[]ledger.GivenBack] {
 	held := map[string]ledger.GivenBack{}
 	for _, r := range t.l.open {
 		g := ledger.GivenBack{Target: r.Call.Target, RunID: r.ID, Until: r.DueAt(), Why: r.WaitReason}
@@ -136,7 +136,7 @@ func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 	return ledger.Known(slices.Collect(maps.Values(held)), nil)
 }
 
-func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
+func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.open {
 		if of := cmp.Or(r.Parent, r.JobID); !r.Waiting && r.State == state && slices.Contains(jobIDs, of) {
@@ -146,7 +146,7 @@ func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[st
 	return ledger.Known(counts, nil)
 }
 
-func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
+func (t *tx) Counts(waiting []ledger.State) ledger.Future[ledger.Counts] {
 	c := ledger.Counts{Unfinished: map[ledger.State]int{}}
 	for _, i := range t.l.incidents {
 		if i.Open() {

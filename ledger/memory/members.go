@@ -28,7 +28,7 @@ func (t *tx) DropMembers(parent string) error {
 }
 
 // SelectMembers returns members of a list, by run ID.
-func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Later[[]ledger.MemberState] {
+func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Future[[]ledger.MemberState] {
 	var found []ledger.MemberState
 	for _, m := range t.l.members[q.Parent] {
 		s := ledger.MemberState{Member: m}
@@ -45,7 +45,7 @@ func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Later[[]ledger.MemberSta
 }
 
 // CountMembers counts members by state.
-func (t *tx) CountMembers(parents []string, states []ledger.State) ledger.Later[[]ledger.MemberCount] {
+func (t *tx) CountMembers(parents []string, states []ledger.State) ledger.Future[[]ledger.MemberCount] {
 	var counts []ledger.MemberCount
 	for _, parent := range distinct(parents) {
 		byState := map[ledger.State]int{}
@@ -64,7 +64,7 @@ func (t *tx) CountMembers(parents []string, states []ledger.State) ledger.Later[
 }
 
 // CountFailed counts failed members.
-func (t *tx) CountFailed(parents []string) ledger.Later[[]ledger.FailedCount] {
+func (t *tx) CountFailed(parents []string) ledger.Future[[]ledger.FailedCount] {
 	counts := map[ledger.FailedCount]int{}
 	for _, r := range t.l.runs {
 		if slices.Contains(parents, r.Parent) && r.State.Finished() && r.State != ledger.Succeeded {
@@ -81,7 +81,7 @@ func (t *tx) CountFailed(parents []string) ledger.Later[[]ledger.FailedCount] {
 }
 
 // DeleteOldMembers deletes members of old parents, with their runs.
-func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Later[[]string] {
+func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Future[[]string] {
 	var gone []string
 	for _, parent := range parents {
 		r := t.l.runs[parent]

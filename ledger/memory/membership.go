@@ -15,14 +15,14 @@ type declaration struct {
 }
 
 // BindRegistry stores the name of the registry that has the ledger, unless one is stored.
-func (t *tx) BindRegistry(name string) ledger.Later[string] {
+func (t *tx) BindRegistry(name string) ledger.Future[string] {
 	if t.l.registry == "" {
 		set(t, &t.l.registry, name)
 	}
 	return ledger.Known(t.l.registry, nil)
 }
 
-func (t *tx) Processes() ledger.Later[[]ledger.ProcessRow] {
+func (t *tx) Processes() ledger.Future[[]ledger.ProcessRow] {
 	return ledger.Known(inOrder(t.l.processes, func(ledger.ProcessRow) bool { return true }), nil)
 }
 
@@ -64,7 +64,7 @@ func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 	return nil
 }
 
-func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.JobDefinition] {
+func (t *tx) Declared(version, after string, limit int) ledger.Future[[]ledger.JobDefinition] {
 	var list []ledger.JobDefinition
 	for _, id := range slices.Sorted(maps.Keys(t.l.versions[version])) {
 		if id > after && len(list) < limit {
@@ -75,7 +75,7 @@ func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.Jo
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
+func (t *tx) CountDefinitions() ledger.Future[map[string]int] {
 	counts := map[string]int{}
 	for _, p := range t.l.processes {
 		counts[p.Version] = len(t.l.versions[p.Version])
@@ -83,7 +83,7 @@ func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
 	return ledger.Known(counts, nil)
 }
 
-func (t *tx) CountRunning() ledger.Later[map[string]int] {
+func (t *tx) CountRunning() ledger.Future[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.open {
 		if r.State == ledger.Running {
@@ -93,7 +93,7 @@ func (t *tx) CountRunning() ledger.Later[map[string]int] {
 	return ledger.Known(counts, nil)
 }
 
-func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
+func (t *tx) Bodies(list []ledger.Definition) ledger.Future[map[string][]byte] {
 	bodies := make(map[string][]byte, len(list))
 	for _, d := range list {
 		if body, known := t.l.bodies[d.JobID+" "+d.Hash]; known {
@@ -106,7 +106,7 @@ func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
 // LockAll does nothing: the whole ledger is locked.
 func (t *tx) LockAll() error { return nil }
 
-func (t *tx) LastLease() ledger.Later[time.Time] {
+func (t *tx) LastLease() ledger.Future[time.Time] {
 	var last time.Time
 	for _, r := range t.l.open {
 		if r.LeasedAt.After(last) {
@@ -116,12 +116,12 @@ func (t *tx) LastLease() ledger.Later[time.Time] {
 	return ledger.Known(last, nil)
 }
 
-func (t *tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
+func (t *tx) JobsAfter(after string, limit int) ledger.Future[[]ledger.JobRow] {
 	list := inOrder(t.l.jobs, func(j ledger.JobRow) bool { return j.JobID > after })
 	return ledger.Known(bodiless(list[:min(limit, len(list))]), nil)
 }
 
-func (t *tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
+func (t *tx) JobBodies(ids []string) ledger.Future[map[string][]byte] {
 	bodies := map[string][]byte{}
 	for _, id := range ids {
 		if j := t.l.jobs[id]; j.Body != nil {

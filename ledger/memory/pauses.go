@@ -6,17 +6,17 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) Pauses(after time.Time) ledger.Later[[]ledger.Pause] {
+func (t *tx) Pauses(after time.Time) ledger.Future[[]ledger.Pause] {
 	return ledger.Known(inOrder(t.l.pauses, func(p ledger.Pause) bool {
 		return p.EndedAt.IsZero() || !after.IsZero() && p.Until.After(after)
 	}), nil)
 }
 
-func (t *tx) LockPause(id int64) ledger.Later[[]ledger.Pause] {
+func (t *tx) LockPause(id int64) ledger.Future[[]ledger.Pause] {
 	return ledger.Known(inOrder(t.l.pauses, func(p ledger.Pause) bool { return p.ID == id }), nil)
 }
 
-func (t *tx) PutPause(p ledger.Pause) ledger.Later[int64] {
+func (t *tx) PutPause(p ledger.Pause) ledger.Future[int64] {
 	if p.ID == 0 {
 		set(t, &t.l.lastPause, t.l.lastPause+1)
 		p.ID = t.l.lastPause

@@ -6,7 +6,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Future[[]ledger.RunSummary] {
 	old := where(t.l.runs, older, func(r *record) bool {
 		return r.Parent == "" && q.Has(&r.Row) && (after.IsZero() || r.ScheduledAt.After(after))
 	})
@@ -20,7 +20,7 @@ func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[
 	return ledger.Known(found, nil)
 }
 
-func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Future[[]ledger.RunSummary] {
 	var gone []ledger.RunSummary
 	var deleted []string
 	for _, r := range pick(t.l.runs, ids) {

@@ -19,7 +19,7 @@ type tx struct {
 
 func (t *tx) Now() (time.Time, error) { return t.now, nil }
 
-func (t *tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] {
+func (t *tx) Jobs(ids []string) ledger.Future[[]ledger.JobRow] {
 	return ledger.Known(bodiless(pick(t.l.jobs, ids)), nil)
 }
 
@@ -53,7 +53,7 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	return nil
 }
 
-func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
+func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 	inserted := make([]bool, len(list))
 	for i, row := range list {
 		if t.l.runs[row.ID] != nil {
@@ -84,7 +84,7 @@ func (t *tx) Update(changes []ledger.Change) error {
 	return ledger.WrittenAll(changes, t.UpdateFenced(changes))
 }
 
-func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
+func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 	updated := make([]bool, len(changes))
 	for i := range changes {
 		c := &changes[i]
@@ -152,25 +152,25 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 	return nil
 }
 
-func (t *tx) Kept(principal, key string) ledger.Later[[]ledger.KeptRequest] {
+func (t *tx) Kept(principal, key string) ledger.Future[[]ledger.KeptRequest] {
 	for _, a := range t.l.audit {
 		if k := a.Kept; k != nil && k.Principal == principal && k.Key == key {
 			return ledger.Known([]ledger.KeptRequest{*k}, nil)
 		}
 	}
-	return ledger.Later[[]ledger.KeptRequest]{}
+	return ledger.Future[[]ledger.KeptRequest]{}
 }
 
-func (t *tx) SeriesEnd(by, series string) ledger.Later[[]ledger.Cursor] {
+func (t *tx) SeriesEnd(by, series string) ledger.Future[[]ledger.Cursor] {
 	for _, a := range slices.Backward(t.l.audit) {
 		if r := t.l.runs[a.RunID]; r != nil && a.By == by && a.Series == series {
 			return ledger.Known([]ledger.Cursor{{ScheduledAt: r.ScheduledAt, ID: r.ID}}, nil)
 		}
 	}
-	return ledger.Later[[]ledger.Cursor]{}
+	return ledger.Future[[]ledger.Cursor]{}
 }
 
-func (t *tx) Redriven(runIDs []string, by, series string) ledger.Later[[]string] {
+func (t *tx) Redriven(runIDs []string, by, series string) ledger.Future[[]string] {
 	var redriven []string
 	for _, a := range t.l.audit {
 		if a.Action == ledger.ActionRedrive && a.By == by && a.Series == series && slices.Contains(runIDs, a.RunID) {

@@ -153,12 +153,12 @@ func (r raced) Write(ctx context.Context, name string, f func(ledger.Tx) error) 
 type racedTx struct{ ledger.Tx }
 
 // UpdateFenced finds no row as it is to be.
-func (t racedTx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
+func (t racedTx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 	return ledger.Known(make([]bool, len(changes)), nil)
 }
 
 // LockRuns finds the first run moved on.
-func (t racedTx) LockRuns(ids []string) ledger.Later[[]ledger.Row] {
+func (t racedTx) LockRuns(ids []string) ledger.Future[[]ledger.Row] {
 	rows, err := t.Tx.LockRuns(ids).Get()
 	rows[0].State = ledger.Succeeded
 	return ledger.Known(rows, err)

@@ -8,9 +8,9 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) PeekJobs(ids []string) ledger.Later[[]ledger.JobRow] { return t.Jobs(ids) }
+func (t *tx) PeekJobs(ids []string) ledger.Future[[]ledger.JobRow] { return t.Jobs(ids) }
 
-func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
+func (t *tx) LockTemplate(name string) ledger.Future[ledger.TemplateRow] {
 	row, known := t.l.templates[name]
 	if !known {
 		row = ledger.TemplateRow{ID: int64(len(t.l.templates) + 1), Name: name}
@@ -19,7 +19,7 @@ func (t *tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
 	return ledger.Known(row, nil)
 }
 
-func (t *tx) Templates() ledger.Later[[]ledger.TemplateRow] {
+func (t *tx) Templates() ledger.Future[[]ledger.TemplateRow] {
 	return ledger.Known(inOrder(t.l.templates, func(ledger.TemplateRow) bool { return true }), nil)
 }
 
@@ -47,7 +47,7 @@ func (l *Ledger) schedulesBy(is func(*ledger.ScheduleRow) bool, order func(a, b 
 
 func byJobID(a, b ledger.ScheduleRow) int { return cmp.Compare(a.JobID, b.JobID) }
 
-func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] {
 	list := pick(t.l.schedules, jobIDs)
 	for i := range list {
 		list[i] = t.l.scheduleRow(list[i])
@@ -55,14 +55,14 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
 	due := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool {
 		return s.Template() == template && !s.NextAt.IsZero() && !s.NextAt.After(t.now) && !s.NextAt.Before(since)
 	}, func(a, b ledger.ScheduleRow) int { return cmp.Or(a.NextAt.Compare(b.NextAt), byJobID(a, b)) })
 	return ledger.Known(due[:min(limit, len(due))], nil)
 }
 
-func (t *tx) FirstDue(templates []string, since time.Time) ledger.Later[map[string]time.Time] {
+func (t *tx) FirstDue(templates []string, since time.Time) ledger.Future[map[string]time.Time] {
 	first := map[string]time.Time{}
 	for _, s := range t.l.schedules {
 		of := s.Template()
@@ -73,7 +73,7 @@ func (t *tx) FirstDue(templates []string, since time.Time) ledger.Later[map[stri
 	return ledger.Known(first, nil)
 }
 
-func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
+func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.due(by) {
 		if slices.Contains(held, r.Call.Target) {
@@ -87,13 +87,13 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[s
 	return ledger.Known(counts, nil)
 }
 
-func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Future[[]ledger.ScheduleRow] {
 	after, below := f.Bounds()
 	list := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.DeletedAt.IsZero() && s.JobID > after && s.JobID < below }, byJobID)
 	return ledger.Known(list[:min(f.PageSize(), len(list))], nil)
 }
 
-func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Later[ledger.SchedulePage] {
+func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
 	all := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.ID > after },
 		func(a, b ledger.ScheduleRow) int { return cmp.Compare(a.ID, b.ID) })
 	var page ledger.SchedulePage
@@ -105,7 +105,7 @@ func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Late
 	return ledger.Known(page, nil)
 }
 
-func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
+func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 	inserted := make([]bool, len(list))
 	for i, s := range list {
 		if _, known := t.l.schedules[s.JobID]; !known {

@@ -9,22 +9,22 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) Find(ids []string) ledger.Later[[]ledger.Row] {
+func (t *tx) Find(ids []string) ledger.Future[[]ledger.Row] {
 	found := pick(t.l.runs, ids)
 	slices.SortFunc(found, older)
 	return ledger.Known(copies(found), nil)
 }
 
 // LockRuns is Find: the whole ledger is locked.
-func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] { return t.Find(ids) }
+func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] { return t.Find(ids) }
 
-func (t *tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.page(f, older) }
+func (t *tx) Runs(f ledger.Filter) ledger.Future[[]ledger.Row] { return t.page(f, older) }
 
-func (t *tx) Leased(token string) ledger.Later[[]ledger.Row] {
+func (t *tx) Leased(token string) ledger.Future[[]ledger.Row] {
 	return ledger.Known(copies(where(t.l.open, older, func(r *record) bool { return r.State == ledger.Running && r.Token == token })), nil)
 }
 
-func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
+func (t *tx) Late(limit int) ledger.Future[[]ledger.Row] {
 	late := where(t.l.open, byLate, func(r *record) bool { return !r.LateAt.IsZero() && !r.LateAt.After(t.now) })
 	return ledger.Known(copies(late[:min(limit, len(late))]), nil)
 }
@@ -37,7 +37,7 @@ func copies(list []*record) []ledger.Row {
 	return rows
 }
 
-func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
+func (t *tx) Due(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	var due []ledger.Row
 	for _, r := range t.l.due(t.now) {
 		if len(due) >= q.Limit {
@@ -51,7 +51,7 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 	return ledger.Known(due, nil)
 }
 
-func (t *tx) NextDue() ledger.Later[time.Time] {
+func (t *tx) NextDue() ledger.Future[time.Time] {
 	var next time.Time
 	for _, r := range t.l.open {
 		if at := r.DueAt(); !r.Waiting && at.After(t.now) && (next.IsZero() || at.Before(next)) {
@@ -72,7 +72,7 @@ func (l *Ledger) waiters() map[string]*record {
 	return first
 }
 
-func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
+func (t *tx) Slots(jobIDs []string) ledger.Future[[]ledger.Slot] {
 	var list []ledger.Slot
 	waiters := t.l.waiters()
 	for _, id := range distinct(jobIDs) {
@@ -90,7 +90,7 @@ func slotRun(r *record) ledger.SlotRun {
 	return ledger.SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()}
 }
 
-func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
+func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 	of := func(r *record) bool { return r.Pace != 0 && r.JobID == jobID }
 	taken := len(where(t.l.open, older, func(r *record) bool { return of(r) && r.HasSlot }))
 	waiters := where(t.l.open, inTurn, func(r *record) bool { return of(r) && r.Waiting && r.Pace.Parallel() > taken })
@@ -115,7 +115,7 @@ func inTurn(a, b *record) int {
 	return cmp.Or(cmp.Compare(a.Pace, b.Pace), older(a, b))
 }
 
-func (t *tx) FreeJobs() ledger.Later[[]string] {
+func (t *tx) FreeJobs() ledger.Future[[]string] {
 	free := t.l.waiters()
 	maps.DeleteFunc(free, func(job string, _ *record) bool { return t.l.slots[job] != nil })
 	for _, r := range t.l.open {
@@ -128,7 +128,7 @@ func (t *tx) FreeJobs() ledger.Later[[]string] {
 	return ledger.Known(slices.Sorted(maps.Keys(free)), nil)
 }
 
-func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
+func (t *tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {
 	byJob := map[string][]string{}
 	for _, r := range t.l.open {
 		if r.Parent == "" && slices.Contains(jobIDs, r.JobID) {
@@ -138,24 +138,24 @@ func (t *tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 	return ledger.Known(byJob, nil)
 }
 
-func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
+func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
 	return ledger.Known(copies(where(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && !r.Until.IsZero() && !r.Until.Before(first) && !r.ScheduledAt.After(last)
 	})), nil)
 }
 
-func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
+func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Future[int] {
 	return ledger.Known(len(where(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() && !ledger.IsAdHoc(r.ID) &&
 			!r.ScheduledAt.Before(first) && !r.ScheduledAt.After(last)
 	})), nil)
 }
 
-func (t *tx) CountRuns(f ledger.Filter) ledger.Later[int] {
+func (t *tx) CountRuns(f ledger.Filter) ledger.Future[int] {
 	return ledger.Known(len(t.l.matching(f, older)), nil)
 }
 
-func (t *tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
+func (t *tx) Settled(f ledger.Filter) ledger.Future[[]ledger.SettledCount] {
 	counts := map[ledger.SettledCount]int{}
 	for _, r := range t.l.matching(f, older) {
 		counts[ledger.SettledCount{Acknowledged: !r.AckedAt.IsZero(), Rerun: r.RerunID != ""}]++

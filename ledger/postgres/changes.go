@@ -14,10 +14,10 @@ import (
 // after it was changed by another transaction: by one from its end on, or one of those that
 // were running. The order in which transactions begin, or take a number of a sequence, is
 // not that in which they commit, so that no single number is a position.
-func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
+func (t *tx) Changed(after string, limit int) ledger.Future[ledger.ChangedRows] {
 	from, known := parseSnapshot(after)
 	position := sqltx.One(t.Tx, sqltx.Text, `SELECT pg_current_snapshot()::text`)
-	var rows ledger.Later[[]ledger.Row]
+	var rows ledger.Future[[]ledger.Row]
 	if known {
 		rows = t.Rows(`SELECT`+dialect.Columns(false)+`FROM (
 				(SELECT * FROM runs WHERE changed >= $1::text::xid8 ORDER BY changed LIMIT $3)

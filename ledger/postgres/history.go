@@ -17,7 +17,7 @@ func (t *tx) LockDeclarations() error {
 	return t.Exec(`SELECT pg_advisory_xact_lock(` + declareKey + `)`)
 }
 
-func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
+func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	if old.Kind == ledger.ScheduleRows {
 		return t.oldSchedules(old, limit, del)
 	}
@@ -26,7 +26,7 @@ func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] 
 }
 
 // old counts, or deletes, up to limit rows o of a table.
-func (t *tx) old(table, from string, arg any, limit int, del bool) ledger.Later[int] {
+func (t *tx) old(table, from string, arg any, limit int, del bool) ledger.Future[int] {
 	args := []any{arg}
 	if limit > 0 {
 		from, args = from+` LIMIT $2`, append(args, limit)
@@ -40,7 +40,7 @@ func (t *tx) old(table, from string, arg any, limit int, del bool) ledger.Later[
 
 // OtherVersionEntries counts or deletes entries of versions. It hops from one version to the
 // next over the index.
-func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
+func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Future[int] {
 	return t.old("version_jobs", `
 		FROM (
 			WITH RECURSIVE hop AS (
@@ -53,7 +53,7 @@ func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.
 		) other JOIN version_jobs o ON o.version = other.version`, versions, limit, del)
 }
 
-func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
+func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Future[[]ledger.OldDefinition] {
 	return sqltx.List(t.Tx, sqltx.ReadOldDefinition, `
 		SELECT d.job_id, d.hash, (
 				SELECT min(n.first_declared_at) FROM definitions n

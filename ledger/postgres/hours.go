@@ -9,14 +9,14 @@ import (
 
 // HoursOf returns the rows of jobs. The rows of an hour lie together, those of a job do not: it
 // looks each row up.
-func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
+func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
 	return sqltx.List(t.Tx, sqltx.ReadHour, `SELECT`+sqltx.HourColumns+`FROM hours
 		WHERE hour = ANY (ARRAY(SELECT generate_series($2, $3 - interval '1 hour', interval '1 hour'))) AND job_id = ANY ($1)`+t.Lock,
 		jobIDs, since, until)
 }
 
 // HourSums reads all rows of the hours: OFFSET 0 keeps the server from looking up those of each job.
-func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Later[[]ledger.HourSum] {
+func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Future[[]ledger.HourSum] {
 	return sqltx.List(t.Tx, sqltx.ReadHourSum, `SELECT hour, split_part(split_part(counts, $4, 1), $5, 1), count(*)
 		FROM (SELECT * FROM hours WHERE hour >= $2 AND hour < $3 AND NOT stale OFFSET 0) hours JOIN unnest($1) AS j (id) ON j.id = job_id
 		GROUP BY 1, 2`, jobIDs, since, until, marks[0], marks[1])

@@ -8,7 +8,7 @@ import (
 // newestOfJob are the newest $2 rows of job j.id, from the end of its IDs.
 var newestOfJob = `SELECT * FROM runs WHERE ` + sqltx.OfJob("j.id") + ` AND until IS NULL ORDER BY run_id DESC LIMIT $2`
 
-func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Later[[]ledger.Row] {
+func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Future[[]ledger.Row] {
 	where, args := ``, []any{jobIDs, window}
 	if states != nil {
 		where, args = ` WHERE state = ANY ($3)`, append(args, sqltx.Texts(states))
@@ -18,7 +18,7 @@ func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Lat
 }
 
 // Streaks reads up to the first good run: of a job that has failed a few times, few rows.
-func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
+func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Future[map[string]ledger.Streak] {
 	return sqltx.ByText(t.Tx, func(v sqltx.Values) ledger.Streak {
 		return ledger.Streak{Since: v.Time(), Ended: v.Bool(), Rows: int(v.Int())}
 	}, `
@@ -29,7 +29,7 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 			ORDER BY run_id DESC LIMIT $2) newer) s`, jobIDs, window, string(bad), string(good))
 }
 
-func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
+func (t *tx) CountUnseen(jobIDs []string) ledger.Future[map[string]int] {
 	return sqltx.Counts(t.Tx, `SELECT job_id, n FROM (SELECT job_id, count(*) AS n FROM runs WHERE `+sqltx.UnseenRun+` GROUP BY job_id OFFSET 0) unseen
 		JOIN unnest($1) AS j (id) ON j.id = job_id`, jobIDs)
 }

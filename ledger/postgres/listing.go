@@ -30,7 +30,7 @@ var dialect = sqlfilter.Dialect{
 	ByMembers: true,
 }
 
-func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
+func (t *tx) Attempts(runID string) ledger.Future[[]ledger.Attempt] {
 	return sqltx.List(t.Tx, sqltx.ReadAttempt, `
 		SELECT run_id, 1 AS n, first_started_at, first_finished_at, first_answer, first_status, first_code, first_error, first_detail, first_owner
 		FROM runs WHERE run_id = $1 AND first_answer IS NOT NULL
@@ -40,7 +40,7 @@ func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
 }
 
 // Recent returns the newest rows of each of the jobs, from the end of its IDs.
-func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSummary] {
 	return sqltx.List(t.Tx, sqltx.ReadSummary, `
 		SELECT`+sqltx.SummaryColumns+`FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
 			SELECT * FROM (SELECT * FROM runs WHERE `+sqltx.OfJob("j.id")+` ORDER BY run_id DESC LIMIT $2) newest
@@ -49,7 +49,7 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSum
 }
 
 // Held returns the run for which each of the targets is held back: index runs_held.
-func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
+func (t *tx) Held(targets []string) ledger.Future[[]ledger.GivenBack] {
 	return sqltx.List(t.Tx, sqltx.ReadHeld, `
 		SELECT t.target, h.run_id, h.due_at, h.waits_for FROM unnest($1) AS t (target) CROSS JOIN LATERAL (
 			SELECT run_id, due_at, waits_for FROM runs WHERE target = t.target AND due_at > now() AND `+sqltx.HeldRun+`
@@ -62,7 +62,7 @@ func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
 const unfinished = `(waiting OR (due_at IS NOT NULL AND NOT waiting))`
 
 // Counts counts from indexes that have unfinished and unacknowledged dead runs only.
-func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
+func (t *tx) Counts(waiting []ledger.State) ledger.Future[ledger.Counts] {
 	// Not parent IS NULL: the index of all runs without a parent would be read for it.
 	byState := sqltx.Counts(t.Tx, `SELECT state, count(*) - count(parent) FROM runs WHERE `+unfinished+` GROUP BY state`)
 	others := sqltx.One(t.Tx, sqltx.ReadCounts, `

@@ -18,7 +18,7 @@ func (t *tx) PutMembers(parent string, list []ledger.Member) error {
 
 // DeleteOldMembers deletes members of old parents, with their runs. An action on a member locks
 // its parent first, and so does this.
-func (t *tx) DeleteOldMembers(parents []string, old ledger.OldRuns, limit int) ledger.Later[[]string] {
+func (t *tx) DeleteOldMembers(parents []string, old ledger.OldRuns, limit int) ledger.Future[[]string] {
 	return sqltx.List(t.Tx, sqltx.Text, `
 		WITH old AS MATERIALIZED (
 				SELECT m.parent, m.run_id FROM members m JOIN runs r ON r.run_id = m.parent

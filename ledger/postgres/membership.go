@@ -31,7 +31,7 @@ func definitionKeys(list []ledger.Definition) (ids, hashes []string) {
 	return each(len(list), func(i int) string { return list[i].JobID }), each(len(list), func(i int) string { return list[i].Hash })
 }
 
-func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.JobDefinition] {
+func (t *tx) Declared(version, after string, limit int) ledger.Future[[]ledger.JobDefinition] {
 	return sqltx.List(t.Tx, func(v sqltx.Values) (ledger.JobDefinition, error) {
 		return ledger.JobDefinition{JobID: v.Text(), Hash: v.Text(), Order: v.Time().UnixMicro()}, nil
 	}, `
@@ -39,13 +39,13 @@ func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.Jo
 		FROM version_jobs v WHERE version = $1 AND job_id > $2 ORDER BY job_id LIMIT $3`, version, after, limit)
 }
 
-func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
+func (t *tx) CountDefinitions() ledger.Future[map[string]int] {
 	return sqltx.Counts(t.Tx, `
 		SELECT p.version, n FROM (SELECT DISTINCT version FROM processes) p
 		CROSS JOIN LATERAL (SELECT count(*) AS n FROM version_jobs WHERE version = p.version) v WHERE n > 0`)
 }
 
-func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
+func (t *tx) Bodies(list []ledger.Definition) ledger.Future[map[string][]byte] {
 	ids, hashes := definitionKeys(list)
 	return sqltx.ByText(t.Tx, sqltx.Values.Bytes, `
 		SELECT d.job_id, d.body FROM unnest($1, $2) AS u (job_id, hash)

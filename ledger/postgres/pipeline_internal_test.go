@@ -249,7 +249,7 @@ func TestAReadOfSeveralStatementsHasASnapshot(t *testing.T) {
 				defer conn.Close(t.Context())
 				_, err = conn.Exec(t.Context(), `BEGIN; SELECT pg_advisory_lock(7); UPDATE odd.t SET n = n + 1`)
 				must(t, err)
-				ask := func() ledger.Later[[]int64] { return sqltx.List(t_.Tx, sqltx.Number, `SELECT sum(n)::bigint FROM t`) }
+				ask := func() ledger.Future[[]int64] { return sqltx.List(t_.Tx, sqltx.Number, `SELECT sum(n)::bigint FROM t`) }
 				first := ask()
 				wait := sqltx.List(t_.Tx, sqltx.Number, `SELECT count(pg_advisory_xact_lock(7))`)
 				second := ask()

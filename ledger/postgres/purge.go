@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-func (t *tx) OldRuns(old ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) OldRuns(old ledger.OldRuns, after time.Time, limit int) ledger.Future[[]ledger.RunSummary] {
 	text, args := `SELECT`+sqltx.SummaryColumns+`FROM runs WHERE parent IS NULL AND `+sqltx.OldRun, sqltx.OldRunArgs(old, limit)
 	if !after.IsZero() {
 		text, args = text+` AND scheduled_at > $6`, append(args, after)
@@ -25,7 +25,7 @@ func (t *tx) OldRuns(old ledger.OldRuns, after time.Time, limit int) ledger.Late
 }
 
 // DeleteOldRuns deletes those of the runs that are old, with their attempts.
-func (t *tx) DeleteOldRuns(ids []string, old ledger.OldRuns) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) DeleteOldRuns(ids []string, old ledger.OldRuns) ledger.Future[[]ledger.RunSummary] {
 	return sqltx.List(t.Tx, sqltx.ReadSummary, `
 		WITH gone AS (DELETE FROM runs WHERE run_id = ANY ($5) AND `+sqltx.OldRun+` RETURNING`+sqltx.SummaryColumns+`),
 			attempts_gone AS (DELETE FROM attempts WHERE run_id = ANY (ARRAY(SELECT run_id FROM gone)))

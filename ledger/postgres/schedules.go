@@ -45,7 +45,7 @@ func complete(positions, said []ledger.ScheduleRow) []ledger.ScheduleRow {
 
 // LockSchedules locks the schedules that exist, and returns them by JobID. It locks them in
 // the order of their IDs.
-func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] {
 	locked := sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.Position+`FROM positions p
 		WHERE p.id = ANY (ARRAY(SELECT s.id FROM schedules s WHERE s.job_id = ANY ($1))) ORDER BY p.id`+t.Lock, jobIDs)
 	read := sqltx.List(t.Tx, saidRow, `SELECT`+sqltx.Said+`,`+purgedThrough+`FROM schedules s WHERE s.job_id = ANY ($1) ORDER BY s.job_id`, jobIDs)
@@ -61,7 +61,7 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
 	})
 }
 
-func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
 	return t.withSaid(sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.Position+`FROM positions p
 		WHERE p.template = (SELECT id FROM schedule_templates WHERE name = $1) AND p.next_at <= now() AND p.next_at >= $2
 			AND p.next_at IS NOT NULL
@@ -70,7 +70,7 @@ func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.La
 
 // withSaid reads the schedules of positions, which are locked, and returns them in the order
 // of the positions.
-func (t *tx) withSaid(locked ledger.Later[[]ledger.ScheduleRow]) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) withSaid(locked ledger.Future[[]ledger.ScheduleRow]) ledger.Future[[]ledger.ScheduleRow] {
 	return ledger.Await(func() ([]ledger.ScheduleRow, error) {
 		positions, err := locked.Get()
 		if err != nil || len(positions) == 0 {
@@ -85,7 +85,7 @@ func (t *tx) withSaid(locked ledger.Later[[]ledger.ScheduleRow]) ledger.Later[[]
 	})
 }
 
-func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
+func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[string]int] {
 	among, args := ``, []any{limit, by}
 	if len(held) > 0 {
 		among, args = ` AND target <> ALL ($3)`, append(args, held)
@@ -95,7 +95,7 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[s
 		FROM (SELECT job_id FROM runs WHERE due_at <= $2 AND due_at IS NOT NULL AND NOT waiting`+among+` ORDER BY due_at LIMIT $1) r GROUP BY 1`, args...)
 }
 
-func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Later[ledger.SchedulePage] {
+func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
 	return ledger.Await(func() (page ledger.SchedulePage, err error) {
 		page.Last, err = sqltx.One(t.Tx, sqltx.Number,
 			`SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > $1 ORDER BY id LIMIT $2) p`, after, limit).Get()

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
+func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 	q := query{sql: `
 		WITH u AS MATERIALIZED (
 			SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
@@ -116,7 +116,7 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 }
 
 // oldSchedules counts, or deletes, schedules that have ended up to a time.
-func (t *tx) oldSchedules(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
+func (t *tx) oldSchedules(old ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	among := old.Of.Except || len(old.Of.Templates) == 0
 	text, args := `SELECT o.id FROM positions o WHERE o.ended_at <= $1
 		AND (o.template IN (SELECT id FROM schedule_templates WHERE name = ANY ($2))) <> $3`, []any{old.Until, old.Of.Templates, among}

@@ -6,12 +6,12 @@ import (
 )
 
 // LockRuns is Find, and locks the rows in the order of their IDs.
-func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] {
+func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] {
 	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM (SELECT * FROM runs WHERE run_id = ANY ($1) ORDER BY run_id FOR UPDATE) r
 		ORDER BY scheduled_at, run_id`, ids)
 }
 
-func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
+func (t *tx) Late(limit int) ledger.Future[[]ledger.Row] {
 	const late = `late_at <= now() AND late_at IS NOT NULL AND due_at IS NOT NULL`
 	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM (
 			SELECT * FROM runs
@@ -21,9 +21,9 @@ func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
 }
 
 // Due skips the runs that another claim has locked.
-func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
+func (t *tx) Due(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	if q.Limit < 1 {
-		return ledger.Later[[]ledger.Row]{}
+		return ledger.Future[[]ledger.Row]{}
 	}
 	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM runs
 		WHERE due_at <= now() AND due_at IS NOT NULL AND NOT waiting
@@ -35,7 +35,7 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 }
 
 // Slots returns the slots of jobs, whose locks protect them.
-func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
+func (t *tx) Slots(jobIDs []string) ledger.Future[[]ledger.Slot] {
 	return sqltx.List(t.Tx, sqltx.ReadSlot, `
 		SELECT j.id, h.run_id, h.state, h.due_at, w.run_id, w.state, w.due_at
 		FROM unnest($1) AS j (id)
@@ -45,11 +45,11 @@ func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
 		WHERE h.run_id IS NOT NULL OR w.run_id IS NOT NULL`, jobIDs)
 }
 
-func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
+func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 	return sqltx.List(t.Tx, sqltx.ReadPaced, pacedRuns, jobID, ledger.MaxParallel)
 }
 
-func (t *tx) FreeJobs() ledger.Later[[]string] {
+func (t *tx) FreeJobs() ledger.Future[[]string] {
 	return sqltx.List(t.Tx, sqltx.Text, `WITH RECURSIVE `+freeSlots+` SELECT job_id FROM free ORDER BY job_id`)
 }
 

@@ -18,7 +18,7 @@ const neverNew = ledger.ColFailures | ledger.ColReplayed | ledger.ColStatus | le
 	ledger.ColAcked | ledger.ColRerun | ledger.ColFan
 
 // Insert writes new rows, in order, and reports which it wrote.
-func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
+func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 	rows := make([]stored, len(list))
 	var calls callcodec.Encoder
 	for i := range list {
@@ -107,7 +107,7 @@ func (t *tx) Update(changes []ledger.Change) error {
 	return t.write(changes, true, nil)
 }
 
-func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
+func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 	updated := make([]bool, len(changes))
 	if err := t.write(changes, false, updated); err != nil {
 		t.p.fail(err)

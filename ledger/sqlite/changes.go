@@ -16,7 +16,7 @@ var (
 	getChanges   = `SELECT` + dialect.Columns(false) + `FROM runs WHERE changed > ? AND parent IS NULL ORDER BY changed LIMIT 0 + ?`
 )
 
-func (t *tx) Changed(after string, limit int) ledger.Later[ledger.ChangedRows] {
+func (t *tx) Changed(after string, limit int) ledger.Future[ledger.ChangedRows] {
 	last, err := sqltx.One(t.Tx, sqltx.Number, getPosition).Get()
 	if err != nil {
 		return ledger.Known(ledger.ChangedRows{}, err)

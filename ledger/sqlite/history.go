@@ -10,7 +10,7 @@ import (
 // LockDeclarations does nothing: the write lock is that of the file.
 func (t *tx) LockDeclarations() error { return nil }
 
-func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] {
+func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	if old.Kind == ledger.ScheduleRows {
 		return t.oldSchedules(old, limit, del)
 	}
@@ -19,7 +19,7 @@ func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Later[int] 
 }
 
 // old counts, or deletes, up to limit rows of a table by their key.
-func (t *tx) old(table, key, where string, arg any, limit int, del bool) ledger.Later[int] {
+func (t *tx) old(table, key, where string, arg any, limit int, del bool) ledger.Future[int] {
 	from := `(SELECT ` + key + ` FROM ` + table + ` ` + where + ` LIMIT 0 + ?2)`
 	if del {
 		return t.deleted(`DELETE FROM `+table+` WHERE (`+key+`) IN `+from, arg, orAll(limit))
@@ -28,7 +28,7 @@ func (t *tx) old(table, key, where string, arg any, limit int, del bool) ledger.
 }
 
 // deleted runs a statement and returns how many rows it deleted.
-func (t *tx) deleted(query string, args ...any) ledger.Later[int] {
+func (t *tx) deleted(query string, args ...any) ledger.Future[int] {
 	n, err := t.exec(query, args...)
 	return ledger.Known(int(n), err)
 }
@@ -51,7 +51,7 @@ const otherVersions = `
 		)
 		SELECT version FROM hop WHERE version IS NOT NULL AND version NOT IN (SELECT value FROM json_each(?1)))`
 
-func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Later[int] {
+func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Future[int] {
 	return t.old("version_jobs", "version, definition", otherVersions, versions, limit, del)
 }
 
@@ -66,7 +66,7 @@ const oldDefinitions = `
 			SELECT 1 FROM json_each(?2) u JOIN version_jobs v ON v.version = u.value AND v.definition = d.first_declared)
 	ORDER BY d.job_id, d.hash LIMIT 0 + ?5`
 
-func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Later[[]ledger.OldDefinition] {
+func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Future[[]ledger.OldDefinition] {
 	return sqltx.List(t.Tx, sqltx.ReadOldDefinition, oldDefinitions, until, versions, after.JobID, after.Hash, limit)
 }
 

@@ -37,11 +37,11 @@ var flagHour = map[ledger.HourFlag]string{
 	ledger.HourKept:  `UPDATE hours SET kept = 1 WHERE hour = ?1 AND job_id = ?2 AND stale = 0`,
 }
 
-func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Later[[]ledger.HourRow] {
+func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
 	return sqltx.List(t.Tx, sqltx.ReadHour, hoursOf, jobIDs, since, until)
 }
 
-func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Later[[]ledger.HourSum] {
+func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Future[[]ledger.HourSum] {
 	return sqltx.List(t.Tx, sqltx.ReadHourSum, hourSums, jobIDs, since, until, marks[0], marks[1])
 }
 

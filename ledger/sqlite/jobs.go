@@ -23,14 +23,14 @@ var (
 		SELECT job_id, count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnseenRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
 )
 
-func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Later[[]ledger.Row] {
+func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Future[[]ledger.Row] {
 	if in == nil {
 		return t.Rows(lastRuns, jobIDs)
 	}
 	return t.Rows(lastRunsIn, jobIDs, window, sqltx.Texts(in))
 }
 
-func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Later[map[string]ledger.Streak] {
+func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Future[map[string]ledger.Streak] {
 	streaks := map[string]ledger.Streak{}
 	for _, id := range jobIDs {
 		newest, err := sqltx.One(t.Tx, sqltx.Text, firstGood, id, window, string(good)).Get()
@@ -48,6 +48,6 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 	return ledger.Known(streaks, nil)
 }
 
-func (t *tx) CountUnseen(jobIDs []string) ledger.Later[map[string]int] {
+func (t *tx) CountUnseen(jobIDs []string) ledger.Future[map[string]int] {
 	return sqltx.Counts(t.Tx, unseenOfJobs, jobIDs)
 }

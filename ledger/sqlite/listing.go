@@ -62,12 +62,12 @@ var (
 			(SELECT min(due_at) FROM runs WHERE due_at <= ?1 AND waiting = 0 AND state IN (SELECT value FROM json_each(?2)))`
 )
 
-func (t *tx) Attempts(runID string) ledger.Later[[]ledger.Attempt] {
+func (t *tx) Attempts(runID string) ledger.Future[[]ledger.Attempt] {
 	return sqltx.List(t.Tx, sqltx.ReadAttempt, getAttempts, runID)
 }
 
 // Recent returns the newest rows of each of the jobs, from the end of its IDs.
-func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSummary] {
 	var list []ledger.RunSummary
 	for _, id := range jobIDs {
 		rows, err := sqltx.List(t.Tx, sqltx.ReadSummary, recentRows, id, window, n).Get()
@@ -79,11 +79,11 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Later[[]ledger.RunSum
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) Held(targets []string) ledger.Later[[]ledger.GivenBack] {
+func (t *tx) Held(targets []string) ledger.Future[[]ledger.GivenBack] {
 	return sqltx.List(t.Tx, sqltx.ReadHeld, heldTargets, targets, t.now)
 }
 
 // Counts counts from indexes that have unfinished and unacknowledged dead runs only.
-func (t *tx) Counts(waiting []ledger.State) ledger.Later[ledger.Counts] {
+func (t *tx) Counts(waiting []ledger.State) ledger.Future[ledger.Counts] {
 	return sqltx.WithStates(sqltx.One(t.Tx, sqltx.ReadCounts, otherCounts, t.now, sqltx.Texts(waiting)), sqltx.Counts(t.Tx, unfinishedCounts))
 }

@@ -23,7 +23,7 @@ func (t *tx) PutMembers(parent string, list []ledger.Member) error {
 }
 
 // DeleteOldMembers deletes members of old parents, with their runs.
-func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Later[[]string] {
+func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Future[[]string] {
 	gone, err := sqltx.List(t.Tx, sqltx.Text, deleteOldMembers, sqltx.OldRunArgs(q, parents, limit)...).Get()
 	if err != nil || len(gone) == 0 {
 		return ledger.Known(gone, err)

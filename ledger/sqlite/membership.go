@@ -27,7 +27,7 @@ func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 
 // Declared returns definitions of a version, by job ID. It walks over the definitions in
 // that order.
-func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.JobDefinition] {
+func (t *tx) Declared(version, after string, limit int) ledger.Future[[]ledger.JobDefinition] {
 	return sqltx.List(t.Tx, func(v sqltx.Values) (ledger.JobDefinition, error) {
 		return ledger.JobDefinition{JobID: v.Text(), Hash: v.Text(), Order: v.Int()}, nil
 	}, `
@@ -36,11 +36,11 @@ func (t *tx) Declared(version, after string, limit int) ledger.Later[[]ledger.Jo
 		WHERE d.job_id > ?2 ORDER BY d.job_id LIMIT 0 + ?3`, version, after, limit)
 }
 
-func (t *tx) CountDefinitions() ledger.Later[map[string]int] {
+func (t *tx) CountDefinitions() ledger.Future[map[string]int] {
 	return sqltx.Counts(t.Tx, `SELECT version, count(*) FROM version_jobs WHERE version IN (SELECT version FROM processes) GROUP BY version`)
 }
 
-func (t *tx) Bodies(list []ledger.Definition) ledger.Later[map[string][]byte] {
+func (t *tx) Bodies(list []ledger.Definition) ledger.Future[map[string][]byte] {
 	bodies := make(map[string][]byte, len(list))
 	for _, d := range list {
 		found, err := sqltx.List(t.Tx, func(v sqltx.Values) ([]byte, error) { return v.Bytes(), nil },

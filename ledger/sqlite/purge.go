@@ -22,7 +22,7 @@ func ofTemplates(of ledger.OfTemplates) []any {
 	return []any{of.Templates, of.Except || len(of.Templates) == 0}
 }
 
-func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Future[[]ledger.RunSummary] {
 	args := sqltx.OldRunArgs(q, ofTemplates(q.Of)...)
 	found, err := sqltx.List(t.Tx, sqltx.ReadSummary, oldRunsAfter, append(args, after.UnixMicro(), limit)...).Get()
 	if err != nil || len(found) < limit {
@@ -38,7 +38,7 @@ func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Later[
 
 // DeleteOldRuns deletes those of the runs that are old, with their attempts. The run that
 // changed last may be one of them.
-func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Later[[]ledger.RunSummary] {
+func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Future[[]ledger.RunSummary] {
 	if err := t.Exec(keepPosition, t.change); err != nil {
 		return ledger.Known[[]ledger.RunSummary](nil, err)
 	}

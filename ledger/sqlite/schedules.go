@@ -10,20 +10,20 @@ import (
 const scheduleColumns = `SELECT` + sqltx.Said + `,` + sqltx.Position + `, t.purged_through `
 
 // LockSchedules returns the schedules that exist, by JobID. The write lock protects them.
-func (t *tx) LockSchedules(jobIDs []string) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] {
 	return sqltx.List(t.Tx, sqltx.ReadSchedule, scheduleColumns+`
 		FROM json_each(?) j CROSS JOIN schedules s ON s.job_id = j.value JOIN positions p ON p.id = s.id
 			JOIN schedule_templates t ON t.id = p.template
 		ORDER BY s.job_id`, jobIDs)
 }
 
-func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Later[[]ledger.ScheduleRow] {
+func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
 	return sqltx.List(t.Tx, sqltx.ReadSchedule, scheduleColumns+`
 		FROM schedule_templates t CROSS JOIN positions p ON p.template = t.id CROSS JOIN schedules s ON s.id = p.id
 		WHERE t.name = ?1 AND p.next_at <= ?2 AND p.next_at >= ?3 ORDER BY p.next_at LIMIT 0 + ?4`, template, t.now, since, limit)
 }
 
-func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[string]int] {
+func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[string]int] {
 	among, args := ``, []any{by, limit}
 	if len(held) > 0 {
 		among, args = ` AND target NOT IN (SELECT value FROM json_each(?3))`, append(args, held)
@@ -32,7 +32,7 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Later[map[s
 		FROM (SELECT job_id FROM runs WHERE due_at <= ?1 AND waiting = 0`+among+` ORDER BY due_at LIMIT 0 + ?2) GROUP BY of`, args...)
 }
 
-func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Later[ledger.SchedulePage] {
+func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
 	last, err := sqltx.One(t.Tx, sqltx.Number, `SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > ?1 ORDER BY id LIMIT 0 + ?2)`,
 		after, limit).Get()
 	if err != nil {
@@ -44,7 +44,7 @@ func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Late
 	return ledger.Known(ledger.SchedulePage{Rows: rows, Last: last}, err)
 }
 
-func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Later[[]bool] {
+func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 	inserted := make([]bool, len(list))
 	for i := range list {
 		s := &list[i]
@@ -91,7 +91,7 @@ func (t *tx) updateSchedule(s *ledger.ScheduleRow, set ledger.ScheduleColumns) (
 }
 
 // oldSchedules counts, or deletes, schedules that have ended up to a time.
-func (t *tx) oldSchedules(q ledger.OldRows, limit int, del bool) ledger.Later[int] {
+func (t *tx) oldSchedules(q ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	const old = `(SELECT id FROM positions WHERE ended_at <= ?1 AND (template IN (SELECT id FROM schedule_templates WHERE name IN (SELECT value FROM json_each(?3)))) <> ?4
 		ORDER BY ended_at, id LIMIT 0 + ?2)`
 	args := append([]any{q.Until, orAll(limit)}, ofTemplates(q.Of)...)

@@ -37,17 +37,17 @@ const (
 )
 
 // LockRuns is Find: the write lock protects the rows.
-func (t *tx) LockRuns(ids []string) ledger.Later[[]ledger.Row] { return t.Find(ids) }
+func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] { return t.Find(ids) }
 
-func (t *tx) Late(limit int) ledger.Later[[]ledger.Row] {
+func (t *tx) Late(limit int) ledger.Future[[]ledger.Row] {
 	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM runs
 		WHERE late_at <= ?1 AND late_at IS NOT NULL AND due_at IS NOT NULL ORDER BY late_at, run_id LIMIT 0 + ?2`, t.now, limit)
 }
 
 // Due skips the runs of busy targets and jobs in the index.
-func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
+func (t *tx) Due(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	if q.Limit < 1 {
-		return ledger.Later[[]ledger.Row]{}
+		return ledger.Future[[]ledger.Row]{}
 	}
 	only, args := ``, []any{t.now, q.BusyTargets, q.BusyJobs, q.Limit, len(q.States) == 0, sqltx.Texts(q.States)}
 	if len(q.Only) > 0 {
@@ -60,17 +60,17 @@ func (t *tx) Due(q ledger.DueQuery) ledger.Later[[]ledger.Row] {
 }
 
 // Slots returns the slots of jobs that are taken or waited for. The write lock protects them.
-func (t *tx) Slots(jobIDs []string) ledger.Later[[]ledger.Slot] {
+func (t *tx) Slots(jobIDs []string) ledger.Future[[]ledger.Slot] {
 	return sqltx.List(t.Tx, sqltx.ReadSlot, takenSlots, jobIDs)
 }
 
-func (t *tx) Paced(jobID string) ledger.Later[[]ledger.PacedRun] {
+func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 	return sqltx.List(t.Tx, sqltx.ReadPaced, pacedRuns, jobID, ledger.MaxParallel)
 }
 
 // FreeJobs returns the jobs whose slot is free, or that have a free place, while runs wait for
 // it. Usually none waits.
-func (t *tx) FreeJobs() ledger.Later[[]string] {
+func (t *tx) FreeJobs() ledger.Future[[]string] {
 	waits, err := sqltx.One(t.Tx, sqltx.Count, `SELECT EXISTS (SELECT 1 FROM runs WHERE waiting = 1)`).Get()
 	if err != nil || waits == 0 {
 		return ledger.Known[[]string](nil, err)

@@ -101,7 +101,7 @@ func (t *tx) Update(changes []ledger.Change) error {
 	return ledger.WrittenAll(changes, t.UpdateFenced(changes))
 }
 
-func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Later[[]bool] {
+func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 	updated := make([]bool, len(changes))
 	for i := range changes {
 		ok, err := t.update(&changes[i])
@@ -205,7 +205,7 @@ const insertRun = `
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (run_id) DO NOTHING`
 
-func (t *tx) Insert(list []ledger.Row) ledger.Later[[]bool] {
+func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 	inserted := make([]bool, len(list))
 	var calls callcodec.Encoder
 	for i := range list {

@@ -6,7 +6,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t Tx) HourSpan() ledger.Later[ledger.HourSpan] {
+func (t Tx) HourSpan() ledger.Future[ledger.HourSpan] {
 	return One(t, func(v Values) (ledger.HourSpan, error) {
 		return ledger.HourSpan{From: v.Time(), To: v.Time()}, nil
 	}, `SELECT counted_from, counted_to FROM hour_span`+t.Lock)
@@ -16,7 +16,7 @@ func (t Tx) PutHourSpan(s ledger.HourSpan) error {
 	return t.Engine.Exec(`UPDATE hour_span SET counted_from = $1, counted_to = $2`, s.From, s.To)
 }
 
-func (t Tx) Slowdowns() ledger.Later[string] { return One(t, Text, `SELECT slowdowns FROM hour_span`) }
+func (t Tx) Slowdowns() ledger.Future[string] { return One(t, Text, `SELECT slowdowns FROM hour_span`) }
 
 func (t Tx) PutSlowdowns(text string) error {
 	return t.Engine.Exec(`UPDATE hour_span SET slowdowns = $1`, text)
@@ -36,7 +36,7 @@ func ReadHourSum(v Values) (ledger.HourSum, error) {
 	return ledger.HourSum{Hour: v.Time(), Counts: v.Text(), Rows: int(v.Int())}, nil
 }
 
-func (t Tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Later[[]ledger.HourRow] {
+func (t Tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Future[[]ledger.HourRow] {
 	text, args := `SELECT`+HourColumns+`FROM hours WHERE hour >= $1 AND hour < $2`, []any{since, until}
 	if stale {
 		text += ` AND ` + t.Dialect.Stale
@@ -70,7 +70,7 @@ func (t Tx) TallyText(q ledger.TallyQuery) (text string, args []any) {
 }
 
 // Tally counts runs from their rows.
-func (t Tx) Tally(q ledger.TallyQuery) ledger.Later[[]ledger.RunCount] {
+func (t Tx) Tally(q ledger.TallyQuery) ledger.Future[[]ledger.RunCount] {
 	text, args := t.TallyText(q)
 	return List(t, readTally, text, args...)
 }

@@ -21,11 +21,11 @@ func readIncident(v Values) (i ledger.Incident, err error) {
 }
 
 // incidents asks for incidents, by ID.
-func (t Tx) incidents(where, lock string, args ...any) ledger.Later[[]ledger.Incident] {
+func (t Tx) incidents(where, lock string, args ...any) ledger.Future[[]ledger.Incident] {
 	return List(t, readIncident, `SELECT `+incidentColumns+` FROM incidents WHERE `+where+` ORDER BY id`+lock, args...)
 }
 
-func (t Tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
+func (t Tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Future[[]ledger.Incident] {
 	s := sqlfilter.Select{Dialect: t.Dialect}
 	s.Add(`closed_at IS NULL`)
 	if len(jobIDs) > 0 {
@@ -37,20 +37,20 @@ func (t Tx) OpenIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.La
 	return t.incidents(s.Where(), ``, s.Args...)
 }
 
-func (t Tx) LockIncidents(ids []int64) ledger.Later[[]ledger.Incident] {
+func (t Tx) LockIncidents(ids []int64) ledger.Future[[]ledger.Incident] {
 	return t.incidents(`id `+t.Dialect.In("$1"), t.Lock, ids)
 }
 
-func (t Tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Later[[]ledger.Incident] {
+func (t Tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Future[[]ledger.Incident] {
 	last := `SELECT max(id) FROM incidents WHERE job_id ` + t.Dialect.In("$1") + ` AND cause = $2 GROUP BY job_id`
 	return t.incidents(`id `+t.Dialect.InQuery(last), t.Lock, jobIDs, string(cause))
 }
 
-func (t Tx) PendingIncidents() ledger.Later[[]ledger.Incident] {
+func (t Tx) PendingIncidents() ledger.Future[[]ledger.Incident] {
 	return t.incidents(`due_at IS NOT NULL`, t.Lock)
 }
 
-func (t Tx) Incidents(f ledger.IncidentFilter) ledger.Later[[]ledger.Incident] {
+func (t Tx) Incidents(f ledger.IncidentFilter) ledger.Future[[]ledger.Incident] {
 	now, args := t.now("?")
 	s, order := t.Dialect.Incidents(f, `due_at <= `+now, args...)
 	text := s.Text(incidentColumns, `incidents`, order, f.Limit) // adds an argument

@@ -15,10 +15,10 @@ func ReadJob(v Values) (j ledger.JobRow, err error) {
 	return j, nil
 }
 
-func (t Tx) Jobs(ids []string) ledger.Later[[]ledger.JobRow] { return t.JobsBy(ReadJob, ids) }
+func (t Tx) Jobs(ids []string) ledger.Future[[]ledger.JobRow] { return t.JobsBy(ReadJob, ids) }
 
 // JobsBy is Jobs, with a function that reads each row.
-func (t Tx) JobsBy(read func(Values) (ledger.JobRow, error), ids []string) ledger.Later[[]ledger.JobRow] {
+func (t Tx) JobsBy(read func(Values) (ledger.JobRow, error), ids []string) ledger.Future[[]ledger.JobRow] {
 	found := make([]ledger.JobRow, 0, len(ids))
 	text := selectJobs + `job_id ` + t.Dialect.In("$1") + ` ORDER BY job_id` + t.Lock
 	wait := t.Engine.Query(Query{Text: text, Args: []any{ids}}, func(v Values) error {
@@ -32,20 +32,20 @@ func (t Tx) JobsBy(read func(Values) (ledger.JobRow, error), ids []string) ledge
 	})
 }
 
-func (t Tx) PeekJobs(ids []string) ledger.Later[[]ledger.JobRow] {
+func (t Tx) PeekJobs(ids []string) ledger.Future[[]ledger.JobRow] {
 	t.Lock = ""
 	return t.Jobs(ids)
 }
 
-func (t Tx) JobsAfter(after string, limit int) ledger.Later[[]ledger.JobRow] {
+func (t Tx) JobsAfter(after string, limit int) ledger.Future[[]ledger.JobRow] {
 	return List(t, ReadJob, selectJobs+`job_id > $1 ORDER BY job_id LIMIT 0 + $2`, after, limit)
 }
 
-func (t Tx) JobBodies(ids []string) ledger.Later[map[string][]byte] {
+func (t Tx) JobBodies(ids []string) ledger.Future[map[string][]byte] {
 	return ByText(t, Values.Bytes, `SELECT job_id, body FROM `+t.Dialect.Bodies+` WHERE job_id `+t.Dialect.In("$1"), ids)
 }
 
-func (t Tx) JobsAndNewest() ledger.Later[[]ledger.JobAndNewest] {
+func (t Tx) JobsAndNewest() ledger.Future[[]ledger.JobAndNewest] {
 	return List(t, func(v Values) (ledger.JobAndNewest, error) {
 		return ledger.JobAndNewest{JobID: v.Text(), Watermark: v.Time(), EndedAt: v.Time(), PausedAt: v.Time(), Newest: ledger.State(v.Text())},
 			nil

@@ -4,18 +4,18 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t Tx) Runs(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.filtered(f, "ASC") }
+func (t Tx) Runs(f ledger.Filter) ledger.Future[[]ledger.Row] { return t.filtered(f, "ASC") }
 
-func (t Tx) Newest(f ledger.Filter) ledger.Later[[]ledger.Row] { return t.filtered(f, "DESC") }
+func (t Tx) Newest(f ledger.Filter) ledger.Future[[]ledger.Row] { return t.filtered(f, "DESC") }
 
-func (t Tx) filtered(f ledger.Filter, direction string) ledger.Later[[]ledger.Row] {
+func (t Tx) filtered(f ledger.Filter, direction string) ledger.Future[[]ledger.Row] {
 	s := t.Dialect.Runs(f)
 	text := s.Text(t.Dialect.Columns(false), `runs`, t.Dialect.Order(f, direction), f.Limit) // adds an argument
 	return list(t, new(RowReader).Row, Query{Text: text, Args: s.Args, Varies: len(f.IDs) == 0})
 }
 
 // Groups takes the newest and oldest run of a group by their IDs, which are in the order of time.
-func (t Tx) Groups(f ledger.Filter) ledger.Later[[]ledger.RunGroup] {
+func (t Tx) Groups(f ledger.Filter) ledger.Future[[]ledger.RunGroup] {
 	s := t.Dialect.Runs(f)
 	newest := s.Text(`job_id, target, state, reason, status, count, run_id, scheduled_at, finished_at, fan,
 		coalesce(key_safe_until, send_before) AS safe`, `runs`, t.Dialect.Order(f, "DESC"), f.Limit) // adds an argument
@@ -31,12 +31,12 @@ func (t Tx) Groups(f ledger.Filter) ledger.Later[[]ledger.RunGroup] {
 		FROM (` + newest + `) newest GROUP BY job_id, target, state, reason, status`})
 }
 
-func (t Tx) CountRuns(f ledger.Filter) ledger.Later[int] {
+func (t Tx) CountRuns(f ledger.Filter) ledger.Future[int] {
 	where := t.Dialect.Runs(f)
 	return one(t, Count, Query{Text: `SELECT count(*) FROM runs WHERE ` + where.Where(), Args: where.Args, Varies: true})
 }
 
-func (t Tx) Settled(f ledger.Filter) ledger.Later[[]ledger.SettledCount] {
+func (t Tx) Settled(f ledger.Filter) ledger.Future[[]ledger.SettledCount] {
 	where := t.Dialect.Runs(f)
 	return list(t, func(v Values) (c ledger.SettledCount, err error) {
 		c.Acknowledged, c.Rerun, c.Count = v.Bool(), v.Bool(), int(v.Int())
@@ -52,7 +52,7 @@ func ReadAttempt(v Values) (a ledger.Attempt, err error) {
 	return a, nil
 }
 
-func (t Tx) Excerpts(runID string) ledger.Later[[]ledger.Excerpt] {
+func (t Tx) Excerpts(runID string) ledger.Future[[]ledger.Excerpt] {
 	return List(t, func(v Values) (ledger.Excerpt, error) {
 		return ledger.Excerpt{RunID: v.Text(), N: int(v.Int()), Text: v.Text(), KeepUntil: v.Time()}, nil
 	}, `SELECT run_id, n, text, keep_until FROM excerpts WHERE run_id = $1`, runID)
@@ -82,7 +82,7 @@ func ReadSummary(v Values) (c ledger.RunSummary, err error) {
 }
 
 // Definitions returns the definitions of a job, the latest first declaration first.
-func (t Tx) Definitions(jobID string, limit int) ledger.Later[[]ledger.DeclaredDefinition] {
+func (t Tx) Definitions(jobID string, limit int) ledger.Future[[]ledger.DeclaredDefinition] {
 	return List(t, func(v Values) (d ledger.DeclaredDefinition, err error) {
 		d.JobID, d.Hash, d.Body, d.At = v.Text(), v.Text(), v.Bytes(), v.Time()
 		return d, nil
@@ -91,7 +91,7 @@ func (t Tx) Definitions(jobID string, limit int) ledger.Later[[]ledger.DeclaredD
 }
 
 // Events returns a job's events, the newest recorded first.
-func (t Tx) Events(jobID string, limit int) ledger.Later[[]ledger.Event] {
+func (t Tx) Events(jobID string, limit int) ledger.Future[[]ledger.Event] {
 	return List(t, func(v Values) (e ledger.Event, err error) {
 		e.JobID, e.At, e.Kind, e.Local, e.Zone = v.Text(), v.Time(), ledger.EventKind(v.Text()), v.Text(), v.Text()
 		return e, nil
@@ -103,9 +103,9 @@ func ReadHeld(v Values) (ledger.GivenBack, error) {
 	return ledger.GivenBack{Target: v.Text(), RunID: v.Text(), Until: v.Time(), Why: ledger.ParseWaitReason(v.Text())}, nil
 }
 
-func (t Tx) CountByJob(state ledger.State, jobIDs []string) ledger.Later[map[string]int] {
+func (t Tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[string]int] {
 	if len(jobIDs) == 0 { // it would read all that is unfinished
-		return ledger.Later[map[string]int]{}
+		return ledger.Future[map[string]int]{}
 	}
 	return Counts(t, `SELECT coalesce(parent, job_id), count(*) FROM runs
 		WHERE `+t.Dialect.Leasable+` AND state = $1 AND coalesce(parent, job_id) `+t.Dialect.In("$2")+` GROUP BY 1`, string(state), jobIDs)
@@ -124,7 +124,7 @@ func ReadCounts(v Values) (c ledger.Counts, err error) {
 }
 
 // WithStates adds the unfinished runs of each state to counts.
-func WithStates(counts ledger.Later[ledger.Counts], byState ledger.Later[map[string]int]) ledger.Later[ledger.Counts] {
+func WithStates(counts ledger.Future[ledger.Counts], byState ledger.Future[map[string]int]) ledger.Future[ledger.Counts] {
 	return ledger.Await(func() (ledger.Counts, error) {
 		unfinished, err := byState.Get()
 		if err != nil {

@@ -16,7 +16,7 @@ func (t Tx) DropMembers(parent string) error {
 const lastRunID = "\x7f"
 
 // SelectMembers returns members of a list, by run ID.
-func (t Tx) SelectMembers(m ledger.MemberQuery) ledger.Later[[]ledger.MemberState] {
+func (t Tx) SelectMembers(m ledger.MemberQuery) ledger.Future[[]ledger.MemberState] {
 	return List(t, func(v Values) (s ledger.MemberState, err error) {
 		s.RunID, s.Key, s.State = v.Text(), v.Text(), ledger.State(v.Text())
 		return s, nil
@@ -28,7 +28,7 @@ func (t Tx) SelectMembers(m ledger.MemberQuery) ledger.Later[[]ledger.MemberStat
 }
 
 // CountMembers counts members by state: index runs_members.
-func (t Tx) CountMembers(parents []string, states []ledger.State) ledger.Later[[]ledger.MemberCount] {
+func (t Tx) CountMembers(parents []string, states []ledger.State) ledger.Future[[]ledger.MemberCount] {
 	return List(t, func(v Values) (c ledger.MemberCount, err error) {
 		c.Parent, c.State, c.Count = v.Text(), ledger.State(v.Text()), int(v.Int())
 		return c, nil
@@ -37,7 +37,7 @@ func (t Tx) CountMembers(parents []string, states []ledger.State) ledger.Later[[
 }
 
 // CountFailed reads the counts that triggers keep.
-func (t Tx) CountFailed(parents []string) ledger.Later[[]ledger.FailedCount] {
+func (t Tx) CountFailed(parents []string) ledger.Future[[]ledger.FailedCount] {
 	return List(t, func(v Values) (c ledger.FailedCount, err error) {
 		c.Parent, c.State, c.Acknowledged, c.Rerun, c.Count = v.Text(), ledger.State(v.Text()), v.Bool(), v.Bool(), int(v.Int())
 		return c, nil

@@ -8,7 +8,7 @@ import (
 
 // BindRegistry writes first: the second statement also finds what another process committed
 // meanwhile.
-func (t Tx) BindRegistry(name string) ledger.Later[string] {
+func (t Tx) BindRegistry(name string) ledger.Future[string] {
 	if err := t.Engine.Exec(`INSERT INTO registry (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM registry) ON CONFLICT DO NOTHING`,
 		name); err != nil {
 		return ledger.Known("", err)
@@ -16,7 +16,7 @@ func (t Tx) BindRegistry(name string) ledger.Later[string] {
 	return One(t, Text, `SELECT name FROM registry`)
 }
 
-func (t Tx) Processes() ledger.Later[[]ledger.ProcessRow] {
+func (t Tx) Processes() ledger.Future[[]ledger.ProcessRow] {
 	return List(t, func(v Values) (ledger.ProcessRow, error) {
 		return ledger.ProcessRow{ID: v.Text(), Version: v.Text(), HeartbeatAt: v.Time(), Host: v.Text(), Program: v.Text()}, nil
 	}, `SELECT process, version, `+t.Dialect.HeartbeatAt+`, host, program FROM processes ORDER BY process`)
@@ -38,11 +38,11 @@ func (t Tx) DeleteProcess(id string) error {
 	return t.Engine.Exec(`DELETE FROM processes WHERE process = $1`, id)
 }
 
-func (t Tx) CountRunning() ledger.Later[map[string]int] {
+func (t Tx) CountRunning() ledger.Future[map[string]int] {
 	return Counts(t, `SELECT leased_by, count(*) FROM runs WHERE `+t.Dialect.Leasable+` AND state = $1 GROUP BY leased_by`,
 		string(ledger.Running))
 }
 
-func (t Tx) LastLease() ledger.Later[time.Time] {
+func (t Tx) LastLease() ledger.Future[time.Time] {
 	return One(t, Moment, `SELECT max(leased_at) FROM runs WHERE `+t.Dialect.Leasable)
 }

@@ -17,18 +17,18 @@ func readPause(v Values) (p ledger.Pause, err error) {
 	return p, err
 }
 
-func (t Tx) Pauses(after time.Time) ledger.Later[[]ledger.Pause] {
+func (t Tx) Pauses(after time.Time) ledger.Future[[]ledger.Pause] {
 	if after.IsZero() {
 		return List(t, readPause, findPauses+`ended_at IS NULL ORDER BY id`)
 	}
 	return List(t, readPause, findPauses+`ended_at IS NULL OR until_at > $1 ORDER BY id`, after)
 }
 
-func (t Tx) LockPause(id int64) ledger.Later[[]ledger.Pause] {
+func (t Tx) LockPause(id int64) ledger.Future[[]ledger.Pause] {
 	return List(t, readPause, findPauses+`id = $1`+t.Lock, id)
 }
 
-func (t Tx) PutPause(p ledger.Pause) ledger.Later[int64] {
+func (t Tx) PutPause(p ledger.Pause) ledger.Future[int64] {
 	selector, err := json.Marshal(p.Selector)
 	if err != nil {
 		return ledger.Known[int64](0, fmt.Errorf("pause of %s: %w", p.Selector, err))

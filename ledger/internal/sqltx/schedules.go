@@ -13,7 +13,7 @@ func readTemplate(v Values) (r ledger.TemplateRow, err error) {
 	return r, nil
 }
 
-func (t Tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
+func (t Tx) LockTemplate(name string) ledger.Future[ledger.TemplateRow] {
 	err := t.Engine.Exec(`INSERT INTO schedule_templates (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM schedule_templates WHERE name = $1)
 		ON CONFLICT DO NOTHING`, name)
 	if err != nil {
@@ -22,7 +22,7 @@ func (t Tx) LockTemplate(name string) ledger.Later[ledger.TemplateRow] {
 	return One(t, readTemplate, selectTemplates+` WHERE name = $1`+t.Lock, name)
 }
 
-func (t Tx) Templates() ledger.Later[[]ledger.TemplateRow] {
+func (t Tx) Templates() ledger.Future[[]ledger.TemplateRow] {
 	return List(t, readTemplate, selectTemplates+` ORDER BY name`)
 }
 
@@ -31,7 +31,7 @@ func (t Tx) PutTemplate(r ledger.TemplateRow) error {
 		r.ID, r.Live, r.PurgedThrough, r.Swept)
 }
 
-func (t Tx) FirstDue(templates []string, since time.Time) ledger.Later[map[string]time.Time] {
+func (t Tx) FirstDue(templates []string, since time.Time) ledger.Future[map[string]time.Time] {
 	return ByText(t, Values.Time, `
 		SELECT name, next_at FROM (
 			SELECT t.name, (SELECT min(p.next_at) FROM positions p WHERE p.template = t.id AND p.next_at IS NOT NULL AND p.next_at >= $2) AS next_at
@@ -68,7 +68,7 @@ func ReadSchedule(v Values) (s ledger.ScheduleRow, err error) {
 }
 
 // Schedules finds the page first, and then where each of its schedules stands.
-func (t Tx) Schedules(f ledger.ScheduleFilter) ledger.Later[[]ledger.ScheduleRow] {
+func (t Tx) Schedules(f ledger.ScheduleFilter) ledger.Future[[]ledger.ScheduleRow] {
 	after, below := f.Bounds()
 	return List(t, ReadSchedule, `
 		SELECT`+Said+`,`+Position+`, t.purged_through

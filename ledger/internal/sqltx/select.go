@@ -41,16 +41,16 @@ func (s *RowReader) Row(v Values) (r ledger.Row, err error) {
 }
 
 // Rows is the result of a query of Dialect.Columns.
-func (t Tx) Rows(text string, args ...any) ledger.Later[[]ledger.Row] {
+func (t Tx) Rows(text string, args ...any) ledger.Future[[]ledger.Row] {
 	return List(t, new(RowReader).Row, text, args...)
 }
 
-func (t Tx) Find(ids []string) ledger.Later[[]ledger.Row] {
+func (t Tx) Find(ids []string) ledger.Future[[]ledger.Row] {
 	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs WHERE run_id `+t.Dialect.In("$1")+` ORDER BY scheduled_at, run_id`, ids)
 }
 
 // Leased reads the unfinished runs: an index by token would cost every run two writes.
-func (t Tx) Leased(token string) ledger.Later[[]ledger.Row] {
+func (t Tx) Leased(token string) ledger.Future[[]ledger.Row] {
 	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs WHERE `+t.Dialect.Leasable+` AND lease_token = $1 AND state = $2
 		ORDER BY scheduled_at, run_id`, token, string(ledger.Running))
 }
@@ -70,7 +70,7 @@ func ReadPaced(v Values) (ledger.PacedRun, error) {
 
 // Unfinished lists the unfinished runs of jobs. It reads the unfinished runs of all jobs;
 // an index by job would cost every run two writes.
-func (t Tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
+func (t Tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {
 	ofJobs := ` AND parent IS NULL AND job_id ` + t.Dialect.In("$1")
 	byJob := map[string][]string{}
 	wait := t.Engine.Query(Query{Args: []any{jobIDs}, Text: `SELECT job_id, run_id FROM runs WHERE ` + t.Dialect.Leasable + ofJobs + `
@@ -84,18 +84,18 @@ func (t Tx) Unfinished(jobIDs []string) ledger.Later[map[string][]string] {
 }
 
 // Ranges returns rows by run_id, which begins with the job and the first time.
-func (t Tx) Ranges(jobID string, first, last time.Time) ledger.Later[[]ledger.Row] {
+func (t Tx) Ranges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
 	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs
 		WHERE job_id = $1 AND until IS NOT NULL AND scheduled_at <= $3 AND until >= $2 ORDER BY run_id`+t.Lock, jobID, first, last)
 }
 
-func (t Tx) CountOwn(jobID string, first, last time.Time) ledger.Later[int] {
+func (t Tx) CountOwn(jobID string, first, last time.Time) ledger.Future[int] {
 	from, below := ledger.RunIDRange(jobID, first, last)
 	return One(t, Count, `SELECT count(*) FROM runs WHERE run_id >= $1 AND run_id < $2 AND `+t.Dialect.NoIndex+`scheduled_at BETWEEN $3 AND $4
 		AND until IS NULL AND `+t.Dialect.Planned(), from, below, first, last)
 }
 
-func (t Tx) NextDue() ledger.Later[time.Time] {
+func (t Tx) NextDue() ledger.Future[time.Time] {
 	now, args := t.now("$1")
 	return One(t, Moment, `SELECT min(due_at) FROM runs WHERE due_at > `+now+` AND `+t.Dialect.Leasable, args...)
 }

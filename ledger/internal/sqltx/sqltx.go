@@ -54,11 +54,11 @@ func (t Tx) now(n string) (text string, args []any) {
 }
 
 // List is the result of a query: what read makes of each row.
-func List[T any](t Tx, read func(Values) (T, error), text string, args ...any) ledger.Later[[]T] {
+func List[T any](t Tx, read func(Values) (T, error), text string, args ...any) ledger.Future[[]T] {
 	return list(t, read, Query{Text: text, Args: args})
 }
 
-func list[T any](t Tx, read func(Values) (T, error), q Query) ledger.Later[[]T] {
+func list[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[[]T] {
 	var found []T
 	wait := t.Engine.Query(q, func(v Values) error {
 		item, err := read(v)
@@ -72,11 +72,11 @@ func list[T any](t Tx, read func(Values) (T, error), q Query) ledger.Later[[]T] 
 }
 
 // One is the result of a query of at most one row.
-func One[T any](t Tx, read func(Values) (T, error), text string, args ...any) ledger.Later[T] {
+func One[T any](t Tx, read func(Values) (T, error), text string, args ...any) ledger.Future[T] {
 	return one(t, read, Query{Text: text, Args: args})
 }
 
-func one[T any](t Tx, read func(Values) (T, error), q Query) ledger.Later[T] {
+func one[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[T] {
 	var found T
 	wait := t.Engine.Query(q, func(v Values) (err error) {
 		found, err = read(v)
@@ -90,7 +90,7 @@ func one[T any](t Tx, read func(Values) (T, error), q Query) ledger.Later[T] {
 
 // ByText is the result of a query of two columns: by the text in the first, what read makes of
 // the second.
-func ByText[T any](t Tx, read func(Values) T, text string, args ...any) ledger.Later[map[string]T] {
+func ByText[T any](t Tx, read func(Values) T, text string, args ...any) ledger.Future[map[string]T] {
 	found := map[string]T{}
 	wait := t.Engine.Query(Query{Text: text, Args: args}, func(v Values) error {
 		of := v.Text()
@@ -104,7 +104,7 @@ func ByText[T any](t Tx, read func(Values) T, text string, args ...any) ledger.L
 }
 
 // Counts is ByText of numbers.
-func Counts(t Tx, text string, args ...any) ledger.Later[map[string]int] {
+func Counts(t Tx, text string, args ...any) ledger.Future[map[string]int] {
 	return ByText(t, func(v Values) int { return int(v.Int()) }, text, args...)
 }
 
