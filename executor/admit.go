@@ -12,9 +12,9 @@ import (
 // has not come to the scheduled time yet.
 const clockPause = 5 * time.Millisecond
 
-// heldAgain is the delay after which a paused job is planned again. An operator may have
+// deferredAgain is the delay after which a paused job is planned again. An operator may have
 // ended the pause by then.
-const heldAgain = 10 * time.Second
+const deferredAgain = 10 * time.Second
 
 // admitter takes what is due from the planner to the ledger, and what the ledger
 // leased with it to the workset. It belongs to the loop's goroutine.
@@ -63,16 +63,16 @@ func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 	for _, s := range got.Stale {
 		stale[s.JobID] = s
 	}
-	held := map[string]ledger.HeldPlan{}
-	for _, h := range got.Held {
-		held[h.JobID] = h
+	deferred := map[string]ledger.DeferredPlan{}
+	for _, h := range got.Deferred {
+		deferred[h.JobID] = h
 	}
 	for i, p := range b.plans {
 		at, isStale := stale[p.JobID]
 		if !isStale {
 			admitted++
 			at = ledger.Position{JobID: p.JobID, Revision: p.Revision, Watermark: p.Through}
-			if h, isHeld := held[p.JobID]; isHeld {
+			if h, isDeferred := deferred[p.JobID]; isDeferred {
 				at = h.Position
 			}
 			a.report(p, at.Watermark)
@@ -82,8 +82,8 @@ func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 		}
 		if place := b.places[i]; place >= 0 && !a.plan.reach(place, at) {
 			a.reassign()
-		} else if h, isHeld := held[p.JobID]; isHeld && place >= 0 {
-			a.plan.hold(place, earliest(h.Until, got.Now.Add(heldAgain)))
+		} else if h, isDeferred := deferred[p.JobID]; isDeferred && place >= 0 {
+			a.plan.hold(place, earliest(h.Until, got.Now.Add(deferredAgain)))
 		}
 		if isStale && at.Watermark.After(p.After) {
 			admitted++ // by another process: the job has moved on

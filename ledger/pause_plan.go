@@ -20,7 +20,7 @@ func (m *admissionTx) keepBack(p *Plan) *Plan {
 		}
 		part := *p
 		part.cut(in.ScheduledAt, i)
-		m.got.Held = append(m.got.Held, HeldPlan{Position{p.JobID, p.Revision, part.Through}, pause.Until})
+		m.got.Deferred = append(m.got.Deferred, DeferredPlan{Position{p.JobID, p.Revision, part.Through}, pause.Until})
 		return &part
 	}
 	return p

@@ -88,7 +88,7 @@ type Plan struct {
 //   - The watermark moves in the same transaction.
 //   - The planned runs of a paused job become skipped (paused), as do those whose
 //     scheduled time is in a Pause. One that catches up keeps them back until its end:
-//     see Admitted.Held.
+//     see Admitted.Deferred.
 //   - The runs of a held target are not leased.
 //   - The slot decides overlap: see Overlap.
 //   - Runs marked Lease that can start are leased under Token.
@@ -105,15 +105,15 @@ type Admitted struct {
 	Leased []Work    // the runs that are leased to the caller
 	// Stale has a position for each plan that was not admitted: plan again from it.
 	Stale []Position
-	// Held has an entry for each plan that a pause that catches up keeps back: of its scheduled
+	// Deferred has an entry for each plan that a pause that catches up keeps back: of its scheduled
 	// times, those in the pause. The others are admitted.
-	Held []HeldPlan
+	Deferred []DeferredPlan
 	// Skipped counts the scheduled times that became skipped, by reason.
 	Skipped map[Reason]int
 }
 
-// HeldPlan is where a job stands whose next scheduled times are kept back.
-type HeldPlan struct {
+// DeferredPlan is where a job stands whose next scheduled times are kept back.
+type DeferredPlan struct {
 	Position
 	Until time.Time // the end of the pause, unless an operator changes it
 }

@@ -63,9 +63,9 @@ const (
 	dueWindow    = 20_000
 
 	planFailedAfter = 15 * time.Minute
-	// planHeldAfter is when a schedule that a pause keeps back is looked at again: an operator
+	// planDeferredAfter is when a schedule that a pause keeps back is looked at again: an operator
 	// may have ended the pause. A pause may keep back a million.
-	planHeldAfter = 5 * time.Minute
+	planDeferredAfter = 5 * time.Minute
 )
 
 // PlanSchedules plans a batch of due schedules. See SchedulePlanning.
@@ -133,7 +133,7 @@ func (d *dueTemplates) add(m *schedulePlanTx) {
 	got := &m.admission.got
 	d.Template, d.Now = m.template, got.Now
 	d.Plans, d.Failed = append(d.Plans, m.admission.Plans...), append(d.Failed, m.failed...)
-	d.Leased, d.Held = append(d.Leased, got.Leased...), append(d.Held, got.Held...)
+	d.Leased, d.Deferred = append(d.Leased, got.Leased...), append(d.Deferred, got.Deferred...)
 	if d.Skipped == nil {
 		d.Skipped = map[Reason]int{}
 	}
@@ -217,9 +217,9 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 	}
 	j, kept := s.jobUnder(template), m.admission.keepBack(&p)
 	s.Watermark, s.NextAt = kept.Through, lookBy(next, now)
-	switch held := m.admission.got.Held; {
+	switch deferred := m.admission.got.Deferred; {
 	case kept != &p:
-		s.NextAt = earliest(held[len(held)-1].Until, now.Add(planHeldAfter))
+		s.NextAt = earliest(deferred[len(deferred)-1].Until, now.Add(planDeferredAfter))
 	case s.NextAt.IsZero():
 		s.EndedAt = now
 		m.ended++

@@ -18,8 +18,8 @@ var pausesCases = []testCase{
 		p.Traits = ledger.Traits{Target: "t", Owner: "Ops", Labels: map[string]string{"env": "prod", "tier": "1"}}
 		got, err := b.Admit(b.ctx, b.admission(p))
 		b.must(err)
-		if len(got.Leased) != 1 || got.Skipped[ledger.ReasonPaused] != 2 || len(got.Held) != 0 {
-			b.Errorf("leased %v, skipped %v, held %v", runIDs(got.Leased), got.Skipped, got.Held)
+		if len(got.Leased) != 1 || got.Skipped[ledger.ReasonPaused] != 2 || len(got.Deferred) != 0 {
+			b.Errorf("leased %v, skipped %v, deferred %v", runIDs(got.Leased), got.Skipped, got.Deferred)
 		}
 		b.is(j.id(60), ledger.Planned, "")
 		b.is(j.id(61), ledger.Skipped, ledger.ReasonPaused)
@@ -47,22 +47,22 @@ var pausesCases = []testCase{
 		b.pass(5 * time.Minute) // past the 62nd
 		got, err := b.Admit(b.ctx, b.admission(j.plan(62, j.leased(60, ledger.OverlapAllow), j.missed(61), j.planned(62, ledger.OverlapAllow))))
 		b.must(err)
-		if len(got.Held) != 1 || got.Held[0].JobID != "j" || !got.Held[0].Until.Equal(pause.Until) ||
-			!got.Held[0].Watermark.Equal(j.at(61).Add(-time.Second)) {
-			b.Fatalf("held %+v", got.Held)
+		if len(got.Deferred) != 1 || got.Deferred[0].JobID != "j" || !got.Deferred[0].Until.Equal(pause.Until) ||
+			!got.Deferred[0].Watermark.Equal(j.at(61).Add(-time.Second)) {
+			b.Fatalf("deferred %+v", got.Deferred)
 		}
 		if len(got.Leased) != 1 || len(b.all("j")) != 1 || len(got.Stale) != 0 {
 			b.Errorf("leased %v, rows %v", runIDs(got.Leased), b.all("j"))
 		}
 		k := j.next()
-		if !k.Watermark.Equal(got.Held[0].Watermark) || k.Revision != got.Held[0].Revision {
-			b.Errorf("position %+v, held at %+v", k.Position, got.Held[0])
+		if !k.Watermark.Equal(got.Deferred[0].Watermark) || k.Revision != got.Deferred[0].Revision {
+			b.Errorf("position %+v, deferred at %+v", k.Position, got.Deferred[0])
 		}
 		again, err := b.Admit(b.ctx, b.admission(ledger.Plan{JobID: "j", Revision: k.Revision, After: k.Watermark, Through: j.at(62),
 			Runs: []ledger.RunSpec{j.rangeOf(61, 62)}}))
 		b.must(err)
-		if len(again.Held) != 1 || !again.Held[0].Watermark.Equal(k.Watermark) || len(b.all("j")) != 1 {
-			b.Errorf("held %+v", again.Held)
+		if len(again.Deferred) != 1 || !again.Deferred[0].Watermark.Equal(k.Watermark) || len(b.all("j")) != 1 {
+			b.Errorf("deferred %+v", again.Deferred)
 		}
 		b.pass(5 * time.Minute)
 		k.admit(j.missed(61), j.planned(62, ledger.OverlapAllow))
@@ -79,8 +79,8 @@ var pausesCases = []testCase{
 		got, err := b.Admit(b.ctx, b.admission(p))
 		b.must(err)
 		entered := b.entered(j.entry(j.leased(62, ledger.OverlapAllow)))
-		if len(got.Held)+len(got.Leased) != 0 || entered.Work != nil {
-			b.Errorf("held %+v, leased %v", got.Held, runIDs(got.Leased))
+		if len(got.Deferred)+len(got.Leased) != 0 || entered.Work != nil {
+			b.Errorf("deferred %+v, leased %v", got.Deferred, runIDs(got.Leased))
 		}
 		for _, i := range []int{61, 62} {
 			if r := b.is(j.id(i), ledger.Planned, ""); !r.NextAt.Equal(pause.Until) {
