@@ -74,7 +74,7 @@ func (m *membership) heartbeat(ctx context.Context) {
 	}
 	defer func() { m.ahead.note(m.plan.latest(), reply.Now) }()
 	m.work.setAlone(m.lasting && reply.Processes == 1)
-	m.work.giveBackHeld(reply.Held)
+	m.work.giveBackHeldTargets(reply.HeldTargets)
 	if !m.anew.Swap(false) && slices.Equal(m.living, reply.LiveVersions) {
 		return
 	}

@@ -153,9 +153,9 @@ func (s *workset) giveBackSpare(ledgerNow time.Time) {
 	s.giveBack(s.lanes.excess(), 0, ledger.WaitReason{})
 }
 
-// giveBackHeld gives back what is queued for targets that nothing is sent to: the ledger
+// giveBackHeldTargets gives back what is queued for targets that nothing is sent to: the ledger
 // leases none of their runs until their holds end.
-func (s *workset) giveBackHeld(targets []string) {
+func (s *workset) giveBackHeldTargets(targets []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range targets {

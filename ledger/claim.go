@@ -94,7 +94,7 @@ func (got *claimStep) due(tx Tx, q DueQuery, look bool) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if due, err = withoutHeld(tx, q, got, due, paused); err == nil {
+	if due, err = withoutHeldTargets(tx, q, got, due, paused); err == nil {
 		got.NextAt, err = next.Get()
 	}
 	return due, err
@@ -133,9 +133,9 @@ func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]Work, error) {
 	})
 }
 
-// withoutHeld returns the due runs without those of held targets, in whose places it asks for
+// withoutHeldTargets returns the due runs without those of held targets, in whose places it asks for
 // others. Usually no target is held, and this costs no round trip.
-func withoutHeld(tx Tx, q DueQuery, got *claimStep, due []Row, asked Future[[]Pause]) ([]Row, error) {
+func withoutHeldTargets(tx Tx, q DueQuery, got *claimStep, due []Row, asked Future[[]Pause]) ([]Row, error) {
 	list, err := asked.Get()
 	if err != nil || len(due) == 0 {
 		return due, err
@@ -152,6 +152,6 @@ func withoutHeld(tx Tx, q DueQuery, got *claimStep, due []Row, asked Future[[]Pa
 	if len(held) == 0 {
 		return due, nil
 	}
-	q.BusyTargets = slices.Concat(q.BusyTargets, pauses(list).held(got.Now))
+	q.BusyTargets = slices.Concat(q.BusyTargets, pauses(list).heldTargets(got.Now))
 	return tx.Due(q).Get()
 }

@@ -132,7 +132,7 @@ func (m *releaseTx) read() (parents []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.BusyTargets = slices.Concat(m.BusyTargets, pauses(list).held(m.now))
+	m.BusyTargets = slices.Concat(m.BusyTargets, pauses(list).heldTargets(m.now))
 	m.counts, err = countMembers(m.tx, runIDs(parents), Claimable)
 	return parents, err
 }

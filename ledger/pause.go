@@ -287,8 +287,8 @@ func (list pauses) hold(target string, now time.Time) (found *Pause) {
 	return found
 }
 
-// held returns the targets that are held at a time, each once, in order.
-func (list pauses) held(now time.Time) (targets []string) {
+// heldTargets returns the targets that are held at a time, each once, in order.
+func (list pauses) heldTargets(now time.Time) (targets []string) {
 	for _, p := range list {
 		if p.Holds(p.Target, now) {
 			targets = append(targets, p.Target)

@@ -31,8 +31,8 @@ type HeartbeatReply struct {
 	// Processes counts the live processes, this one included. If it is 1, the process may
 	// lease further ahead, since no other process waits for the runs.
 	Processes int
-	// Held are the targets that nothing is sent to now: see PauseHold.
-	Held []string
+	// HeldTargets are the targets that nothing is sent to now: see PauseHold.
+	HeldTargets []string
 }
 
 // ProcessTTL is how long after its last heartbeat a process is considered alive. A later
@@ -79,7 +79,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply,
 		if err != nil {
 			return false, err
 		}
-		reply.Held = pauses(all).held(reply.Now)
+		reply.HeldTargets = pauses(all).heldTargets(reply.Now)
 		return false, tx.SetHeartbeats([]string{process}, reply.Now)
 	})
 	return reply, err

@@ -69,7 +69,7 @@ func backlogs(tx Tx, now time.Time, paused Future[[]Pause]) (byTemplate map[stri
 	if err != nil {
 		return nil, 0, err
 	}
-	by, held := now.Add(-backlogAfter), pauses(list).held(now)
+	by, held := now.Add(-backlogAfter), pauses(list).heldTargets(now)
 	all := tx.CountDue(by, dueWindow, nil)
 	others := all
 	if len(held) > 0 {

@@ -25,8 +25,8 @@ func holdWaits(b *bed) {
 	b.declare("p1", "v1", "j")
 	reply, err := b.Heartbeat(b.ctx, "p1")
 	b.must(err)
-	if len(reply.Held) != 1 || reply.Held[0] != hold.Target {
-		b.Errorf("held %v", reply.Held)
+	if len(reply.HeldTargets) != 1 || reply.HeldTargets[0] != hold.Target {
+		b.Errorf("held %v", reply.HeldTargets)
 	}
 	why, err := b.Waiting(b.ctx, []string{w.RunID, k.id(0)})
 	b.must(err)
