@@ -62,9 +62,9 @@ type Listings interface {
 	Incidents(IncidentFilter) Future[[]Incident]
 	// Audits returns a page of the entries of a filter, newest first.
 	Audits(AuditFilter) Future[[]Audit]
-	// Held returns for each of the targets the run that was given back for a cause of the
+	// GivenBack returns for each of the targets the run that was given back for a cause of the
 	// target and whose wait has not passed. See GivenBack.
-	Held(targets []string) Future[[]GivenBack]
+	GivenBack(targets []string) Future[[]GivenBack]
 	// CountByJob counts the runs in an unfinished state that do not wait for a slot, by job;
 	// members by their parent.
 	CountByJob(state State, jobIDs []string) Future[map[string]int]

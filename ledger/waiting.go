@@ -30,12 +30,12 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]WaitReas
 
 // surroundings are what planned and retrying runs may wait for.
 type surroundings struct {
-	now     time.Time
-	living  int               // processes
-	holders map[string]string // the run that has the slot, by job
-	running map[string]int    // by job, of jobs with a limit
-	held    map[string]GivenBack
-	pauses  pauses
+	now       time.Time
+	living    int               // processes
+	holders   map[string]string // the run that has the slot, by job
+	running   map[string]int    // by job, of jobs with a limit
+	givenBack map[string]GivenBack
+	pauses    pauses
 }
 
 func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
@@ -48,7 +48,7 @@ func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
 	}
 	askedProcesses, askedSlots := tx.Processes(), tx.Slots(distinctJobs(rows))
 	askedPauses := tx.Pauses(time.Time{})
-	askedRunning, askedHeld := tx.CountByJob(Running, sortedSet(limited)), tx.Held(sortedSet(targets))
+	askedRunning, askedGivenBack := tx.CountByJob(Running, sortedSet(limited)), tx.GivenBack(sortedSet(targets))
 	if s.now, err = tx.Now(); err != nil {
 		return s, err
 	}
@@ -71,10 +71,10 @@ func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
 	if s.running, err = askedRunning.Get(); err != nil {
 		return s, err
 	}
-	held, err := askedHeld.Get()
-	s.held = make(map[string]GivenBack, len(held))
-	for _, g := range held {
-		s.held[g.Target] = g
+	givenBack, err := askedGivenBack.Get()
+	s.givenBack = make(map[string]GivenBack, len(givenBack))
+	for _, g := range givenBack {
+		s.givenBack[g.Target] = g
 	}
 	return s, err
 }
@@ -128,7 +128,7 @@ func (s *surroundings) waitReason(r *Row) WaitReason {
 		return WaitReason{Code: WaitLimitReached,
 			Text: fmt.Sprintf("the job's maxInFlight of %d is reached: %d running", limit, running)}
 	}
-	if g := s.held[r.Call.Target]; g.Why.OfTarget() {
+	if g := s.givenBack[r.Call.Target]; g.Why.OfTarget() {
 		return g.waitReason()
 	}
 	return WaitReason{Code: WaitQueued, Text: "it is due and no process has leased it yet; if this lasts, --max-in-flight or its target's maxInFlight is reached"}

@@ -141,7 +141,7 @@ var listingRowCases = []rowsCase{
 		held(0, 0, ledger.WaitNoToken)
 		last := held(1, time.Minute, ledger.WaitBreakerOpen)
 		held(2, time.Hour, ledger.WaitNotSent)
-		same(t, "held", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.GivenBack] { return tx.Held([]string{"t", "u"}) }),
+		same(t, "given back", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.GivenBack] { return tx.GivenBack([]string{"t", "u"}) }),
 			[]ledger.GivenBack{{Target: "t", RunID: last.ID, Until: last.DueAt(), Why: last.WaitReason}})
 	}},
 }

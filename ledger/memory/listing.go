@@ -125,7 +125,7 @@ func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Future[[]ledger.Incident]
 	return ledger.Known(list[:min(len(list), f.Limit)], nil)
 }
 
-func (t *tx) Held(targets []string) ledger.Future[[]ledger.GivenBack] {
+func (t *tx) GivenBack(targets []string) ledger.Future[[]ledger.GivenBack] {
 	held := map[string]ledger.GivenBack{}
 	for _, r := range t.l.open {
 		g := ledger.GivenBack{Target: r.Call.Target, RunID: r.ID, Until: r.DueAt(), Why: r.WaitReason}

@@ -48,11 +48,11 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSu
 		) r ORDER BY run_id DESC`, jobIDs, window, n)
 }
 
-// Held returns the run for which each of the targets is held back: index runs_held.
-func (t *tx) Held(targets []string) ledger.Future[[]ledger.GivenBack] {
-	return sqltx.List(t.Tx, sqltx.ReadHeld, `
+// GivenBack returns the run for which each of the targets is held back: index runs_held.
+func (t *tx) GivenBack(targets []string) ledger.Future[[]ledger.GivenBack] {
+	return sqltx.List(t.Tx, sqltx.ReadGivenBack, `
 		SELECT t.target, h.run_id, h.due_at, h.waits_for FROM unnest($1) AS t (target) CROSS JOIN LATERAL (
-			SELECT run_id, due_at, waits_for FROM runs WHERE target = t.target AND due_at > now() AND `+sqltx.HeldRun+`
+			SELECT run_id, due_at, waits_for FROM runs WHERE target = t.target AND due_at > now() AND `+sqltx.GivenBackRun+`
 			ORDER BY due_at DESC, run_id DESC LIMIT 1
 		) h`, targets)
 }

@@ -46,10 +46,10 @@ var (
 		SELECT ` + sqltx.SummaryColumns + ` FROM (
 			SELECT ` + sqltx.SummaryColumns + ` FROM runs WHERE ` + sqltx.OfJob("?1") + ` ORDER BY run_id DESC LIMIT 0 + ?2)
 		WHERE ` + dialect.Planned() + ` LIMIT 0 + ?3`
-	heldTargets = `
+	givenBackRuns = `
 		SELECT h.target, h.run_id, h.due_at, h.waits_for FROM json_each(?1) t CROSS JOIN runs h ON h.id = (
 			SELECT id FROM runs INDEXED BY runs_held
-			WHERE target = t.value AND due_at > ?2 AND ` + sqltx.HeldRun + `
+			WHERE target = t.value AND due_at > ?2 AND ` + sqltx.GivenBackRun + `
 			ORDER BY due_at DESC, run_id DESC LIMIT 1)`
 	unfinishedCounts = `
 		SELECT state, sum(n) FROM (
@@ -79,8 +79,8 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSu
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) Held(targets []string) ledger.Future[[]ledger.GivenBack] {
-	return sqltx.List(t.Tx, sqltx.ReadHeld, heldTargets, targets, t.now)
+func (t *tx) GivenBack(targets []string) ledger.Future[[]ledger.GivenBack] {
+	return sqltx.List(t.Tx, sqltx.ReadGivenBack, givenBackRuns, targets, t.now)
 }
 
 // Counts counts from indexes that have unfinished and unacknowledged dead runs only.

@@ -98,8 +98,8 @@ func (t Tx) Events(jobID string, limit int) ledger.Future[[]ledger.Event] {
 	}, `SELECT job_id, at, kind, local, zone FROM events WHERE job_id = $1 ORDER BY id DESC LIMIT 0 + $2`, jobID, limit)
 }
 
-// ReadHeld reads a target, and the run, time and code of what it is held back for.
-func ReadHeld(v Values) (ledger.GivenBack, error) {
+// ReadGivenBack reads a target, and the run, time and code of what it is held back for.
+func ReadGivenBack(v Values) (ledger.GivenBack, error) {
 	return ledger.GivenBack{Target: v.Text(), RunID: v.Text(), Until: v.Time(), Why: ledger.ParseWaitReason(v.Text())}, nil
 }
 
@@ -114,8 +114,8 @@ func (t Tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[st
 // UnseenRun is the condition of the index of unacknowledged dead runs.
 const UnseenRun = `state = '` + string(ledger.Dead) + `' AND acked_at IS NULL AND parent IS NULL`
 
-// HeldRun is the condition of the index of runs that were given back for a cause of the target.
-const HeldRun = `due_at IS NOT NULL AND substr(waits_for, 1, 8) <> '` + string(ledger.WaitNotSent) + `'`
+// GivenBackRun is the condition of the index of runs that were given back for a cause of the target.
+const GivenBackRun = `due_at IS NOT NULL AND substr(waits_for, 1, 8) <> '` + string(ledger.WaitNotSent) + `'`
 
 // ReadCounts reads the unacknowledged dead runs, the open incidents, PlannedThrough and OldestDue.
 func ReadCounts(v Values) (c ledger.Counts, err error) {
