@@ -38,7 +38,7 @@ func (m *membership) takeUpPage(ctx context.Context, after string, done *switche
 			return "", ok
 		}
 		if m.heartbeatExpired(page) {
-			m.reassign() // back among the living first
+			m.reassign() // its heartbeat first
 			return "", false
 		}
 		switches := m.takeUp(page)
@@ -81,7 +81,7 @@ func (s *switched) log(logger *slog.Logger) {
 	}
 }
 
-// heartbeatExpired reports whether the ledger considers this process dead: no living
+// heartbeatExpired reports whether the ledger considers this process dead: no live
 // process declares a job that this one declares. The cause is a stall between the
 // heartbeat and this read that is longer than ledger.ProcessTTL. Acting on it would
 // end jobs that were not removed, and lose their scheduled times until a process

@@ -206,9 +206,9 @@ func (e *Executor) untilNext() time.Duration {
 func (e *Executor) stop(ctx context.Context) {
 	e.work.giveBackAll() // first: a call that ends would take what is queued
 	e.ledger.recallAtStop(ctx, e.cfg.Grace, e.work.addUnsent)
-	var retired sync.WaitGroup
-	retired.Go(func() { e.retire(ctx) }) // not last: no process would plan its jobs for as long as a call takes
-	defer retired.Wait()
+	var deregistered sync.WaitGroup
+	deregistered.Go(func() { e.deregister(ctx) }) // not last: no process would plan its jobs for as long as a call takes
+	defer deregistered.Wait()
 	if !waitFor(ctx, &e.calls.calls, e.cfg.Grace) {
 		in, _, _ := e.work.size()
 		e.cfg.Logger.Warn("stopping with calls in flight; their leases will expire", "calls", in)
@@ -218,11 +218,11 @@ func (e *Executor) stop(ctx context.Context) {
 	e.rec.drain(record)
 }
 
-// retire takes this process out of the living. It keeps its leases.
-func (e *Executor) retire(ctx context.Context) {
+// deregister ends this process's heartbeat. It keeps its leases.
+func (e *Executor) deregister(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Grace)
 	defer cancel()
-	if err := e.ledger.retire(ctx); err != nil {
+	if err := e.ledger.deregister(ctx); err != nil {
 		e.cfg.Logger.Warn("failed to deregister; the process is considered alive until its heartbeat expires", "error", err)
 	}
 }

@@ -42,7 +42,7 @@ func (c *ledgerClient) declare(ctx context.Context, d ledger.Declaration) bool {
 	return !c.failed(c.asked("declare", start, c.ledger.Declare(ctx, d)))
 }
 
-// heartbeat keeps this process among the living.
+// heartbeat keeps this process alive.
 func (c *ledgerClient) heartbeat(ctx context.Context) (ledger.HeartbeatReply, error) {
 	start := c.now()
 	reply, err := c.ledger.Heartbeat(ctx, c.process)
@@ -52,9 +52,9 @@ func (c *ledgerClient) heartbeat(ctx context.Context) (ledger.HeartbeatReply, er
 	return reply, err
 }
 
-func (c *ledgerClient) retire(ctx context.Context) error {
+func (c *ledgerClient) deregister(ctx context.Context) error {
 	start := c.now()
-	return c.asked("retire", start, c.ledger.Deregister(ctx, c.process))
+	return c.asked("deregister", start, c.ledger.Deregister(ctx, c.process))
 }
 
 func (c *ledgerClient) assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, bool) {

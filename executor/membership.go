@@ -31,9 +31,9 @@ type membership struct {
 	logger       *slog.Logger
 	ahead        aheadWatch
 
-	lasting bool        // this process lives longer than one beat
-	living  []string    // versions, at the last heartbeat
-	anew    atomic.Bool // take up the assignments again, even if these are the same
+	lasting      bool        // this process lives longer than one beat
+	liveVersions []string    // at the last heartbeat
+	anew         atomic.Bool // take up the assignments again, even if these are the same
 	// handover is when to take them up again for a job that waits to use new time zones.
 	handover time.Time
 }
@@ -75,10 +75,10 @@ func (m *membership) heartbeat(ctx context.Context) {
 	defer func() { m.ahead.note(m.plan.latest(), reply.Now) }()
 	m.work.setAlone(m.lasting && reply.Processes == 1)
 	m.work.giveBackHeldTargets(reply.HeldTargets)
-	if !m.anew.Swap(false) && slices.Equal(m.living, reply.LiveVersions) {
+	if !m.anew.Swap(false) && slices.Equal(m.liveVersions, reply.LiveVersions) {
 		return
 	}
-	if m.living = reply.LiveVersions; !m.takeUpAssignments(ctx) {
+	if m.liveVersions = reply.LiveVersions; !m.takeUpAssignments(ctx) {
 		m.anew.Store(true)
 	}
 }

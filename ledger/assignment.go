@@ -68,7 +68,7 @@ func readAssignments(tx Tx, version, after string) (*assignmentPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	versions, _ := living(list, now)
+	versions, _ := liveVersions(list, now)
 	asked, declared := tx.JobsAfter(after, AssignmentsPage), make([]Future[[]JobDefinition], len(versions))
 	for i, v := range versions {
 		declared[i] = tx.Declared(v, after, AssignmentsPage)

@@ -45,9 +45,9 @@ func (p *ProcessRow) alive(now time.Time) bool {
 	return now.Sub(p.HeartbeatAt).Abs() <= ProcessTTL
 }
 
-// living returns the versions that live processes declare, sorted, and how many of these
+// liveVersions returns the versions that live processes declare, sorted, and how many of these
 // processes there are.
-func living(list []ProcessRow, now time.Time) (versions []string, processes int) {
+func liveVersions(list []ProcessRow, now time.Time) (versions []string, processes int) {
 	for i := range list {
 		if list[i].alive(now) {
 			versions = append(versions, list[i].Version)
@@ -74,7 +74,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply,
 			return false, ErrNotFound
 		}
 		list[own].HeartbeatAt = reply.Now
-		reply.LiveVersions, reply.Processes = living(list, reply.Now)
+		reply.LiveVersions, reply.Processes = liveVersions(list, reply.Now)
 		all, err := paused.Get()
 		if err != nil {
 			return false, err
@@ -88,7 +88,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply,
 // Deregister deletes the process's heartbeat on graceful shutdown. It does nothing for an
 // unknown process.
 func (l *Ledger) Deregister(ctx context.Context, process string) error {
-	return l.rows.Write(ctx, "retire process "+process, func(tx Tx) error { return tx.DeleteProcess(process) })
+	return l.rows.Write(ctx, "deregister process "+process, func(tx Tx) error { return tx.DeleteProcess(process) })
 }
 
 // Processes lists the processes that the ledger knows, by ID. See ProcessRetention.

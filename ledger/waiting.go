@@ -30,12 +30,12 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]WaitReas
 
 // surroundings are what planned and retrying runs may wait for.
 type surroundings struct {
-	now       time.Time
-	living    int               // processes
-	holders   map[string]string // the run that has the slot, by job
-	running   map[string]int    // by job, of jobs with a limit
-	givenBack map[string]GivenBack
-	pauses    pauses
+	now           time.Time
+	liveProcesses int
+	holders       map[string]string // the run that has the slot, by job
+	running       map[string]int    // by job, of jobs with a limit
+	givenBack     map[string]GivenBack
+	pauses        pauses
 }
 
 func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
@@ -59,7 +59,7 @@ func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
 	if err != nil {
 		return s, err
 	}
-	_, s.living = living(processes, s.now)
+	_, s.liveProcesses = liveVersions(processes, s.now)
 	list, err := askedSlots.Get()
 	if err != nil {
 		return s, err
@@ -110,7 +110,7 @@ func (s *surroundings) waitReason(r *Row) WaitReason {
 	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[r.group()]
 	hold := s.pauses.hold(r.Call.Target, s.now)
 	switch {
-	case s.living == 0:
+	case s.liveProcesses == 0:
 		return WaitReason{Code: WaitNoProcess, Text: "no process works on this ledger"}
 	case r.Waiting && r.Pace != 0:
 		return WaitReason{Code: WaitLimitReached,

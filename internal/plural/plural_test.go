@@ -19,8 +19,8 @@ func TestOf(t *testing.T) {
 		{0, "job", "0 jobs"},
 		{1, "job", "1 job"},
 		{2, "scheduled time", "2 scheduled times"},
-		{1, "living process", "1 living process"},
-		{3, "living process", "3 living processes"},
+		{1, "live process", "1 live process"},
+		{3, "live process", "3 live processes"},
 	} {
 		if got := plural.Of(c.n, c.noun); got != c.want {
 			t.Errorf("Of(%d, %q) = %q, want %q", c.n, c.noun, got, c.want)

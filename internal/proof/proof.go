@@ -135,7 +135,7 @@ type Evidence struct {
 	Healthy time.Time
 	Begun   map[string]time.Time
 	// Took is how long each run took from its first lease to its end, or up to
-	// now, times without any living process left out.
+	// now, times without any live process left out.
 	Took map[string]time.Duration
 	// Spare is what a run may take beyond its horizon: a lease, and how often
 	// processes look.

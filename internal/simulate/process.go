@@ -198,7 +198,7 @@ func (p *process) Heartbeat(ctx context.Context, id string) (ledger.HeartbeatRep
 }
 
 func (p *process) Deregister(ctx context.Context, id string) error {
-	_, err := through(ctx, p, "retire", func() (nothing, error) { return nothing{}, p.ledger.Deregister(ctx, id) })
+	_, err := through(ctx, p, "deregister", func() (nothing, error) { return nothing{}, p.ledger.Deregister(ctx, id) })
 	return err
 }
 

@@ -11,12 +11,12 @@ import (
 
 var definitionCases = []testCase{
 	{"a ledger belongs to the first registry that declares itself", otherRegistry},
-	{"the last first declared of the living definitions wins", lastDeclaredWins},
+	{"the last first declared of the live definitions wins", lastDeclaredWins},
 	{"the last first declared wins although the clock was set back", clockSetBack},
 	{"a process is alive until ProcessTTL after its heartbeat, inclusive", aliveAtItsLimit},
 	{"an old version that restarts last does not win", restartDoesNotWin},
 	{"when the newer version's heartbeat stops the older wins again", fallBack},
-	{"a retired process is not living and is forgotten", retired},
+	{"a deregistered process is not alive and is forgotten", deregistered},
 	{"a late heartbeat brings a process back", lateHeartbeat},
 	{"a process declares anew in place of its last declaration", declaredAnew},
 	{"the live versions are sorted and named once", livingVersions},
@@ -136,22 +136,22 @@ func fallBack(b *bed) {
 	b.stands("j", "v2", "v2")
 	b.pass(ledger.ProcessTTL * 3 / 4)
 	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v1"}) || p.Processes != 1 {
-		b.Errorf("living %v, %d processes, want v1 and one", p.LiveVersions, p.Processes)
+		b.Errorf("live %v, %d processes, want v1 and one", p.LiveVersions, p.Processes)
 	}
 	b.stands("j", "v2", "v1")
 }
 
-func retired(b *bed) {
+func deregistered(b *bed) {
 	b.begun("j")
 	b.declare("p2", "v2", "j")
 	b.must(b.Deregister(b.ctx, "p2"))
 	b.must(b.Deregister(b.ctx, "p2"))
 	b.stands("j", "v1", "v1")
 	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v1"}) {
-		b.Errorf("living %v, want v1", p.LiveVersions)
+		b.Errorf("live %v, want v1", p.LiveVersions)
 	}
 	if _, err := b.Heartbeat(b.ctx, "p2"); !errors.Is(err, ledger.ErrNotFound) {
-		b.Errorf("heartbeat of a retired process: %v, want ErrNotFound", err)
+		b.Errorf("heartbeat of a deregistered process: %v, want ErrNotFound", err)
 	}
 }
 
@@ -170,7 +170,7 @@ func declaredAnew(b *bed) {
 	b.declare("p1", "v2", "j")
 	b.stands("j", "v1", "v2")
 	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v2"}) {
-		b.Errorf("living %v, want v2", p.LiveVersions)
+		b.Errorf("live %v, want v2", p.LiveVersions)
 	}
 }
 

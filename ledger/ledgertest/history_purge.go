@@ -186,7 +186,7 @@ func purgeComesBack(b *bed) {
 	b.must(b.Deregister(b.ctx, "p1"))
 	b.pass(2 * day)
 	b.beat("p2")
-	b.declare("p3", "v2", "j") // another living one
+	b.declare("p3", "v2", "j") // another live one
 	b.forgets(ledger.PurgedHistory{Events: 3, VersionEntries: 1, Definitions: 1})
 	b.declare("p4", "v1", "j")
 	b.stands("j", "v2", "v1")

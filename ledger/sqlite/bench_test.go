@@ -154,8 +154,8 @@ func (f *fleet) report(b *testing.B) {
 	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "runs/s")
 }
 
-// BenchmarkStandings is what a process asks when the living have changed.
-func BenchmarkStandings(b *testing.B) {
+// BenchmarkAssignments is what a process asks when the live versions have changed.
+func BenchmarkAssignments(b *testing.B) {
 	f := &fleet{clock: &clock{}}
 	f.Ledger = open(b, newFile(b), f.clock)
 	f.begin(b, 10_000)
