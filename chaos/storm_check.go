@@ -228,8 +228,8 @@ func (f *fleet) weathered(ctx context.Context, s store, e *evidence, rows []ledg
 	if err != nil {
 		return err
 	}
-	live = slices.DeleteFunc(live, func(s ledger.Schedule) bool { return !s.Live() })
-	if n := cmp.Or(templates...).Live; n != len(live) || n > stormMax {
+	live = slices.DeleteFunc(live, func(s ledger.Schedule) bool { return !s.InQuota() })
+	if n := cmp.Or(templates...).Schedules; n != len(live) || n > stormMax {
 		c.add(Overdrawn, "", "it is %d for %d schedules", n, len(live))
 	}
 	e.Revisions, e.Seen = append(e.Revisions, contents...), append(e.Seen, c.found...)

@@ -43,7 +43,7 @@ type ScheduleTable interface {
 type TemplateRow struct {
 	ID            int64
 	Name          string
-	Live          int       // schedules that have neither ended nor been deleted
+	Schedules     int       // schedules that have neither ended nor been deleted
 	PurgedThrough time.Time // of runs of its schedules: see Purge
 	// Swept is the hash of the definition for which each NextAt is early enough.
 	Swept string

@@ -45,9 +45,9 @@ func (c *ScheduleContent) equal(o *ScheduleContent) bool {
 	return c.Expr == o.Expr && c.Timezone == o.Timezone && c.DST == o.DST && string(c.Data) == string(o.Data) && c.Until.Equal(o.Until)
 }
 
-// Live reports whether the schedule counts for its template's quota: it has neither ended
+// InQuota reports whether the schedule counts for its template's quota: it has neither ended
 // nor been deleted.
-func (s *Schedule) Live() bool { return s.EndedAt.IsZero() }
+func (s *Schedule) InQuota() bool { return s.EndedAt.IsZero() }
 
 // Template returns the ID of the schedule's template.
 func (s *Schedule) Template() string { return TemplateOf(s.JobID) }
@@ -123,7 +123,7 @@ const MustNotExist = -1
 //     made again continues its revisions.
 type ChangeSchedules struct {
 	Template string
-	Max      int // live schedules of the template; below 1: any number
+	Max      int // schedules in the template's quota; below 1: any number
 	Items    []ScheduleChange
 	Rules    ScheduleRules
 	Actor

@@ -58,7 +58,7 @@ type scheduleChangeTx struct {
 	now      time.Time
 	template TemplateRow
 	job      JobRow // of the template
-	pauses   pauses // all that the ledger keeps, if a schedule is live
+	pauses   pauses // all that the ledger keeps, if a schedule is in the quota
 
 	outgoing []currentPlan // of contents that end
 	runs     int           // of these
@@ -80,7 +80,7 @@ func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 		return nil, err
 	}
 	results := make([][]ScheduleResult, len(m.requests))
-	live := m.template.Live
+	before := m.template.Schedules
 	for i := range m.requests {
 		r := &m.requests[i]
 		r.results = make([]ScheduleResult, len(r.Items))
@@ -99,7 +99,7 @@ func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 	if err := m.write(); err != nil {
 		return nil, err
 	}
-	if m.template.Live != live {
+	if m.template.Schedules != before {
 		if err := m.tx.PutTemplate(m.template); err != nil {
 			return nil, err
 		}
@@ -148,23 +148,23 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 	if m.job, err = onlyJob(jobs); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.Live() }) {
+	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.InQuota() }) {
 		if m.pauses, err = m.tx.Pauses(time.Unix(0, 0)).Get(); err != nil {
 			return nil, err
 		}
 	}
-	if m.countsLive(stored) {
+	if m.changesQuota(stored) {
 		m.template, err = m.tx.LockTemplate(template).Get()
 	}
 	return stored, err
 }
 
-// countsLive reports whether a schedule may begin or end.
-func (m *scheduleChangeTx) countsLive(stored map[string]*ScheduleRow) bool {
+// changesQuota reports whether a schedule may begin or end.
+func (m *scheduleChangeTx) changesQuota(stored map[string]*ScheduleRow) bool {
 	for i := range m.requests {
 		for k := range m.requests[i].Items {
 			in := &m.requests[i].Items[k]
-			if was := stored[in.JobID]; was == nil || in.Delete || !was.Live() {
+			if was := stored[in.JobID]; was == nil || in.Delete || !was.InQuota() {
 				return true
 			}
 		}

@@ -88,7 +88,7 @@ func (m *scheduleChangeTx) next(
 	if was != nil {
 		*is = *was
 		earliest, from = was.Watermark, latest(m.now, was.Watermark)
-		if was.Live() {
+		if was.InQuota() {
 			if outgoing, err = m.end(r, was, from); err != nil {
 				return nil, nil, err
 			}
@@ -174,17 +174,17 @@ func lookBy(next, now time.Time) time.Time {
 	return latest(now, earliest(next, now.Add(LookAhead)))
 }
 
-// count counts the live schedules of the template.
+// count counts the schedules in the template's quota.
 func (m *scheduleChangeTx) count(r *scheduleRequest, is, was *ScheduleRow) error {
-	lived := was != nil && was.Live()
+	wasInQuota := was != nil && was.InQuota()
 	switch {
-	case lived == is.Live():
-	case lived:
-		m.template.Live--
-	case r.Max > 0 && m.template.Live >= r.Max:
-		return fmt.Errorf("%w: template %s has %d", ErrQuota, r.Template, m.template.Live)
+	case wasInQuota == is.InQuota():
+	case wasInQuota:
+		m.template.Schedules--
+	case r.Max > 0 && m.template.Schedules >= r.Max:
+		return fmt.Errorf("%w: template %s has %d", ErrQuota, r.Template, m.template.Schedules)
 	default:
-		m.template.Live++
+		m.template.Schedules++
 	}
 	return nil
 }

@@ -70,8 +70,8 @@ func onlyJob(asked Future[[]JobRow]) (JobRow, error) {
 // TemplateCount is how many schedules of a template have neither ended nor been deleted.
 // The registry may not have the template any more.
 type TemplateCount struct {
-	Template string
-	Live     int
+	Template  string
+	Schedules int
 }
 
 // Templates lists the templates that have or had schedules, by name.
@@ -79,7 +79,7 @@ func (l *Ledger) Templates(ctx context.Context) (list []TemplateCount, err error
 	return read(ctx, l, "list templates", func(tx Tx) (list []TemplateCount, err error) {
 		rows, err := tx.Templates().Get()
 		for _, t := range rows {
-			list = append(list, TemplateCount{t.Name, t.Live})
+			list = append(list, TemplateCount{t.Name, t.Schedules})
 		}
 		return list, err
 	})

@@ -257,7 +257,7 @@ func (m *schedulePlanTx) count() error {
 	if err != nil {
 		return err
 	}
-	t.Live -= m.ended
+	t.Schedules -= m.ended
 	return m.admission.tx.PutTemplate(t)
 }
 

@@ -64,7 +64,7 @@ func (s *Service) Templates(ctx context.Context) ([]Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	live := map[string]int{}
+	schedules := map[string]int{}
 	list := []Template{}
 	if s.ledger != nil {
 		counts, err := s.ledger.Templates(ctx)
@@ -72,15 +72,15 @@ func (s *Service) Templates(ctx context.Context) ([]Template, error) {
 			return nil, err
 		}
 		for _, c := range counts {
-			live[c.Template] = c.Live
-			if _, known := reg.Template(c.Template); !known && c.Live > 0 {
-				list = append(list, Template{ID: c.Template, Schedules: c.Live, State: ScheduleOrphaned})
+			schedules[c.Template] = c.Schedules
+			if _, known := reg.Template(c.Template); !known && c.Schedules > 0 {
+				list = append(list, Template{ID: c.Template, Schedules: c.Schedules, State: ScheduleOrphaned})
 			}
 		}
 	}
 	paused, err := s.pausedTemplates(ctx, reg)
 	for _, t := range reg.Templates() {
-		v := Template{ID: t.ID, Schedules: live[t.ID], Max: t.Max, State: ScheduleActive}
+		v := Template{ID: t.ID, Schedules: schedules[t.ID], Max: t.Max, State: ScheduleActive}
 		switch {
 		case t.Disabled:
 			v.State = ScheduleDisabled

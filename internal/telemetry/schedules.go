@@ -4,9 +4,9 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // TemplateSchedules are the schedules of a template, made at run time.
 type TemplateSchedules struct {
-	Template string
-	Live     int
-	Max      int // 0: the registry does not know the template, and its schedules do not run
+	Template  string
+	Schedules int
+	Max       int // 0: the registry does not know the template, and its schedules do not run
 }
 
 // maxTemplates bounds the number of series.
@@ -38,7 +38,7 @@ func (s schedules) Collect(c chan<- prometheus.Metric) {
 		return // the ledger's own metrics say that it fails
 	}
 	for _, t := range list[:min(len(list), maxTemplates)] {
-		c <- value(schedulesDesc, float64(t.Live), t.Template)
+		c <- value(schedulesDesc, float64(t.Schedules), t.Template)
 		c <- value(maxSchedulesDesc, float64(t.Max), t.Template)
 	}
 }

@@ -12,7 +12,7 @@ import (
 func TestTheSchedulesOfTemplatesAreCounted(t *testing.T) {
 	m := telemetry.NewMetrics()
 	m.WatchSchedules(func() (list []telemetry.TemplateSchedules, err error) {
-		list = []telemetry.TemplateSchedules{{Template: "report", Live: 7, Max: 10}, {Template: "gone", Live: 2}}
+		list = []telemetry.TemplateSchedules{{Template: "report", Schedules: 7, Max: 10}, {Template: "gone", Schedules: 2}}
 		for i := range 2000 {
 			list = append(list, telemetry.TemplateSchedules{Template: fmt.Sprint("t", i)})
 		}

@@ -115,7 +115,7 @@ var scheduleRowCases = []rowsCase{
 	{"a template is made by its first lock, and keeps what is written", func(t *table) {
 		row := t.template("t")
 		same(t, "again", t.template("t"), row)
-		row.Live, row.PurgedThrough, row.Swept = 3, pastHour, "h"
+		row.Schedules, row.PurgedThrough, row.Swept = 3, pastHour, "h"
 		t.write(func(tx ledger.Tx) error {
 			if _, err := tx.LockTemplate("t").Get(); err != nil {
 				return err

@@ -112,10 +112,10 @@ var scheduleChangeCases = []testCase{
 		if b.must(err); got[0].Err != nil || got[1].Err != nil || !errors.Is(got[2].Err, ledger.ErrQuota) {
 			b.Fatalf("%+v", got)
 		}
-		b.live(2)
+		b.inQuota(2)
 		b.pass(2 * time.Minute)
 		b.planAll()
-		b.live(1)
+		b.inQuota(1)
 		if s := b.schedule("once"); s.EndedAt.IsZero() || !s.NextAt.IsZero() {
 			b.Errorf("after its only scheduled time: %+v", s)
 		}
@@ -124,7 +124,7 @@ var scheduleChangeCases = []testCase{
 		if b.must(err); got[0].Err != nil || !errors.Is(got[1].Err, ledger.ErrQuota) || got[2].Err != nil || got[3].Err != nil {
 			b.Fatalf("%+v", got)
 		}
-		b.live(2)
+		b.inQuota(2)
 	}},
 	{"an invalid list changes nothing, and an invalid content is refused alone", func(b *bed) {
 		for _, items := range [][]ledger.ScheduleChange{
@@ -141,7 +141,7 @@ var scheduleChangeCases = []testCase{
 		if !errors.Is(got[0].Err, ledger.ErrInvalidSchedule) || got[1].Err != nil || !errors.Is(got[2].Err, ledger.ErrInvalidSchedule) {
 			b.Errorf("%+v", got)
 		}
-		b.live(1)
+		b.inQuota(1)
 	}},
 	{"a list shows the schedules of a template by key, page by page", func(b *bed) {
 		b.change(append(many(12, "1m"), keyed("K", "1m"), keyed("k", "1m"), keyed("l", "1m"), keyed("k0", "1m"))...)
@@ -156,7 +156,7 @@ var scheduleChangeCases = []testCase{
 		b.lists(ledger.ScheduleFilter{Template: "t", KeyPrefix: "k001", AfterKey: "k0010"}, "k0011")
 		b.lists(ledger.ScheduleFilter{Template: "t", KeyPrefix: "x"})
 		counts, err := b.Templates(b.ctx)
-		if b.must(err); !slices.Equal(counts, []ledger.TemplateCount{{Template: "t", Live: 15}, {Template: "u", Live: 1}}) {
+		if b.must(err); !slices.Equal(counts, []ledger.TemplateCount{{Template: "t", Schedules: 15}, {Template: "u", Schedules: 1}}) {
 			b.Errorf("templates: %+v", counts)
 		}
 	}},
@@ -170,12 +170,12 @@ func (b *bed) time() time.Time {
 	return counts.Now
 }
 
-func (b *bed) live(want int) {
+func (b *bed) inQuota(want int) {
 	b.Helper()
 	counts, err := b.Templates(b.ctx)
 	b.must(err)
-	if len(counts) != 1 || counts[0].Live != want {
-		b.Errorf("live schedules: %+v, want %d", counts, want)
+	if len(counts) != 1 || counts[0].Schedules != want {
+		b.Errorf("schedules in the quota: %+v, want %d", counts, want)
 	}
 }
 

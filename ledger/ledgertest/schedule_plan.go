@@ -44,7 +44,7 @@ var schedulePlanCases = []testCase{
 		if s := b.put(in, ledger.ScheduleChanged); !s.EndedAt.IsZero() || s.NextAt.Before(b.time()) {
 			b.Errorf("begun again: %+v", s)
 		}
-		b.live(1)
+		b.inQuota(1)
 	}},
 	{"a time that has just passed runs once, also if the put is repeated", func(b *bed) {
 		b.template()
@@ -294,7 +294,7 @@ var schedulePlanCases = []testCase{
 			b.Errorf("%+v", got)
 		}
 		b.lists(ledger.ScheduleFilter{Template: "t"}, "stays")
-		b.live(1)
+		b.inQuota(1)
 	}},
 }
 

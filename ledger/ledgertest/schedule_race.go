@@ -72,7 +72,7 @@ var scheduleRaceCases = []testCase{
 			})
 		}
 		both.Wait()
-		b.live(200)
+		b.inQuota(200)
 	}},
 	{"of many changes at once each has the answer and the audit that it has alone", func(b *bed) {
 		b.put(keyed("shared", "1m"), ledger.ScheduleCreated)
@@ -115,7 +115,7 @@ var scheduleRaceCases = []testCase{
 		if len(want) != quota {
 			b.Errorf("%d changes were made, want %d", len(want), quota)
 		}
-		b.live(quota)
+		b.inQuota(quota)
 		for _, a := range b.audit(ledger.AuditFilter{})[:quota] {
 			if want[a.By] == "" || a.Count != 1 || (a.JobID == "t:shared") != (want[a.By] == ledger.ScheduleChanged) {
 				b.Errorf("the audit has %+v; the effect is %q", a, want[a.By])

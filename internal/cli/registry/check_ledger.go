@@ -33,9 +33,9 @@ func (a *app) checkSchedules(ctx context.Context, reg *jobs.Registry) (broken, o
 	for _, c := range counts {
 		t, known := reg.Template(c.Template)
 		switch {
-		case !known && c.Live > 0:
+		case !known && c.Schedules > 0:
 			orphaned = append(orphaned, jobs.Problem{File: a.Config, Job: c.Template, Code: jobs.CodeBadData,
-				Message: fmt.Sprintf("the ledger has %s of the template %q, which the registry lacks: they are kept, and not planned; put it back, or delete them (cronce schedules)", plural.Of(c.Live, "schedule"), c.Template)})
+				Message: fmt.Sprintf("the ledger has %s of the template %q, which the registry lacks: they are kept, and not planned; put it back, or delete them (cronce schedules)", plural.Of(c.Schedules, "schedule"), c.Template)})
 		case known:
 			found, err := checkTemplate(ctx, l, reg, t)
 			if err != nil {
@@ -59,7 +59,7 @@ func checkTemplate(ctx context.Context, l ledger.Store, reg *jobs.Registry, t jo
 			return nil, err
 		}
 		for _, s := range page {
-			if s.Live() {
+			if s.InQuota() {
 				if err := checkSchedule(t, schema, s); err != nil {
 					if n++; n <= shownSchedules {
 						broken = append(broken, reg.JobProblem(t.ID, "keyed", jobs.CodeBadData,

@@ -103,7 +103,7 @@ func schedulesOf(s ledger.Store, registry func() *jobs.Registry) func(context.Co
 		counts, err := s.Templates(ctx)
 		for _, c := range counts {
 			t, _ := registry().Template(c.Template)
-			list = append(list, telemetry.TemplateSchedules{Template: c.Template, Live: c.Live, Max: t.Max})
+			list = append(list, telemetry.TemplateSchedules{Template: c.Template, Schedules: c.Schedules, Max: t.Max})
 		}
 		return list, err
 	}

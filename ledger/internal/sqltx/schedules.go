@@ -9,7 +9,7 @@ import (
 const selectTemplates = `SELECT id, name, live, purged_through, swept FROM schedule_templates`
 
 func readTemplate(v Values) (r ledger.TemplateRow, err error) {
-	r.ID, r.Name, r.Live, r.PurgedThrough, r.Swept = v.Int(), v.Text(), int(v.Int()), v.Time(), v.Text()
+	r.ID, r.Name, r.Schedules, r.PurgedThrough, r.Swept = v.Int(), v.Text(), int(v.Int()), v.Time(), v.Text()
 	return r, nil
 }
 
@@ -28,7 +28,7 @@ func (t Tx) Templates() ledger.Future[[]ledger.TemplateRow] {
 
 func (t Tx) PutTemplate(r ledger.TemplateRow) error {
 	return t.Engine.Exec(`UPDATE schedule_templates SET live = $2, purged_through = $3, swept = $4 WHERE id = $1`,
-		r.ID, r.Live, r.PurgedThrough, r.Swept)
+		r.ID, r.Schedules, r.PurgedThrough, r.Swept)
 }
 
 func (t Tx) FirstDue(templates []string, since time.Time) ledger.Future[map[string]time.Time] {
