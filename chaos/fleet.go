@@ -182,7 +182,7 @@ func (f *fleet) addServe(i int) error {
 	f.storm.servers = append(f.storm.servers, "http://"+api)
 	p := &process{name: name, dir: f.Dir, env: []string{"SERVICE_URL=http://" + service, envToken + "=" + token}}
 	p.args = []string{f.Cronce, "serve", "--config", f.registry(p), "--db", db, "--listen", address, "--access", f.access(),
-		"--lease", lease.String(), "--grace", grace.String(), "--ledger-patience", "10m"}
+		"--lease", lease.String(), "--grace", grace.String(), "--ledger-wait", "10m"}
 	f.serves = append(f.serves, p)
 	return writeRegistry(f.registry(p), 0)
 }

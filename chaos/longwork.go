@@ -139,7 +139,7 @@ func (l *LongWork) prepare(ctx context.Context) error {
 	}
 	l.serve = &process{
 		name: "serve", dir: l.Dir, env: []string{"SERVICE_URL=http://" + address},
-		args: []string{l.Cronce, "serve", "--config", config, "--db", l.Ledger, "--listen", "", "--lease", "1s", "--ledger-patience", "10m"},
+		args: []string{l.Cronce, "serve", "--config", config, "--db", l.Ledger, "--listen", "", "--lease", "1s", "--ledger-wait", "10m"},
 	}
 	l.victims = []victim{{l.worker.name, killed(l.worker), l.worker.start}, {l.serve.name, killed(l.serve), l.serve.start}}
 	l.runs, l.answered = map[string]*disturbed{}, map[string]bool{}

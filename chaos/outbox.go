@@ -73,7 +73,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	defer service.Close()
 	o.serve = &process{
 		name: "serve", dir: o.Dir, env: []string{"SERVICE_URL=" + service.URL, "HUB_URL=" + hub.URL},
-		args: []string{o.Cronce, "serve", "--config", config, "--db", o.Ledger, "--listen", "", "--lease", "1s", "--ledger-patience", "1m"},
+		args: []string{o.Cronce, "serve", "--config", config, "--db", o.Ledger, "--listen", "", "--lease", "1s", "--ledger-wait", "1m"},
 	}
 	if err := o.serve.start(); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (p *process) askToEnd() error {
 
 // terminate asks the process to end; one that does not is killed, and that is
 // an error.
-func (p *process) terminate(patience time.Duration) error {
+func (p *process) terminate(maxWait time.Duration) error {
 	if !p.alive() {
 		return nil
 	}
@@ -96,9 +96,9 @@ func (p *process) terminate(patience time.Duration) error {
 	select {
 	case <-p.ended:
 		return nil
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		p.kill()
-		return fmt.Errorf("%s did not end within %v of being asked to", p.name, patience)
+		return fmt.Errorf("%s did not end within %v of being asked to", p.name, maxWait)
 	}
 }
 

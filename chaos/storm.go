@@ -31,7 +31,7 @@ const (
 	stormClients  = 4
 	stormKeys     = 8
 	stormMax      = 6
-	stormPatience = 2 * time.Second // of one request
+	stormTimeout  = 2 * time.Second // of one request
 )
 
 // try is one request about one schedule.
@@ -72,7 +72,7 @@ func (t try) refused() bool { return t.status >= 400 && t.status < 500 }
 func ordered(key string) bool { return (key[len(key)-1]-'0')%2 == 0 }
 
 func newStorm(servers []string, token string) *storm {
-	return &storm{servers: servers, token: token, http: http.Client{Transport: &http.Transport{}, Timeout: stormPatience}}
+	return &storm{servers: servers, token: token, http: http.Client{Transport: &http.Transport{}, Timeout: stormTimeout}}
 }
 
 // begin starts the clients; end waits for them.

@@ -92,7 +92,7 @@ func TestOverdue(t *testing.T) {
 		after   time.Duration
 		want    bool
 	}{
-		{"36 hours are patience enough", jobs.Cleanup{}, 36 * hour, false},
+		{"36 hours are long enough", jobs.Cleanup{}, 36 * hour, false},
 		{"over 36 hours", jobs.Cleanup{}, 36*hour + time.Second, true},
 		{"a weekly purge is not due yet", jobs.Cleanup{Schedule: "30 3 * * 5"}, 6 * 24 * hour, false},
 		{"a weekly purge, half a day late", jobs.Cleanup{Schedule: "30 3 * * 5"}, 7*24*hour + 12*hour, true},

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// tickPatience is how near a retry must be for a tick to wait for it; what
+	// tickMaxWait is how near a retry must be for a tick to wait for it; what
 	// is due later is left to the next tick.
-	tickPatience = 10 * time.Second
+	tickMaxWait = 10 * time.Second
 	// tickEnough is after how long a tick waits for nothing any more: retries end,
 	// but accepted work can be due every few seconds for hours.
 	tickEnough = 45 * time.Second
@@ -57,11 +57,11 @@ func (e *Executor) Tick(ctx context.Context) error {
 // quiet reports whether nothing is under way and nothing is due soon; from enough on,
 // whether nothing is due now.
 func (e *Executor) quiet(enough time.Time) bool {
-	next, patience := e.plan.nextDue(), tickPatience
+	next, wait := e.plan.nextDue(), tickMaxWait
 	if !time.Now().Before(enough) {
-		patience = 0
+		wait = 0
 	}
 	_, lost := e.ledger.lost.first()
 	return e.keyed.wait() > 0 && e.work.idle() && !e.fan.busy() && !lost && e.ledger.backoff.left() == 0 &&
-		e.claim.timer.wait() > patience && (next.IsZero() || next.After(e.ledger.clock.now()))
+		e.claim.timer.wait() > wait && (next.IsZero() || next.After(e.ledger.clock.now()))
 }

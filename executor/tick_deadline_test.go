@@ -14,7 +14,7 @@ import (
 )
 
 // lame is a ledger whose every answer takes a while, or as long as its caller
-// has patience.
+// waits.
 type lame struct {
 	executor.Ledger
 	takes time.Duration

@@ -190,14 +190,14 @@ func (t *crowded) Rollback(context.Context) error {
 
 // caller is one call of a crowd.
 type caller struct {
-	kit            *idempotency.Kit
-	store          *crowd
-	scope, key     string
-	payload        string
-	patience, work time.Duration // patience: 0 for ever
-	fails, panics  bool
-	inside         bool // a transaction of its own
-	commits        bool
+	kit           *idempotency.Kit
+	store         *crowd
+	scope, key    string
+	payload       string
+	timeout, work time.Duration // timeout: 0 for ever
+	fails, panics bool
+	inside        bool // a transaction of its own
+	commits       bool
 }
 
 // result says what was done for whom.
@@ -205,9 +205,9 @@ type result struct{ Scope, Key, Payload, Run string }
 
 func (c caller) run(t *testing.T) (err error) {
 	ctx := t.Context()
-	if c.patience > 0 {
+	if c.timeout > 0 {
 		var leave context.CancelFunc
-		ctx, leave = context.WithTimeout(ctx, c.patience)
+		ctx, leave = context.WithTimeout(ctx, c.timeout)
 		defer leave()
 	}
 	o := &outer{}
@@ -287,7 +287,7 @@ func TestACrowdIsAnsweredWhateverFails(t *testing.T) {
 					payload: "p" + fmt.Sprint(random.IntN(8)/7), work: ms(4), fails: random.IntN(6) == 0, panics: random.IntN(12) == 0,
 					inside: random.IntN(10) == 0, commits: random.IntN(2) == 0}
 				if random.IntN(2) == 0 {
-					c.patience = 1 + ms(20)
+					c.timeout = 1 + ms(20)
 				}
 				at := ms(30)
 				all.Go(func() {

@@ -86,12 +86,12 @@ func (k *Kit) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	n := k.works.end()
-	patience := time.NewTimer(k.opt.StoreTimeout)
-	defer patience.Stop()
+	timeout := time.NewTimer(k.opt.StoreTimeout)
+	defer timeout.Stop()
 	select {
 	case <-idle:
 		return fmt.Errorf("%w: %d pieces of long work were ended and given up: %w", ErrShutdown, n, context.Cause(ctx))
-	case <-patience.C:
+	case <-timeout.C:
 		return fmt.Errorf("%w: long work went on although its context had ended; its key is free when its lease ends", ErrShutdown)
 	}
 }

@@ -47,7 +47,7 @@ func markLate(rows []Row, paused pauses, now time.Time) (changes []Change, late 
 		was := *r
 		why, next := isLate(r.Run, now)
 		if hold := paused.hold(r.Call.Target, now); hold != nil {
-			why, next = "", hold.Until.Add(r.patience())
+			why, next = "", hold.Until.Add(r.untilBound())
 		}
 		if why != "" {
 			late = append(late, problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
@@ -95,8 +95,8 @@ func isLate(r Run, now time.Time) (why Reason, next time.Time) {
 	return why, next
 }
 
-// patience returns how long a run may take to its next bound.
-func (r *Run) patience() time.Duration {
+// untilBound returns how long a run may take to its next bound.
+func (r *Run) untilBound() time.Duration {
 	if r.Call.StartWithin > 0 && r.StartedAt.IsZero() {
 		return r.Call.StartWithin
 	}

@@ -25,7 +25,7 @@ func TestBasicSendsNameAndPassword(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { name, password, _ = r.BasicAuth() })
 	ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBasic, Username: jobs.Secret{Env: "NAME"}, Password: jobs.Secret{Env: "PASSWORD"}}},
 		env{"MEMBERSHIP_URL": s.URL, "NAME": "cronce", "PASSWORD": "hush: hush"}, nil)
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh || name != "cronce" || password != "hush: hush" {
+	if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh || name != "cronce" || password != "hush: hush" {
 		t.Errorf("%+v; the target was sent %q, %q", a, name, password)
 	}
 }
@@ -36,7 +36,7 @@ func TestHeadersAreSentBesideTheCallsOwn(t *testing.T) {
 	ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthHeaders, Headers: map[string]jobs.Secret{
 		"X-Api-Key": {Env: "KEY"}, "Authorization": {Env: "SCHEME"},
 	}}}, env{"MEMBERSHIP_URL": s.URL, "KEY": "hush-key", "SCHEME": "ApiKey hush"}, nil)
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh ||
+	if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh ||
 		got.Get("X-Api-Key") != "hush-key" || got.Get("Authorization") != "ApiKey hush" || got.Get("Idempotency-Key") != runID {
 		t.Errorf("%+v; the target was sent %v", a, got)
 	}
@@ -101,7 +101,7 @@ func (r *rotating) write(content string) {
 func (r *rotating) call() executor.Answer {
 	c := call()
 	c.SendBefore = time.Now().Add(time.Hour)
-	return attempt(r.t, r.ts, c, patience)
+	return attempt(r.t, r.ts, c, maxWait)
 }
 
 func TestAFilesSecretIsReadAgainWhenItChanges(t *testing.T) {

@@ -35,7 +35,7 @@ func TestWhatIsSent(t *testing.T) {
 	c.Call.Path = "/v1/locks%2Frelease?dry=0&q=%C3%A4"
 	// The second and the third are from a row that was changed by hand.
 	c.Call.Headers = map[string]string{"x-edition": "2; beta", "idempotency-key": "another", "Cronce-Attempt": "1"}
-	if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
+	if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerFresh {
 		t.Fatalf("got %+v", a)
 	}
 	if want := "POST /api/v1/locks%2Frelease?dry=0&q=%C3%A4"; line != want {
@@ -76,7 +76,7 @@ func TestACallWithoutBodyHasNoContentType(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	c := call()
 	c.Call.Method, c.Call.Body = "DELETE", nil
-	if a := attempt(t, to(t, s.URL), c, patience); a.Kind != ledger.AnswerFresh {
+	if a := attempt(t, to(t, s.URL), c, maxWait); a.Kind != ledger.AnswerFresh {
 		t.Fatalf("got %+v", a)
 	}
 	if ct, ok := got["Content-Type"]; ok {
@@ -97,7 +97,7 @@ func TestTraceFieldsCannotRedefineOurs(t *testing.T) {
 	})
 	c := call()
 	c.SendBefore = time.Time{}
-	if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
+	if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerFresh {
 		t.Fatalf("got %+v", a)
 	}
 	if got.Get("Traceparent") == "" {
@@ -131,7 +131,7 @@ func TestIdentitiesCannotInjectHeaders(t *testing.T) {
 	} {
 		c := call()
 		edit(&c)
-		if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerRefused || a.Reason != ledger.ReasonPermanent || a.Status != 0 {
+		if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerRefused || a.Reason != ledger.ReasonPermanent || a.Status != 0 {
 			t.Errorf("%s: got %+v", rule, a)
 		}
 	}
@@ -152,10 +152,10 @@ func TestAnAttemptIsOneRequest(t *testing.T) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 		}
 	}))
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh {
+	if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh {
 		t.Fatalf("first: %+v", a)
 	}
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerUnknown {
+	if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerUnknown {
 		t.Errorf("second: %+v, want it unknown", a)
 	}
 	if n := requests.Load(); n != 2 {
@@ -198,7 +198,7 @@ func TestTLS(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
 	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { c.RootCAs = pool })
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh {
+	if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh {
 		t.Errorf("got %+v", a)
 	}
 }
@@ -208,7 +208,7 @@ func TestNothingIsSentPastSendBefore(t *testing.T) {
 	ts := to(t, serve(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) }).URL)
 	c := call()
 	c.SendUntil = time.Now()
-	if a := attempt(t, ts, c, patience); !a.Unsent {
+	if a := attempt(t, ts, c, maxWait); !a.Unsent {
 		t.Errorf("got %+v", a)
 	}
 	if n := calls.Load(); n != 0 {
@@ -219,7 +219,7 @@ func TestNothingIsSentPastSendBefore(t *testing.T) {
 func TestATargetOfAnotherRegistryIsLeftToOthers(t *testing.T) {
 	c := call()
 	c.Call.Target = "accounting"
-	a := attempt(t, to(t, nobody), c, patience)
+	a := attempt(t, to(t, nobody), c, maxWait)
 	if !a.Unsent || a.RetryAfter < time.Second {
 		t.Errorf("got %+v, want it unsent for a while", a)
 	}
@@ -262,7 +262,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		for range 5 {
 			var wg sync.WaitGroup
 			for range callers {
-				wg.Go(func() { attempt(t, ts, call(), patience) })
+				wg.Go(func() { attempt(t, ts, call(), maxWait) })
 			}
 			wg.Wait()
 			synctest.Wait() // each connection is given back

@@ -48,7 +48,7 @@ func TestTheWebhookIDOfANotification(t *testing.T) {
 			RunID: hub.JobID() + "@2026-11-21T03:00:00Z~" + token, JobID: hub.JobID(), Attempt: 1,
 			Call: ledger.Call{Target: hub.Target(), Method: "POST", Body: []byte(`{"a":1}`), ContentType: "application/cloudevents+json"},
 		}}
-		if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
+		if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerFresh {
 			t.Fatalf("%s: %+v", token, a)
 		}
 	}
@@ -74,7 +74,7 @@ func TestTheAddressOfAChannelMayHaveAQuery(t *testing.T) {
 	for _, to := range []struct{ target, path string }{{hub.Target(), ""}, {alerts.Target(), "/api/v2/alerts"}} {
 		c := call()
 		c.Call.Target, c.Call.Path = to.target, to.path
-		a := attempt(t, ts, c, patience)
+		a := attempt(t, ts, c, maxWait)
 		if a.Kind != ledger.AnswerRefused || strings.Contains(fmt.Sprintf("%+v", a), "hush") {
 			t.Errorf("%+v: %+v", to, a)
 		}
@@ -100,7 +100,7 @@ func TestNoPartOfAnAddressIsShown(t *testing.T) {
 		})
 		c := call()
 		c.Call.Target, c.Call.Path = hub.Target(), ""
-		a := attempt(t, told(t, s.URL+"/hook/?"+query, hub), c, patience)
+		a := attempt(t, told(t, s.URL+"/hook/?"+query, hub), c, maxWait)
 		if a.Kind != ledger.AnswerRefused || strings.Contains(fmt.Sprintf("%+v", a), "hush") {
 			t.Errorf("%s: %+v", query, a)
 		}
@@ -131,13 +131,13 @@ func TestWhereAHeartbeatIsPinged(t *testing.T) {
 	for _, path := range []string{"", "?rid=1", "/fail?rid=1"} {
 		c := call()
 		c.Call.Target, c.Call.Path = j.HeartbeatTarget(), path
-		if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
+		if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerFresh {
 			t.Fatalf("%q: %+v", path, a)
 		}
 	}
 	c := call()
 	c.Call.Target, c.Call.Path = "env:URL", "?rid=1"
-	if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerRefused {
+	if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerRefused {
 		t.Errorf("a job's path without a slash: %+v", a)
 	}
 	if want := []string{"/ping/7c9e6679", "/ping/7c9e6679?rid=1", "/ping/7c9e6679/fail?rid=1"}; !slices.Equal(got, want) {
@@ -148,7 +148,7 @@ func TestWhereAHeartbeatIsPinged(t *testing.T) {
 	for _, path := range []string{"", "?rid=1", "/fail?rid=1"} {
 		c := call()
 		c.Call.Target, c.Call.Path = jobs.HeartbeatTarget, path
-		attempt(t, ts, c, patience)
+		attempt(t, ts, c, maxWait)
 	}
 	if want := []string{"/ping?key=1", "/ping?key=1&rid=1", "/ping/fail?key=1&rid=1"}; !slices.Equal(got, want) {
 		t.Errorf("pinged %q, want %q", got, want)

@@ -76,7 +76,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
-			got := attempt(t, to(t, serve(t, c.target).URL), call(), patience)
+			got := attempt(t, to(t, serve(t, c.target).URL), call(), maxWait)
 			if success := got.Kind == ledger.AnswerFresh || got.Kind == ledger.AnswerReplayed; success != (got.Error == "") {
 				t.Errorf("error %q with answer %q: only failures have one", got.Error, got.Kind)
 			}
@@ -164,7 +164,7 @@ func TestWhatAnAcceptedAnswerSays(t *testing.T) {
 				env{"MEMBERSHIP_URL": serve(t, c.target).URL, "MEMBERSHIP_TOKEN": bearerToken}, nil)
 			work := call()
 			work.Work.Call.Within = time.Hour
-			if got := attempt(t, ts, work, patience); !reflect.DeepEqual(got, c.want) {
+			if got := attempt(t, ts, work, maxWait); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
@@ -184,12 +184,12 @@ func TestCompletionFields(t *testing.T) {
 		c.Completion = func(runID string) (string, string) { return "https://cronce/" + runID, "token of " + runID }
 	})
 	work := call()
-	attempt(t, ts, work, patience)
+	attempt(t, ts, work, maxWait)
 	if got.Get("Cronce-Completion-Url") != "" || got.Get("Cronce-Completion-Token") != "" {
 		t.Errorf("without async: %v", got)
 	}
 	work.Work.Call.Within = time.Hour
-	if a := attempt(t, ts, work, patience); a.Progress != "redacted" {
+	if a := attempt(t, ts, work, maxWait); a.Progress != "redacted" {
 		t.Errorf("a progress that repeats the token is kept as %q", a.Progress)
 	}
 	if got.Get("Cronce-Completion-Url") != "https://cronce/"+runID || got.Get("Cronce-Completion-Token") != "token of "+runID {

@@ -32,14 +32,14 @@ func TestATargetThatMovesIsFollowed(t *testing.T) {
 		begun := time.Now()
 		slow := make(chan ledger.Answer)
 		for time.Since(begun) < 65*time.Second {
-			if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh {
+			if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh {
 				t.Fatalf("after %s: %+v", time.Since(begun), a)
 			}
 			switch time.Since(begun) {
 			case 10 * time.Second:
 				c := call()
 				c.Call.Path = "/slow"
-				go func() { slow <- attempt(t, ts, c, patience).Kind }()
+				go func() { slow <- attempt(t, ts, c, maxWait).Kind }()
 				synctest.Wait()
 			case 20 * time.Second:
 				moved = true

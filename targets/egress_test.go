@@ -71,7 +71,7 @@ func reach(t *testing.T, base string, allow []string, resolver *net.Resolver) (k
 		c.Allow = allow
 		c.WithResolver(resolver)
 	})
-	a := attempt(t, ts, call(), patience)
+	a := attempt(t, ts, call(), maxWait)
 	return a.Kind, a.Error
 }
 
@@ -135,12 +135,12 @@ func TestANameThatChangesItsAddressLeadsNowhereElse(t *testing.T) {
 	resolver, asked := names(t, "127.0.0.1", "169.254.169.254")
 	ts := resolve(t, jobs.Target{AllowHTTP: true}, env{"MEMBERSHIP_URL": "http://rebind.example:" + portOf(t, s.URL)},
 		func(c *targets.Config) { c.WithResolver(resolver) })
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh || asked.Load() != 1 {
+	if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh || asked.Load() != 1 {
 		t.Fatalf("%+v after %d look-ups, want the address that was judged to be the one that was called", a, asked.Load())
 	}
 	s.CloseClientConnections()
 	for range 3 {
-		a := attempt(t, ts, call(), patience)
+		a := attempt(t, ts, call(), maxWait)
 		if strings.Contains(a.Error, "169.254.169.254 is not allowed") && a.Kind == ledger.AnswerFailed {
 			if called.Load() != 1 {
 				t.Errorf("%d calls", called.Load())
@@ -182,7 +182,7 @@ func TestAProxyIsUsedAndJudgedByName(t *testing.T) {
 		ts := resolve(t, jobs.Target{AllowHTTP: true}, env{"MEMBERSHIP_URL": "http://" + tc.host}, func(c *targets.Config) {
 			c.Allow, c.Proxy = tc.allow, func(*http.Request) (*url.URL, error) { return address, nil }
 		})
-		a := attempt(t, ts, call(), patience)
+		a := attempt(t, ts, call(), maxWait)
 		if goes := a.Kind == ledger.AnswerFresh; goes != tc.goes || goes != (len(asked) == 1) || !goes && !strings.Contains(a.Error, "not allowed") {
 			t.Errorf("%+v: %+v, the proxy was asked for %q", tc, a, asked)
 		}

@@ -49,7 +49,7 @@ func TestTheExcerptOfAnAnswer(t *testing.T) {
 				if keep > 0 {
 					want = c.want
 				}
-				got := attempt(t, ts, call(), patience)
+				got := attempt(t, ts, call(), maxWait)
 				if got.Excerpt != want || want != "" && got.KeepExcerpt != keep {
 					t.Errorf("kept for %s: %q for %s, want %q", keep, got.Excerpt, got.KeepExcerpt, want)
 				}
@@ -66,7 +66,7 @@ func TestAnEncodedAnswerHasNoExcerpt(t *testing.T) {
 		_, _ = w.Write([]byte("\x1f\x8b packed"))
 	})
 	ts := resolve(t, jobs.Target{KeepAnswers: time.Hour}, env{"MEMBERSHIP_URL": s.URL}, nil)
-	if got := attempt(t, ts, call(), patience); got.Excerpt != "" {
+	if got := attempt(t, ts, call(), maxWait); got.Excerpt != "" {
 		t.Errorf("it is %q", got.Excerpt)
 	}
 }

@@ -23,9 +23,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const runID = "release-locks@2026-11-21T03:00:00Z"
 
-// patience is an attempt's time where its end is not what is tested: longer
+// maxWait is an attempt's time where its end is not what is tested: longer
 // than the slowest machine needs.
-const patience = time.Minute
+const maxWait = time.Minute
 
 // nobody is an address that nobody listens on. A port that was free a moment
 // ago may be somebody's now.

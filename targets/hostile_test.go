@@ -102,7 +102,7 @@ func TestHostileAnswers(t *testing.T) {
 		{"reset in the headers", func(c net.Conn) { answering("HTTP/1.1 200 OK\r\nX")(c); reset(c) }, ledger.AnswerUnknown, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			got := attempt(t, to(t, tcp(t, c.handle)), call(), patience)
+			got := attempt(t, to(t, tcp(t, c.handle)), call(), maxWait)
 			if got.Unsent || got.Kind != c.kind || got.Reason != c.reason {
 				t.Errorf("got %+v", got)
 			}
@@ -139,7 +139,7 @@ func TestAnAnswerCostsBoundedMemory(t *testing.T) {
 	ts := to(t, tcp(t, streaming(head, strings.Repeat(" ", 64<<10))))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	got := attempt(t, ts, call(), patience)
+	got := attempt(t, ts, call(), maxWait)
 	runtime.ReadMemStats(&after)
 	if got.Kind != ledger.AnswerFailed {
 		t.Errorf("got %+v", got)
@@ -153,10 +153,10 @@ func TestHeadersAreBoundedAt64KiB(t *testing.T) {
 	pad := func(kilo int) string {
 		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + strings.Repeat("X-Pad: "+strings.Repeat("x", 1015)+"\r\n", kilo) + "\r\n"
 	}
-	if a := attempt(t, to(t, tcp(t, answering(pad(60)))), call(), patience); a.Kind != ledger.AnswerFresh {
+	if a := attempt(t, to(t, tcp(t, answering(pad(60)))), call(), maxWait); a.Kind != ledger.AnswerFresh {
 		t.Errorf("60 KiB: %+v", a)
 	}
-	if a := attempt(t, to(t, tcp(t, answering(pad(80)))), call(), patience); a.Kind != ledger.AnswerUnknown {
+	if a := attempt(t, to(t, tcp(t, answering(pad(80)))), call(), maxWait); a.Kind != ledger.AnswerUnknown {
 		t.Errorf("80 KiB: %+v", a)
 	}
 }
@@ -172,7 +172,7 @@ func TestBodiesAreReadUpTo128KiB(t *testing.T) {
 				answer(counting{far, &taken})
 			})
 		})
-		attempt(t, ts, call(), patience)
+		attempt(t, ts, call(), maxWait)
 		<-cut
 		if n := taken.Load(); n < 64<<10 || n > 140<<10 {
 			t.Errorf("%s: %d bytes of an endless body were read", status, n)
@@ -199,7 +199,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		s := serve(t, plain(status, "Location", elsewhere.URL+"/steal"))
 		ts := resolve(t, jobs.Target{Auth: jobs.Auth{Type: jobs.AuthBearer, Token: jobs.Secret{Env: "TOKEN"}}},
 			env{"MEMBERSHIP_URL": s.URL, "TOKEN": "s3cret"}, nil)
-		if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerRefused || got.Reason != ledger.ReasonPermanent {
+		if got := attempt(t, ts, call(), maxWait); got.Kind != ledger.AnswerRefused || got.Reason != ledger.ReasonPermanent {
 			t.Errorf("%d: got %+v", status, got)
 		}
 	}
@@ -237,7 +237,7 @@ func TestNothingSecretReachesErrorsOrLogs(t *testing.T) {
 					c.BreakerFailures = 1
 					c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				})
-			got := attempt(t, ts, call(), patience)
+			got := attempt(t, ts, call(), maxWait)
 			if strings.Contains(got.Error+got.Code+got.Excerpt+log.String(), secret[:6]) {
 				t.Errorf("it shows: %+v\n%s", got, log.String())
 			}

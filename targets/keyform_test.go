@@ -76,7 +76,7 @@ func TestNoVendorTakesARetryAsNewWork(t *testing.T) {
 			for _, id := range []string{jobs.RunID(j.ID, at), jobs.RunID(j.ID, at.Add(24*time.Hour)), jobs.RunIDWithToken(j.ID, at, "019aa5c4-6f3e-7a0e-8f00-3c5d1c1f0b2a")} {
 				for n, want := range []ledger.Answer{ledger.AnswerUnknown, ledger.AnswerReplayed, ledger.AnswerReplayed} {
 					c := executor.Call{Registry: "acme", Work: ledger.Work{RunID: id, JobID: j.ID, ScheduledAt: at, Attempt: n + 1, Call: executor.FrozenCall(j, id, at)}}
-					if a := attempt(t, ts, c, patience); a.Kind != want {
+					if a := attempt(t, ts, c, maxWait); a.Kind != want {
 						t.Errorf("attempt %d of %s: %+v, want %s", n+1, id, a, want)
 					}
 				}
@@ -113,7 +113,7 @@ func TestAFormOfKeyThatIsNotKnownIsNotSent(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a call was made") })
 	c := call()
 	c.Call.KeyForm = "ulid"
-	if a := attempt(t, to(t, s.URL), c, patience); a.Kind != ledger.AnswerRefused || a.Error == "" {
+	if a := attempt(t, to(t, s.URL), c, maxWait); a.Kind != ledger.AnswerRefused || a.Error == "" {
 		t.Errorf("%+v", a)
 	}
 }

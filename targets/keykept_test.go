@@ -21,7 +21,7 @@ func TestWhatATargetSaysOfItsKeysLife(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			ts := to(t, serve(t, plain(503, "Idempotency-Key-Expires", c.expires, "Date", c.date)).URL)
-			if a := attempt(t, ts, call(), patience); a.KeyKept < c.least || a.KeyKept > c.most {
+			if a := attempt(t, ts, call(), maxWait); a.KeyKept < c.least || a.KeyKept > c.most {
 				t.Errorf("kept for %s, want %s to %s", a.KeyKept, c.least, c.most)
 			}
 		})

@@ -29,11 +29,11 @@ func TestAListIsFetchedPageByPage(t *testing.T) {
 		_, _ = w.Write([]byte(`["` + r.URL.RawQuery + `"]`))
 	})
 	ts := to(t, s.URL)
-	first := attempt(t, ts, list(""), patience)
+	first := attempt(t, ts, list(""), maxWait)
 	if first.Kind != ledger.AnswerFresh || !slices.Equal(first.Keys, []string{""}) || first.Next != s.URL+"/v1/tenants?page=2" {
 		t.Fatalf("%+v", first)
 	}
-	if second := attempt(t, ts, list(first.Next), patience); !slices.Equal(second.Keys, []string{"page=2"}) || second.Next != "" {
+	if second := attempt(t, ts, list(first.Next), maxWait); !slices.Equal(second.Keys, []string{"page=2"}) || second.Next != "" {
 		t.Errorf("%+v", second)
 	}
 }
@@ -43,7 +43,7 @@ func TestAListHasNoPageOfAnotherOrigin(t *testing.T) {
 	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("called") })
 	ts := to(t, serve(t, plain(200)).URL)
 	for _, page := range []string{other.URL + "/v1/tenants", strings.Replace(other.URL, "http", "https", 1), "//evil.example/x", "/v1/tenants", ":"} {
-		a := attempt(t, ts, list(page), patience)
+		a := attempt(t, ts, list(page), maxWait)
 		if a.Kind != ledger.AnswerRefused || a.Reason != ledger.ReasonPermanent || !strings.Contains(a.Error, "is not of") {
 			t.Errorf("%s: %+v", page, a)
 		}
@@ -51,17 +51,17 @@ func TestAListHasNoPageOfAnotherOrigin(t *testing.T) {
 }
 
 func TestAListThatFailsIsAnAnswerLikeAnyOther(t *testing.T) {
-	if a := attempt(t, to(t, serve(t, plain(503)).URL), list(""), patience); a.Kind != ledger.AnswerThrottled || a.Keys != nil {
+	if a := attempt(t, to(t, serve(t, plain(503)).URL), list(""), maxWait); a.Kind != ledger.AnswerThrottled || a.Keys != nil {
 		t.Errorf("%+v", a)
 	}
-	if a := attempt(t, to(t, serve(t, plain(202)).URL), list(""), patience); a.Kind != ledger.AnswerFresh || a.Keys != nil {
+	if a := attempt(t, to(t, serve(t, plain(202)).URL), list(""), maxWait); a.Kind != ledger.AnswerFresh || a.Keys != nil {
 		t.Errorf("no list: %+v", a)
 	}
 	cut := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte(`["a"`))
 	})
-	if a := attempt(t, to(t, cut.URL), list(""), patience); a.Kind != ledger.AnswerUnknown || a.Keys != nil {
+	if a := attempt(t, to(t, cut.URL), list(""), maxWait); a.Kind != ledger.AnswerUnknown || a.Keys != nil {
 		t.Errorf("%+v", a)
 	}
 }
@@ -72,7 +72,7 @@ func TestAPageOfAListIsAListOfKeys(t *testing.T) {
 		`[null]`:  "the list: each.items leads to null, and a key is a text or a whole number",
 	} {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) })
-		if a := attempt(t, to(t, s.URL), list(""), patience); a.Kind != ledger.AnswerFailed || !strings.HasSuffix(a.Error, want) || a.Keys != nil {
+		if a := attempt(t, to(t, s.URL), list(""), maxWait); a.Kind != ledger.AnswerFailed || !strings.HasSuffix(a.Error, want) || a.Keys != nil {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -82,7 +82,7 @@ func TestAPageOfAListIsAListOfKeys(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(`["a"]`))
 	})
-	if a := attempt(t, to(t, long.URL), list(""), patience); a.Kind != ledger.AnswerRefused || !strings.Contains(a.Error, "32 MiB") {
+	if a := attempt(t, to(t, long.URL), list(""), maxWait); a.Kind != ledger.AnswerRefused || !strings.Contains(a.Error, "32 MiB") {
 		t.Errorf("%+v", a)
 	}
 }

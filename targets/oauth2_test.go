@@ -67,7 +67,7 @@ func TestATokenIsGotOncePerScopes(t *testing.T) {
 			if i%2 == 0 {
 				c = scoped("audit", "membership:admin")
 			}
-			if got := attempt(t, ts, c, patience); got.Kind != ledger.AnswerFresh {
+			if got := attempt(t, ts, c, maxWait); got.Kind != ledger.AnswerFresh {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -76,7 +76,7 @@ func TestATokenIsGotOncePerScopes(t *testing.T) {
 	if n := a.requests.Load(); n != 1 {
 		t.Errorf("%d requests for a token for 64 callers of one set of scopes", n)
 	}
-	attempt(t, ts, scoped("other"), patience)
+	attempt(t, ts, scoped("other"), maxWait)
 	if _, asked := a.scopes.Load("other"); !asked || a.requests.Load() != 2 {
 		t.Errorf("other scopes: asked %v, %d requests", asked, a.requests.Load())
 	}
@@ -90,9 +90,9 @@ func TestA401GetsOneFreshToken(t *testing.T) {
 	var calls atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { calls.Add(1); a.guard(w, r) })
 	ts := resolve(t, oauth2, oauth2Env(s.URL, serve(t, a.ServeHTTP).URL), nil)
-	attempt(t, ts, call(), patience)
+	attempt(t, ts, call(), maxWait)
 	a.newest.Store("revoked")
-	if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerFresh || got.Status != 200 {
+	if got := attempt(t, ts, call(), maxWait); got.Kind != ledger.AnswerFresh || got.Status != 200 {
 		t.Errorf("got %+v", got)
 	}
 	if calls.Load() != 3 || a.requests.Load() != 2 {
@@ -105,7 +105,7 @@ func TestASecond401IsFinal(t *testing.T) {
 	var calls atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(401) })
 	ts := resolve(t, oauth2, oauth2Env(s.URL, serve(t, a.ServeHTTP).URL), nil)
-	if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerRefused || got.Reason != ledger.ReasonUnauthorized || got.Status != 401 {
+	if got := attempt(t, ts, call(), maxWait); got.Kind != ledger.AnswerRefused || got.Reason != ledger.ReasonUnauthorized || got.Status != 401 {
 		t.Errorf("got %+v", got)
 	}
 	if calls.Load() != 2 || a.requests.Load() != 2 {
@@ -151,7 +151,7 @@ func TestTokenEndpointsInTrouble(t *testing.T) {
 			s := serve(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) })
 			ts := resolve(t, oauth2, oauth2Env(s.URL, serve(t, c.answer).URL),
 				func(c *targets.Config) { c.BreakerFailures = 1 })
-			got := attempt(t, ts, call(), patience)
+			got := attempt(t, ts, call(), maxWait)
 			if denied := got.Kind == ledger.AnswerRefused && got.Reason == ledger.ReasonUnauthorized; denied != c.denied || got.Unsent == c.denied {
 				t.Errorf("got %+v", got)
 			}
@@ -218,7 +218,7 @@ func TestATokenIsReplacedBeforeItExpires(t *testing.T) {
 
 func TestATokenEndpointThatIsNotThereIsNamedAsTheCause(t *testing.T) {
 	ts := resolve(t, oauth2, oauth2Env(aTarget, nobody+"/token"), nil)
-	a := attempt(t, ts, call(), patience)
+	a := attempt(t, ts, call(), maxWait)
 	if !a.Unsent || !strings.Contains(a.Error, "token endpoint could not be asked: connection refused") {
 		t.Errorf("got %+v", a)
 	}

@@ -74,7 +74,7 @@ func TestAProxyTakesItsCredentials(t *testing.T) {
 			c.RootCAs = target.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 			c.Proxy = func(*http.Request) (*url.URL, error) { return &address, nil }
 		})
-		if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerFresh {
+		if got := attempt(t, ts, call(), maxWait); got.Kind != ledger.AnswerFresh {
 			t.Errorf("%s: %+v", scheme, got)
 		}
 	}
@@ -90,7 +90,7 @@ func throughProxy(t *testing.T, target, proxy string) executor.Answer {
 	ts := resolve(t, jobs.Target{AllowHTTP: true}, env{"MEMBERSHIP_URL": target}, func(c *targets.Config) {
 		c.Proxy = func(*http.Request) (*url.URL, error) { return address, nil }
 	})
-	return attempt(t, ts, call(), patience)
+	return attempt(t, ts, call(), maxWait)
 }
 
 // answers handles a connection by one answer to its first request.

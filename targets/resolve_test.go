@@ -192,7 +192,7 @@ func TestADisabledJobsVariableMayBeUnset(t *testing.T) {
 		}
 		c := call()
 		c.Call.Target = "env:UNSET_URL"
-		if got := attempt(t, ts, c, patience); !got.Unsent {
+		if got := attempt(t, ts, c, maxWait); !got.Unsent {
 			t.Errorf("answer %+v, want one that was not sent", got)
 		}
 		ts.Close()

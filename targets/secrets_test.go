@@ -84,7 +84,7 @@ func shown(t *testing.T, target, token string, edit func(*targets.Config), c exe
 			edit(c)
 		}
 	})
-	a := attempt(t, ts, c, patience)
+	a := attempt(t, ts, c, maxWait)
 	return fmt.Sprintf("%+v\n%s", a, log.String())
 }
 

@@ -39,9 +39,9 @@ func TestTargetsChooseNoProxyThemselves(t *testing.T) {
 			return nil, errors.New("no network")
 		}
 	}
-	attempt(t, resolve(t, oauth2, oauth2Env("https://target.example", "https://token.example/t"), noNetwork), call(), patience)
-	attempt(t, resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": "https://target.example"}, noNetwork), call(), patience)
-	attempt(t, resolve(t, jobs.Target{AllowHTTP: true}, env{"MEMBERSHIP_URL": "http://target.example"}, noNetwork), call(), patience)
+	attempt(t, resolve(t, oauth2, oauth2Env("https://target.example", "https://token.example/t"), noNetwork), call(), maxWait)
+	attempt(t, resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": "https://target.example"}, noNetwork), call(), maxWait)
+	attempt(t, resolve(t, jobs.Target{AllowHTTP: true}, env{"MEMBERSHIP_URL": "http://target.example"}, noNetwork), call(), maxWait)
 	mu.Lock()
 	defer mu.Unlock()
 	if want := map[string]bool{"token.example:443": true, "target.example:443": true, "target.example:80": true}; !maps.Equal(dialled, want) {
@@ -61,7 +61,7 @@ func TestATokenEndpointsRedirectIsNotFollowed(t *testing.T) {
 		target := serve(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) })
 		endpoint := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, status) })
 		ts := resolve(t, oauth2, oauth2Env(target.URL, endpoint.URL), nil)
-		if got := attempt(t, ts, call(), patience); !got.Unsent || led.Load() != 0 || calls.Load() != 0 {
+		if got := attempt(t, ts, call(), maxWait); !got.Unsent || led.Load() != 0 || calls.Load() != 0 {
 			t.Errorf("%d: got %+v, %d requests to where it leads, %d calls", status, got, led.Load(), calls.Load())
 		}
 	}
@@ -77,7 +77,7 @@ func TestTLSBelow12IsRefused(t *testing.T) {
 		roots := x509.NewCertPool()
 		roots.AddCert(s.Certificate())
 		ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { c.RootCAs = roots })
-		if got := attempt(t, ts, call(), patience); got.Kind != want {
+		if got := attempt(t, ts, call(), maxWait); got.Kind != want {
 			t.Errorf("%s: got %+v, want %s", tls.VersionName(version), got, want)
 		}
 	}

@@ -100,7 +100,7 @@ func TestSignedCallsVerifyAtTheTarget(t *testing.T) {
 					c := call()
 					c.RunID, c.Call.Body, principal = id, body, ""
 					c.Call.KeyForm = []string{"", string(jobs.KeyHex32)}[i]
-					if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh || principal != "acme" {
+					if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerFresh || principal != "acme" {
 						t.Errorf("%s %s: %+v, principal %q", id, body, a, principal)
 					}
 				}
@@ -120,7 +120,7 @@ func TestTheClaimsOfAToken(t *testing.T) {
 	for left, want := range map[time.Duration]float64{time.Hour: 300, time.Minute: 60} {
 		c := call()
 		c.SendBefore = time.Now().Add(left)
-		attempt(t, ts, c, patience)
+		attempt(t, ts, c, maxWait)
 		got := claimsOf(t, token)
 		if got["iss"] != "acme" || got["aud"] != "membership" || got["sub"] != "release-locks" || got["jti"] != runID {
 			t.Errorf("claims %v", got)
@@ -202,7 +202,7 @@ func TestHalfOfAKeyOrSecretLeavesTheLastOne(t *testing.T) {
 			published := string(jwks(t, ts))
 			write(t, file, tc.text[:len(tc.text)/2])
 			now = now.Add(time.Minute)
-			if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh || called != 1 || string(jwks(t, ts)) != published {
+			if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh || called != 1 || string(jwks(t, ts)) != published {
 				t.Errorf("%+v after %d calls; published %s", a, called, jwks(t, ts))
 			}
 		})

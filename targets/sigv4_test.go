@@ -60,7 +60,7 @@ func TestCallsAreSignedForAWS(t *testing.T) {
 	for _, path := range []string{"/v1/locks", "/v1/a%20b/c:d;e@f/%C3%BC?b=2&a=1&a=%2B+", "/"} {
 		c := call()
 		c.Call.Path, c.Call.Headers = path, map[string]string{"X-Edition": "2;  beta"}
-		if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh {
+		if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerFresh {
 			t.Errorf("%s: %+v", path, a)
 		}
 	}
@@ -73,7 +73,7 @@ func TestCallsAreSignedForAWS(t *testing.T) {
 	c := call()
 	c.Call.Path = "/v1?a=%zz"
 	before := target.calls
-	if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerRefused || target.calls != before {
+	if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerRefused || target.calls != before {
 		t.Errorf("a query that cannot be signed: %+v", a)
 	}
 }
@@ -97,11 +97,11 @@ func TestCredentialsOfAWSAreReadAgainAfterA403(t *testing.T) {
 		env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) { now := time.Now(); c.WithClock(func() time.Time { return now }) })
 	write("SECRET", "hush-2")
 	write("SESSION", "session-2")
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh || target.calls != 2 {
+	if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh || target.calls != 2 {
 		t.Errorf("%+v after %d calls", a, target.calls)
 	}
 	target.keys.SecretAccessKey = "another"
-	if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerRefused || target.calls != 3 || strings.Contains(a.Error, "hush") {
+	if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerRefused || target.calls != 3 || strings.Contains(a.Error, "hush") {
 		t.Errorf("%+v after %d calls", a, target.calls)
 	}
 }
@@ -139,7 +139,7 @@ func TestASecretThatChangedUnderWayIsTried(t *testing.T) {
 			})
 			ts := resolve(t, jobs.Target{Auth: auth(jobs.Secret{File: file})}, env{"MEMBERSHIP_URL": s.URL},
 				func(c *targets.Config) { c.WithClock(func() time.Time { return now }) })
-			if a := attempt(t, ts, call(), patience); a.Kind != ledger.AnswerFresh || calls != 2 {
+			if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh || calls != 2 {
 				t.Errorf("%+v after %d calls", a, calls)
 			}
 		})

@@ -18,9 +18,9 @@ func TestATokenThatExpiredInASuspensionIsReplaced(t *testing.T) {
 	var clock testclock.Clock
 	a := &authority{expires: `"expires_in":3600,`}
 	ts := resolve(t, oauth2, oauth2Env(serve(t, plain(200)).URL, serve(t, a.ServeHTTP).URL), func(c *targets.Config) { c.WithClock(clock.Now) })
-	attempt(t, ts, call(), patience)
+	attempt(t, ts, call(), maxWait)
 	clock.Suspend(2 * time.Hour)
-	if got := attempt(t, ts, call(), patience); got.Kind != ledger.AnswerFresh || a.requests.Load() != 2 {
+	if got := attempt(t, ts, call(), maxWait); got.Kind != ledger.AnswerFresh || a.requests.Load() != 2 {
 		t.Errorf("got %+v after %d requests for a token, want a second one", got, a.requests.Load())
 	}
 }
@@ -34,7 +34,7 @@ func TestNothingIsSentPastSendBeforeAfterASuspension(t *testing.T) {
 	c := call()
 	c.SendUntil = clock.Now().Add(time.Hour)
 	clock.Suspend(2 * time.Hour)
-	if a := attempt(t, ts, c, patience); !a.Unsent || calls.Load() != 0 {
+	if a := attempt(t, ts, c, maxWait); !a.Unsent || calls.Load() != 0 {
 		t.Errorf("got %+v, %d sent", a, calls.Load())
 	}
 }

@@ -107,13 +107,13 @@ func TestATargetMayAskForACertificateAndHaveAnAuthorityOfItsOwn(t *testing.T) {
 	cert, key := clients.issue("acme")
 	e := env{"MEMBERSHIP_URL": url, "CA": servers.pem, "CERT": cert, "KEY": key}
 	full := jobs.TLS{CA: jobs.Secret{Env: "CA"}, Cert: jobs.Secret{Env: "CERT"}, Key: jobs.Secret{Env: "KEY"}}
-	if a := attempt(t, resolve(t, jobs.Target{TLS: full}, e, nil), call(), patience); a.Kind != ledger.AnswerFresh || *caller != "acme" {
+	if a := attempt(t, resolve(t, jobs.Target{TLS: full}, e, nil), call(), maxWait); a.Kind != ledger.AnswerFresh || *caller != "acme" {
 		t.Errorf("%+v, called by %q", a, *caller)
 	}
-	if a := attempt(t, resolve(t, jobs.Target{TLS: jobs.TLS{CA: full.CA}}, e, nil), call(), patience); a.Status != 0 {
+	if a := attempt(t, resolve(t, jobs.Target{TLS: jobs.TLS{CA: full.CA}}, e, nil), call(), maxWait); a.Status != 0 {
 		t.Errorf("without a certificate: %+v", a)
 	}
-	if a := attempt(t, resolve(t, jobs.Target{TLS: jobs.TLS{Cert: full.Cert, Key: full.Key}}, e, nil), call(), patience); a.Kind != ledger.AnswerFailed || !strings.Contains(a.Error, "unknown authority") {
+	if a := attempt(t, resolve(t, jobs.Target{TLS: jobs.TLS{Cert: full.Cert, Key: full.Key}}, e, nil), call(), maxWait); a.Kind != ledger.AnswerFailed || !strings.Contains(a.Error, "unknown authority") {
 		t.Errorf("without its authority: %+v", a)
 	}
 }
@@ -142,7 +142,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 		now = now.Add(time.Second)
 		c := call()
 		c.SendBefore = now.Add(time.Hour)
-		if a := attempt(t, ts, c, patience); a.Kind != ledger.AnswerFresh || *caller != want {
+		if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerFresh || *caller != want {
 			t.Errorf("%s: %+v, called by %q, want %q", when, a, *caller, want)
 		}
 	}

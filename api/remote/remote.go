@@ -27,11 +27,11 @@ import (
 
 // Client sends requests to one API server. It is safe for concurrent use.
 type Client struct {
-	base    *url.URL
-	token   string
-	agent   string
-	client  *http.Client
-	patient time.Duration // for how long a request is repeated
+	base     *url.URL
+	token    string
+	agent    string
+	client   *http.Client
+	retryFor time.Duration // for how long a request is repeated
 }
 
 // Config names the server and the token. URL is required.
@@ -43,8 +43,8 @@ type Config struct {
 	Version string // for User-Agent
 }
 
-// patience is the time in which a request without an answer is repeated.
-const patience = 30 * time.Second
+// retryFor is the time in which a request without an answer is repeated.
+const retryFor = 30 * time.Second
 
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 64 << 20
@@ -67,7 +67,7 @@ func New(c Config) (*Client, error) {
 		// A redirect could take the token elsewhere, and a POST would become a GET.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &Client{base: u, token: c.Token, agent: "cronce/" + c.Version, client: client, patient: patience}, nil
+	return &Client{base: u, token: c.Token, agent: "cronce/" + c.Version, client: client, retryFor: retryFor}, nil
 }
 
 // get asks a question.
@@ -87,12 +87,12 @@ func (s *Client) post(ctx context.Context, path string, body, into any) error {
 	return s.ask(ctx, http.MethodPost, path, text, into)
 }
 
-// ask sends a request, with further header fields in pairs, until it is answered or patience is at its end.
+// ask sends a request, with further header fields in pairs, until it is answered or retryFor is over.
 func (s *Client) ask(ctx context.Context, method, path string, body []byte, into any, fields ...string) error {
 	key, began := uuid.NewString(), time.Now()
 	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		again, err := s.once(ctx, method, path, key, body, into, fields...)
-		if err == nil || again < 0 || ctx.Err() != nil || time.Since(began)+wait > s.patient {
+		if err == nil || again < 0 || ctx.Err() != nil || time.Since(began)+wait > s.retryFor {
 			return err
 		}
 		select {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// patience bounds each step of a round.
-const patience = 5 * time.Minute
+// maxWait bounds each step of a round.
+const maxWait = 5 * time.Minute
 
 // A Contender is one way to do the work.
 type Contender struct {
@@ -185,8 +185,8 @@ func (p *process) next() (line, error) {
 			return l, errors.New(l.Error)
 		}
 		return l, nil
-	case <-time.After(patience):
-		return line{}, fmt.Errorf("nothing from the child in %v", patience)
+	case <-time.After(maxWait):
+		return line{}, fmt.Errorf("nothing from the child in %v", maxWait)
 	}
 }
 

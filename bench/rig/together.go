@@ -76,7 +76,7 @@ func (b *Bench) usageOfAll(all []*process, c Contender) (sum Result, err error) 
 // await looks for the calls at the target, which is cheap, and only then for
 // the outcomes in the database, which is not.
 func (b *Bench) await(ctx context.Context, c Contender, database string, runs int) error {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		n, err := b.Target.Count()
 		if err != nil {
 			return err
@@ -88,5 +88,5 @@ func (b *Bench) await(ctx context.Context, c Contender, database string, runs in
 			return err
 		}
 	}
-	return fmt.Errorf("not all outcomes were stored in %v", patience)
+	return fmt.Errorf("not all outcomes were stored in %v", maxWait)
 }

@@ -66,13 +66,13 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 	"the time that a reservation takes counts towards MaxRun": func(t *testing.T, e Engine) {
 		var reserved, ends time.Time
 		reserving := suspended(e.Store, func() { reserved = time.Now() })
-		_, _, err := idempotency.Call(t.Context(), kit(t, reserving, func(o *idempotency.Options) { o.MaxRun = patience }), charge,
+		_, _, err := idempotency.Call(t.Context(), kit(t, reserving, func(o *idempotency.Options) { o.MaxRun = maxWait }), charge,
 			idempotency.Effect[int]{Do: func(ctx context.Context) (int, error) {
 				ends, _ = ctx.Deadline()
 				return 1, nil
 			}})
-		if err != nil || !ends.Before(reserved.Add(patience)) {
-			t.Errorf("the call ends %v after the reservation, MaxRun is %v; %v", ends.Sub(reserved), patience, err)
+		if err != nil || !ends.Before(reserved.Add(maxWait)) {
+			t.Errorf("the call ends %v after the reservation, MaxRun is %v; %v", ends.Sub(reserved), maxWait, err)
 		}
 	},
 	"a reconciliation that outlasts MaxRun does not call any more": func(t *testing.T, e Engine) {

@@ -71,7 +71,7 @@ var endedCases = map[string]func(*testing.T, Engine){
 	},
 	"work over MaxRun that has ended its transaction uses the key up": func(t *testing.T, e Engine) {
 		// A busy machine may take all of a short MaxRun to come to the end.
-		for maxRun := 50 * time.Millisecond; maxRun <= patience; maxRun *= 2 {
+		for maxRun := 50 * time.Millisecond; maxRun <= maxWait; maxRun *= 2 {
 			name, ended := maxRun.String(), false
 			w := post(kit(t, e.Store).Handler(idempotency.Route{Scope: scope, MaxRun: maxRun},
 				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,12 +110,12 @@ var endedCases = map[string]func(*testing.T, Engine){
 			ends["chain"] = e.CommitAndBegin
 		}
 		for ending, end := range ends {
-			for maxRun := 100 * time.Millisecond; maxRun <= patience; maxRun *= 2 {
+			for maxRun := 100 * time.Millisecond; maxRun <= maxWait; maxRun *= 2 {
 				name, ended := ending+maxRun.String(), false
 				h := kit(t, e.Store).Handler(idempotency.Route{Scope: scope, MaxRun: maxRun},
 					http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 						if ended = e.Write(r.Context(), name) == nil && end(r.Context()) == nil; ended {
-							_ = e.Sleep(r.Context(), 2*patience)
+							_ = e.Sleep(r.Context(), 2*maxWait)
 						}
 					}))
 				if w := post(h, name, `{}`); w.Code < 500 {

@@ -126,7 +126,7 @@ var handlerCases = map[string]func(*testing.T, Engine){
 		k := kit(t, e.Store)
 		// A busy machine may take all of a short MaxRun to write.
 		for maxRun, wrote := 50*time.Millisecond, errNo; wrote != nil; maxRun *= 2 {
-			if maxRun > patience {
+			if maxRun > maxWait {
 				t.Fatal(wrote)
 			}
 			expect(t, post(k.Handler(idempotency.Route{Scope: scope, MaxRun: maxRun}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

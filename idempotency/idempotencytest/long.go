@@ -176,7 +176,7 @@ var longCases = map[string]func(*testing.T, Engine){
 		down := make(chan error, 1)
 		go func() { down <- p.kit.Shutdown(context.WithoutCancel(t.Context())) }()
 		quick := p.kit.Accept(idempotency.Route{Scope: "route:POST_/quick"}, func(context.Context, *idempotency.Work) error { return nil })
-		for deadline := time.Now().Add(patience); post(quick, rand.Text(), `{}`).Code != http.StatusServiceUnavailable; {
+		for deadline := time.Now().Add(maxWait); post(quick, rand.Text(), `{}`).Code != http.StatusServiceUnavailable; {
 			if time.Now().After(deadline) {
 				t.Fatal("work begins although the process shuts down")
 			}

@@ -54,7 +54,7 @@ func killedWorker(t *testing.T, s Service) {
 			t.Fatalf("%s: the other process said %q and ended by %q", c.Key, answered, state)
 		}
 		again := ""
-		for deadline := time.Now().Add(patience); again != done && again != replayed && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(maxWait); again != done && again != replayed && time.Now().Before(deadline); {
 			e.Age(key(c.Key), time.Hour) // its lease, of a row that it may hold until its connection is gone
 			again = worked(t, e, c.Key)
 		}

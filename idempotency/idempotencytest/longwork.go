@@ -76,7 +76,7 @@ func (p *longProcess) end(do func(context.Context, *idempotency.Work) error) err
 func (p *longProcess) send(s longStep) error {
 	p.t.Helper()
 	s.err = make(chan error, 1)
-	tooLong := time.After(patience)
+	tooLong := time.After(maxWait)
 	select {
 	case p.steps <- s:
 	case <-tooLong:
@@ -94,7 +94,7 @@ func (p *longProcess) send(s longStep) error {
 // until asks again until the answer has this status, and more holds.
 func (p *longProcess) until(status int, more func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); ; time.Sleep(time.Millisecond) {
 		w := post(p, "k", `{}`)
 		if w.Code == status && (more == nil || more()) {
 			return

@@ -93,7 +93,7 @@ func beChild(t *testing.T, s Service, text string) {
 		switch c.Inside {
 		case inStatement:
 			f.next()
-			return e.Sleep(ctx, 10*patience)
+			return e.Sleep(ctx, 10*maxWait)
 		case inResult:
 			f.reads.Store(true)
 			return e.ReadLarge(ctx)
@@ -207,7 +207,7 @@ func stoppedAt(t *testing.T, c child) *process {
 			p.stop()
 			return p
 		}
-		if p.wait(); !strings.HasPrefix(said, "50") || c.MaxRun > patience {
+		if p.wait(); !strings.HasPrefix(said, "50") || c.MaxRun > maxWait {
 			t.Fatalf("the other process did not stop, it said %q", said)
 		}
 	}

@@ -120,7 +120,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 		}
 		// A busy machine may take all of a short MaxRun to write.
 		for maxRun := time.Second; !freedAfter(t, e, maxRun); maxRun *= 2 {
-			if maxRun > patience {
+			if maxRun > maxWait {
 				t.Fatal("the silent work does not come to its write")
 			}
 		}
@@ -142,7 +142,7 @@ var raceCases = map[string]func(*testing.T, Engine){
 			t.Fatalf("answered %d %s before it blocked", w.Code, w.Body)
 		}
 		h := k.Handler(route, pay(e, 201, "paid"))
-		for end := time.Now().Add(patience); post(h, "k", `{}`).Code != 201; {
+		for end := time.Now().Add(maxWait); post(h, "k", `{}`).Code != 201; {
 			if time.Now().After(end) {
 				t.Fatal("the key is not free")
 			}

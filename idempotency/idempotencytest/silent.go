@@ -33,7 +33,7 @@ func freedAfter(t *testing.T, e Engine, maxRun time.Duration) bool {
 		expect(t, <-answered, 503, "", false)
 		return false
 	}
-	expect(t, post(kit(t, e.Other, wait(maxRun+patience)).Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
+	expect(t, post(kit(t, e.Other, wait(maxRun+maxWait)).Handler(route, pay(e, 200, "")), "k", `{}`), 200, "", false)
 	close(release)
 	expect(t, <-answered, 503, "run_too_long", false)
 	written(t, e, "silent", 0)

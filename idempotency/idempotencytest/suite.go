@@ -73,9 +73,9 @@ func Run(t *testing.T, open func(*testing.T) Engine) {
 	}
 }
 
-// patience is how long anything may take that must happen: a busy machine is
+// maxWait is how long anything may take that must happen: a busy machine is
 // slow, and no rule here is about that.
-const patience = time.Minute
+const maxWait = time.Minute
 
 // kit makes a kit whose principal is the request's X-Caller, or "caller".
 func kit(t *testing.T, s store.Store, change ...func(*idempotency.Options)) *idempotency.Kit {
@@ -85,7 +85,7 @@ func kit(t *testing.T, s store.Store, change ...func(*idempotency.Options)) *ide
 			return who, nil
 		}
 		return "caller", nil
-	}, Logger: slog.New(slog.DiscardHandler), Wait: patience, StoreTimeout: patience}
+	}, Logger: slog.New(slog.DiscardHandler), Wait: maxWait, StoreTimeout: maxWait}
 	for _, c := range change {
 		c(&o)
 	}

@@ -112,11 +112,11 @@ func (l *loop) work(ctx context.Context, consumer jetstream.Consumer) error {
 	defer messages.Stop()
 	// A message that comes in while this stops is still returned by Next; but
 	// a server that cannot be reached is not waited for.
-	patience, impatient := context.WithCancel(context.WithoutCancel(ctx))
-	defer impatient()
+	draining, drained := context.WithCancel(context.WithoutCancel(ctx))
+	defer drained()
 	defer context.AfterFunc(ctx, func() {
 		messages.Drain()
-		time.AfterFunc(drainWithin, impatient)
+		time.AfterFunc(drainWithin, drained)
 	})()
 	for {
 		if ctx.Err() != nil {
@@ -124,7 +124,7 @@ func (l *loop) work(ctx context.Context, consumer jetstream.Consumer) error {
 			// this worker, and each time count as a delivery.
 			messages.Drain()
 		}
-		msg, err := next(patience, messages)
+		msg, err := next(draining, messages)
 		switch {
 		case err == nil:
 			l.deliver(ctx, msg)

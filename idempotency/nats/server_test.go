@@ -32,8 +32,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	// ackWait is for events that are to come again by it. A busy machine may
 	// take as long for anything, so they may come again more than once.
-	ackWait  = 200 * time.Millisecond
-	patience = 30 * time.Second
+	ackWait = 200 * time.Millisecond
+	maxWait = 30 * time.Second
 )
 
 // world is a NATS server with one stream, and a service with its database.
@@ -121,10 +121,10 @@ func newWorldOn(t *testing.T, on database) *world {
 	s := startServer(t, files, server.RANDOM_PORT)
 	halt := func() { s.Shutdown(); s.WaitForShutdown() }
 	t.Cleanup(func() { halt() })
-	conn, err := natsgo.Connect(s.ClientURL(), natsgo.Timeout(patience), natsgo.ReconnectWait(20*time.Millisecond), natsgo.MaxReconnects(-1))
+	conn, err := natsgo.Connect(s.ClientURL(), natsgo.Timeout(maxWait), natsgo.ReconnectWait(20*time.Millisecond), natsgo.MaxReconnects(-1))
 	check(t, err)
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(patience))
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(maxWait))
 	check(t, err)
 
 	store := &fallible{Store: on.keys}
@@ -148,7 +148,7 @@ func startServer(t *testing.T, files string, port int) *server.Server {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: files, NoLog: true, NoSigs: true})
 	check(t, err)
 	s.Start()
-	if !s.ReadyForConnections(patience) {
+	if !s.ReadyForConnections(maxWait) {
 		t.Fatal("the NATS server does not start")
 	}
 	return s
@@ -257,7 +257,7 @@ func (w *world) settled(c jetstream.Consumer, deliveries uint64) {
 // idle waits until the consumer has nothing more to deliver or to wait for.
 func (w *world) idle(c jetstream.Consumer) *jetstream.ConsumerInfo {
 	w.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(maxWait); ; {
 		info, err := c.Info(w.Context())
 		check(w, err)
 		if info.NumAckPending == 0 && info.NumPending == 0 && info.AckFloor.Consumer == info.Delivered.Consumer {
@@ -273,7 +273,7 @@ func receive[T any](t testing.TB, from <-chan T, what string) (v T) {
 	t.Helper()
 	select {
 	case v = <-from:
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		t.Fatalf("waited in vain for %s", what)
 	}
 	return v

@@ -59,14 +59,14 @@ SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`
 	return purgeStatements{quick, slow, t.Statement(pgkeys.Count)}
 }
 
-// patience is how long a batch waits for a row that somebody holds.
-const patience = 5 * time.Millisecond
+// lockTimeout is how long a batch waits for a row that somebody holds.
+const lockTimeout = 5 * time.Millisecond
 
 // PurgeBatch implements [purge.Store]. It removes without locking first;
 // where that meets a row that somebody holds, or takes fewer than it may, it
 // goes on with what is free.
 func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (purge.BatchResult, error) {
-	wait := strconv.FormatInt(patience.Milliseconds(), 10)
+	wait := strconv.FormatInt(lockTimeout.Milliseconds(), 10)
 	done, err := s.remove(ctx, s.gone.quick, &wait, p)
 	if code, _ := refused(err); code == "55P03" { // lock_not_available
 		done, err = purge.BatchResult{}, nil

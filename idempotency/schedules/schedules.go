@@ -34,9 +34,9 @@ type Config struct {
 	// HTTP is the client that sends the requests; default: one with a timeout of 30s. No
 	// redirect is followed, since it could make a GET of a change.
 	HTTP *http.Client
-	// Patience is for how long a request is repeated that was not answered, or that the
+	// RetryFor is how long a request is repeated that was not answered, or that the
 	// server could not take now; default 30s.
-	Patience time.Duration
+	RetryFor time.Duration
 }
 
 // New returns a Client. It connects to nothing.
@@ -52,8 +52,8 @@ func New(c Config) (*Client, error) {
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.HTTP = &client
-	if c.Patience == 0 {
-		c.Patience = 30 * time.Second
+	if c.RetryFor == 0 {
+		c.RetryFor = 30 * time.Second
 	}
 	return &Client{c}, nil
 }
@@ -243,11 +243,11 @@ func into(v any) func([]byte) error {
 	return func(text []byte) error { return json.Unmarshal(text, v) }
 }
 
-// ask sends a request until it is answered for good or patience is at its end.
+// ask sends a request until it is answered for good or RetryFor is over.
 func (c *Client) ask(ctx context.Context, method, path, media string, body []byte, read func([]byte) error) error {
 	for began, wait := time.Now(), 200*time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		again, err := c.once(ctx, method, path, media, body, read)
-		if err == nil || !again || time.Since(began)+wait > c.Patience {
+		if err == nil || !again || time.Since(began)+wait > c.RetryFor {
 			return err
 		}
 		select {

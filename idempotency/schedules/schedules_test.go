@@ -105,7 +105,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestPatienceHasAnEnd(t *testing.T) {
+func TestRetriesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := client(t, answer{status: 503, body: "no JSON"})
 		began := time.Now()

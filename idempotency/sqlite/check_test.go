@@ -10,7 +10,7 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 	for _, tt := range []struct{ name, statement, says string }{
 		{"no table", `DROP TABLE idempotency_keys`, "create it with CreateTable or the migrations"},
 		{"no column", `ALTER TABLE idempotency_keys RENAME COLUMN owner TO possessor`, "owner"},
-		{"no patience", `PRAGMA busy_timeout = 0`, "set it to 5000"},
+		{"no busy_timeout", `PRAGMA busy_timeout = 0`, "set it to 5000"},
 		{"commits that a crash may forget", `PRAGMA synchronous = NORMAL`, "set it to FULL"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -196,8 +196,8 @@ func (d *dialect) Check(ctx context.Context, conn *sql.Conn) (problems []error) 
 	if err := d.check(ctx, conn); err != nil {
 		problems = append(problems, fmt.Errorf("sqlite: %w", err))
 	}
-	var patience int
-	if err := conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&patience); err != nil || patience == 0 {
+	var busyTimeout int
+	if err := conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&busyTimeout); err != nil || busyTimeout == 0 {
 		problems = append(problems, errors.Join(errors.New("sqlite: PRAGMA busy_timeout is 0, so that calls fail at once while "+
 			"another process writes; set it to 5000, or open the file by sqlite.Open"), err))
 	}

@@ -15,28 +15,28 @@ import (
 )
 
 // openFaulty opens the file as open does, with a fault among the statements and
-// a tenth of the patience with a process that is stopped.
+// a tenth of the timeout with a process that is stopped.
 func openFaulty(t *testing.T, path string, f *idempotencytest.Fault) *sql.DB {
 	t.Helper()
 	return openWaiting(t, path, f, 500*time.Millisecond)
 }
 
-// openWaiting opens the file as open does, but for the patience with others.
-func openWaiting(t *testing.T, path string, f *idempotencytest.Fault, patience time.Duration) *sql.DB {
+// openWaiting opens the file as open does, but for the timeout with others.
+func openWaiting(t *testing.T, path string, f *idempotencytest.Fault, timeout time.Duration) *sql.DB {
 	t.Helper()
 	plain, err := modernc.NewConnector(sqlite.Source(path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sql.OpenDB(faulty{plain, f, patience})
+	db := sql.OpenDB(faulty{plain, f, timeout})
 	t.Cleanup(func() { db.Close() })
 	return db
 }
 
 type faulty struct {
 	driver.Connector
-	fault    *idempotencytest.Fault
-	patience time.Duration
+	fault   *idempotencytest.Fault
+	timeout time.Duration
 }
 
 func (c faulty) Connect(ctx context.Context) (driver.Conn, error) {
@@ -45,7 +45,7 @@ func (c faulty) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	inner := opened.(driverConn)
-	_, err = inner.ExecContext(ctx, fmt.Sprint(`PRAGMA busy_timeout = `, c.patience.Milliseconds()), nil)
+	_, err = inner.ExecContext(ctx, fmt.Sprint(`PRAGMA busy_timeout = `, c.timeout.Milliseconds()), nil)
 	return &conn{driverConn: inner, fault: c.fault}, err
 }
 

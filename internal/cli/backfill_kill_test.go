@@ -53,7 +53,7 @@ func TestABackfillInWavesUnderKills(t *testing.T) {
 		}
 		begin, kills := time.Now(), 0
 		for effects := 0; effects < hours; _, effects = svc.count() {
-			if time.Since(begin) > 4*patience {
+			if time.Since(begin) > 4*maxWait {
 				t.Fatalf("%d effects after %s and %d kills", effects, time.Since(begin), kills)
 			}
 			if time.Sleep(1500 * time.Millisecond); kills < 4 {

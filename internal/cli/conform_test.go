@@ -85,8 +85,8 @@ func TestConformCallsWhereServeMay(t *testing.T) {
 	t.Cleanup(s.Close)
 	d := newDesk(t, exampleRegistry)
 	for _, args := range [][]string{{"--url", s.URL, "--allow-target", "10.0.0.0/8"}, {"--url", "http://169.254.169.254"}} {
-		// An hour of patience: an answer that cannot change ends the wait for the service.
-		code, _, errs := d.run(append([]string{"conform", "--patience", "1h", "--junit", d.path("none.xml")}, args...)...)
+		// An hour of waiting: an answer that cannot change ends the wait for the service.
+		code, _, errs := d.run(append([]string{"conform", "--wait", "1h", "--junit", d.path("none.xml")}, args...)...)
 		if code != exitFailed || !strings.Contains(errs, "is not allowed (--allow-target)") || asked.Load() != 0 {
 			t.Errorf("%v: exit %d after %d requests: %s", args, code, asked.Load(), errs)
 		}
@@ -97,7 +97,7 @@ func TestConformCallsWhereServeMay(t *testing.T) {
 	if code, _, errs := d.run("conform", "--url", s.URL, "--allow-target", "10.0.0.0/99"); code != exitUsage || !strings.Contains(errs, "--allow-target") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if _, _, errs := d.run("conform", "--patience", "1ms", "--url", s.URL, "--allow-target", "127.0.0.1"); asked.Load() == 0 {
+	if _, _, errs := d.run("conform", "--wait", "1ms", "--url", s.URL, "--allow-target", "127.0.0.1"); asked.Load() == 0 {
 		t.Errorf("not asked: %s", errs)
 	}
 }
@@ -111,7 +111,7 @@ func TestConformGoesThroughTheProxy(t *testing.T) {
 		w.WriteHeader(http.StatusBadGateway)
 	}))
 	t.Cleanup(proxy.Close)
-	c := exec.Command(os.Args[0], "conform", "--patience", "1ms", "--url", "http://service.example")
+	c := exec.Command(os.Args[0], "conform", "--wait", "1ms", "--url", "http://service.example")
 	c.Env = append(os.Environ(), "CRONCE_TEST_AS_BINARY=1", "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
 	out, err := c.CombinedOutput()
 	if err == nil || seen.Load() != "http://service.example/conform" {
@@ -125,7 +125,7 @@ func TestGoldenConform(t *testing.T) {
 	d := newDesk(t, exampleRegistry)
 	out := &screen{width: 80}
 	var errs strings.Builder
-	args := []string{"conform", "--url", url, "--patience", "1ms", "--only", "one-effect,json-meaning,crash,send-before-syntax"}
+	args := []string{"conform", "--url", url, "--wait", "1ms", "--only", "one-effect,json-meaning,crash,send-before-syntax"}
 	if code := runAt(t.Context(), args, streams{strings.NewReader(""), out, &errs}, d.lookup, time.Now); code != exitFailed {
 		t.Errorf("exit %d: %s", code, &errs)
 	}

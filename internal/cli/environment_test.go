@@ -69,7 +69,7 @@ func TestEveryFlagOfServeHasADocumentedVariable(t *testing.T) {
 func TestVariablesStandForFlags(t *testing.T) {
 	t.Parallel()
 	for variable, value := range map[string]string{
-		"CRONCE_MAX_IN_FLIGHT": "0", "CRONCE_LEASE": "10ms", "CRONCE_GRACE": "0s", "CRONCE_LEDGER_PATIENCE": "-1s",
+		"CRONCE_MAX_IN_FLIGHT": "0", "CRONCE_LEASE": "10ms", "CRONCE_GRACE": "0s", "CRONCE_LEDGER_WAIT": "-1s",
 		"CRONCE_LISTEN": "nonsense", "CRONCE_LOG_FORMAT": "xml", "CRONCE_LOG_LEVEL": "loud",
 	} {
 		code, _, errs := invoke(t, map[string]string{variable: value}, "serve")

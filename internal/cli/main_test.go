@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience is how long anything is waited for that is sure to come.
-const patience = testproc.Patience
+// maxWait is how long anything is waited for that is sure to come.
+const maxWait = testproc.MaxWait
 
 const (
 	exitDone    = command.ExitDone
@@ -76,7 +76,7 @@ func spawn(t *testing.T, env []string, args ...string) *process {
 // eventually asks until ok.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

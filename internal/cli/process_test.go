@@ -26,7 +26,7 @@ func shell(t *testing.T, env []string, script string, args ...string) (code int,
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 	defer cancel()
 	c := exec.CommandContext(ctx, "sh", append([]string{"-c", script, binary}, args...)...)
 	c.Env = append(append(os.Environ(), "CRONCE_TEST_AS_BINARY=1"), env...)

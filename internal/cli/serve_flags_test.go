@@ -9,7 +9,7 @@ import (
 func TestServeRefusesFlagsThatItCouldNotKeep(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{
-		"--max-in-flight": "0", "--lease": "10ms", "--grace": "0s", "--ledger-patience": "-1s",
+		"--max-in-flight": "0", "--lease": "10ms", "--grace": "0s", "--ledger-wait": "-1s",
 	} {
 		code, _, errs := invoke(t, nil, "serve", flag, value)
 		if code != exitUsage || !strings.Contains(errs, flag+" "+value) {
@@ -23,30 +23,30 @@ func TestServeRefusesFlagsThatItCouldNotKeep(t *testing.T) {
 func TestServeEndsForGoodForWrongSettings(t *testing.T) {
 	t.Parallel()
 	flags := map[string][]string{
-		"--allow-target":    {"http://x", "a..b", "10.0.0.0/33", ",", " ", "a.example,b.example:443"},
-		"--access":          {"/nowhere/access.yaml", "/", " "},
-		"--color":           {"pink"},
-		"--config":          {"/nowhere/cronce.yaml", "/", " "},
-		"--db":              {"nope", "mysql://db/x", "sqlite:", "sqlite:/nowhere/l.db", "sqlite:/", "sqlite:root.go", "sqlite::memory:", "postgres://db:0/x", "postgres://db/x?sslmode=nope", " "},
-		"--grace":           {"0s", "1", "soon"},
-		"--lease":           {"10ms", "30"},
-		"--ledger-patience": {"-1s", "x"},
-		"--listen":          {"nonsense", "127.0.0.1:99999"},
-		"--listen-jwks":     {"nonsense", "..:80"},
-		"--log-format":      {"xml"},
-		"--log-level":       {"loud"},
-		"--max-in-flight":   {"0", "many", "99999999999999999999"},
-		"--no-migrate":      {"maybe"},
-		"--output":          {"xml"},
-		"--public-url":      {"cronce.example.com", "https://../..", "https://me:s3cret@cronce.example.com", "https://ops.example.com/cronce"},
-		"--server":          {"https://cronce.example.com"},
-		"--watch":           {"maybe"},
-		"--nonsense":        {"1"},
+		"--allow-target":  {"http://x", "a..b", "10.0.0.0/33", ",", " ", "a.example,b.example:443"},
+		"--access":        {"/nowhere/access.yaml", "/", " "},
+		"--color":         {"pink"},
+		"--config":        {"/nowhere/cronce.yaml", "/", " "},
+		"--db":            {"nope", "mysql://db/x", "sqlite:", "sqlite:/nowhere/l.db", "sqlite:/", "sqlite:root.go", "sqlite::memory:", "postgres://db:0/x", "postgres://db/x?sslmode=nope", " "},
+		"--grace":         {"0s", "1", "soon"},
+		"--lease":         {"10ms", "30"},
+		"--ledger-wait":   {"-1s", "x"},
+		"--listen":        {"nonsense", "127.0.0.1:99999"},
+		"--listen-jwks":   {"nonsense", "..:80"},
+		"--log-format":    {"xml"},
+		"--log-level":     {"loud"},
+		"--max-in-flight": {"0", "many", "99999999999999999999"},
+		"--no-migrate":    {"maybe"},
+		"--output":        {"xml"},
+		"--public-url":    {"cronce.example.com", "https://../..", "https://me:s3cret@cronce.example.com", "https://ops.example.com/cronce"},
+		"--server":        {"https://cronce.example.com"},
+		"--watch":         {"maybe"},
+		"--nonsense":      {"1"},
 	}
 	variables := map[string][]string{
 		"CRONCE_ACCESS": {"/nowhere/access.yaml", ""}, "CRONCE_ALLOW_TARGET": {"http://x", ""}, "CRONCE_COMPLETION_SECRET": {"short", ""},
 		"CRONCE_CONFIG": {"/nowhere/cronce.yaml", ""}, "CRONCE_DATABASE_URL": {"nope", "", "sqlite:/nowhere/l.db"}, "CRONCE_GRACE": {"0s", "1"},
-		"CRONCE_LEASE": {"10ms", "30"}, "CRONCE_LEDGER_PATIENCE": {"-1s", ""}, "CRONCE_LISTEN_JWKS": {"nonsense", ""}, "CRONCE_LOG_FORMAT": {"xml"},
+		"CRONCE_LEASE": {"10ms", "30"}, "CRONCE_LEDGER_WAIT": {"-1s", ""}, "CRONCE_LISTEN_JWKS": {"nonsense", ""}, "CRONCE_LOG_FORMAT": {"xml"},
 		"CRONCE_LOG_LEVEL": {"loud"}, "CRONCE_MAX_IN_FLIGHT": {"0", "many"}, "CRONCE_NO_MIGRATE": {"maybe"}, "CRONCE_PUBLIC_URL": {"nonsense", ""},
 		"CRONCE_WATCH": {"maybe"}, "MEMBERSHIP_URL": {"https://../..", ""}, "MEMBERSHIP_TOKEN": {"s3 cret", ""},
 		"OTEL_EXPORTER_OTLP_ENDPOINT": {"nonsense"}, "HTTPS_PROXY": {"http://me:s3cret@proxy:port"}, "http_proxy": {"htp://proxy"},

@@ -199,7 +199,7 @@ func TestKilledInMidCallFinishesUnderTheSameRunID(t *testing.T) {
 func TestLedgerDownAtStartIsExitOne(t *testing.T) {
 	t.Parallel()
 	code, _, errs := invoke(t, map[string]string{"SVC_URL": "http://127.0.0.1:1"},
-		"serve", "--config", writeFile(t, everySecond), "--listen", "", "--ledger-patience", "10s",
+		"serve", "--config", writeFile(t, everySecond), "--listen", "", "--ledger-wait", "10s",
 		"--db", "postgres://nobody:secret@127.0.0.1:1/none")
 	if code != 1 || !strings.Contains(errs, "ledger unreachable") || !strings.Contains(errs, "giving up on the ledger") {
 		t.Errorf("exit %d: %s", code, errs)

@@ -28,7 +28,7 @@ func (w *world) mayDie(p *process, limit time.Duration) (spare func() bool) {
 }
 
 // goOn delivers the next scheduled times of each job to functions that nothing befalls,
-// until nothing of its slot is left. What is left after all that patience is
+// until nothing of its slot is left. What is left after that long is
 // stuck: in such a system nobody else works on it.
 func (s *script) goOn() (stuck []proof.Violation) {
 	for i, j := range s.Current().Jobs() {
@@ -37,7 +37,7 @@ func (s *script) goOn() (stuck []proof.Violation) {
 		}
 		_ = s.ledger.Resume(context.Background(), j.ID, ledger.Actor{By: "op", Why: "simulated"}) // a job that was never seen is refused
 		left := s.slotted(j.ID)
-		for end := time.Now().Add(patience); len(left) > 0 && time.Now().Before(end); left = s.slotted(j.ID) {
+		for end := time.Now().Add(maxWait); len(left) > 0 && time.Now().Before(end); left = s.slotted(j.ID) {
 			next := j.ParsedSchedule().Next(s.Now())
 			if next.IsZero() {
 				break

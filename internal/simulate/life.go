@@ -78,9 +78,9 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	return e, w.tally, err
 }
 
-// patience bounds how long a system without faults may take to end what the
+// maxWait bounds how long a system without faults may take to end what the
 // storm left: queues, leases, retries and expired keys.
-const patience = 2 * time.Hour
+const maxWait = 2 * time.Hour
 
 // lag is how far a process's clock may be behind the ledger's here: its skew,
 // and what an answer takes on its way.
@@ -113,7 +113,7 @@ func (s *script) calm() (proof.Evidence, error) {
 	}
 	due := s.Now()
 	s.healthy = time.Now()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(maxWait); time.Now().Before(end); {
 		time.Sleep(time.Minute)
 		if s.ended(ctx, due) {
 			break

@@ -100,13 +100,13 @@ func (t *target) rise() {
 }
 
 func (t *target) answer(c executor.Call, name, payload string, r *rand.Rand) executor.Answer {
-	patience := time.Now().Add(between(r, 0, 5*time.Second))
+	deadline := time.Now().Add(between(r, 0, 5*time.Second))
 	for {
 		a, mine := t.look(c, name, payload)
 		if mine {
 			return t.work(c, name, payload, r)
 		}
-		if a.Kind != ledger.AnswerInProgress || !time.Now().Before(patience) {
+		if a.Kind != ledger.AnswerInProgress || !time.Now().Before(deadline) {
 			return a
 		}
 		time.Sleep(100 * time.Millisecond)

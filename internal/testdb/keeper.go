@@ -54,7 +54,7 @@ func (k *keeper) start() error {
 	if _, err := io.WriteString(k.orders, "start\n"); err != nil {
 		return err
 	}
-	line, err := k.next(patience)
+	line, err := k.next(maxWait)
 	if err != nil {
 		return err
 	}
@@ -74,9 +74,9 @@ func (k *keeper) stop(sig os.Signal) error {
 	if err := k.server.Signal(sig); err != nil {
 		return err
 	}
-	exited, err := k.exited(patience)
+	exited, err := k.exited(maxWait)
 	if err == nil && !exited {
-		err = fmt.Errorf("the server did not stop in %v:\n%s", patience, k.log())
+		err = fmt.Errorf("the server did not stop in %v:\n%s", maxWait, k.log())
 	}
 	return err
 }

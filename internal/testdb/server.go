@@ -39,14 +39,14 @@ func (s *Server) Start() error {
 	if err := s.keeper.start(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(maxWait)
 	for {
 		err := s.engine.ping(s.recipe.ready)
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("no answer after %v: %w\n%s", patience, err, s.keeper.log())
+			return fmt.Errorf("no answer after %v: %w\n%s", maxWait, err, s.keeper.log())
 		}
 		if exited, err := s.keeper.exited(20 * time.Millisecond); exited || err != nil {
 			return errors.Join(fmt.Errorf("the server ended:\n%s", s.keeper.log()), err)

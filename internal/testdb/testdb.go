@@ -33,8 +33,8 @@ import (
 	"time"
 )
 
-// patience bounds the start of a server and every statement about a database.
-const patience = 2 * time.Minute
+// maxWait bounds the start of a server and every statement about a database.
+const maxWait = 2 * time.Minute
 
 // shared holds the one server of each engine that this process's tests share.
 var shared = struct{ postgres, mariadb, oracle func() (*Server, error) }{
@@ -136,5 +136,5 @@ func skipIfShort(t testing.TB) {
 func Short() bool { return os.Getenv("SHORT") == "1" }
 
 func bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), patience)
+	return context.WithTimeout(context.Background(), maxWait)
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Patience is how long Wait waits for the end of a process, on a machine however busy.
-const Patience = 2 * time.Minute
+// MaxWait is how long Wait waits for the end of a process, on a machine however busy.
+const MaxWait = 2 * time.Minute
 
 // Process is a running program.
 type Process struct {
@@ -61,9 +61,9 @@ func (p *Process) Interrupt() int {
 }
 
 // Wait waits for the end of the process and returns its exit code. It kills the process
-// after Patience.
+// after MaxWait.
 func (p *Process) Wait() int {
-	timer := time.AfterFunc(Patience, func() { _ = p.Cmd.Process.Kill() })
+	timer := time.AfterFunc(MaxWait, func() { _ = p.Cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = p.Cmd.Wait()
 	return p.Cmd.ProcessState.ExitCode()

@@ -38,12 +38,12 @@ func (q *queue) enter(ctx context.Context) {
 	if time.Now().Before(q.without) || !q.open() {
 		return
 	}
-	patience := time.NewTimer(queueTimeout)
-	defer patience.Stop()
+	timeout := time.NewTimer(queueTimeout)
+	defer timeout.Stop()
 	for wait := time.Millisecond / 4; !tryLock(q.file); wait = min(2*wait, 4*time.Millisecond) {
 		select {
 		case <-time.After(wait):
-		case <-patience.C:
+		case <-timeout.C:
 			q.without = time.Now().Add(queueBackoff)
 			return
 		case <-ctx.Done():

@@ -5,7 +5,7 @@ package sqlite
 import "os"
 
 // Elsewhere the queue is not kept: a writer without a pause may make others wait
-// past their patience.
+// past their timeout.
 
 func tryLock(*os.File) bool { return true }
 

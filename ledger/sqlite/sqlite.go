@@ -134,7 +134,7 @@ func (l *Ledger) prepare(ctx context.Context, opts Options) error {
 // that of a new file at once, SQLite fails one of them immediately, whatever the busy
 // timeout: both hold a lock that the other needs.
 func (l *Ledger) journalMode(ctx context.Context) (mode string, err error) {
-	patience, cancel := context.WithTimeout(ctx, l.busyTimeout)
+	timeout, cancel := context.WithTimeout(ctx, l.busyTimeout)
 	defer cancel()
 	for {
 		err = l.writers.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode)
@@ -143,7 +143,7 @@ func (l *Ledger) journalMode(ctx context.Context) (mode string, err error) {
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):
-		case <-patience.Done():
+		case <-timeout.Done():
 			return "", err
 		}
 	}

@@ -99,8 +99,8 @@ func (l *Ledger) begin(ctx context.Context) (*session, error) {
 	l.queue.enter(ctx)
 	defer l.queue.leave()
 	t := tx{ctx: context.WithoutCancel(ctx), w: l.writer}
-	patience := time.NewTimer(l.busyTimeout)
-	defer patience.Stop()
+	timeout := time.NewTimer(l.busyTimeout)
+	defer timeout.Stop()
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		_, err := t.exec(`BEGIN IMMEDIATE`)
 		switch {
@@ -111,7 +111,7 @@ func (l *Ledger) begin(ctx context.Context) (*session, error) {
 		}
 		select {
 		case <-time.After(wait):
-		case <-patience.C:
+		case <-timeout.C:
 			return nil, err
 		case <-ctx.Done():
 			return nil, ctx.Err()

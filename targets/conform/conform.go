@@ -26,9 +26,9 @@ type Config struct {
 	// Callers is how many concurrent calls a case makes that tests many callers; default
 	// 20.
 	Callers int
-	// Patience is how long the suite waits for a service to come back, a key to
+	// MaxWait is how long the suite waits for a service to come back, a key to
 	// become free or a key to expire; default 30s.
-	Patience time.Duration
+	MaxWait time.Duration
 	// Hold is how long the work of the case in-flight takes at first. While the service
 	// waits longer for another call, the case is tried again with twice and three times
 	// Hold. Default 2.5s.

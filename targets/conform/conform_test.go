@@ -20,9 +20,9 @@ import (
 )
 
 // serve starts instances of one service and runs the suite against them.
-func serve(t *testing.T, service http.Handler, instances int, patience time.Duration, only ...string) conform.Report {
+func serve(t *testing.T, service http.Handler, instances int, maxWait time.Duration, only ...string) conform.Report {
 	t.Helper()
-	c := conform.Config{Patience: patience, Hold: 400 * time.Millisecond, Only: only}
+	c := conform.Config{MaxWait: maxWait, Hold: 400 * time.Millisecond, Only: only}
 	for range instances {
 		s := httptest.NewServer(service)
 		t.Cleanup(s.Close)
@@ -159,7 +159,7 @@ func TestWhatIsNoServiceOfTheProtocolIsToldSo(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
 	for _, url := range []string{s.URL, "http://127.0.0.1:1"} {
-		_, err := conform.Run(t.Context(), conform.Config{URLs: []string{url}, Patience: time.Millisecond})
+		_, err := conform.Run(t.Context(), conform.Config{URLs: []string{url}, MaxWait: time.Millisecond})
 		if !errors.Is(err, conform.ErrNotReady) || !strings.Contains(err.Error(), url) {
 			t.Errorf("%s: %v", url, err)
 		}
@@ -174,7 +174,7 @@ func TestWhatIsNoServiceOfTheProtocolIsToldSo(t *testing.T) {
 	}
 }
 
-// A wait for what cannot change would be as long as the patience: an hour.
+// A wait for what cannot change would be as long as the maxWait: an hour.
 func TestWhatCannotChangeIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(http.NotFoundHandler())
@@ -185,7 +185,7 @@ func TestWhatCannotChangeIsNotWaitedFor(t *testing.T) {
 		"a certificate that is not trusted": {URLs: []string{s.URL}},
 		"a connection that is not allowed":  {URLs: []string{s.URL}, Dial: never},
 	} {
-		c.Patience = time.Hour
+		c.MaxWait = time.Hour
 		if _, err := conform.Run(t.Context(), c); !errors.Is(err, conform.ErrNotReady) {
 			t.Errorf("%s: %v", name, err)
 		}

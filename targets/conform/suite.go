@@ -22,7 +22,7 @@ type suite struct {
 	urls     []string
 	client   *http.Client
 	callers  int
-	patience time.Duration
+	maxWait  time.Duration
 	hold     time.Duration
 	service  service
 	turn     atomic.Int64 // the instance that the next call goes to
@@ -37,7 +37,7 @@ type made struct {
 }
 
 func newSuite(c Config) (*suite, error) {
-	s := &suite{callers: c.Callers, patience: c.Patience, hold: c.Hold}
+	s := &suite{callers: c.Callers, maxWait: c.MaxWait, hold: c.Hold}
 	// A transport of its own repeats no request whose connection is lost: none
 	// of its connections is used twice.
 	s.client = &http.Client{
@@ -62,8 +62,8 @@ func newSuite(c Config) (*suite, error) {
 	if s.callers <= 0 {
 		s.callers = 20
 	}
-	if s.patience <= 0 {
-		s.patience = 30 * time.Second
+	if s.maxWait <= 0 {
+		s.maxWait = 30 * time.Second
 	}
 	if s.hold <= 0 {
 		s.hold = 2500 * time.Millisecond
@@ -198,7 +198,7 @@ func (s *suite) request(ctx context.Context, instance int, c call, body io.Reade
 }
 
 func (s *suite) send(r *http.Request) (answer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.patience+holds*s.hold)
+	ctx, cancel := context.WithTimeout(r.Context(), s.maxWait+holds*s.hold)
 	defer cancel()
 	response, err := s.client.Do(r.WithContext(ctx))
 	if err != nil {
@@ -245,9 +245,9 @@ func (s *suite) settle(ctx context.Context, c call) (a answer, err error) {
 	return a, err
 }
 
-// eventually tries until fn succeeds, its error is permanent, or the patience is over.
+// eventually tries until fn succeeds, its error is permanent, or maxWait is over.
 func (s *suite) eventually(ctx context.Context, fn func() error) error {
-	end := time.Now().Add(s.patience)
+	end := time.Now().Add(s.maxWait)
 	pause := 10 * time.Millisecond
 	for {
 		err := fn()

@@ -21,8 +21,8 @@ const atOnce = 2
 // MaxCalls is the maximum number of calls of a trial; a trial of long work makes more.
 const MaxCalls = 1 + atOnce + 3
 
-// patience is the longest wait for a key that another call works on.
-const patience = 5 * time.Second
+// maxWait is the longest wait for a key that another call works on.
+const maxWait = 5 * time.Second
 
 // trial makes the calls of one run and keeps what came of them.
 type trial struct {
@@ -96,7 +96,7 @@ func (t *trial) start(ctx context.Context, body []byte) {
 		}
 	}
 	if t.first.later() {
-		wait(ctx, min(cmp.Or(t.first.got.RetryAfter, time.Second), patience))
+		wait(ctx, min(cmp.Or(t.first.got.RetryAfter, time.Second), maxWait))
 		t.first = t.keep(t.call(ctx, "after the wait", body))
 	}
 }

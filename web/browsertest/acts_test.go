@@ -34,7 +34,7 @@ func (b *tab) shown(selector string) string {
 func (b *tab) focus(selector string) {
 	b.Helper()
 	eventually(b.T, "the focus on "+selector, func() bool {
-		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		ctx, cancel := context.WithTimeout(b.ctx, maxWait)
 		defer cancel()
 		err := chromedp.Do(ctx, chromedp.Focus(chromedp.CSS(selector)))
 		if err != nil && !strings.Contains(err.Error(), "No node with given id") {
@@ -60,7 +60,7 @@ func (b *tab) link(page, act string) {
 	eventually(b.T, "the form to "+act, func() bool {
 		b.visit(page)
 		b.focus(`main .acts a[href^="/act/` + act + `"]`)
-		ctx, cancel := context.WithTimeout(b.ctx, patience/4)
+		ctx, cancel := context.WithTimeout(b.ctx, maxWait/4)
 		defer cancel()
 		return chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet input[name=why]"))) == nil
 	})

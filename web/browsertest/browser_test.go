@@ -109,12 +109,12 @@ func (b *tab) forgiveEach(n int, text string) {
 	b.forgive()
 }
 
-// patience is for a busy machine.
-const patience = 2 * time.Minute
+// maxWait is for a busy machine.
+const maxWait = 2 * time.Minute
 
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, maxWait)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.Fatal(err)
@@ -124,7 +124,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // call runs a command of the browser's protocol.
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, maxWait)
 	defer cancel()
 	result, err := chromedp.Call(ctx, command, params)
 	if err != nil {
@@ -142,7 +142,7 @@ func (b *tab) visit(path string) {
 // eval is the value of an expression on the page.
 func eval[T any](b *tab, expression string) T {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, maxWait)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -154,7 +154,7 @@ func eval[T any](b *tab, expression string) T {
 // holds evaluates a condition while one page may be replaced by the next. A page that is
 // replaced during the evaluation gives no answer, which counts as no.
 func (b *tab) holds(condition string) bool {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, maxWait)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[bool](condition, chromedp.EvalAwaitPromise))
 	return err == nil && value
@@ -182,7 +182,7 @@ func (b *tab) look(width int64, scheme string) {
 // picture is the whole page as a PNG.
 func (b *tab) picture() []byte {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, maxWait)
 	defer cancel()
 	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 // fast is a registry whose jobs are due all the time: one succeeds, one is
 // refused for good, one is to be paused. Two wait for their first time; the target
-// asks for patience with one of them.
+// takes longer with one of them.
 const fast = `version: 1
 name: fast
 jobs:

@@ -102,7 +102,7 @@ func target(t *testing.T, answer http.HandlerFunc) (env string) {
 
 func fine(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }
 
-// eventually waits with patience: a busy machine is slow.
+// eventually waits up to maxWait: a busy machine is slow.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)

@@ -35,8 +35,8 @@ func repository() (string, error) {
 	return "", errors.Join(err, errors.New("not in the repository"))
 }
 
-// patience is how long anything is waited for that is sure to come.
-const patience = 2 * time.Minute
+// maxWait is how long anything is waited for that is sure to come.
+const maxWait = 2 * time.Minute
 
 // Must ends the test with the error, if there is one.
 func Must(t *testing.T, err error) {
@@ -165,7 +165,7 @@ func Release(t *testing.T) string {
 // Eventually asks until ok.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -124,10 +124,9 @@ func (b *Backend) LedgerToRead(ctx context.Context) (ledger.Store, error) {
 	return b.openAt(ctx, true)
 }
 
-// OpenPatiently opens the ledger, asking one that cannot be reached again for
-// a while.
-func (b *Backend) OpenPatiently(ctx context.Context, patience time.Duration, log *slog.Logger) (ledger.Store, error) {
-	deadline := time.Now().Add(patience)
+// OpenWithin opens the ledger. It retries for up to limit while the ledger cannot be reached.
+func (b *Backend) OpenWithin(ctx context.Context, limit time.Duration, log *slog.Logger) (ledger.Store, error) {
+	deadline := time.Now().Add(limit)
 	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		s, err := b.OpenLedger(ctx)
 		switch {
@@ -140,7 +139,7 @@ func (b *Backend) OpenPatiently(ctx context.Context, patience time.Duration, log
 			return nil, err
 		}
 		if time.Now().Add(wait).After(deadline) {
-			return nil, fmt.Errorf("giving up on the ledger after %s; is the database up, and is --db right? %w", patience, err)
+			return nil, fmt.Errorf("giving up on the ledger after %s; is the database up, and is --db right? %w", limit, err)
 		}
 		log.Warn("ledger unreachable; retrying", "wait", wait.String(), "error", err)
 		select {

@@ -17,8 +17,8 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// ledgerPatience is how long serve asks a ledger that is down at its start.
-const ledgerPatience = time.Minute
+// ledgerWait is how long serve asks a ledger that is down at its start.
+const ledgerWait = time.Minute
 
 type serveFlags struct {
 	listen      string
@@ -28,7 +28,7 @@ type serveFlags struct {
 	maxInFlight int
 	grace       time.Duration
 	lease       time.Duration
-	patience    time.Duration
+	ledgerWait  time.Duration
 	watch       bool
 }
 
@@ -79,12 +79,12 @@ a name of --allow-host, --public-url or --listen.`,
 	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
 	c.Flags().DurationVar(&f.grace, "grace", executor.DefaultGrace, "how long to wait for in-flight calls on shutdown")
 	c.Flags().DurationVar(&f.lease, "lease", executor.DefaultLease, "how long a run stays leased to a process that does not answer")
-	c.Flags().DurationVar(&f.patience, "ledger-patience", ledgerPatience, "how long to wait for the ledger at start")
+	c.Flags().DurationVar(&f.ledgerWait, "ledger-wait", ledgerWait, "how long to wait for the ledger at start")
 	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
 	c.Flags().StringVar(&a.PublicURL, "public-url", "",
 		"the `URL` at which others reach --listen: for links in notifications, and for targets that report")
 	command.FromEnv(c.Flags(), "public-url", "listen", "allow-host", "listen-jwks", "access", "max-in-flight", "grace", "lease",
-		"ledger-patience", "watch")
+		"ledger-wait", "watch")
 	return c
 }
 
@@ -98,8 +98,8 @@ func (f serveFlags) check() error {
 		return command.Usage("--lease %s: at least 1s, such as 30s; it is renewed while a call lasts", f.lease)
 	case f.grace < time.Second:
 		return command.Usage("--grace %s: at least 1s, in which outcomes are recorded", f.grace)
-	case f.patience < 0:
-		return command.Usage("--ledger-patience %s: must not be negative; 0s asks once", f.patience)
+	case f.ledgerWait < 0:
+		return command.Usage("--ledger-wait %s: must not be negative; 0s asks once", f.ledgerWait)
 	}
 	if err := checkListen("--listen", f.listen); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	store, err := a.OpenPatiently(ctx, f.patience, log)
+	store, err := a.OpenWithin(ctx, f.ledgerWait, log)
 	if err != nil {
 		return err
 	}

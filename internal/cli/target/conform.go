@@ -21,7 +21,7 @@ type conformFlags struct {
 	urls, only []string
 	junit      string
 	callers    int
-	patience   time.Duration
+	wait       time.Duration
 }
 
 func (a *app) conformCommand() *cobra.Command {
@@ -52,7 +52,7 @@ not change the exit code.`,
 	c.Flags().StringSliceVar(&f.only, "only", nil, "the `cases` to run (default all)")
 	c.Flags().StringVar(&f.junit, "junit", "", "a `file` for the report as JUnit XML")
 	c.Flags().IntVar(&f.callers, "callers", 20, "how many calls a storm has")
-	c.Flags().DurationVar(&f.patience, "patience", 30*time.Second, "how long to wait for a service to come back, or a key to become free")
+	c.Flags().DurationVar(&f.wait, "wait", 30*time.Second, "how long to wait for a service to come back, or a key to become free")
 	return c
 }
 
@@ -62,8 +62,8 @@ func (a *app) conform(ctx context.Context, f conformFlags, service []string) err
 		return command.Usage("conform needs --url, such as --url http://127.0.0.1:8080")
 	case f.callers < 2 || f.callers > 1000:
 		return command.Usage("--callers %d: use 2 to 1000", f.callers)
-	case f.patience <= 0:
-		return command.Usage("--patience %s: use a time such as 30s", f.patience)
+	case f.wait <= 0:
+		return command.Usage("--wait %s: use a time such as 30s", f.wait)
 	}
 	for _, u := range f.urls {
 		if _, err := conform.ParseURL(u); err != nil {
@@ -99,7 +99,7 @@ func (a *app) conform(ctx context.Context, f conformFlags, service []string) err
 		defer stop()
 	}
 	report, err := conform.Run(ctx, conform.Config{
-		URLs: f.urls, Only: f.only, Callers: f.callers, Patience: f.patience, Dial: dial, Proxy: proxy,
+		URLs: f.urls, Only: f.only, Callers: f.callers, MaxWait: f.wait, Dial: dial, Proxy: proxy,
 	})
 	if err != nil {
 		return errors.Join(err, junit.Close(), removeEmpty(f.junit))

@@ -10,7 +10,7 @@ export interface SchedulesOptions {
   /** Who acts, where no token proves it. */
   readonly by?: string;
   /** For how long a request is repeated that was not answered, in milliseconds; default 30 s. */
-  readonly patienceMs?: number;
+  readonly retryForMs?: number;
   /** Default: the global fetch. */
   readonly fetch?: typeof fetch;
 }
@@ -150,7 +150,7 @@ export class Schedules {
     return this.#options.by === undefined ? {} : { by: this.#options.by };
   }
 
-  /** ask repeats a request until it is answered for good or patience is at its end. */
+  /** ask repeats a request until it is answered for good or retryForMs is over. */
   async #ask<T>(
     method: string,
     address: string,
@@ -158,7 +158,7 @@ export class Schedules {
     body: string | undefined,
     read: (text: string) => T,
   ): Promise<T> {
-    const until = Date.now() + (this.#options.patienceMs ?? 30_000);
+    const until = Date.now() + (this.#options.retryForMs ?? 30_000);
     for (let wait = 200; ; wait = Math.min(2 * wait, 5000)) {
       try {
         return await this.#once(method, address, media, body, read);

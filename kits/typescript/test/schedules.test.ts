@@ -10,7 +10,7 @@ function server(...answers: (Response | Error)[]) {
   const schedules = new Schedules({
     url: "https://cronce.example.com/",
     token: "cronce_x",
-    patienceMs: 1000,
+    retryForMs: 1000,
     fetch: async (address, init) => {
       const headers = new Headers(init?.headers);
       asked.push(`${init?.method} ${String(address)} ${headers.get("Authorization")} ${String(init?.body ?? "")}`);
