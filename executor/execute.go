@@ -20,9 +20,9 @@ var ErrSlotTaken = errors.New("no time left to finish the earlier run that holds
 // ErrMembers is returned by Execute for a run with members, which one call cannot finish.
 var ErrMembers = errors.New("a run of a job with each has members, which only serve and ticks make; trigger it through the API of a serving process")
 
-// lookAgain is how long to wait before looking again at a run that another
+// claimRetryWait is how long to wait before the next claim of a run that another
 // process is claiming.
-const lookAgain = 20 * time.Millisecond
+const claimRetryWait = 20 * time.Millisecond
 
 // Execute enters one run, such as a trigger, a rerun or a platform event, and makes its
 // calls until it is finished or ctx ends. It returns the run as the ledger then has it,
@@ -77,7 +77,7 @@ func (e *Executor) finishFirst(ctx context.Context, runID string) error {
 		return err
 	}
 	if work == nil {
-		pause(ctx, lookAgain)
+		pause(ctx, claimRetryWait)
 		return nil
 	}
 	_, err = e.finish(ctx, ledger.Run{}, work, until)

@@ -273,7 +273,7 @@ func (e *Executor) Ready() error { return e.ledger.ready() }
 // schedules; 0 before its first check. The planner checks at least once a second, also while the
 // ledger returns errors. Only a ledger that does not respond at all blocks it.
 func (e *Executor) PlannerAge() (age time.Duration) {
-	for _, last := range []*time.Time{e.lastLoop.Load(), e.keyed.lastLook.Load()} {
+	for _, last := range []*time.Time{e.lastLoop.Load(), e.keyed.lastPass.Load()} {
 		if last != nil {
 			age = max(age, time.Since(*last))
 		}

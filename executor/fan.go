@@ -151,8 +151,8 @@ func MemberCall(parent ledger.Call, m ledger.Member) ledger.Call {
 type releaser struct {
 	ledger *ledgerClient
 	work   *workset
-	poll   time.Duration // how often to look for parents of other processes
-	last   time.Time     // when it looked
+	poll   time.Duration // how often to check for parents of other processes
+	last   time.Time     // of the last check
 
 	mu      sync.Mutex
 	parents map[string]*fanned
@@ -162,7 +162,7 @@ type releaser struct {
 type fanned struct {
 	more   bool // it has members left to release
 	leased int  // members that are leased here
-	hint   bool // a member ended since the last look
+	hint   bool // a member ended since the last check
 }
 
 // fannedOut notes that a parent's list is frozen.
@@ -181,7 +181,7 @@ func (f *releaser) ended(parent string) {
 	}
 }
 
-// wanted returns the parents to look at now: those that may have members for the room here,
+// wanted returns the parents to check now: those that may have members for the room here,
 // and those whose last member may have ended.
 func (f *releaser) wanted(low bool) (parents []string) {
 	f.mu.Lock()
@@ -195,8 +195,8 @@ func (f *releaser) wanted(low bool) (parents []string) {
 	return parents
 }
 
-// busy reports whether a parent is to be looked at: its list was frozen, or a member ended, since
-// the last look. The members of a parent may be in another process's hands, or wait for hours.
+// busy reports whether a parent is to be checked: its list was frozen, or a member ended, since
+// the last check. The members of a parent may be in another process's hands, or wait for hours.
 func (f *releaser) busy() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -208,7 +208,7 @@ func (f *releaser) busy() bool {
 	return false
 }
 
-// release looks at parents, and leases members as far as there is room.
+// release checks parents, and leases members as far as there is room.
 func (f *releaser) release(ctx context.Context) {
 	if ctx.Err() != nil || f.ledger.backoff.left() > 0 {
 		return
@@ -225,7 +225,7 @@ func (f *releaser) release(ctx context.Context) {
 	})
 	if !ok {
 		for _, id := range parents {
-			f.ended(id) // to look again
+			f.ended(id) // to check again
 		}
 		return
 	}
@@ -233,7 +233,7 @@ func (f *releaser) release(ctx context.Context) {
 	f.work.add(got.Work, until)
 }
 
-// note notes what a look at parents found. A named one that it did not find has ended.
+// note notes what a check of parents found. A named one that it did not find has ended.
 func (f *releaser) note(got ledger.Released, named []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// schedulePoll bounds the time until the first look at a schedule that another process has
+	// schedulePoll bounds the time until the first check of a schedule that another process has
 	// made.
 	schedulePoll = 250 * time.Millisecond
-	// behindPause is when to look whether the recorder is still behind.
+	// behindPause is when to check whether the recorder is still behind.
 	behindPause = 10 * time.Millisecond
 )
 
@@ -36,12 +36,12 @@ type schedulePlanner struct {
 	logger   *slog.Logger
 
 	last     string                    // the template that was planned last
-	lastLook atomic.Pointer[time.Time] // when run last came round
+	lastPass atomic.Pointer[time.Time] // when run last came round
 
 	mu        sync.Mutex
 	templates []ledger.TemplateRevision
 	sweeps    []ledger.ScheduleSweep
-	next      time.Time // when to look, on this machine's clock
+	next      time.Time // when to plan, on this machine's clock
 	planning  bool
 }
 
@@ -80,7 +80,7 @@ func (p *schedulePlanner) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		p.lastLook.Store(new(time.Now()))
+		p.lastPass.Store(new(time.Now()))
 		p.planDue(ctx)
 		timer.Reset(max(p.wait(), p.ledger.backoff.left()))
 		select {
@@ -153,7 +153,7 @@ func (p *schedulePlanner) planDue(ctx context.Context) {
 	p.sweep(ctx)
 }
 
-// want brings the next look forward to at.
+// want brings the next batch forward to at.
 func (p *schedulePlanner) want(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +162,7 @@ func (p *schedulePlanner) want(at time.Time) {
 	}
 }
 
-// sweep looks at a page of schedules after an edit of their template.
+// sweep checks a page of schedules after an edit of their template.
 func (p *schedulePlanner) sweep(ctx context.Context) {
 	p.mu.Lock()
 	var page ledger.ScheduleSweep

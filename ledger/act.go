@@ -50,7 +50,7 @@ type actionTx struct {
 	got    ActionResult
 	slots  slots // redrive: of the runs' jobs
 	full   bool  // redrive of members: their parent has no room for another one
-	looked int   // rows that the action's filter has selected
+	scanned int  // rows that the action's filter has selected
 	// parents are those of the runs that are members, and members those of canceled parents.
 	parents, members []Row
 	failed           map[string]map[State]int // members of canceled parents, with them
@@ -61,7 +61,7 @@ func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
 	if err := a.Actor.Validate(); err != nil {
 		return ActionResult{}, err
 	}
-	leftOut, err := l.lookAhead(ctx, &a)
+	leftOut, err := l.prepare(ctx, &a)
 	if err != nil {
 		return ActionResult{}, err
 	}
@@ -106,10 +106,10 @@ func (m *actionTx) rows(asked Future[[]Row]) (list []Row, err error) {
 	return asked.Get()
 }
 
-// lookAhead lets a further request of a series go on after the runs of the ones before it.
+// prepare lets a further request of a series go on after the runs of the ones before it.
 // For the first, it counts the runs that the action leaves out. There may be very many, so
 // that it counts them before it writes.
-func (l *Ledger) lookAhead(ctx context.Context, a *action) (map[RejectionCause]int, error) {
+func (l *Ledger) prepare(ctx context.Context, a *action) (map[RejectionCause]int, error) {
 	leftOut := map[RejectionCause]int{}
 	if len(a.IDs) > 0 || a.leavesOut == (exclusion{}) && a.series() == "" {
 		return leftOut, nil
@@ -161,7 +161,7 @@ func (m *actionTx) selected() (fit []Row, err error) {
 		if err != nil {
 			return nil, err
 		}
-		m.looked += len(rows)
+		m.scanned += len(rows)
 		for _, r := range rows {
 			found[r.ID] = true
 		}

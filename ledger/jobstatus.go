@@ -242,6 +242,6 @@ func listedOrNil(r *Row) *Run {
 // Streak is how long a job's runs have ended in one state.
 type Streak struct {
 	Since time.Time // ScheduledAt of the first
-	Ended bool      // the rows that were looked at have a run in the other state
-	Rows  int       // how many rows are newer than that; if none is, how many were looked at
+	Ended bool      // the rows that were read have a run in the other state
+	Rows  int       // how many rows are newer than that; if none is, how many were read
 }

@@ -61,6 +61,6 @@ func (m *actionTx) remaining(fit []Row) Future[int] {
 	asked := m.tx.CountFailed([]string{f.Parent})
 	return Await(func() (int, error) {
 		counts, err := asked.Get()
-		return max(0, f.countFailed(counts)-m.looked), err
+		return max(0, f.countFailed(counts)-m.scanned), err
 	})
 }

@@ -37,8 +37,8 @@ type MemberRun struct {
 const (
 	// membersAtOnce is the number of members that one query reads.
 	membersAtOnce = 2000
-	// membersLooked bounds the members that are read for one page.
-	membersLooked = 5_000
+	// membersScanned bounds the members that are read for one page.
+	membersScanned = 5_000
 )
 
 // Members lists members of a parent. See MemberFilter.
@@ -56,7 +56,7 @@ func (l *Ledger) Members(ctx context.Context, f MemberFilter) (MemberPage, error
 		case f.Missing && len(f.States) == 0:
 			err = m.missing()
 		default:
-			err = m.look(MemberQuery{After: f.After, All: true})
+			err = m.read(MemberQuery{After: f.After, All: true})
 		}
 		if err != nil || len(m.found) == 0 {
 			return MemberPage{Next: m.next}, err
@@ -70,7 +70,7 @@ type memberPage struct {
 	MemberFilter
 	tx     Tx
 	found  []MemberState
-	looked int
+	scanned int
 	next   string
 }
 
@@ -96,13 +96,13 @@ func (m *memberPage) missing() error {
 	if fan.Released >= fan.Members {
 		return nil
 	}
-	return m.look(MemberQuery{After: max(m.After, fan.Cursor)})
+	return m.read(MemberQuery{After: max(m.After, fan.Cursor)})
 }
 
 // one reads one member.
 func (m *memberPage) one() error {
 	last := len(m.RunID) - 1
-	err := m.look(MemberQuery{After: m.RunID[:last] + string(m.RunID[last]-1), Below: m.RunID + " ", All: true})
+	err := m.read(MemberQuery{After: m.RunID[:last] + string(m.RunID[last]-1), Below: m.RunID + " ", All: true})
 	m.next = ""
 	return err
 }
@@ -114,18 +114,18 @@ func (m *memberPage) withPrefix() error {
 	hashes, after := job+memberMark+"_", m.After
 	if !strings.HasPrefix(after, hashes) {
 		if visible(m.Prefix) && m.Prefix[0] != '_' {
-			err := m.look(MemberQuery{After: max(start, after), Below: start + "\x7f", Prefix: m.Prefix, All: true})
+			err := m.read(MemberQuery{After: max(start, after), Below: start + "\x7f", Prefix: m.Prefix, All: true})
 			if err != nil || m.next != "" {
 				return err
 			}
 		}
 		after = hashes
 	}
-	return m.look(MemberQuery{After: after, Below: job + memberMark + "`", Prefix: m.Prefix, All: true})
+	return m.read(MemberQuery{After: after, Below: job + memberMark + "`", Prefix: m.Prefix, All: true})
 }
 
-// look adds members that the filter selects, until the page is full, or too many were read.
-func (m *memberPage) look(q MemberQuery) error {
+// read adds members that the filter selects, until the page is full, or too many were read.
+func (m *memberPage) read(q MemberQuery) error {
 	q.Parent, q.Limit = m.Parent, membersAtOnce
 	if len(m.States) == 0 {
 		q.Limit = min(q.Limit, m.Limit)
@@ -135,7 +135,7 @@ func (m *memberPage) look(q MemberQuery) error {
 		if err != nil {
 			return err
 		}
-		m.looked += len(list)
+		m.scanned += len(list)
 		for _, s := range list {
 			q.After = s.RunID
 			if m.takes(s.State) {
@@ -149,7 +149,7 @@ func (m *memberPage) look(q MemberQuery) error {
 		if len(list) < q.Limit {
 			return nil
 		}
-		if m.looked >= membersLooked {
+		if m.scanned >= membersScanned {
 			m.next = q.After
 			return nil
 		}

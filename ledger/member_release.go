@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Release asks for members of parents that have fanned out. It looks at parents that are due,
+// Release asks for members of parents that have fanned out. It checks parents that are due,
 // and at those that are named, and for each of them
 //
 //   - makes the next members, oldest run ID first, and leases them to the caller, as far as
@@ -22,7 +22,7 @@ type Release struct {
 	Token    string // random, fresh for each release
 	Limit    int    // maximum number of members to lease; below 1, parents are only ended
 	LeaseFor time.Duration
-	// Parents are looked at whether or not they are due. Of BusyTargets and BusyJobs, as in
+	// Parents are checked whether or not they are due. Of BusyTargets and BusyJobs, as in
 	// Claim, no member is released.
 	Parents     []string
 	BusyTargets []string
@@ -35,7 +35,7 @@ type Release struct {
 type Released struct {
 	Now  time.Time // the store's clock
 	Work []Work    // the members that are leased to the caller
-	// Parents are those that were looked at, as they are now.
+	// Parents are those that were checked, as they are now.
 	Parents []Run
 	// More lists parents that have members left to release.
 	More []string
@@ -44,10 +44,10 @@ type Released struct {
 const (
 	// MaxOpenMembers is how many members of a parent are unfinished at a time.
 	MaxOpenMembers = 1000
-	// parentsAtOnce bounds the parents that one Release looks at beside those that it names.
+	// parentsAtOnce bounds the parents that one Release checks beside those that it names.
 	parentsAtOnce = 16
-	// lookAgain is how long after a look at a parent any process looks at it again.
-	lookAgain = time.Second
+	// recheckParents is how long after a parent was checked any process checks it again.
+	recheckParents = time.Second
 )
 
 // Release makes members of parents that have fanned out, and ends parents. See Release.
@@ -78,7 +78,7 @@ func (m *releaseTx) run() error {
 		return err
 	}
 	for i := range parents {
-		if err := m.look(&parents[i]); err != nil {
+		if err := m.advance(&parents[i]); err != nil {
 			return err
 		}
 	}
@@ -137,8 +137,8 @@ func (m *releaseTx) read() (parents []Row, err error) {
 	return parents, err
 }
 
-// look releases members of a parent, or ends it.
-func (m *releaseTx) look(r *Row) error {
+// advance releases members of a parent, or ends it.
+func (m *releaseTx) advance(r *Row) error {
 	was, counts := *r, m.counts[r.ID]
 	open, active := 0, counts[Planned]+counts[Running]+counts[Accepted]
 	for _, s := range Claimable {
@@ -158,7 +158,7 @@ func (m *releaseTx) look(r *Row) error {
 		}
 		open += released
 	}
-	r.SetDueAt(m.now.Add(lookAgain))
+	r.SetDueAt(m.now.Add(recheckParents))
 	switch {
 	case r.Fan.more():
 		m.got.More = append(m.got.More, r.ID)

@@ -42,16 +42,16 @@ type Listings interface {
 	// of "" none.
 	Changed(after string, limit int) Future[ChangedRows]
 	// Recent returns the newest n rows of each of the jobs that are no ~ runs, of the job's
-	// newest rows, of which it looks at window: those of one job newest first.
+	// newest rows, of which it reads window: those of one job newest first.
 	Recent(jobIDs []string, n, window int) Future[[]RunSummary]
 	// JobsAndNewest returns all jobs by ID, each with the state of its newest row that is no range.
 	JobsAndNewest() Future[[]JobAndNewest]
 	// Last returns the newest run of each of the jobs in one of the states, nil being any, of
-	// the job's newest rows that are no ranges, of which it looks at window. It leaves out the
+	// the job's newest rows that are no ranges, of which it reads window. It leaves out the
 	// bodies of calls.
 	Last(jobIDs []string, states []State, window int) Future[[]Row]
 	// Streaks returns, by job, since when the runs in state bad are newer than each run in
-	// state good. It looks at the same rows as Last.
+	// state good. It reads the same rows as Last.
 	Streaks(jobIDs []string, bad, good State, window int) Future[map[string]Streak]
 	// CountUnseen counts the unacknowledged dead runs of jobs, by job.
 	CountUnseen(jobIDs []string) Future[map[string]int]

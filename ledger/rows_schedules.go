@@ -28,8 +28,8 @@ type ScheduleTable interface {
 	// lock.
 	Schedules(ScheduleFilter) Future[[]ScheduleRow]
 	// SchedulesAfter locks and returns the schedules of a template that have a NextAt, of the
-	// first rows of all after an ID, of which it looks at limit. last is the ID of the last
-	// row that it looked at; 0: there is none.
+	// first rows of all after an ID, of which it reads limit. last is the ID of the last
+	// row that it read; 0: there is none.
 	SchedulesAfter(template string, after int64, limit int) Future[SchedulePage]
 
 	// InsertSchedules writes new schedules of locked templates, and reports which it wrote:
@@ -60,7 +60,7 @@ type ScheduleRow struct {
 	FailedAt time.Time
 }
 
-// SchedulePage is a part of a look at all schedules.
+// SchedulePage is a page of all schedules.
 type SchedulePage struct {
 	Rows []ScheduleRow
 	Last int64

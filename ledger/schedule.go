@@ -18,7 +18,7 @@ type Schedule struct {
 	// Revision rises by one with each change of the content, and with a deletion.
 	Revision  int64
 	Watermark time.Time
-	// NextAt is when the planner looks at it next: never after its next run is due, and
+	// NextAt is when the planner checks it next: never after its next run is due, and
 	// perhaps before; at once if that is past. Zero: it has ended, or was deleted.
 	NextAt    time.Time
 	PausedAt  time.Time
@@ -91,9 +91,9 @@ type ScheduleRules interface {
 	Next(s *Schedule) (time.Time, error)
 }
 
-// LookAhead is how far ahead a NextAt is at most. So a new release of the time zones takes
+// RecheckInterval is how far ahead a NextAt is at most. So a new release of the time zones takes
 // effect everywhere within this time.
-const LookAhead = 24 * time.Hour
+const RecheckInterval = 24 * time.Hour
 
 // ScheduleChange is a change of one schedule. It is idempotent: what is so already stays
 // as it is.

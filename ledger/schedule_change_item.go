@@ -109,7 +109,7 @@ func (m *scheduleChangeTx) next(
 	}
 	is.ScheduleContent, is.DeletedAt = in.ScheduleContent, time.Time{}
 	if is.Watermark, err = r.Rules.Begin(&is.Schedule, earliest, from); err == nil {
-		is.NextAt, err = nextLook(r.Rules, &is.Schedule, m.now)
+		is.NextAt, err = nextCheck(r.Rules, &is.Schedule, m.now)
 	}
 	if err == nil && is.NextAt.IsZero() {
 		err = errors.New("all its scheduled times have passed; set a schedule that has one to come")
@@ -156,22 +156,22 @@ func (m *scheduleChangeTx) end(r *scheduleRequest, was *ScheduleRow, from time.T
 	return &currentPlan{&p, was.jobUnder(m.job)}, nil
 }
 
-// nextLook returns when the planner is to look at a schedule next.
-func nextLook(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, error) {
+// nextCheck returns when the planner is to check a schedule next.
+func nextCheck(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, error) {
 	next, err := rules.Next(s)
 	if err != nil {
 		return time.Time{}, err
 	}
-	return lookBy(next, now), nil
+	return checkAt(next, now), nil
 }
 
-// lookBy is when to look at a schedule that is due next at a time; zero: it is not. It is not
+// checkAt returns when to check a schedule that is due next at a time; zero: it is not. It is not
 // before now: see dueFloor.
-func lookBy(next, now time.Time) time.Time {
+func checkAt(next, now time.Time) time.Time {
 	if next.IsZero() {
 		return next
 	}
-	return latest(now, earliest(next, now.Add(LookAhead)))
+	return latest(now, earliest(next, now.Add(RecheckInterval)))
 }
 
 // count counts the schedules in the template's quota.

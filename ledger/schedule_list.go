@@ -85,8 +85,8 @@ func (l *Ledger) Templates(ctx context.Context) (list []TemplateCount, err error
 	})
 }
 
-// ScheduleSweep looks at a page of schedules for those that the definition of their template
-// makes due earlier than they are looked at. Others take up the definition when they are
+// ScheduleSweep checks a page of schedules for those that the definition of their template
+// makes due earlier than their NextAt. Others take up the definition when they are
 // due.
 type ScheduleSweep struct {
 	Template string
@@ -96,7 +96,7 @@ type ScheduleSweep struct {
 	After    int64 // 0, or what the page before returned
 }
 
-// sweepPage is how many schedules a sweep looks at in a transaction.
+// sweepPage is how many schedules a sweep checks in a transaction.
 const sweepPage = 1000
 
 // SweepSchedules sweeps one page, and returns where the next begins; 0: the sweep is done,
@@ -149,10 +149,10 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 	return page.Last, err
 }
 
-// advance has a schedule looked at earlier if it is due earlier. One that has no scheduled time
+// advance has a schedule checked earlier if it is due earlier. One that has no scheduled time
 // any more, or that cannot be read, is left to the planner.
 func (s ScheduleSweep) advance(r *ScheduleRow, now time.Time) bool {
-	next, err := nextLook(s.Rules, &r.Schedule, now)
+	next, err := nextCheck(s.Rules, &r.Schedule, now)
 	if err != nil || next.IsZero() {
 		next = now
 	}

@@ -57,20 +57,20 @@ const (
 	planBytes  = 1 << 20 // about how many bytes of calls
 	// maxBacklog is how many runs of a template may be due for backlogAfter before its
 	// schedules wait: runs are claimed first in, first out, so that those of other jobs would
-	// come late. dueWindow is how many such runs are looked at.
+	// come late. dueWindow is how many such runs are counted.
 	maxBacklog   = 5000
 	backlogAfter = 5 * time.Second
 	dueWindow    = 20_000
 
 	planFailedAfter = 15 * time.Minute
-	// planDeferredAfter is when a schedule that a pause keeps back is looked at again: an operator
+	// planDeferredAfter is when a schedule that a pause keeps back is checked again: an operator
 	// may have ended the pause. A pause may keep back a million.
 	planDeferredAfter = 5 * time.Minute
 )
 
 // PlanSchedules plans a batch of due schedules. See SchedulePlanning.
 func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (PlannedSchedules, error) {
-	due, err := read(ctx, l, "look for due schedules", func(tx Tx) (dueTemplates, error) { return p.look(tx, &l.due) })
+	due, err := read(ctx, l, "find due schedules", func(tx Tx) (dueTemplates, error) { return p.findDue(tx, &l.due) })
 	if err != nil {
 		return due.PlannedSchedules, err
 	}
@@ -88,7 +88,7 @@ func (l *Ledger) PlanSchedules(ctx context.Context, p SchedulePlanning) (Planned
 		if due.Template != "" {
 			return due.PlannedSchedules, nil
 		}
-		due.NextAt = time.Time{} // others have locked what is due: look again after the next poll
+		due.NextAt = time.Time{} // others have locked what is due: find it after the next poll
 	}
 	return due.PlannedSchedules, nil
 }
@@ -216,7 +216,7 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 		return
 	}
 	j, kept := s.jobUnder(template), m.admission.keepBack(&p)
-	s.Watermark, s.NextAt = kept.Through, lookBy(next, now)
+	s.Watermark, s.NextAt = kept.Through, checkAt(next, now)
 	switch deferred := m.admission.got.Deferred; {
 	case kept != &p:
 		s.NextAt = earliest(deferred[len(deferred)-1].Until, now.Add(planDeferredAfter))

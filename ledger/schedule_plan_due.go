@@ -15,8 +15,8 @@ type dueTemplates struct {
 	since     time.Time // no schedule is due before
 }
 
-// look finds the templates that have due schedules, of those that have no backlog.
-func (p SchedulePlanning) look(tx Tx, floor *dueFloor) (got dueTemplates, err error) {
+// findDue finds the templates that have due schedules, of those that have no backlog.
+func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err error) {
 	names := make([]string, len(p.Templates))
 	for i, t := range p.Templates {
 		names[i] = t.Template
@@ -30,7 +30,7 @@ func (p SchedulePlanning) look(tx Tx, floor *dueFloor) (got dueTemplates, err er
 	if err != nil {
 		return got, err
 	}
-	floor.looked(first, got.Now)
+	floor.raise(first, got.Now)
 	list, err := jobs.Get()
 	if err != nil {
 		return got, err
@@ -47,7 +47,7 @@ func (p SchedulePlanning) look(tx Tx, floor *dueFloor) (got dueTemplates, err er
 	backlog, due, err := backlogs(tx, got.Now, paused)
 	names = slices.DeleteFunc(names, func(n string) bool { return backlog[n] >= maxBacklog })
 	if len(names) == 0 || err != nil || due >= dueWindow {
-		got.NextAt = time.Time{} // look again after the next poll
+		got.NextAt = time.Time{} // find them after the next poll
 		return got, err
 	}
 	got.NextAt = first[names[0]]

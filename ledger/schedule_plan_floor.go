@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// dueFloor is where a look for due schedules begins. The index by NextAt keeps what a NextAt was
+// dueFloor is the NextAt from which due schedules are read. The index by NextAt keeps what a NextAt was
 // until it is vacuumed, and nothing is while a transaction reads an old state, as a backup does.
-// Each look would read all of that again.
+// Each read would return to all of that.
 //
 // No NextAt is before the time at which it is written. So only a transaction that takes longer
-// than floorGrace can write one below the floor, and a full look finds it.
+// than floorGrace can write one below the floor, and a full read finds it.
 type dueFloor struct {
 	mu        sync.Mutex
 	templates string
-	floor     time.Time // zero: the next look is a full one
-	full      time.Time // when the last full look was, on the store's clock
+	floor     time.Time // zero: the next read is a full one
+	full      time.Time // when the last full read was, on the store's clock
 }
 
 const (
 	floorGrace    = 10 * time.Second
-	fullLookEvery = time.Minute
+	fullReadEvery = time.Minute
 )
 
-// since returns where a look at templates begins.
+// since returns the NextAt from which the schedules of templates are read.
 func (f *dueFloor) since(templates []string) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -34,14 +34,14 @@ func (f *dueFloor) since(templates []string) time.Time {
 	return latest(f.floor, time.Unix(0, 0))
 }
 
-// looked raises the floor after a look, which found the first NextAt of each template.
-func (f *dueFloor) looked(first map[string]time.Time, now time.Time) {
+// raise raises the floor after a read, which found the first NextAt of each template.
+func (f *dueFloor) raise(first map[string]time.Time, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.floor.IsZero() {
 		f.full = now
 	}
-	if now.Before(f.floor) || now.Sub(f.full) >= fullLookEvery { // the clock was set back, or it is time
+	if now.Before(f.floor) || now.Sub(f.full) >= fullReadEvery { // the clock was set back, or it is time
 		f.floor = time.Time{}
 		return
 	}

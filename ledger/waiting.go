@@ -14,13 +14,13 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]WaitReas
 	if len(ids) == 0 {
 		return why, nil
 	}
-	return read(ctx, l, "look why runs wait", func(tx Tx) (map[string]WaitReason, error) {
+	return read(ctx, l, "read why runs wait", func(tx Tx) (map[string]WaitReason, error) {
 		rows, err := tx.Runs(Filter{IDs: ids}).Get()
 		rows = slices.DeleteFunc(rows, func(r Row) bool { return !slices.Contains(MayWait, r.State) })
 		if err != nil || len(rows) == 0 {
 			return why, err
 		}
-		s, err := lookAround(tx, rows)
+		s, err := readWaits(tx, rows)
 		for i := range rows {
 			why[rows[i].ID] = s.waitReason(&rows[i])
 		}
@@ -28,8 +28,8 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]WaitReas
 	})
 }
 
-// surroundings are what planned and retrying runs may wait for.
-type surroundings struct {
+// waits are what planned and retrying runs may wait for.
+type waits struct {
 	now           time.Time
 	liveProcesses int
 	holders       map[string]string // the run that has the slot, by job
@@ -38,7 +38,7 @@ type surroundings struct {
 	pauses        pauses
 }
 
-func lookAround(tx Tx, rows []Row) (s surroundings, err error) {
+func readWaits(tx Tx, rows []Row) (s waits, err error) {
 	var limited, targets []string
 	for i := range rows {
 		targets = append(targets, rows[i].Call.Target)
@@ -106,7 +106,7 @@ func (g GivenBack) waitReason() WaitReason {
 }
 
 // waitReason returns the first reason why the run is not being sent.
-func (s *surroundings) waitReason(r *Row) WaitReason {
+func (s *waits) waitReason(r *Row) WaitReason {
 	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[r.group()]
 	hold := s.pauses.hold(r.Call.Target, s.now)
 	switch {

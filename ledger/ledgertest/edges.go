@@ -54,7 +54,7 @@ var edgeCases = []testCase{
 		b.changed(b.Redrive(b.ctx, act(in.RunID)))(in.RunID)
 		j.until(0, 2*time.Hour+time.Second)
 		if n := b.marks(); n != 1 {
-			b.Errorf("looked at %d runs, want 1", n)
+			b.Errorf("checked %d runs, want 1", n)
 		}
 		for _, i := range b.incidents("j") {
 			if i.Cause == ledger.IncidentLate {

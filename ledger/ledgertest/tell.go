@@ -15,18 +15,18 @@ var lateCases = []testCase{
 		in := j.bounded(0, ledger.OverlapAllow, 2*time.Hour, 3*time.Hour)
 		j.admit(in)
 		if n := b.marks(); n != 0 {
-			b.Errorf("looked at %d runs before their time", n)
+			b.Errorf("checked %d runs before their time", n)
 		}
 		j.until(0, 2*time.Hour+time.Second)
 		if n := b.marks(); n != 1 {
-			b.Errorf("looked at %d runs, want 1", n)
+			b.Errorf("checked %d runs, want 1", n)
 		}
 		i := b.incident("j")
 		if i.Cause != ledger.IncidentLate || i.Reason != ledger.ReasonNotStarted || i.RunID != in.RunID || i.Count != 1 {
 			b.Errorf("incident %+v", i)
 		}
 		if n := b.marks(); n != 0 {
-			b.Errorf("looked at %d runs again", n)
+			b.Errorf("checked %d runs again", n)
 		}
 		j.until(0, 3*time.Hour+time.Second)
 		b.marks()
@@ -35,7 +35,7 @@ var lateCases = []testCase{
 		}
 		j.until(0, 30*time.Hour)
 		if n := b.marks(); n != 0 {
-			b.Errorf("looked at %d runs again", n)
+			b.Errorf("checked %d runs again", n)
 		}
 		b.record(succeeded(b.take("p1", in.RunID)))
 		if i := b.incident("j"); i.Open() {
@@ -66,7 +66,7 @@ var lateCases = []testCase{
 		b.record(succeeded(done), retrying(started, 24*time.Hour))
 		j.until(1, 2*time.Hour+time.Second)
 		if n := b.marks(); n != 1 {
-			b.Errorf("looked at %d runs, want the unfinished one", n)
+			b.Errorf("checked %d runs, want the unfinished one", n)
 		}
 		if list := b.incidents("j"); len(list) != 0 {
 			b.Errorf("incidents %+v, want none", list)
@@ -96,7 +96,7 @@ var lateCases = []testCase{
 		j.admit(in)
 		j.until(0, 6*time.Hour-time.Second)
 		if n := b.marks(); n != 0 {
-			b.Errorf("looked at %d runs before their time", n)
+			b.Errorf("checked %d runs before their time", n)
 		}
 		j.until(0, 6*time.Hour+time.Second)
 		b.marks()
@@ -105,7 +105,7 @@ var lateCases = []testCase{
 		}
 		j.until(0, 7*time.Hour-time.Second)
 		if n := b.marks(); n != 0 {
-			b.Errorf("looked at %d runs before their end was due", n)
+			b.Errorf("checked %d runs before their end was due", n)
 		}
 		j.until(0, 7*time.Hour+time.Second)
 		b.marks()
@@ -124,20 +124,20 @@ var lateCases = []testCase{
 		b.must(err)
 		b.pass(48 * time.Hour)
 		if n := b.marks(); n != 0 {
-			b.Errorf("looked at %d runs", n)
+			b.Errorf("checked %d runs", n)
 		}
 	}},
-	{"a look for late runs with a limit below 1 does nothing", func(b *bed) {
+	{"a check for late runs with a limit below 1 does nothing", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.bounded(0, ledger.OverlapAllow, 2*time.Hour, 0))
 		j.until(0, 2*time.Hour+time.Second)
 		for _, limit := range []int{0, -1} {
 			if n, err := b.MarkLate(b.ctx, limit); n != 0 || err != nil {
-				b.Errorf("limit %d: looked at %d runs (%v), want none", limit, n, err)
+				b.Errorf("limit %d: checked %d runs (%v), want none", limit, n, err)
 			}
 		}
 		if n := b.marks(); n != 1 {
-			b.Errorf("then looked at %d runs, want 1", n)
+			b.Errorf("then checked %d runs, want 1", n)
 		}
 	}},
 }
@@ -269,7 +269,7 @@ func (j *job) bounded(i int, o ledger.Overlap, start, finish time.Duration) ledg
 	return in
 }
 
-// marks looks for late runs, and says how many were looked at.
+// marks looks for late runs, and says how many were checked.
 func (b *bed) marks() int {
 	b.Helper()
 	n, err := b.MarkLate(b.ctx, 100)
