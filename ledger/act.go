@@ -45,12 +45,12 @@ type action struct {
 // actionTx is an action in progress.
 type actionTx struct {
 	action
-	tx     Tx
-	now    time.Time
-	got    ActionResult
-	slots  slots // redrive: of the runs' jobs
-	full   bool  // redrive of members: their parent has no room for another one
-	scanned int  // rows that the action's filter has selected
+	tx      Tx
+	now     time.Time
+	got     ActionResult
+	slots   slots // redrive: of the runs' jobs
+	full    bool  // redrive of members: their parent has no room for another one
+	scanned int   // rows that the action's filter has selected
 	// parents are those of the runs that are members, and members those of canceled parents.
 	parents, members []Row
 	failed           map[string]map[State]int // members of canceled parents, with them

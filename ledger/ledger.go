@@ -11,7 +11,7 @@ import (
 // those of a Store, and safe for concurrent use.
 type Ledger struct {
 	rows    Rows
-	changes changeGroups
+	changes changeBatches
 	due     dueFloor
 }
 

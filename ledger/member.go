@@ -198,8 +198,8 @@ func newMember(parent *Row, m Member, call Call, now time.Time) Row {
 	return r
 }
 
-// group returns what limits and turns count a run by: the parent of a member, else the job.
-func (r *Run) group() string {
+// limitKey returns what limits and turns count a run by: the parent of a member, else the job.
+func (r *Run) limitKey() string {
 	if r.Parent != "" {
 		return r.Parent
 	}

@@ -68,10 +68,10 @@ func (l *Ledger) Members(ctx context.Context, f MemberFilter) (MemberPage, error
 // memberPage is a page in the making.
 type memberPage struct {
 	MemberFilter
-	tx     Tx
-	found  []MemberState
+	tx      Tx
+	found   []MemberState
 	scanned int
-	next   string
+	next    string
 }
 
 // byState reads the runs of members that have not succeeded, which have an index.

@@ -48,8 +48,8 @@ func (l *Ledger) changeSchedules(ctx context.Context, changes []ChangeSchedules)
 // same schedule.
 var errInsertedMeanwhile = fmt.Errorf("another process made the schedule at the same time: %w", ErrUnavailable)
 
-// errApart is the end of a transaction whose changes have to be made one by one.
-var errApart = errors.New("too many scheduled times for one transaction of several requests")
+// errSplitBatch is the end of a transaction whose changes have to be made one by one.
+var errSplitBatch = errors.New("too many scheduled times for one transaction of several requests")
 
 // scheduleChangeTx are changes of schedules in their transaction.
 type scheduleChangeTx struct {
@@ -88,7 +88,7 @@ func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 			r.results[k] = m.change(r, &r.Items[k], stored[r.Items[k].JobID])
 			r.results[k].Schedule = r.results[k].Schedule.shownUnder(m.job)
 			if len(m.requests) > 1 && m.crowded {
-				return nil, errApart
+				return nil, errSplitBatch
 			}
 		}
 		results[i] = r.results

@@ -100,7 +100,7 @@ func TestChangesThatWaitShareATransaction(t *testing.T) {
 	}
 }
 
-// One change of a group is refused, and would be alone too: the others need not be made alone.
+// One change of a batch is refused, and would be alone too: the others need not be made alone.
 func TestABacklogOfOneScheduleLeavesTheGroupWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := &slowRows{Rows: memory.New().Rows()}
@@ -127,8 +127,8 @@ func TestABacklogOfOneScheduleLeavesTheGroupWhole(t *testing.T) {
 	})
 }
 
-// A group's changes were written, another caller changed one of the schedules, and then the
-// group hears that the outcome is unknown.
+// A batch's changes were written, another caller changed one of the schedules, and then the
+// batch hears that the outcome is unknown.
 func TestAGroupWhoseOutcomeIsUnknownIsNotMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := memory.New().Rows()
@@ -149,7 +149,7 @@ func TestAGroupWhoseOutcomeIsUnknownIsNotMadeAgain(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 4 {
 			all.Go(func() {
-				if _, err := putSchedule(t.Context(), l, fmt.Sprint("k", i), "group"); errors.Is(err, ledger.ErrUnavailable) != (i > 0) {
+				if _, err := putSchedule(t.Context(), l, fmt.Sprint("k", i), "batch"); errors.Is(err, ledger.ErrUnavailable) != (i > 0) {
 					t.Errorf("change %d: %v", i, err)
 				}
 			})
@@ -159,7 +159,7 @@ func TestAGroupWhoseOutcomeIsUnknownIsNotMadeAgain(t *testing.T) {
 		if rows.writes != 2 {
 			t.Errorf("%d transactions, want 2", rows.writes)
 		}
-		for key, want := range map[string]string{"k1": "other", "k2": "group", "k3": "group"} {
+		for key, want := range map[string]string{"k1": "other", "k2": "batch", "k3": "batch"} {
 			got := put(ledger.ScheduleChange{JobID: "t:" + key, ScheduleContent: ledger.ScheduleContent{Expr: want}})
 			if got.Effect != ledger.ScheduleUnchanged {
 				t.Errorf("%s does not have the content %q: %+v", key, want, got)
@@ -168,8 +168,8 @@ func TestAGroupWhoseOutcomeIsUnknownIsNotMadeAgain(t *testing.T) {
 	})
 }
 
-// One change of a group is canceled, while it waits and while the group writes. The first
-// change of the group writes for all: once it does, it has its outcome.
+// One change of a batch is canceled, while it waits and while the batch writes. The first
+// change of the batch writes for all: once it does, it has its outcome.
 func TestACanceledChangeCancelsNoOther(t *testing.T) {
 	for _, c := range []struct {
 		canceled int
