@@ -193,7 +193,7 @@ func (m *actionTx) fit(rows []Row) ([]Row, error) {
 		if slices.Contains(m.from, r.State) {
 			fit = append(fit, r)
 		} else {
-			m.reject(rejectState(r.View(), m.from))
+			m.reject(rejectState(r.Visible(), m.from))
 		}
 	}
 	if m.action.judge == nil || len(fit) == 0 {

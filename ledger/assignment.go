@@ -222,7 +222,7 @@ func lockedJobs(tx Tx, list []Definition) (jobs []JobRow, now time.Time, err err
 
 // unknownJob makes the row of a job that the ledger does not know.
 func unknownJob(id string, now time.Time) JobChange {
-	return JobChange{JobRow: JobRow{Position: Position{JobID: id}, EndedAt: now}, Set: JobRevision}
+	return JobChange{JobRow: JobRow{Position: Position{JobID: id}, EndedAt: now}, Set: JobColRevision}
 }
 
 // beginRevision begins the job's next revision at its watermark.

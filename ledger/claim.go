@@ -58,7 +58,7 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 			got.wake(r.LeasedUntil)
 			continue
 		}
-		got.PastSendBefore = append(got.PastSendBefore, r.View())
+		got.PastSendBefore = append(got.PastSendBefore, r.Visible())
 		if r.Parent == "" {
 			dead = append(dead, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 		}

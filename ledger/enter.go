@@ -148,7 +148,7 @@ func (m *entryTx) dueHolder() string {
 
 // answer makes the result of an entry that has a row.
 func (m *entryTx) answer(r Row) {
-	m.got.Run = r.View()
+	m.got.Run = r.Visible()
 	if r.State == Running && r.Token == m.Token && m.Token != "" {
 		work := r.work()
 		m.got.Work = &work

@@ -29,7 +29,7 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run Run, attempts []Att
 		if attempts, err = history.Get(); err != nil {
 			return Run{}, err
 		}
-		return rows[0].View(), addExcerpts(tx, attempts, said)
+		return rows[0].Visible(), addExcerpts(tx, attempts, said)
 	})
 	if err != nil {
 		return Run{}, nil, err

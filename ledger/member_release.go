@@ -173,7 +173,7 @@ func (m *releaseTx) advance(r *Row) error {
 	c := Changed(&was, r)
 	c.Unlisted = r.State == was.State
 	m.changes = append(m.changes, c)
-	m.got.Parents = append(m.got.Parents, r.View())
+	m.got.Parents = append(m.got.Parents, r.Visible())
 	return nil
 }
 

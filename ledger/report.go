@@ -39,7 +39,7 @@ func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error)
 		}
 		r := &rows[0]
 		was := *r
-		if run = r.View(); r.State.Finished() {
+		if run = r.Visible(); r.State.Finished() {
 			return ErrFinished
 		}
 		if report.Progress != "" {
@@ -48,7 +48,7 @@ func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error)
 		if report.Done && r.State == Accepted && r.DueAt().After(now) {
 			r.SetDueAt(now)
 		}
-		run = r.View()
+		run = r.Visible()
 		return update(tx, []Change{Changed(&was, r)})
 	})
 	return run, err

@@ -33,8 +33,8 @@ func (r *Row) SetDueAt(at time.Time) {
 	}
 }
 
-// View returns the run as callers see it.
-func (r *Row) View() Run {
+// Visible returns the run as callers see it: LeasedBy only while the lease lasts.
+func (r *Row) Visible() Run {
 	run := r.Run
 	if run.State != Running {
 		run.LeasedBy = ""
@@ -44,7 +44,7 @@ func (r *Row) View() Run {
 
 // listed returns the run as lists show it: without the body that it sends.
 func (r *Row) listed() Run {
-	run := r.View()
+	run := r.Visible()
 	run.Call.Body = nil
 	return run
 }
@@ -88,10 +88,10 @@ type JobColumns uint8
 
 // The groups of the fields that change.
 const (
-	JobWatermark JobColumns = 1 << iota
-	JobRevision             // Revision, Hash, Body and EndedAt
-	JobPause                // PausedAt, PausedBy and PausedWhy
-	JobPurge                // PurgedThrough
+	JobColWatermark JobColumns = 1 << iota
+	JobColRevision             // Revision, Hash, Body and EndedAt
+	JobColPause                // PausedAt, PausedBy and PausedWhy
+	JobColPurge                // PurgedThrough
 )
 
 // JobChange writes some fields of a job's row. A job without a row gets one; it has
@@ -105,16 +105,16 @@ type JobChange struct {
 func ChangedJob(was, is JobRow) JobChange {
 	c := JobChange{JobRow: is}
 	if !was.Watermark.Equal(is.Watermark) {
-		c.Set |= JobWatermark
+		c.Set |= JobColWatermark
 	}
 	if was.Revision != is.Revision || was.Hash != is.Hash || !was.EndedAt.Equal(is.EndedAt) {
-		c.Set |= JobRevision
+		c.Set |= JobColRevision
 	}
 	if !was.PausedAt.Equal(is.PausedAt) || was.PausedBy != is.PausedBy || was.PausedWhy != is.PausedWhy {
-		c.Set |= JobPause
+		c.Set |= JobColPause
 	}
 	if !was.PurgedThrough.Equal(is.PurgedThrough) {
-		c.Set |= JobPurge
+		c.Set |= JobColPurge
 	}
 	return c
 }

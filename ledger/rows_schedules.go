@@ -74,15 +74,15 @@ func (s *ScheduleRow) job() JobRow {
 	}
 }
 
-// jobUnder is job, paused if the schedule's template is.
-func (s *ScheduleRow) jobUnder(template JobRow) JobRow {
-	shown, j := s.shownUnder(template), s.job()
+// jobWithPauseOf is job, paused if the schedule's template is.
+func (s *ScheduleRow) jobWithPauseOf(template JobRow) JobRow {
+	shown, j := s.withPauseOf(template), s.job()
 	j.PausedAt, j.PausedBy, j.PausedWhy = shown.PausedAt, shown.PausedBy, shown.PausedWhy
 	return j
 }
 
-// shownUnder is the schedule for a reader, paused if its template is.
-func (s *Schedule) shownUnder(template JobRow) Schedule {
+// withPauseOf is the schedule for a reader, paused if its template is.
+func (s *Schedule) withPauseOf(template JobRow) Schedule {
 	shown := *s
 	if s.PausedAt.IsZero() && s.JobID != "" {
 		shown.PausedAt, shown.PausedBy, shown.PausedWhy = template.PausedAt, template.PausedBy, template.PausedWhy
@@ -101,8 +101,8 @@ type ScheduleColumns uint8
 
 // The groups of the fields that change.
 const (
-	SchedulePosition ScheduleColumns = 1 << iota // Revision, Watermark, NextAt, EndedAt
-	ScheduleSaid                                 // the content, Generation, ChangedAt, ChangedBy, CreatedAt and DeletedAt
-	SchedulePause                                // PausedAt, PausedBy and PausedWhy
-	ScheduleFailure                              // FailedAt
+	ScheduleColPosition ScheduleColumns = 1 << iota // Revision, Watermark, NextAt, EndedAt
+	ScheduleColContent                              // the content, Generation, ChangedAt, ChangedBy, CreatedAt and DeletedAt
+	ScheduleColPause                                // PausedAt, PausedBy and PausedWhy
+	ScheduleColFailure                              // FailedAt
 )

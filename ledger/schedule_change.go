@@ -86,7 +86,7 @@ func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 		r.results = make([]ScheduleResult, len(r.Items))
 		for k := range r.Items {
 			r.results[k] = m.change(r, &r.Items[k], stored[r.Items[k].JobID])
-			r.results[k].Schedule = r.results[k].Schedule.shownUnder(m.job)
+			r.results[k].Schedule = r.results[k].Schedule.withPauseOf(m.job)
 			if len(m.requests) > 1 && m.crowded {
 				return nil, errSplitBatch
 			}

@@ -23,7 +23,7 @@ func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, was *S
 	case done:
 		if was != nil && in.Generation > was.Generation {
 			was.Generation = in.Generation
-			m.updates = append(m.updates, ScheduleUpdate{was, ScheduleSaid})
+			m.updates = append(m.updates, ScheduleUpdate{was, ScheduleColContent})
 			got.Schedule = was.Schedule
 		}
 		return got
@@ -44,7 +44,7 @@ func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, was *S
 	if was == nil {
 		m.inserts = append(m.inserts, *is)
 	} else {
-		m.updates = append(m.updates, ScheduleUpdate{is, SchedulePosition | ScheduleSaid})
+		m.updates = append(m.updates, ScheduleUpdate{is, ScheduleColPosition | ScheduleColContent})
 	}
 	r.changed = append(r.changed, is.JobID)
 	return got
@@ -153,7 +153,7 @@ func (m *scheduleChangeTx) end(r *scheduleRequest, was *ScheduleRow, from time.T
 		return nil, ErrBacklog
 	}
 	p.Through = from
-	return &currentPlan{&p, was.jobUnder(m.job)}, nil
+	return &currentPlan{&p, was.jobWithPauseOf(m.job)}, nil
 }
 
 // nextCheck returns when the planner is to check a schedule next.

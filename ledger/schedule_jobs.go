@@ -54,11 +54,11 @@ func (t *ruleTx) PutJobs(changes []JobChange) error {
 		if row == nil {
 			return fmt.Errorf("schedule %s: %w", c.JobID, ErrNotFound)
 		}
-		if c.Set&JobPause != 0 {
+		if c.Set&JobColPause != 0 {
 			row.PausedAt, row.PausedBy, row.PausedWhy = c.PausedAt, c.PausedBy, c.PausedWhy
-			updates = append(updates, ScheduleUpdate{row, SchedulePause})
+			updates = append(updates, ScheduleUpdate{row, ScheduleColPause})
 		}
-		if name := TemplateOf(c.JobID); c.Set&JobPurge != 0 && c.PurgedThrough.After(purged[name].PurgedThrough) {
+		if name := TemplateOf(c.JobID); c.Set&JobColPurge != 0 && c.PurgedThrough.After(purged[name].PurgedThrough) {
 			purged[name] = c
 		}
 	}

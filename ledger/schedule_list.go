@@ -36,7 +36,7 @@ func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, e
 		template, err := onlyJob(jobs)
 		list := make([]Schedule, len(rows))
 		for i := range rows {
-			list[i] = rows[i].shownUnder(template)
+			list[i] = rows[i].withPauseOf(template)
 		}
 		return list, err
 	})
@@ -54,7 +54,7 @@ func (l *Ledger) Schedule(ctx context.Context, jobID string) (Schedule, error) {
 			return Schedule{}, err
 		}
 		template, err := onlyJob(jobs)
-		return rows[0].shownUnder(template), err
+		return rows[0].withPauseOf(template), err
 	})
 }
 
@@ -140,7 +140,7 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 	var updates []ScheduleUpdate
 	for i := range page.Rows {
 		if r := &page.Rows[i]; s.advance(r, now) {
-			updates = append(updates, ScheduleUpdate{r, SchedulePosition})
+			updates = append(updates, ScheduleUpdate{r, ScheduleColPosition})
 		}
 	}
 	if len(updates) > 0 {

@@ -209,13 +209,13 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 	if err == nil && (p.Through.After(now) && p.Through.After(s.Watermark) || p.Through.Before(s.Watermark)) {
 		err = fmt.Errorf("its plan ends at %s; this is a defect of cronce, please report it", p.Through)
 	}
-	m.updates = append(m.updates, ScheduleUpdate{s, SchedulePosition})
+	m.updates = append(m.updates, ScheduleUpdate{s, ScheduleColPosition})
 	if err != nil {
 		m.failed, m.failing = append(m.failed, FailedSchedule{s.JobID, err}), append(m.failing, s)
 		s.NextAt = now.Add(planFailedAfter)
 		return
 	}
-	j, kept := s.jobUnder(template), m.admission.keepBack(&p)
+	j, kept := s.jobWithPauseOf(template), m.admission.keepBack(&p)
 	s.Watermark, s.NextAt = kept.Through, checkAt(next, now)
 	switch deferred := m.admission.got.Deferred; {
 	case kept != &p:

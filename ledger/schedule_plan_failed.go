@@ -38,7 +38,7 @@ func (m *schedulePlanTx) countFailing() (begun int, err error) {
 	for _, s := range m.failing {
 		if since := latest(opened, s.Watermark); s.FailedAt.Before(since) {
 			s.FailedAt = latest(now, since)
-			updates = append(updates, ScheduleUpdate{s, ScheduleFailure})
+			updates = append(updates, ScheduleUpdate{s, ScheduleColFailure})
 		}
 	}
 	if len(updates) == 0 {

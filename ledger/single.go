@@ -56,7 +56,7 @@ func (s *Single) Enter(_ context.Context, e Entry) (Entered, error) {
 		work := s.row.work()
 		got.Work = &work
 	}
-	got.Run = s.row.View()
+	got.Run = s.row.Visible()
 	return got, nil
 }
 
@@ -74,7 +74,7 @@ func (s *Single) Claim(_ context.Context, c Claim) (Claimed, error) {
 		if s.row.State == Running {
 			got.Work = []Work{s.row.work()}
 		} else {
-			got.PastSendBefore = []Run{s.row.View()}
+			got.PastSendBefore = []Run{s.row.Visible()}
 		}
 	}
 	if s.row.DueAt().After(got.Now) {
@@ -158,7 +158,7 @@ func (s *Single) Get(_ context.Context, runID string) (Run, []Attempt, error) {
 	if s.row.ID == "" || s.row.ID != runID {
 		return Run{}, nil, fmt.Errorf("run %q: %w", runID, ErrNotFound)
 	}
-	return s.row.View(), slices.Clone(s.attempts), nil
+	return s.row.Visible(), slices.Clone(s.attempts), nil
 }
 
 // Declare returns an error, as do the other methods of schedules and processes.

@@ -10,7 +10,7 @@ var jobRowCases = []rowsCase{
 	{"a change writes its fields of a job, and leaves the others", func(t *table) {
 		ended := pastHour.Add(time.Minute)
 		begun := ledger.JobRow{Position: ledger.Position{JobID: "j", Revision: 1, Watermark: pastHour}, Hash: "h", Body: []byte(`{}`)}
-		t.putJob(ledger.JobChange{JobRow: begun, Set: ledger.JobRevision})
+		t.putJob(ledger.JobChange{JobRow: begun, Set: ledger.JobColRevision})
 		begun.Body = nil // Jobs leaves it out
 		same(t, "new", t.job("j"), begun)
 		for _, change := range []func(*ledger.JobRow){
@@ -35,7 +35,7 @@ var jobRowCases = []rowsCase{
 	}},
 	{"jobs are returned by ID, and unknown ones are left out", func(t *table) {
 		for _, id := range []string{"b", "a", "c"} {
-			t.putJob(ledger.JobChange{JobRow: ledger.JobRow{Position: ledger.Position{JobID: id}, EndedAt: pastHour}, Set: ledger.JobRevision})
+			t.putJob(ledger.JobChange{JobRow: ledger.JobRow{Position: ledger.Position{JobID: id}, EndedAt: pastHour}, Set: ledger.JobColRevision})
 		}
 		jobs := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobRow] { return tx.Jobs([]string{"b", "a", "unknown"}) })
 		if len(jobs) != 2 || jobs[0].JobID != "a" || jobs[1].JobID != "b" {

@@ -69,7 +69,7 @@ var membershipCases = []rowsCase{
 	{"jobs are read in pages, and their bodies by ID", func(t *table) {
 		for _, id := range []string{"c", "a", "b"} {
 			row := ledger.JobRow{Position: ledger.Position{JobID: id, Revision: 1, Watermark: pastHour}, Hash: id + "1", Body: []byte(id)}
-			t.putJob(ledger.JobChange{JobRow: row, Set: ledger.JobRevision})
+			t.putJob(ledger.JobChange{JobRow: row, Set: ledger.JobColRevision})
 		}
 		var pages []string
 		for _, after := range []string{"", "b", "c"} {

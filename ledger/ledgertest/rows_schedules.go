@@ -13,16 +13,16 @@ var scheduleRowCases = []rowsCase{
 			set    ledger.ScheduleColumns
 			change func(*ledger.ScheduleRow)
 		}{
-			{ledger.SchedulePosition, func(s *ledger.ScheduleRow) {
+			{ledger.ScheduleColPosition, func(s *ledger.ScheduleRow) {
 				s.Revision, s.Watermark, s.NextAt, s.EndedAt = 2, pastHour.Add(time.Minute), time.Time{}, pastHour.Add(time.Hour)
 			}},
-			{ledger.ScheduleSaid, func(s *ledger.ScheduleRow) {
+			{ledger.ScheduleColContent, func(s *ledger.ScheduleRow) {
 				s.Expr, s.Timezone, s.DST, s.Data, s.Until, s.Generation = "e2", "z2", "d2", []byte(`{"a": 2}`), time.Time{}, 8
 				s.CreatedAt, s.ChangedAt, s.ChangedBy, s.DeletedAt = pastHour.Add(1e6), pastHour.Add(2e6), "eve", pastHour.Add(3e6)
 			}},
-			{ledger.SchedulePause, func(s *ledger.ScheduleRow) { s.PausedAt, s.PausedBy, s.PausedWhy = pastHour, "me", "so" }},
-			{ledger.SchedulePause, func(s *ledger.ScheduleRow) { s.PausedAt, s.PausedBy, s.PausedWhy = time.Time{}, "", "" }},
-			{ledger.ScheduleFailure, func(s *ledger.ScheduleRow) { s.FailedAt = pastHour.Add(time.Minute) }},
+			{ledger.ScheduleColPause, func(s *ledger.ScheduleRow) { s.PausedAt, s.PausedBy, s.PausedWhy = pastHour, "me", "so" }},
+			{ledger.ScheduleColPause, func(s *ledger.ScheduleRow) { s.PausedAt, s.PausedBy, s.PausedWhy = time.Time{}, "", "" }},
+			{ledger.ScheduleColFailure, func(s *ledger.ScheduleRow) { s.FailedAt = pastHour.Add(time.Minute) }},
 		} {
 			c.change(&s)
 			other := ledger.ScheduleRow{ID: s.ID, TemplateID: s.TemplateID}

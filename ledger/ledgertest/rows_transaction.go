@@ -19,7 +19,7 @@ var transactionCases = []rowsCase{
 			return errors.Join(tx.Update([]ledger.Change{delay(r, ledger.Planned)}),
 				tx.PutIncidents([]ledger.Incident{incident("j", ledger.IncidentDead)}),
 				tx.PutJobs([]ledger.JobChange{{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j"}, EndedAt: pastHour},
-					Set: ledger.JobRevision}}), failed)
+					Set: ledger.JobColRevision}}), failed)
 		})
 		if !errors.Is(err, failed) {
 			t.Errorf("error %v", err)
@@ -46,7 +46,7 @@ var transactionCases = []rowsCase{
 	}},
 	{"a locked job is read after the transaction that has it locked", func(t *table) {
 		j := ledger.JobRow{Position: ledger.Position{JobID: "j", Revision: 1, Watermark: pastHour}, Hash: "h", Body: []byte(`{}`)}
-		t.putJob(ledger.JobChange{JobRow: j, Set: ledger.JobRevision})
+		t.putJob(ledger.JobChange{JobRow: j, Set: ledger.JobColRevision})
 		t.together(8, func(tx ledger.Tx) error {
 			jobs, err := tx.Jobs([]string{"j"}).Get()
 			if err != nil {

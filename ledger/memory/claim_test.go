@@ -52,7 +52,7 @@ func TestAClaimThatGivesSlotsReadsEachDueRunOnce(t *testing.T) {
 	// The job of a run that waits has a row.
 	unknown := ledger.JobRow{Position: ledger.Position{JobID: "j0"}, EndedAt: at}
 	err = l.Rows().Write(t.Context(), "test", func(tx ledger.Tx) error {
-		return tx.PutJobs([]ledger.JobChange{{JobRow: unknown, Set: ledger.JobRevision}})
+		return tx.PutJobs([]ledger.JobChange{{JobRow: unknown, Set: ledger.JobColRevision}})
 	})
 	if err != nil {
 		t.Fatal(err)

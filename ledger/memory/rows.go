@@ -36,16 +36,16 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 		if !known {
 			j, c.Set = c.JobRow, 0
 		}
-		if c.Set&ledger.JobWatermark != 0 {
+		if c.Set&ledger.JobColWatermark != 0 {
 			j.Watermark = c.Watermark
 		}
-		if c.Set&ledger.JobRevision != 0 {
+		if c.Set&ledger.JobColRevision != 0 {
 			j.Revision, j.Hash, j.Body, j.EndedAt = c.Revision, c.Hash, c.Body, c.EndedAt
 		}
-		if c.Set&ledger.JobPurge != 0 {
+		if c.Set&ledger.JobColPurge != 0 {
 			j.PurgedThrough = c.PurgedThrough
 		}
-		if c.Set&ledger.JobPause != 0 {
+		if c.Set&ledger.JobColPause != 0 {
 			j.PausedAt, j.PausedBy, j.PausedWhy = c.PausedAt, c.PausedBy, c.PausedWhy
 		}
 		put(t, t.l.jobs, c.JobID, j)

@@ -60,7 +60,7 @@ func (s *scene) leased(r *ledger.Row) {
 func (s *scene) job(j ledger.JobRow) {
 	s.Helper()
 	s.write(func(tx ledger.Tx) error {
-		return tx.PutJobs([]ledger.JobChange{{JobRow: j, Set: ledger.JobRevision | ledger.JobWatermark}})
+		return tx.PutJobs([]ledger.JobChange{{JobRow: j, Set: ledger.JobColRevision | ledger.JobColWatermark}})
 	})
 }
 

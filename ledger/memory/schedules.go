@@ -121,17 +121,17 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 	for _, u := range list {
 		s, from := t.l.schedules[u.Row.JobID], u.Row
-		if u.Set&ledger.SchedulePosition != 0 {
+		if u.Set&ledger.ScheduleColPosition != 0 {
 			s.Revision, s.Watermark, s.NextAt, s.EndedAt = from.Revision, from.Watermark, from.NextAt, from.EndedAt
 		}
-		if u.Set&ledger.ScheduleSaid != 0 {
+		if u.Set&ledger.ScheduleColContent != 0 {
 			s.ScheduleContent, s.Generation, s.CreatedAt, s.DeletedAt = from.ScheduleContent, from.Generation, from.CreatedAt, from.DeletedAt
 			s.ChangedAt, s.ChangedBy = from.ChangedAt, from.ChangedBy
 		}
-		if u.Set&ledger.SchedulePause != 0 {
+		if u.Set&ledger.ScheduleColPause != 0 {
 			s.PausedAt, s.PausedBy, s.PausedWhy = from.PausedAt, from.PausedBy, from.PausedWhy
 		}
-		if u.Set&ledger.ScheduleFailure != 0 {
+		if u.Set&ledger.ScheduleColFailure != 0 {
 			s.FailedAt = from.FailedAt
 		}
 		put(t, t.l.schedules, s.JobID, s)

@@ -38,7 +38,7 @@ func TestATransactionThatFailsLeavesNothingWritten(t *testing.T) {
 	err := write(func(tx ledger.Tx) error {
 		tx.Insert([]ledger.Row{holder, waiting, dead, span})
 		return errors.Join(tx.PutIncidents([]ledger.Incident{{JobID: "j", Cause: ledger.IncidentDead}}), tx.AddAudit([]ledger.Audit{{JobID: "j"}}), tx.AddEvents([]ledger.Event{{JobID: "j"}}),
-			tx.PutJobs([]ledger.JobChange{{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j"}}, Set: ledger.JobRevision}}))
+			tx.PutJobs([]ledger.JobChange{{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j"}}, Set: ledger.JobColRevision}}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestATransactionThatFailsLeavesNothingWritten(t *testing.T) {
 		opened := tx.PutIncidents([]ledger.Incident{{JobID: "k", Cause: ledger.IncidentDead}, {ID: 1, JobID: "j", Cause: ledger.IncidentDead, Count: 2}})
 		err = errors.Join(err, opened, tx.Delete([]string{span.ID, dead.ID}), tx.AddAudit([]ledger.Audit{{}}), tx.AddEvents([]ledger.Event{{JobID: "j"}}),
 			tx.PutJobs([]ledger.JobChange{
-				{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j", Revision: 2}}, Set: ledger.JobRevision},
+				{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j", Revision: 2}}, Set: ledger.JobColRevision},
 				{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "k"}}},
 			}))
 		if err != nil || l.state() == before {

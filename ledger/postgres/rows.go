@@ -109,8 +109,8 @@ func (t *tx) Jobs(ids []string) ledger.Future[[]ledger.JobRow] {
 // revision that ends or begins does so at its job's watermark.
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	err := errors.Join(
-		t.putTimes(changes, ledger.JobWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark }),
-		t.putTimes(changes, ledger.JobPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough }))
+		t.putTimes(changes, ledger.JobColWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark }),
+		t.putTimes(changes, ledger.JobColPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough }))
 	for i := 0; i < len(changes) && err == nil; i++ {
 		err = t.putJob(&changes[i])
 	}
@@ -140,11 +140,11 @@ func (t *tx) putJob(c *ledger.JobChange) error {
 			ON CONFLICT DO NOTHING`, c.JobID, c.Revision, c.Hash, c.Body, c.Watermark, c.EndedAt)
 	}
 	var err error
-	if c.Set&ledger.JobRevision != 0 {
+	if c.Set&ledger.JobColRevision != 0 {
 		err = t.Exec(`UPDATE jobs SET revision = $2, hash = $3, body = $4, ended_at = $5 WHERE job_id = $1`,
 			c.JobID, c.Revision, c.Hash, c.Body, c.EndedAt)
 	}
-	if c.Set&ledger.JobPause != 0 && err == nil {
+	if c.Set&ledger.JobColPause != 0 && err == nil {
 		err = t.Exec(`UPDATE jobs SET paused_at = $2, paused_by = $3, paused_why = $4 WHERE job_id = $1`,
 			c.JobID, c.PausedAt, c.PausedBy, c.PausedWhy)
 	}

@@ -91,11 +91,11 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 		bind(&q.args, some)
 		t.p.add(q)
 	}
-	with(ledger.SchedulePosition, `
+	with(ledger.ScheduleColPosition, `
 		UPDATE positions p SET revision = u.revision, watermark = u.watermark, next_at = u.next_at, ended_at = u.ended_at
 		FROM unnest($1, $2, $3, $4, $5) AS u (id, revision, watermark, next_at, ended_at) WHERE p.id = u.id`,
 		bindPosition)
-	with(ledger.ScheduleSaid, `
+	with(ledger.ScheduleColContent, `
 		UPDATE schedules s SET expr = u.expr, timezone = u.timezone, dst = u.dst, data = u.data, until = u.until, generation = u.generation,
 			created_at = u.created_at, changed_at = u.changed_at, changed_by = u.changed_by, deleted_at = u.deleted_at
 		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -105,9 +105,9 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 		with(set, `UPDATE positions p SET `+column+` = u.at FROM unnest($1, $2) AS u (id, at) WHERE p.id = u.id`,
 			func(p *params, some []ledger.ScheduleUpdate) { bindTimes(p, some, value) })
 	}
-	at(ledger.SchedulePause, `paused_at`, func(s *ledger.ScheduleRow) time.Time { return s.PausedAt })
-	at(ledger.ScheduleFailure, `failed_at`, func(s *ledger.ScheduleRow) time.Time { return s.FailedAt })
-	with(ledger.SchedulePause, `UPDATE schedules s SET paused_by = u.by, paused_why = u.why FROM unnest($1, $2, $3) AS u (id, by, why) WHERE s.id = u.id`,
+	at(ledger.ScheduleColPause, `paused_at`, func(s *ledger.ScheduleRow) time.Time { return s.PausedAt })
+	at(ledger.ScheduleColFailure, `failed_at`, func(s *ledger.ScheduleRow) time.Time { return s.FailedAt })
+	with(ledger.ScheduleColPause, `UPDATE schedules s SET paused_by = u.by, paused_why = u.why FROM unnest($1, $2, $3) AS u (id, by, why) WHERE s.id = u.id`,
 		func(p *params, some []ledger.ScheduleUpdate) {
 			array(p, textKind, some, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.PausedBy) })
 			array(p, textKind, some, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.PausedWhy) })

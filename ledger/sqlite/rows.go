@@ -39,12 +39,12 @@ func (t *tx) putJob(c ledger.JobChange) (err error) {
 			err = t.Exec(`UPDATE jobs SET `+columns+` WHERE job_id = $1`, append([]any{c.JobID}, values...)...)
 		}
 	}
-	put(ledger.JobWatermark, `watermark = $2`, c.Watermark)
-	if c.Set&ledger.JobRevision != 0 && err == nil {
+	put(ledger.JobColWatermark, `watermark = $2`, c.Watermark)
+	if c.Set&ledger.JobColRevision != 0 && err == nil {
 		err = t.putRevision(c.JobRow)
 	}
-	put(ledger.JobPurge, `purged_before = $2`, c.PurgedThrough)
-	put(ledger.JobPause, `paused_at = $2, paused_by = $3, paused_why = $4`, c.PausedAt, c.PausedBy, c.PausedWhy)
+	put(ledger.JobColPurge, `purged_before = $2`, c.PurgedThrough)
+	put(ledger.JobColPause, `paused_at = $2, paused_by = $3, paused_why = $4`, c.PausedAt, c.PausedBy, c.PausedWhy)
 	return err
 }
 

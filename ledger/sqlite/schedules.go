@@ -79,14 +79,14 @@ func (t *tx) updateSchedule(s *ledger.ScheduleRow, set ledger.ScheduleColumns) (
 			err = t.Exec(`UPDATE `+columns+` WHERE id = ?1`, append([]any{s.ID}, values...)...)
 		}
 	}
-	put(ledger.SchedulePosition, `positions SET revision = ?2, watermark = ?3, next_at = ?4, ended_at = ?5`,
+	put(ledger.ScheduleColPosition, `positions SET revision = ?2, watermark = ?3, next_at = ?4, ended_at = ?5`,
 		s.Revision, s.Watermark, s.NextAt, s.EndedAt)
-	put(ledger.ScheduleSaid, `schedules SET generation = ?2, expr = ?3, timezone = ?4, dst = ?5, data = ?6, until = ?7, created_at = ?8,
+	put(ledger.ScheduleColContent, `schedules SET generation = ?2, expr = ?3, timezone = ?4, dst = ?5, data = ?6, until = ?7, created_at = ?8,
 		changed_at = ?9, changed_by = ?10, deleted_at = ?11`,
 		s.Generation, s.Expr, s.Timezone, s.DST, s.Data, s.Until, s.CreatedAt, s.ChangedAt, s.ChangedBy, s.DeletedAt)
-	put(ledger.SchedulePause, `positions SET paused_at = ?2`, s.PausedAt)
-	put(ledger.ScheduleFailure, `positions SET failed_at = ?2`, s.FailedAt)
-	put(ledger.SchedulePause, `schedules SET paused_by = ?2, paused_why = ?3`, s.PausedBy, s.PausedWhy)
+	put(ledger.ScheduleColPause, `positions SET paused_at = ?2`, s.PausedAt)
+	put(ledger.ScheduleColFailure, `positions SET failed_at = ?2`, s.FailedAt)
+	put(ledger.ScheduleColPause, `schedules SET paused_by = ?2, paused_why = ?3`, s.PausedBy, s.PausedWhy)
 	return err
 }
 
