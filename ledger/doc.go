@@ -12,7 +12,7 @@
 //     against the diagram of [State].
 //   - [Rows] is what an engine stores for a Ledger: transactions over rows that are read,
 //     locked and written. An engine knows no rule. A rule asks for all that it needs,
-//     reads the clock, decides and writes: see [Tx].
+//     reads the clock, decides and writes: see [Tx], whose methods are in rows_*.go.
 //
 // Packages postgres, sqlite and memory are engines. Package ledgertest has the contracts as
 // test suites: Run that of Store, RunRows that of Rows.

@@ -42,7 +42,7 @@ var (
 // returns ErrOtherRequest if that has another Fingerprint. After ErrRepeated, it finds the
 // answer.
 func (l *Ledger) Answered(ctx context.Context, r Request) (answer []byte, found bool, err error) {
-	kept, err := read(ctx, l, "find the request", func(tx Tx) ([]KeptRequest, error) { return tx.Kept(r.Principal, r.Key).Get() })
+	kept, err := read(ctx, l, "find the request", func(tx Tx) ([]KeptRequest, error) { return tx.FindRequest(r.Principal, r.Key).Get() })
 	switch {
 	case err != nil || len(kept) == 0:
 		return nil, false, err

@@ -14,15 +14,31 @@ import (
 // ErrInvalidActor if the Actor is invalid, and ErrRepeated if the request was made before.
 // A Store is safe for concurrent use, and copies what it keeps of a slice.
 type Store interface {
-	// Processes and the definitions that they declare.
+	ProcessStore
+	RunStore
+	ScheduleStore
+	MemberStore
+	ActionStore
+	IncidentStore
+	ListingStore
+	PurgeStore
+
+	Ping(context.Context) error // whether the store answers
+	Close() error               // ends what is in progress; no operation may follow
+}
+
+// ProcessStore is the part of a Store that has the processes and the definitions that they declare.
+type ProcessStore interface {
 	Declare(context.Context, Declaration) error                                      // or ErrOtherRegistry
 	Heartbeat(ctx context.Context, process string) (HeartbeatReply, error)           // or ErrNotFound
 	Deregister(ctx context.Context, process string) error                            // on graceful shutdown
 	Assignments(ctx context.Context, version, after string) ([]JobAssignment, error) // by job ID
 	Processes(context.Context) ([]Process, error)                                    // by ID
 	Definitions(ctx context.Context, jobID string, limit int) ([]DeclaredDefinition, error)
+}
 
-	// Runs, as executors make them and work on them.
+// RunStore is the part of a Store that has the runs, as executors make them and work on them.
+type RunStore interface {
 	Admit(context.Context, Admission) (Admitted, error)              // or ErrInvalidRun
 	Enter(context.Context, Entry) (Entered, error)                   // or ErrInvalidRun, ErrPurged, ErrCannotRerun
 	Claim(context.Context, Claim) (Claimed, error)                   // oldest first
@@ -30,22 +46,28 @@ type Store interface {
 	Extend(context.Context, []Lease, time.Duration) ([]Lease, error) // to now + duration; returns the lost leases
 	Record(context.Context, []Outcome) ([]RecordResult, error)       // one result for each, in order
 	Report(context.Context, Report) (Run, error)                     // or ErrNotFound, ErrFinished
+}
 
-	// Schedules made at run time.
+// ScheduleStore is the part of a Store that has the schedules made at run time.
+type ScheduleStore interface {
 	ChangeSchedules(context.Context, ChangeSchedules) ([]ScheduleResult, error) // one for each item, in order; or ErrInvalidSchedule
 	PlanSchedules(context.Context, SchedulePlanning) (PlannedSchedules, error)
 	SweepSchedules(context.Context, ScheduleSweep) (next int64, err error)
 	Schedule(ctx context.Context, jobID string) (Schedule, error) // or ErrNotFound
 	Schedules(context.Context, ScheduleFilter) ([]Schedule, error)
 	Templates(context.Context) ([]TemplateCount, error) // by name
+}
 
-	// Members of a run.
+// MemberStore is the part of a Store that has the members of runs.
+type MemberStore interface {
 	FreezeMembers(context.Context, Freeze) (RecordResult, error) // or ErrInvalidRun
 	Release(context.Context, Release) (Released, error)
 	Members(context.Context, MemberFilter) (MemberPage, error)
 	MemberCounts(ctx context.Context, parents []string) (map[string]map[State]int, error)
+}
 
-	// Operators' actions.
+// ActionStore is the part of a Store that has the actions of operators.
+type ActionStore interface {
 	Pause(ctx context.Context, jobID string, who Actor) error  // or ErrNotFound
 	Resume(ctx context.Context, jobID string, who Actor) error // or ErrNotFound
 	Pauses(ctx context.Context, ended bool) ([]Pause, error)   // by ID
@@ -56,14 +78,18 @@ type Store interface {
 	Ack(context.Context, Action) (ActionResult, error)
 	Backfill(context.Context, Backfill) (Backfilled, error)        // or ErrNotFound, ErrInvalidRun
 	AckIncident(context.Context, IncidentAction) (Incident, error) // or ErrNotFound
+}
 
-	// Incidents and their notifications.
+// IncidentStore is the part of a Store that has the incidents and their notifications.
+type IncidentStore interface {
 	Incidents(context.Context, IncidentFilter) ([]Incident, error)
 	ReconcileIncidents(context.Context, IncidentCause, []JobProblem) error
 	MarkLate(ctx context.Context, limit int) (checked int, err error)
 	Notify(context.Context, Notification) (written bool, err error) // or ErrInvalidRun
+}
 
-	// Listings.
+// ListingStore is the part of a Store that has what operators read.
+type ListingStore interface {
 	Get(ctx context.Context, runID string) (Run, []Attempt, error) // attempts by number; or ErrNotFound
 	List(context.Context, Filter) ([]Run, error)
 	Groups(context.Context, Filter) ([]RunGroup, error)
@@ -84,11 +110,10 @@ type Store interface {
 	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error)
 	Slowdowns(context.Context) (map[string]float64, error) // by job, as RollUp has counted them
 	RollUp(context.Context) (more bool, err error)         // counts hours for Hours
+}
 
-	// Batches of old rows to delete.
+// PurgeStore is the part of a Store that deletes old rows in batches.
+type PurgeStore interface {
 	PurgeRuns(context.Context, Purge) (Purged, error)
 	PurgeHistory(context.Context, HistoryPurge) (PurgedHistory, error)
-
-	Ping(context.Context) error // whether the store answers
-	Close() error               // ends what is in progress; no operation may follow
 }

@@ -149,7 +149,7 @@ var selectCases = []rowsCase{
 			}
 		}
 		for key, want := range map[string][]ledger.KeptRequest{"k": {kept}, "K": nil} {
-			same(t, key, ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.KeptRequest] { return tx.Kept("me", key) }), want)
+			same(t, key, ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.KeptRequest] { return tx.FindRequest("me", key) }), want)
 		}
 	}},
 	{"runs of a filter are counted, whatever its limit", func(t *table) {

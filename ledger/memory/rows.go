@@ -141,7 +141,7 @@ func (t *tx) AddEvents(list []ledger.Event) error {
 func (t *tx) AddAudit(list []ledger.Audit) error {
 	for _, a := range list {
 		if k := a.Kept; k != nil {
-			if kept, _ := t.Kept(k.Principal, k.Key).Get(); len(kept) > 0 {
+			if kept, _ := t.FindRequest(k.Principal, k.Key).Get(); len(kept) > 0 {
 				return ledger.ErrRepeated
 			}
 		}
@@ -152,7 +152,7 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 	return nil
 }
 
-func (t *tx) Kept(principal, key string) ledger.Future[[]ledger.KeptRequest] {
+func (t *tx) FindRequest(principal, key string) ledger.Future[[]ledger.KeptRequest] {
 	for _, a := range t.l.audit {
 		if k := a.Kept; k != nil && k.Principal == principal && k.Key == key {
 			return ledger.Known([]ledger.KeptRequest{*k}, nil)

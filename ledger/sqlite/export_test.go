@@ -56,7 +56,7 @@ func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
 			t.Processes(), t.JobsAfter("", 1), t.JobsAndNewest(), t.Jobs(list), t.JobBodies(list), t.CountRunning(), t.LastLease(),
 			t.CountDefinitions(), t.Declared("v", "", 1), t.OpenIncidents("", nil), t.OpenIncidents(ledger.IncidentDead, list),
 			t.LastIncidents(ledger.IncidentDead, list), t.LockIncidents([]int64{1}), t.PendingIncidents(), t.Incidents(ledger.IncidentFilter{Limit: 1}),
-			t.Incidents(ledger.IncidentFilter{Due: true, Limit: 1}), t.Pauses(at(0)), t.LockPause(1), t.Kept("p", "k"), t.SeriesEnd("me", "s"),
+			t.Incidents(ledger.IncidentFilter{Due: true, Limit: 1}), t.Pauses(at(0)), t.LockPause(1), t.FindRequest("p", "k"), t.SeriesEnd("me", "s"),
 			t.Redriven(list, "me", "s"), t.SelectMembers(ledger.MemberQuery{Parent: "a"}), t.CountMembers(list, ledger.States), t.HourSpan(),
 			t.HoursIn(at(0), at(1), true, 1), t.HoursIn(at(0), at(1), false, 0), t.HoursOf([]string{"a"}, at(0), at(1)), t.HourSums(list, at(0), at(1), [2]string{}), t.Attempts("a"), t.Excerpts("a"),
 			t.Definitions("a", 1), t.Events("a", 1), t.CountByJob(ledger.Running, list), t.CountUnseen(list), t.Recent(list, 1, 1),

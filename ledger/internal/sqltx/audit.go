@@ -14,7 +14,7 @@ func (t Tx) Audits(f ledger.AuditFilter) ledger.Future[[]ledger.Audit] {
 	}, Query{Text: text, Args: args, Varies: true})
 }
 
-func (t Tx) Kept(principal, key string) ledger.Future[[]ledger.KeptRequest] {
+func (t Tx) FindRequest(principal, key string) ledger.Future[[]ledger.KeptRequest] {
 	return List(t, func(v Values) (ledger.KeptRequest, error) {
 		return ledger.KeptRequest{Principal: v.Text(), Key: v.Text(), Fingerprint: v.Text(), Answer: v.Bytes()}, nil
 	}, `SELECT principal, request_key, fingerprint, answer FROM audit WHERE principal = $1 AND request_key = $2`, principal, key)

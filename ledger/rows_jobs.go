@@ -1,0 +1,27 @@
+package ledger
+
+// JobTable is the part of a Tx that has the jobs of the registry, with their slots.
+type JobTable interface {
+	// JobsAfter returns jobs by ID, without their bodies and without a lock: the first ones
+	// after an ID, up to limit.
+	JobsAfter(after string, limit int) Future[[]JobRow]
+	// JobBodies returns the definitions of the current revisions of jobs, by job.
+	JobBodies(ids []string) Future[map[string][]byte]
+	// Jobs locks the jobs that exist, and returns them by ID, without their bodies.
+	Jobs(ids []string) Future[[]JobRow]
+	// PeekJobs is Jobs without a lock.
+	PeekJobs(ids []string) Future[[]JobRow]
+	// Slots returns the slots of jobs, which the transaction has locked, by job. It leaves
+	// out slots that no run has and no run waits for, and runs with a Pace.
+	Slots(jobIDs []string) Future[[]Slot]
+	// Paced returns runs that wait for a place of a job, which the transaction has locked, and
+	// whose Pace is greater than the number of places taken: the oldest first, by Pace, then
+	// those newest first; up to MaxParallel of each kind.
+	Paced(jobID string) Future[[]PacedRun]
+	// FreeJobs returns the jobs, by ID, whose slot is free, or that have a free place, while
+	// runs wait for it.
+	FreeJobs() Future[[]string]
+	// PutJobs writes changes of jobs that the transaction has locked, or new jobs. A new
+	// one that another transaction has inserted meanwhile stays as it is.
+	PutJobs([]JobChange) error
+}
