@@ -237,7 +237,7 @@ func (m *admissionTx) plan(p *Plan, was JobRow) error {
 		if r.State == Missed {
 			m.missed, m.untold[r.ID] = true, m.covered(p, &in) || !was.EndedAt.IsZero()
 		}
-		m.slots.place(&r, in.Overlap, m.got.Now)
+		m.slots.applyOverlap(&r, in.Overlap, m.got.Now)
 		if in.Lease && r.startable(m.got.Now) && m.pauses.hold(in.Call.Target, m.got.Now) == nil {
 			r.lease(m.Owner, m.Token, m.got.Now, m.LeaseFor)
 		}

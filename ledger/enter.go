@@ -165,7 +165,7 @@ func (m *entryTx) pause() *Pause { return m.pauses.over(m.JobID, m.Traits, m.Sch
 func (m *entryTx) insert() error {
 	r := newRow(m.RunSpec, m.job, m.pause(), m.now)
 	r.JobID, r.By, r.Why = m.JobID, m.By, m.Why
-	m.slots.place(&r, m.Overlap, m.now)
+	m.slots.applyOverlap(&r, m.Overlap, m.now)
 	if m.Lease && r.startable(m.now) && m.pauses.hold(r.Call.Target, m.now) == nil {
 		r.lease(m.Owner, m.Token, m.now, m.LeaseFor)
 	}

@@ -146,7 +146,7 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 		case m.kind == ActionRedrive:
 			follow(p, func(r *Row) {
 				r.revive(Retrying, m.now)
-				m.slots.placeAgain(r, m.Force)
+				m.slots.occupyOrWait(r, m.Force)
 			})
 		case m.kind == ActionAck && m.seen[p.ID] && p.AckedAt.IsZero():
 			follow(p, m.acknowledge)

@@ -82,5 +82,5 @@ func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {
 func (m *actionTx) redrive(r *Row) {
 	r.revive(Retrying, m.now)
 	r.Fan.pass(Dead)
-	m.slots.placeAgain(r, m.Force)
+	m.slots.occupyOrWait(r, m.Force)
 }

@@ -10,8 +10,8 @@ import "time"
 // runs that wait: see grant.
 type slots map[string]*Slot
 
-// taken reports whether a run has the job's slot, or is to get it first.
-func (s slots) taken(jobID string) bool { return s[jobID] != nil }
+// isTaken reports whether a run has the job's slot, or is to get it first.
+func (s slots) isTaken(jobID string) bool { return s[jobID] != nil }
 
 // holder returns the run that has the job's slot once the free ones are given.
 func (s slots) holder(jobID string) SlotRun {
@@ -25,13 +25,13 @@ func (s slots) holder(jobID string) SlotRun {
 	}
 }
 
-// place gives a new row that takes its job's slot the slot, or what its overlap policy
+// applyOverlap gives a new row that takes its job's slot the slot, or what its overlap policy
 // says if the slot is taken.
-func (s slots) place(r *Row, policy Overlap, now time.Time) {
+func (s slots) applyOverlap(r *Row, policy Overlap, now time.Time) {
 	switch {
 	case !r.TakesSlot:
-	case !s.taken(r.JobID):
-		s.take(r)
+	case !s.isTaken(r.JobID):
+		s.occupy(r)
 	case policy == OverlapQueue:
 		r.Waiting = true
 	default:
@@ -39,22 +39,22 @@ func (s slots) place(r *Row, policy Overlap, now time.Time) {
 	}
 }
 
-// placeAgain gives a run that becomes due again its job's slot. If the slot is taken, the
+// occupyOrWait gives a run that becomes due again its job's slot. If the slot is taken, the
 // run waits for it, or starts without if force is set.
-func (s slots) placeAgain(r *Row, force bool) {
+func (s slots) occupyOrWait(r *Row, force bool) {
 	switch {
 	case !r.TakesSlot:
 	case r.Pace != 0: // a claim gives the place
 		r.Waiting = !force
-	case !s.taken(r.JobID):
-		s.take(r)
+	case !s.isTaken(r.JobID):
+		s.occupy(r)
 	default:
 		r.Waiting = !force
 	}
 }
 
-// take gives the job's free slot to a new run, or to one that becomes due again.
-func (s slots) take(r *Row) {
+// occupy gives the job's free slot to a new run, or to one that becomes due again.
+func (s slots) occupy(r *Row) {
 	s[r.JobID] = &Slot{JobID: r.JobID, Holder: SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()}}
 	r.HasSlot = true
 }
