@@ -124,7 +124,7 @@ func (r Report) Detail(limit int) string {
 func (r Report) shorter() Report {
 	keep := len(r.Scopes) - max(1, len(r.Scopes)/10)
 	most := slices.Clone(r.Scopes)
-	sort.SliceStable(most, func(i, k int) bool { return most[i].Deleted > most[k].Deleted }) // see jobs.Problems.Sort
+	sort.SliceStable(most, func(i, k int) bool { return most[i].Deleted > most[k].Deleted })
 	r.Omitted += len(r.Scopes) - keep
 	kept := map[string]bool{}
 	for _, s := range most[:keep] {

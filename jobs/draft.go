@@ -75,7 +75,6 @@ func templatesOf(all []registered) (templates []registered) {
 	return templates
 }
 
-// sortByID adds less to a binary than a generic sort.
 func sortByID(list []registered) {
 	sort.Slice(list, func(i, k int) bool { return list[i].ID < list[k].ID })
 }

@@ -53,7 +53,7 @@ func (ps Problems) Error() string {
 // Sort sorts the problems by file, line and column, those without a line last. The
 // sort is stable.
 func (ps Problems) Sort() {
-	sort.SliceStable(ps, func(i, k int) bool { // smaller in the function's binary than a sort of its own type
+	sort.SliceStable(ps, func(i, k int) bool {
 		a, b := ps[i], ps[k]
 		return cmp.Or(
 			cmp.Compare(a.File, b.File),

@@ -20,7 +20,7 @@ type problem struct {
 // from the problem with the greatest run ID.
 func mergeByJob(list []problem) (merged []problem) {
 	list = slices.Clone(list)
-	sort.Slice(list, func(i, k int) bool { // which adds less to the function's binary than a sort of its own type
+	sort.Slice(list, func(i, k int) bool {
 		return cmp.Or(cmp.Compare(list[i].JobID, list[k].JobID), cmp.Compare(list[i].RunID, list[k].RunID)) < 0
 	})
 	for _, p := range list {

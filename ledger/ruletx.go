@@ -112,7 +112,7 @@ func hourKeys(runIDs []string, from, to time.Time) (keys []HourKey) {
 			keys = append(keys, HourKey{hourOf(start), OwnerOf(job)})
 		}
 	}
-	sort.Slice(keys, func(i, k int) bool { // which adds less to the function's binary than a sort of its own type
+	sort.Slice(keys, func(i, k int) bool {
 		return cmp.Or(keys[i].Hour.Compare(keys[k].Hour), cmp.Compare(keys[i].JobID, keys[k].JobID)) < 0
 	})
 	return slices.Compact(keys)

@@ -86,7 +86,7 @@ func canonicalQuery(raw string) (string, error) {
 		}
 		pairs = append(pairs, [2]string{encode(name), encode(value)})
 	}
-	sort.Slice(pairs, func(i, k int) bool { // smaller in the function's binary than a sort of its own type
+	sort.Slice(pairs, func(i, k int) bool {
 		return cmp.Or(cmp.Compare(pairs[i][0], pairs[k][0]), cmp.Compare(pairs[i][1], pairs[k][1])) < 0
 	})
 	parts := make([]string, len(pairs))
