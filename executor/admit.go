@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/cronce/cronce/internal/clocks"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -83,7 +84,7 @@ func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 		if place := b.places[i]; place >= 0 && !a.plan.reach(place, at) {
 			a.reassign()
 		} else if h, isDeferred := deferred[p.JobID]; isDeferred && place >= 0 {
-			a.plan.hold(place, earliest(h.Until, got.Now.Add(deferredAgain)))
+			a.plan.hold(place, clocks.Earlier(h.Until, got.Now.Add(deferredAgain)))
 		}
 		if isStale && at.Watermark.After(p.After) {
 			admitted++ // by another process: the job has moved on

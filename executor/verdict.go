@@ -3,6 +3,7 @@ package executor
 import (
 	"time"
 
+	"github.com/cronce/cronce/internal/clocks"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -25,8 +26,8 @@ const (
 // is planned.
 func verdicts(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
 	s := j.ParsedSchedule()
-	late := latest(after, j.DueBy(now.Add(-j.CatchUpWindow).Add(-1))) // the window's own end is in it
-	fresh := latest(after, j.DueBy(now.Add(-onTime).Add(-1)))
+	late := clocks.Later(after, j.DueBy(now.Add(-j.CatchUpWindow).Add(-1))) // the window's own end is in it
+	fresh := clocks.Later(after, j.DueBy(now.Add(-onTime).Add(-1)))
 	rows = unplanned(j, after, late, ledger.Missed, ledger.ReasonCatchUpWindow, rangeAbove)
 	if late.Before(fresh) {
 		rows = append(rows, lateRows(j, late, fresh, due)...)
@@ -34,10 +35,10 @@ func verdicts(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows
 	if n := len(rows); n > planLimit {
 		return rows[:planLimit], rows[planLimit-1].ScheduledAt
 	}
-	for at := range s.Due(latest(late, fresh), due) {
+	for at := range s.Due(clocks.Later(late, fresh), due) {
 		rows = append(rows, planned(j, at, ledger.BySchedule))
 	}
-	return rows, latest(after, due.Truncate(time.Second))
+	return rows, clocks.Later(after, due.Truncate(time.Second))
 }
 
 // lateRows judges (from, to] by the job's catchUp; the scheduled times up to due are due.
@@ -97,20 +98,6 @@ func planned(j jobs.Job, at time.Time, trigger ledger.Trigger) ledger.RunSpec {
 	in.Call = FrozenCall(j, in.RunID, at)
 	in.Call.Delay = j.DueAt(at).Sub(at)
 	return in
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // TraitsOf returns what pauses select a job by.

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 // Hour is what became of the runs that were scheduled in one hour.
@@ -56,7 +58,7 @@ func (l *Ledger) CountedFrom(ctx context.Context) (time.Time, error) {
 		if from = span.From; !span.From.Before(span.To) {
 			from = countable(now)
 		}
-		if first := latest(hourOf(now.Add(-HoursKept)), hourOf(runs[0].ScheduledAt)); !first.Before(from) {
+		if first := clocks.Later(hourOf(now.Add(-HoursKept)), hourOf(runs[0].ScheduledAt)); !first.Before(from) {
 			return time.Time{}, nil
 		}
 		return from, nil
@@ -200,7 +202,7 @@ func (r *hourReader) all() bool { return slices.Equal(r.jobIDs, []string{""}) }
 
 // within returns the part of the span that is in [since, until), and over.
 func (s HourSpan) within(since, until, now time.Time) (from, to time.Time) {
-	from, to = latest(s.From, since), earliest(earliest(s.To, until), countable(now))
+	from, to = clocks.Later(s.From, since), clocks.Earlier(clocks.Earlier(s.To, until), countable(now))
 	if !from.Before(to) {
 		return since, since
 	}

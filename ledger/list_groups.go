@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 // RunGroup is runs of a job that are alike: of one target, state, reason and status.
@@ -41,7 +43,7 @@ func GroupOf(r *Row) RunGroup {
 // Add adds the runs of another group.
 func (g *RunGroup) Add(other RunGroup) {
 	g.Rows, g.Count, g.KeyAlways = g.Rows+other.Rows, g.Count+other.Count, g.KeyAlways || other.KeyAlways
-	g.Last, g.KeySafeUntil = latest(g.Last, other.Last), latest(g.KeySafeUntil, other.KeySafeUntil)
+	g.Last, g.KeySafeUntil = clocks.Later(g.Last, other.Last), clocks.Later(g.KeySafeUntil, other.KeySafeUntil)
 	if g.First.IsZero() || !other.First.IsZero() && other.First.Before(g.First) {
 		g.First = other.First
 	}

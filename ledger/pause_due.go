@@ -3,6 +3,8 @@ package ledger
 import (
 	"slices"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 // duePage is how many runs moveDue changes at once.
@@ -32,7 +34,7 @@ func moveDue(tx Tx, was, p Pause) error {
 		return err
 	}
 	others := slices.DeleteFunc(pauses(list), func(o Pause) bool { return o.ID == p.ID })
-	f := Filter{States: []State{Planned}, Since: earliest(was.From, p.From), Until: latest(was.Until, p.Until), Limit: duePage}
+	f := Filter{States: []State{Planned}, Since: clocks.Earlier(was.From, p.From), Until: clocks.Later(was.Until, p.Until), Limit: duePage}
 	for {
 		page, err := tx.Runs(f).Get()
 		if err != nil || len(page) == 0 {
@@ -74,7 +76,7 @@ func (list pauses) dueAfter(r *Row, was, p Pause) time.Time {
 	due, waits := r.ScheduledAt, was.mayCover(r) && was.Until.Equal(r.DueAt())
 	for _, o := range list {
 		if o.mayCover(r) && !o.Until.After(r.DueAt()) {
-			due, waits = latest(due, o.Until), waits || o.Until.Equal(r.DueAt())
+			due, waits = clocks.Later(due, o.Until), waits || o.Until.Equal(r.DueAt())
 		}
 	}
 	if !waits {
@@ -82,7 +84,7 @@ func (list pauses) dueAfter(r *Row, was, p Pause) time.Time {
 	}
 	certain := p.Owner == "" && len(p.Labels) == 0 || was.mayCover(r) && was.Until.Equal(r.DueAt())
 	if p.mayCover(r) && (certain || !p.Until.After(r.DueAt())) && (!was.mayCover(r) || !was.Until.After(r.DueAt())) {
-		due = latest(due, p.Until)
+		due = clocks.Later(due, p.Until)
 	}
 	return due
 }

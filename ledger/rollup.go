@@ -4,6 +4,8 @@ import (
 	"context"
 	"sort"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 // HoursKept is how long after its start an hour's counts are kept: for a calendar of 90
@@ -88,11 +90,11 @@ func lookForHours(tx Tx) (todo rollUp, err error) {
 // old, or not over because the clock was set back, are taken off.
 func (s *HourSpan) extend(now, oldest time.Time) (hour time.Time) {
 	over, first := countable(now), hourOf(now.Add(-HoursKept))
-	s.From, s.To = latest(s.From, first), earliest(s.To, over)
+	s.From, s.To = clocks.Later(s.From, first), clocks.Earlier(s.To, over)
 	if !s.From.Before(s.To) {
 		*s = HourSpan{}
 	}
-	first = latest(first, hourOf(oldest))
+	first = clocks.Later(first, hourOf(oldest))
 	switch {
 	case s.To.IsZero() && first.Before(over):
 		s.From, s.To = over.Add(-time.Hour), over

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 // change decides about one item, and notes what is to be written.
@@ -87,7 +89,7 @@ func (m *scheduleChangeTx) next(
 	earliest, from := time.Time{}, m.now
 	if was != nil {
 		*is = *was
-		earliest, from = was.Watermark, latest(m.now, was.Watermark)
+		earliest, from = was.Watermark, clocks.Later(m.now, was.Watermark)
 		if was.InQuota() {
 			if outgoing, err = m.end(r, was, from); err != nil {
 				return nil, nil, err
@@ -171,7 +173,7 @@ func checkAt(next, now time.Time) time.Time {
 	if next.IsZero() {
 		return next
 	}
-	return latest(now, earliest(next, now.Add(RecheckInterval)))
+	return clocks.Later(now, clocks.Earlier(next, now.Add(RecheckInterval)))
 }
 
 // count counts the schedules in the template's quota.

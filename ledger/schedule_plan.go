@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 // SchedulePlanning plans a batch of schedules that are due, in one transaction: it writes
@@ -219,7 +221,7 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 	s.Watermark, s.NextAt = kept.Through, checkAt(next, now)
 	switch deferred := m.admission.got.Deferred; {
 	case kept != &p:
-		s.NextAt = earliest(deferred[len(deferred)-1].Until, now.Add(planDeferredAfter))
+		s.NextAt = clocks.Earlier(deferred[len(deferred)-1].Until, now.Add(planDeferredAfter))
 	case s.NextAt.IsZero():
 		s.EndedAt = now
 		m.ended++

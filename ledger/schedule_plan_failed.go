@@ -1,5 +1,7 @@
 package ledger
 
+import "github.com/cronce/cronce/internal/clocks"
+
 // openFailed opens one incident of the template for all schedules that could not be planned, or
 // notes that they still cannot.
 func (m *schedulePlanTx) openFailed() error {
@@ -36,8 +38,8 @@ func (m *schedulePlanTx) countFailing() (begun int, err error) {
 	}
 	var updates []ScheduleUpdate
 	for _, s := range m.failing {
-		if since := latest(opened, s.Watermark); s.FailedAt.Before(since) {
-			s.FailedAt = latest(now, since)
+		if since := clocks.Later(opened, s.Watermark); s.FailedAt.Before(since) {
+			s.FailedAt = clocks.Later(now, since)
 			updates = append(updates, ScheduleUpdate{s, ScheduleColFailure})
 		}
 	}

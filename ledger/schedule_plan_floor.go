@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 // dueFloor is the NextAt from which due schedules are read. The index by NextAt keeps what a NextAt was
@@ -31,7 +33,7 @@ func (f *dueFloor) since(templates []string) time.Time {
 	if all := strings.Join(templates, " "); all != f.templates {
 		f.templates, f.floor = all, time.Time{}
 	}
-	return latest(f.floor, time.Unix(0, 0))
+	return clocks.Later(f.floor, time.Unix(0, 0))
 }
 
 // raise raises the floor after a read, which found the first NextAt of each template.
@@ -47,7 +49,7 @@ func (f *dueFloor) raise(first map[string]time.Time, now time.Time) {
 	}
 	next := now
 	for _, at := range first {
-		next = earliest(next, at)
+		next = clocks.Earlier(next, at)
 	}
-	f.floor = latest(f.floor, next.Add(-floorGrace))
+	f.floor = clocks.Later(f.floor, next.Add(-floorGrace))
 }

@@ -40,6 +40,6 @@ func TestALookForDueSchedulesBeginsAtTheFloor(t *testing.T) {
 		if got := f.since([]string{c.templates}); !got.Equal(want) {
 			t.Errorf("look %d begins at %s, want %s", i, got, want)
 		}
-		f.looked(map[string]time.Time{"a": start.Add(time.Duration(c.first) * time.Second)}, start.Add(time.Duration(c.now)*time.Second))
+		f.raise(map[string]time.Time{"a": start.Add(time.Duration(c.first) * time.Second)}, start.Add(time.Duration(c.now)*time.Second))
 	}
 }

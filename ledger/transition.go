@@ -1,6 +1,10 @@
 package ledger
 
-import "time"
+import (
+	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
+)
 
 // The moves of a run's row, which all operations share. See State for which are allowed.
 
@@ -38,15 +42,15 @@ func (r *Row) sendAgain(now time.Time) {
 	if r.SendBefore.IsZero() {
 		return // never leased
 	}
-	if until := earliest(r.keySafeUntil(), now.Add(microsecond(r.Call.Horizon))); until.After(r.SendBefore) {
+	if until := clocks.Earlier(r.keySafeUntil(), now.Add(microsecond(r.Call.Horizon))); until.After(r.SendBefore) {
 		r.SendBefore = until
 	}
 }
 
 // keySafe notes that the key is safe only until a time, and the run is sent no longer.
 func (r *Row) keySafe(until time.Time) {
-	r.KeySafeUntil = earliest(r.keySafeUntil(), until)
-	r.SendBefore = earliest(r.SendBefore, r.KeySafeUntil)
+	r.KeySafeUntil = clocks.Earlier(r.keySafeUntil(), until)
+	r.SendBefore = clocks.Earlier(r.SendBefore, r.KeySafeUntil)
 }
 
 // keySafeUntil returns when the target may begin to forget the run's key. Zero: the run was
@@ -63,20 +67,6 @@ func (r *Run) keySafeUntil() time.Time {
 func (r *Run) KeyUnsafe(now time.Time) bool {
 	until := r.keySafeUntil()
 	return !until.IsZero() && !now.Before(until) && !r.Fan.Frozen()
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // revive makes a finished run due again, under its key.
