@@ -81,10 +81,10 @@ func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 				continue // a switch: the assignments are taken up again
 			}
 		}
-		if place := b.places[i]; place >= 0 && !a.plan.reach(place, at) {
+		if index := b.indexes[i]; index >= 0 && !a.plan.reach(index, at) {
 			a.reassign()
-		} else if h, isDeferred := deferred[p.JobID]; isDeferred && place >= 0 {
-			a.plan.hold(place, clocks.Earlier(h.Until, got.Now.Add(deferredAgain)))
+		} else if h, isDeferred := deferred[p.JobID]; isDeferred && index >= 0 {
+			a.plan.hold(index, clocks.Earlier(h.Until, got.Now.Add(deferredAgain)))
 		}
 		if isStale && at.Watermark.After(p.After) {
 			admitted++ // by another process: the job has moved on

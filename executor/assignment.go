@@ -98,36 +98,36 @@ func (m *membership) heartbeatExpired(assignments []ledger.JobAssignment) bool {
 	return false
 }
 
-// declares finds the place of a job that this process declares, and the hash of
+// declares returns the index in the registry of a job that this process declares, and the hash of
 // its definition; -1 where it does not, and for a template.
-func (m *membership) declares(jobID string) (place int, hash string, held bool) {
-	place, known := m.registry.Index(jobID)
+func (m *membership) declares(jobID string) (index int, hash string, held bool) {
+	index, known := m.registry.Index(jobID)
 	if t, isTemplate := m.registry.Template(jobID); isTemplate && !t.Disabled {
 		_, hash, err := t.Definition()
 		return -1, hash, err == nil
 	}
-	if !known || m.registry.At(place).Disabled {
+	if !known || m.registry.At(index).Disabled {
 		return -1, "", false
 	}
-	return place, m.registry.Hash(place), true
+	return index, m.registry.Hash(index), true
 }
 
 // takeUp hands the planner the jobs that are this process's and returns the plans
 // that switch jobs to their desired definitions.
 func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch) {
 	for _, s := range assignments {
-		place, mine, held := m.declares(s.JobID)
+		index, mine, held := m.declares(s.JobID)
 		switch {
-		case held && place < 0:
+		case held && index < 0:
 			m.schedules.take(s.JobID, s.Revision, mine, s.Hash == mine)
 		case held && s.Hash == mine:
-			m.plan.put(place, s.Position)
+			m.plan.put(index, s.Position)
 		case held:
-			m.plan.drop(place)
+			m.plan.drop(index)
 		}
 		if s.Hash != s.Desired && (s.Desired == "" || held && s.Desired == mine) {
 			if plan, ok := m.switchOf(s); ok {
-				switches.add(place, plan)
+				switches.add(index, plan)
 			}
 		}
 	}
@@ -176,11 +176,11 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 // repeat it. The assignments are taken up again when the outgoing definition is due,
 // and when the time of the switch has come.
 func (m *membership) keeps(old jobs.Job, now time.Time) bool {
-	place, _, held := m.declares(old.ID)
-	if !held || place < 0 {
+	index, _, held := m.declares(old.ID)
+	if !held || index < 0 {
 		return false
 	}
-	at := old.ParsedSchedule().Handover(m.registry.At(place).ParsedSchedule(), now)
+	at := old.ParsedSchedule().Handover(m.registry.At(index).ParsedSchedule(), now)
 	if !at.After(now) {
 		return false
 	}

@@ -51,7 +51,7 @@ func planAll(p *planner, now time.Time) (rows int) {
 		}
 		rows += b.rows
 		for i, plan := range b.plans {
-			p.reach(b.places[i], ledger.Position{JobID: plan.JobID, Revision: plan.Revision, Watermark: plan.Through})
+			p.reach(b.indexes[i], ledger.Position{JobID: plan.JobID, Revision: plan.Revision, Watermark: plan.Through})
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 type planner struct {
 	registry *jobs.Registry
 	onTime   time.Duration
-	jobs     []plannedJob // one for each place in the registry
+	jobs     []plannedJob // by the index of the job in the registry
 	heap     dueHeap
 }
 
@@ -34,66 +34,66 @@ type plannedJob struct {
 	revision  int64
 	watermark int64
 	next      int64 // when the first scheduled time after the watermark is due
-	place     int32
-	index     int32 // in the heap; -1: not in it
+	index     int32
+	heapIndex     int32 // in the heap; -1: not in it
 	planned   bool  // by this process
 }
 
 func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 	p := &planner{registry: r, onTime: onTime, jobs: make([]plannedJob, r.Len())}
 	for i := range p.jobs {
-		p.jobs[i].place, p.jobs[i].index = int32(i), -1
+		p.jobs[i].index, p.jobs[i].heapIndex = int32(i), -1
 	}
 	return p
 }
 
-// put plans the job at a place of the registry from a position on.
-func (p *planner) put(place int, at ledger.Position) {
-	j := &p.jobs[place]
+// put plans the job at an index of the registry from a position on.
+func (p *planner) put(index int, at ledger.Position) {
+	j := &p.jobs[index]
 	j.revision, j.watermark, j.planned = at.Revision, at.Watermark.UnixMicro(), true
-	next := p.registry.NextDue(place, at.Watermark)
+	next := p.registry.NextDue(index, at.Watermark)
 	j.next = next.UnixMicro()
 	switch {
 	case next.IsZero():
 		p.heap.remove(j)
-	case j.index < 0:
+	case j.heapIndex < 0:
 		heap.Push(&p.heap, j)
 	default:
-		heap.Fix(&p.heap, int(j.index))
+		heap.Fix(&p.heap, int(j.heapIndex))
 	}
 }
 
-// position returns where the job at a place stands.
-func (p *planner) position(place int) ledger.Position {
-	j := &p.jobs[place]
-	return ledger.Position{JobID: p.registry.ID(place), Revision: j.revision, Watermark: time.UnixMicro(j.watermark).UTC()}
+// position returns where the job at an index stands.
+func (p *planner) position(index int) ledger.Position {
+	j := &p.jobs[index]
+	return ledger.Position{JobID: p.registry.ID(index), Revision: j.revision, Watermark: time.UnixMicro(j.watermark).UTC()}
 }
 
 // drop stops planning a job.
-func (p *planner) drop(place int) {
-	p.jobs[place].planned = false
-	p.heap.remove(&p.jobs[place])
+func (p *planner) drop(index int) {
+	p.jobs[index].planned = false
+	p.heap.remove(&p.jobs[index])
 }
 
 // reach moves a job to where the ledger says that it stands. It reports false
 // where the revision is another: another process switched the job's definition.
-func (p *planner) reach(place int, at ledger.Position) bool {
-	switch j := &p.jobs[place]; {
+func (p *planner) reach(index int, at ledger.Position) bool {
+	switch j := &p.jobs[index]; {
 	case !j.planned:
 	case j.revision != at.Revision:
-		p.drop(place)
+		p.drop(index)
 		return false
 	default:
-		p.put(place, at)
+		p.put(index, at)
 	}
 	return true
 }
 
 // hold leaves a job out until a time.
-func (p *planner) hold(place int, until time.Time) {
-	if j := &p.jobs[place]; j.index >= 0 {
+func (p *planner) hold(index int, until time.Time) {
+	if j := &p.jobs[index]; j.heapIndex >= 0 {
 		j.next = until.UnixMicro()
-		heap.Fix(&p.heap, int(j.index))
+		heap.Fix(&p.heap, int(j.heapIndex))
 	}
 }
 
@@ -121,18 +121,18 @@ func (p *planner) latest() time.Time {
 // ledger has answered, or by restore.
 func (p *planner) due(now time.Time) (b batch) {
 	for len(p.heap) > 0 && p.heap[0].next <= now.UnixMicro() && !b.full() {
-		place := int(heap.Pop(&p.heap).(*plannedJob).place)
-		job := p.registry.At(place)
-		b.add(place, planJob(job, p.position(place), now, job.DueBy(now), p.onTime))
+		index := int(heap.Pop(&p.heap).(*plannedJob).index)
+		job := p.registry.At(index)
+		b.add(index, planJob(job, p.position(index), now, job.DueBy(now), p.onTime))
 	}
 	return b
 }
 
 // restore puts the jobs of a batch that was not admitted back to where they were.
 func (p *planner) restore(b batch) {
-	for _, place := range b.places {
-		if place >= 0 && p.jobs[place].planned {
-			p.put(place, p.position(place))
+	for _, index := range b.indexes {
+		if index >= 0 && p.jobs[index].planned {
+			p.put(index, p.position(index))
 		}
 	}
 }
@@ -159,13 +159,13 @@ func jobPlan(j jobs.Job, at ledger.Position, rows []ledger.RunSpec, through time
 // batch is what goes into one admission.
 type batch struct {
 	plans  []ledger.Plan
-	places []int // of each plan's job in the registry; -1: not there
+	indexes []int // of each plan's job in the registry; -1: not there
 	rows   int   // scheduled times in all plans
 	bytes  int   // of their requests' bodies and headers
 }
 
-func (b *batch) add(place int, plan ledger.Plan) {
-	b.plans, b.places = append(b.plans, plan), append(b.places, place)
+func (b *batch) add(index int, plan ledger.Plan) {
+	b.plans, b.indexes = append(b.plans, plan), append(b.indexes, index)
 	b.rows += len(plan.Runs)
 	for i := range plan.Runs {
 		b.bytes += len(plan.Runs[i].Call.Body)
@@ -186,13 +186,13 @@ func (h dueHeap) Less(a, b int) bool { return h[a].next < h[b].next }
 
 func (h dueHeap) Swap(a, b int) {
 	h[a], h[b] = h[b], h[a]
-	h[a].index, h[b].index = int32(a), int32(b)
+	h[a].heapIndex, h[b].heapIndex = int32(a), int32(b)
 }
 
 // Push is called by container/heap alone.
 func (h *dueHeap) Push(x any) {
 	j := x.(*plannedJob)
-	j.index = int32(len(*h))
+	j.heapIndex = int32(len(*h))
 	*h = append(*h, j)
 }
 
@@ -202,13 +202,13 @@ func (h *dueHeap) Pop() any {
 	j := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	j.index = -1
+	j.heapIndex = -1
 	return j
 }
 
 // remove takes out a job, if it is in the heap.
 func (h *dueHeap) remove(j *plannedJob) {
-	if j.index >= 0 {
-		heap.Remove(h, int(j.index))
+	if j.heapIndex >= 0 {
+		heap.Remove(h, int(j.heapIndex))
 	}
 }
