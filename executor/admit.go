@@ -84,14 +84,14 @@ func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 		if index := b.indexes[i]; index >= 0 && !a.plan.reach(index, at) {
 			a.reassign()
 		} else if h, isDeferred := deferred[p.JobID]; isDeferred && index >= 0 {
-			a.plan.hold(index, clocks.Earlier(h.Until, got.Now.Add(deferredAgain)))
+			a.plan.postpone(index, clocks.Earlier(h.Until, got.Now.Add(deferredAgain)))
 		}
 		if isStale && at.Watermark.After(p.After) {
 			admitted++ // by another process: the job has moved on
 		}
 	}
 	if admitted == 0 {
-		a.ledger.backoff.hold(clockPause)
+		a.ledger.backoff.pauseFor(clockPause)
 	}
 	return admitted
 }

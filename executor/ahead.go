@@ -35,7 +35,7 @@ func (w *aheadWatch) note(latest, now time.Time) {
 // Ahead says that the ledger is ahead of its clock, as ledger.AheadText does; "" if it is
 // not.
 func (e *Executor) Ahead() string {
-	if text := e.members.ahead.text.Load(); text != nil {
+	if text := e.membership.ahead.text.Load(); text != nil {
 		return *text
 	}
 	return ""

@@ -35,7 +35,7 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, clos
 	if !now.Before(w.SendBefore) {
 		return ledger.Outcome{Lease: r.lease(), State: ledger.Dead, Reason: ledger.ReasonKeyExpired, Failures: w.Failures}, false
 	}
-	if !t.work.holds(r) {
+	if !t.work.hasLease(r) {
 		t.logger.Warn("lease expired before the call; not sent", "run", w.RunID)
 		return ledger.Outcome{}, false
 	}

@@ -32,8 +32,8 @@ func (b *backoff) fail(err error, rnd func() float64) {
 	b.until = time.Now().Add(jittered(b.wait, 0.2, rnd))
 }
 
-// hold asks nothing for d.
-func (b *backoff) hold(d time.Duration) {
+// pauseFor asks nothing for d.
+func (b *backoff) pauseFor(d time.Duration) {
 	b.mu.Lock()
 	b.until = time.Now().Add(d)
 	b.mu.Unlock()

@@ -20,18 +20,18 @@ const (
 // Call Run for as long as the process lives, Tick for one pass, or Execute for a single
 // run.
 type Executor struct {
-	cfg     Config
-	ledger  *ledgerClient
-	plan    *planner
-	work    *workset
-	members *membership
-	admit   *admitter
-	keyed   *schedulePlanner
-	claim   *claimer
-	fan     *releaser
-	calls   *dispatcher
-	rec     *recorder
-	leases  *leaseKeeper
+	cfg        Config
+	ledger     *ledgerClient
+	plan       *planner
+	work       *workset
+	membership *membership
+	admit      *admitter
+	keyed      *schedulePlanner
+	claim      *claimer
+	fan        *releaser
+	calls      *dispatcher
+	rec        *recorder
+	leases     *leaseKeeper
 
 	planDue, heartbeatDue, wake signal
 	lastLoop                    atomic.Pointer[time.Time] // when the loop last came round
@@ -63,12 +63,12 @@ func New(cfg Config) (*Executor, error) {
 	if cfg.Registry.FansOut() {
 		e.fan.poll = pollEvery
 	}
-	e.members = &membership{
+	e.membership = &membership{
 		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, schedules: e.keyed, work: e.work, onTime: cfg.OnTime, host: cfg.Host,
 		program: cfg.Program,
 		admit:   e.admit.admit, heartbeatDue: e.heartbeatDue, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
 	}
-	e.admit.reassign, e.keyed.reassign = e.members.reassign, e.members.reassign
+	e.admit.reassign, e.keyed.reassign = e.membership.reassign, e.membership.reassign
 	e.calls = &dispatcher{
 		work: e.work, wake: e.wake, observer: cfg.Observer,
 		attempts: &attempter{
@@ -97,12 +97,12 @@ func (e *Executor) limitOf(target string) int {
 // ledger.ErrSchema and ledger.ErrInvalidRun. It returns that error; after a graceful stop
 // it returns nil, or the error of Waker.Stop. Call Run at most once.
 func (e *Executor) Run(ctx context.Context) error {
-	e.members.lasting = true
+	e.membership.lasting = true
 	// What is recorded and renewed during the stop must survive ctx.
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	wait := e.keep(after)
-	err := e.startAlarm()
+	err := e.startWaker()
 	if err == nil {
 		err = e.loop(ctx, after, func() bool { return false })
 	}
@@ -124,7 +124,7 @@ func (e *Executor) keep(ctx context.Context) (wait func()) {
 	return group.Wait
 }
 
-func (e *Executor) startAlarm() error {
+func (e *Executor) startWaker() error {
 	return errors.Join(
 		e.cfg.Waker.Every(planEvery, "plan", e.planDue.send),
 		e.cfg.Waker.Every(heartbeatEvery, "heartbeat", e.heartbeatDue.send),
@@ -134,7 +134,7 @@ func (e *Executor) startAlarm() error {
 // loop is the one goroutine that plans jobs of the registry, admits, claims and starts, until
 // ctx ends or enough. Another one plans schedules.
 func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
-	e.members.declare(ctx)
+	e.membership.declare(ctx)
 	planning, cancel := context.WithCancel(ctx)
 	var planner sync.WaitGroup
 	planner.Go(func() { e.keyed.run(planning) })
@@ -144,10 +144,10 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	defer timer.Stop()
 	for ctx.Err() == nil && e.ledger.backoff.failed() == nil {
 		e.lastLoop.Store(new(time.Now()))
-		e.members.handoverDue()
+		e.membership.handoverDue()
 		select { // a heartbeat that is due goes before all else
 		case <-e.heartbeatDue:
-			e.members.heartbeat(ctx)
+			e.membership.heartbeat(ctx)
 		default:
 		}
 		e.ledger.recall(ctx, e.work.add)
@@ -192,7 +192,7 @@ func (e *Executor) untilNext() time.Duration {
 	if e.work.behind() {
 		return wait
 	}
-	for _, next := range []time.Time{e.plan.nextDue(), e.members.handover} {
+	for _, next := range []time.Time{e.plan.nextDue(), e.membership.handover} {
 		if !next.IsZero() {
 			wait = min(wait, next.Sub(e.ledger.clock.now()))
 		}

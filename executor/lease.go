@@ -91,9 +91,9 @@ func (s *workset) lose(l ledger.Lease) bool {
 	return r.outcome.State == ""
 }
 
-// holds reports whether a run's lease is surely still ours. After a suspension
+// hasLease reports whether a run's lease is surely still ours. After a suspension
 // it may have expired without this process having been told.
-func (s *workset) holds(r *run) bool {
+func (s *workset) hasLease(r *run) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !r.lost && !clocks.HasPassed(s.now(), r.until)

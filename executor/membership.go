@@ -33,7 +33,7 @@ type membership struct {
 
 	lasting      bool        // this process lives longer than one beat
 	liveVersions []string    // at the last heartbeat
-	anew         atomic.Bool // take up the assignments again, even if these are the same
+	stale        atomic.Bool // take up the assignments again, even if these are the same
 	// handover is when to take them up again for a job that waits to use new time zones.
 	handover time.Time
 }
@@ -65,7 +65,7 @@ func (m *membership) heartbeat(ctx context.Context) {
 	start := m.ledger.now()
 	reply, err := m.ledger.heartbeat(ctx)
 	if errors.Is(err, ledger.ErrNotFound) {
-		m.anew.Store(true)
+		m.stale.Store(true)
 		m.declare(ctx)
 		return
 	}
@@ -75,16 +75,16 @@ func (m *membership) heartbeat(ctx context.Context) {
 	defer func() { m.ahead.note(m.plan.latest(), reply.Now) }()
 	m.work.setAlone(m.lasting && reply.Processes == 1)
 	m.work.giveBackHeldTargets(reply.HeldTargets)
-	if !m.anew.Swap(false) && slices.Equal(m.liveVersions, reply.LiveVersions) {
+	if !m.stale.Swap(false) && slices.Equal(m.liveVersions, reply.LiveVersions) {
 		return
 	}
 	if m.liveVersions = reply.LiveVersions; !m.takeUpAssignments(ctx) {
-		m.anew.Store(true)
+		m.stale.Store(true)
 	}
 }
 
 // reassign has the loop take up the assignments again at once.
 func (m *membership) reassign() {
-	m.anew.Store(true)
+	m.stale.Store(true)
 	m.heartbeatDue.send()
 }

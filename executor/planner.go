@@ -35,7 +35,7 @@ type plannedJob struct {
 	watermark int64
 	next      int64 // when the first scheduled time after the watermark is due
 	index     int32
-	heapIndex     int32 // in the heap; -1: not in it
+	heapIndex int32 // in the heap; -1: not in it
 	planned   bool  // by this process
 }
 
@@ -89,8 +89,8 @@ func (p *planner) reach(index int, at ledger.Position) bool {
 	return true
 }
 
-// hold leaves a job out until a time.
-func (p *planner) hold(index int, until time.Time) {
+// postpone plans a job no earlier than a time.
+func (p *planner) postpone(index int, until time.Time) {
 	if j := &p.jobs[index]; j.heapIndex >= 0 {
 		j.next = until.UnixMicro()
 		heap.Fix(&p.heap, int(j.heapIndex))
@@ -158,10 +158,10 @@ func jobPlan(j jobs.Job, at ledger.Position, rows []ledger.RunSpec, through time
 
 // batch is what goes into one admission.
 type batch struct {
-	plans  []ledger.Plan
+	plans   []ledger.Plan
 	indexes []int // of each plan's job in the registry; -1: not there
-	rows   int   // scheduled times in all plans
-	bytes  int   // of their requests' bodies and headers
+	rows    int   // scheduled times in all plans
+	bytes   int   // of their requests' bodies and headers
 }
 
 func (b *batch) add(index int, plan ledger.Plan) {

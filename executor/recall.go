@@ -70,6 +70,6 @@ func (c *ledgerClient) recall(ctx context.Context, take func(work []ledger.Work,
 func (c *ledgerClient) recallAtStop(ctx context.Context, limit time.Duration, take func(work []ledger.Work, until time.Time)) {
 	ctx, cancel := context.WithTimeout(ctx, min(stopRecall, limit))
 	defer cancel()
-	c.backoff.hold(0)
+	c.backoff.pauseFor(0)
 	c.recall(ctx, take)
 }

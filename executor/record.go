@@ -25,7 +25,7 @@ const (
 // endedRuns is what the recorder needs of the workset.
 type endedRuns interface {
 	next(n int) []*run
-	again(*run)
+	requeue(*run)
 	remove(...*run)
 }
 
@@ -116,7 +116,7 @@ func (r *recorder) recordEach(ctx context.Context, batch []*run, err error) {
 		switch {
 		case err == nil:
 		case errors.Is(err, ledger.ErrUnavailable): // it went down meanwhile
-			r.runs.again(one)
+			r.runs.requeue(one)
 		default:
 			r.recordEach(ctx, []*run{one}, err)
 		}

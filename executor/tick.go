@@ -36,7 +36,7 @@ func (e *Executor) Tick(ctx context.Context) error {
 	}
 	defer cancel()
 	e.claim.poll = tickPoll
-	e.members.anew.Store(true)
+	e.membership.stale.Store(true)
 	wait := e.keep(after)
 
 	e.ledger.health.forget() // what failed before this tick is not its error

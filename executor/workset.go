@@ -62,7 +62,7 @@ func (s *workset) add(work []ledger.Work, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range work {
-		s.lanes.push(s.hold(w, until))
+		s.lanes.push(s.insert(w, until))
 	}
 }
 
@@ -71,7 +71,7 @@ func (s *workset) addUnsent(work []ledger.Work, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range work {
-		s.giveBack([]*run{s.hold(w, until)}, 0, ledger.WaitReason{})
+		s.giveBack([]*run{s.insert(w, until)}, 0, ledger.WaitReason{})
 	}
 }
 
@@ -80,12 +80,12 @@ func (s *workset) addUnsent(work []ledger.Work, until time.Time) {
 func (s *workset) begin(w ledger.Work, until time.Time) *run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.hold(w, until)
+	r := s.insert(w, until)
 	s.lanes.start(r)
 	return r
 }
 
-func (s *workset) hold(w ledger.Work, until time.Time) *run {
+func (s *workset) insert(w ledger.Work, until time.Time) *run {
 	r := &run{Work: w, until: until}
 	s.lanes.assign(r)
 	s.runs[r.lease()] = r
@@ -199,8 +199,8 @@ func (s *workset) next(n int) []*run {
 	return batch
 }
 
-// again has runs written that next gave and the ledger did not take.
-func (s *workset) again(r *run) {
+// requeue has a run written again that next gave and the ledger did not take.
+func (s *workset) requeue(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, r)

@@ -200,7 +200,7 @@ func TestALostLeaseIsNeitherRenewedNorUsed(t *testing.T) {
 	lost, _ := s.take()
 	s.lose(lost.lease())
 	s.extend([]ledger.Lease{lost.lease()}, later())
-	if s.holds(lost) {
+	if s.hasLease(lost) {
 		t.Error("a lost lease is still held")
 	}
 	if got := s.leases(); len(got) != 1 || got[0] == lost.lease() {
