@@ -16,11 +16,11 @@ const (
 	leaseAheadAlone = 75
 )
 
-// Notifications and pings together have one place in asideShare, and each receiver has
-// asideEach: a receiver that is slow must not delay jobs.
+// Notifications and pings together have one place in noticeShare, and each receiver has
+// noticesEach: a receiver that is slow must not delay jobs.
 const (
-	asideShare = 4
-	asideEach  = 4
+	noticeShare = 4
+	noticesEach = 4
 )
 
 // maxStarvedJobs limits how many waiting jobs a claim names.
@@ -40,8 +40,8 @@ type lanes struct {
 	turn     int
 	jobs     map[string]*tally // of jobs that have a limit
 	others   tally             // of all other jobs
-	aside    tally             // of notifications and pings
-	fresh    tally             // of fresh runs, which the other tallies count too
+	notices  tally             // of notifications and pings
+	firsts   tally             // of the first runs of their jobs in a lane, which the other tallies count too
 	rest     tally             // of all others; nobody reads it
 }
 
@@ -50,11 +50,11 @@ type lane struct {
 	tally
 	target      string
 	runs        jobQueues
-	fresh       tally             // of fresh runs, which the lane counts too
+	firsts      tally             // of the first runs of their jobs in a lane, which the lane counts too
 	jobs        map[string]*tally // of each job that has runs here
 	closedUntil time.Time         // nothing is leased for this target until then
 	pace        pace
-	aside       bool // the target is a channel or a heartbeat
+	notices     bool // the target is a channel or a heartbeat
 }
 
 // tally counts runs against a limit.
@@ -73,12 +73,12 @@ func (l *lane) has(jobID string) bool {
 }
 
 // closed reports whether nothing more is leased for the target now. At its limit it still
-// leases as many fresh runs: the first of their jobs here. The ledger hands out the longest
+// leases as many runs that are the first of their jobs here. The ledger hands out the longest
 // due first, so they would else wait for the whole backlog of another job.
-func (l *lane) closed(now time.Time, fresh bool) bool {
+func (l *lane) closed(now time.Time, first bool) bool {
 	full := l.full()
-	if full && fresh {
-		full = l.fresh.waiting >= l.limit
+	if full && first {
+		full = l.firsts.waiting >= l.limit
 	}
 	return full || now.Before(l.closedUntil) || l.pace.gap > 0 && l.waiting >= pacedAhead
 }
@@ -86,7 +86,7 @@ func (l *lane) closed(now time.Time, fresh bool) bool {
 func newLanes(maxInFlight int, limit func(string) int) lanes {
 	return lanes{
 		max: maxInFlight, limit: limit, byTarget: map[string]*lane{}, jobs: map[string]*tally{},
-		aside: tally{limit: max(1, maxInFlight/asideShare)},
+		notices: tally{limit: max(1, maxInFlight/noticeShare)},
 	}
 }
 
@@ -94,9 +94,9 @@ func newLanes(maxInFlight int, limit func(string) int) lanes {
 func (q *lanes) of(target string) *lane {
 	l := q.byTarget[target]
 	if l == nil {
-		l = &lane{target: target, jobs: map[string]*tally{}, tally: tally{limit: q.limit(target)}, aside: jobs.OwnAddress(target)}
-		if l.aside && l.limit == 0 {
-			l.limit = asideEach
+		l = &lane{target: target, jobs: map[string]*tally{}, tally: tally{limit: q.limit(target)}, notices: jobs.OwnAddress(target)}
+		if l.notices && l.limit == 0 {
+			l.limit = noticesEach
 		}
 		q.byTarget[target] = l
 		q.turns = append(q.turns, l)
@@ -107,13 +107,13 @@ func (q *lanes) of(target string) *lane {
 // assign finds what a run counts against. Its limit is that of its own definition.
 func (q *lanes) assign(r *run) {
 	r.lane = q.of(r.Call.Target)
-	r.fresh = !r.lane.has(r.owner())
+	r.first = !r.lane.has(r.owner())
 	if r.ofJob = r.lane.jobs[r.owner()]; r.ofJob == nil {
 		r.ofJob = &tally{}
 		r.lane.jobs[r.owner()] = r.ofJob
 	}
-	if r.lane.aside {
-		r.job = &q.aside
+	if r.lane.notices {
+		r.job = &q.notices
 		return
 	}
 	t, limit := q.jobs[r.owner()], r.Call.MaxInFlight
@@ -132,8 +132,8 @@ func (q *lanes) assign(r *run) {
 // counts are all that a run counts against.
 func (q *lanes) counts(r *run) [6]*tally {
 	counts := [...]*tally{&q.all, &r.lane.tally, r.job, r.ofJob, &q.rest, &q.rest}
-	if r.fresh {
-		counts[4], counts[5] = &q.fresh, &r.lane.fresh
+	if r.first {
+		counts[4], counts[5] = &q.firsts, &r.lane.firsts
 	}
 	return counts
 }
@@ -192,7 +192,7 @@ func (q *lanes) forget(r *run) {
 	if r.ofJob.count() == 0 {
 		delete(r.lane.jobs, r.owner())
 	}
-	if r.job != &q.others && r.job != &q.aside && r.job.inFlight+r.job.waiting == 0 {
+	if r.job != &q.others && r.job != &q.notices && r.job.inFlight+r.job.waiting == 0 {
 		delete(q.jobs, r.owner())
 	}
 }
@@ -252,7 +252,7 @@ func (q *lanes) excess() (out []*run) {
 // busy names the targets and jobs at their limits, and the targets that are closed.
 func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 	for _, l := range q.turns {
-		if l.closed(now, false) || l.aside && q.aside.full() {
+		if l.closed(now, false) || l.notices && q.notices.full() {
 			targets = append(targets, l.target)
 		}
 	}
@@ -266,12 +266,12 @@ func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 
 // starved tells what a claim leaves out that is for jobs with nothing waiting here, and how
 // many runs it may lease: none where an ordinary claim finds them. It leaves out the jobs
-// that wait, and the targets that take not even a fresh run.
+// that wait, and the targets that take not even the first run of a job.
 func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 	crowded := q.all.waiting > q.room()
 	for _, l := range q.turns {
 		crowded = crowded || l.full() && l.waiting > 0
-		if l.closed(now, true) || l.aside && q.aside.full() {
+		if l.closed(now, true) || l.notices && q.notices.full() {
 			targets = append(targets, l.target)
 		}
 		for id, t := range l.jobs {
@@ -288,5 +288,5 @@ func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 	if !crowded || len(jobIDs) > maxStarvedJobs {
 		return 0, nil, nil
 	}
-	return max(0, q.max-q.fresh.waiting), targets, jobIDs
+	return max(0, q.max-q.firsts.waiting), targets, jobIDs
 }

@@ -16,7 +16,7 @@ func (s *workset) marker() func([]ledger.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := reservation{
-		lanes: &s.lanes, left: s.lanes.room(), fresh: s.lanes.max - s.lanes.fresh.waiting, now: time.Now(),
+		lanes: &s.lanes, left: s.lanes.room(), firsts: s.lanes.max - s.lanes.firsts.waiting, now: time.Now(),
 		targets: map[string]*lane{}, jobs: map[string]*tally{},
 	}
 	begun := map[string]bool{}
@@ -39,21 +39,21 @@ func (s *workset) marker() func([]ledger.Plan) {
 type reservation struct {
 	lanes   *lanes
 	left    int // places
-	fresh   int // places beside them, for fresh runs
+	firsts  int // places beside them, for the first runs of jobs in a lane
 	now     time.Time
 	targets map[string]*lane
 	jobs    map[string]*tally
 }
 
-// take takes a place for one more run, if there is one. first: it is the first of its job
+// take takes a place for one more run, if there is one. firstHere: it is the first of its job
 // in the admission.
-func (r *reservation) take(jobID string, c ledger.Call, first bool) bool {
+func (r *reservation) take(jobID string, c ledger.Call, firstHere bool) bool {
 	target, left := r.target(c.Target), &r.left
-	fresh := first && !target.has(jobID)
-	if *left == 0 && fresh {
-		left = &r.fresh
+	first := firstHere && !target.has(jobID)
+	if *left == 0 && first {
+		left = &r.firsts
 	}
-	if *left <= 0 || target.closed(r.now, fresh) {
+	if *left <= 0 || target.closed(r.now, first) {
 		return false
 	}
 	if c.MaxInFlight > 0 {
@@ -65,8 +65,8 @@ func (r *reservation) take(jobID string, c ledger.Call, first bool) bool {
 	}
 	*left--
 	target.waiting++
-	if fresh {
-		target.fresh.waiting++
+	if first {
+		target.firsts.waiting++
 	}
 	return true
 }

@@ -16,7 +16,7 @@ type run struct {
 	lane        *lane          // its target's
 	job         *tally         // its job's
 	ofJob       *tally         // its job's in the lane
-	fresh       bool           // it was the first of its job in the lane
+	first       bool           // it was the first of its job in the lane
 }
 
 func (r *run) lease() ledger.Lease { return ledger.Lease{RunID: r.RunID, Token: r.Token} }
