@@ -197,7 +197,7 @@ func (e *Executor) untilNext() time.Duration {
 			wait = min(wait, next.Sub(e.ledger.clock.now()))
 		}
 	}
-	return max(0, e.work.untilPaced(min(wait, e.claim.wait())))
+	return max(0, e.work.untilThrottled(min(wait, e.claim.wait())))
 }
 
 // stop gives back what was leased and not sent, also by an admission or a claim

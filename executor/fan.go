@@ -37,10 +37,10 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 	list.List, list.Call.Method, list.Call.Path, list.Call.Body, list.Call.Within = true, "GET", each.Path, nil, 0
 	list.Call.KeyForm = strings.TrimPrefix(list.Call.KeyForm, parentForm)
 	var all []ledger.Member
-	var paced pace
+	var throttled throttle
 	seen, empty := map[string]string{}, 0
 	for more := true; more; more = list.Page != "" {
-		a = t.page(ctx, list, &paced)
+		a = t.page(ctx, list, &throttled)
 		if a.Unsent && list.Page != "" { // earlier pages were sent, so the attempt was made
 			a.Unsent, a.Kind, a.Error = false, ledger.AnswerFailed, "a later page of the list: "+a.Error
 		}
@@ -78,13 +78,13 @@ func (t *attempter) fetchList(ctx context.Context, c Call) (a Answer, members in
 
 // page fetches a page of a list at the pace that the target can take. A later page that it asks
 // to wait for is fetched again, for a while: else each attempt would end at the same page.
-func (t *attempter) page(ctx context.Context, list Call, paced *pace) (a Answer) {
+func (t *attempter) page(ctx context.Context, list Call, throttled *throttle) (a Answer) {
 	for range maxPageWaits {
-		pause(ctx, paced.wait())
-		paced.started()
+		pause(ctx, throttled.wait())
+		throttled.started()
 		began := time.Now()
 		a = t.call(ctx, list)
-		paced.answered(a, time.Since(began))
+		throttled.answered(a, time.Since(began))
 		if a.Unsent || !a.SlowDown || list.Page == "" || ctx.Err() != nil {
 			return a
 		}

@@ -34,37 +34,37 @@ type lanes struct {
 	max      int
 	alone    bool                    // no other process works on the ledger
 	limit    func(target string) int // 0: none of its own
-	all      tally
+	all      counter
 	byTarget map[string]*lane
 	turns    []*lane
 	turn     int
-	jobs     map[string]*tally // of jobs that have a limit
-	others   tally             // of all other jobs
-	notices  tally             // of notifications and pings
-	firsts   tally             // of the first runs of their jobs in a lane, which the other tallies count too
-	rest     tally             // of all others; nobody reads it
+	jobs     map[string]*counter // of jobs that have a limit
+	others   counter             // of all other jobs
+	notices  counter             // of notifications and pings
+	firsts   counter             // of the first runs of their jobs in a lane, which the other counters count too
+	rest     counter             // of all others; nobody reads it
 }
 
 // lane is a target's queue.
 type lane struct {
-	tally
+	counter
 	target      string
 	runs        jobQueues
-	firsts      tally             // of the first runs of their jobs in a lane, which the lane counts too
-	jobs        map[string]*tally // of each job that has runs here
-	closedUntil time.Time         // nothing is leased for this target until then
-	pace        pace
+	firsts      counter             // of the first runs of their jobs in a lane, which the lane counts too
+	jobs        map[string]*counter // of each job that has runs here
+	closedUntil time.Time           // nothing is leased for this target until then
+	throttle    throttle
 	notices     bool // the target is a channel or a heartbeat
 }
 
-// tally counts runs against a limit.
-type tally struct{ inFlight, waiting, limit int }
+// counter counts runs against a limit.
+type counter struct{ inFlight, waiting, limit int }
 
-func (t *tally) full() bool  { return t.limit > 0 && t.inFlight+t.waiting >= t.limit }
-func (t *tally) ready() bool { return t.limit == 0 || t.inFlight < t.limit }
+func (t *counter) full() bool  { return t.limit > 0 && t.inFlight+t.waiting >= t.limit }
+func (t *counter) ready() bool { return t.limit == 0 || t.inFlight < t.limit }
 
 // count returns how many runs count against a limit.
-func (t *tally) count() int { return t.inFlight + t.waiting }
+func (t *counter) count() int { return t.inFlight + t.waiting }
 
 // has reports whether a run of the job is here.
 func (l *lane) has(jobID string) bool {
@@ -80,13 +80,13 @@ func (l *lane) closed(now time.Time, first bool) bool {
 	if full && first {
 		full = l.firsts.waiting >= l.limit
 	}
-	return full || now.Before(l.closedUntil) || l.pace.gap > 0 && l.waiting >= pacedAhead
+	return full || now.Before(l.closedUntil) || l.throttle.gap > 0 && l.waiting >= throttledAhead
 }
 
 func newLanes(maxInFlight int, limit func(string) int) lanes {
 	return lanes{
-		max: maxInFlight, limit: limit, byTarget: map[string]*lane{}, jobs: map[string]*tally{},
-		notices: tally{limit: max(1, maxInFlight/noticeShare)},
+		max: maxInFlight, limit: limit, byTarget: map[string]*lane{}, jobs: map[string]*counter{},
+		notices: counter{limit: max(1, maxInFlight/noticeShare)},
 	}
 }
 
@@ -94,7 +94,7 @@ func newLanes(maxInFlight int, limit func(string) int) lanes {
 func (q *lanes) of(target string) *lane {
 	l := q.byTarget[target]
 	if l == nil {
-		l = &lane{target: target, jobs: map[string]*tally{}, tally: tally{limit: q.limit(target)}, notices: jobs.OwnAddress(target)}
+		l = &lane{target: target, jobs: map[string]*counter{}, counter: counter{limit: q.limit(target)}, notices: jobs.OwnAddress(target)}
 		if l.notices && l.limit == 0 {
 			l.limit = noticesEach
 		}
@@ -109,7 +109,7 @@ func (q *lanes) assign(r *run) {
 	r.lane = q.of(r.Call.Target)
 	r.first = !r.lane.has(r.owner())
 	if r.ofJob = r.lane.jobs[r.owner()]; r.ofJob == nil {
-		r.ofJob = &tally{}
+		r.ofJob = &counter{}
 		r.lane.jobs[r.owner()] = r.ofJob
 	}
 	if r.lane.notices {
@@ -121,7 +121,7 @@ func (q *lanes) assign(r *run) {
 	case t == nil && limit == 0:
 		t = &q.others
 	case t == nil:
-		t = &tally{limit: limit}
+		t = &counter{limit: limit}
 		q.jobs[r.owner()] = t
 	default:
 		t.limit = limit
@@ -130,8 +130,8 @@ func (q *lanes) assign(r *run) {
 }
 
 // counts are all that a run counts against.
-func (q *lanes) counts(r *run) [6]*tally {
-	counts := [...]*tally{&q.all, &r.lane.tally, r.job, r.ofJob, &q.rest, &q.rest}
+func (q *lanes) counts(r *run) [6]*counter {
+	counts := [...]*counter{&q.all, &r.lane.counter, r.job, r.ofJob, &q.rest, &q.rest}
 	if r.first {
 		counts[4], counts[5] = &q.firsts, &r.lane.firsts
 	}
@@ -154,7 +154,7 @@ func (q *lanes) pop() *run {
 	for range q.turns {
 		l := q.turns[q.turn]
 		q.turn = (q.turn + 1) % len(q.turns)
-		if l.waiting == 0 || !l.ready() || l.pace.wait() > 0 {
+		if l.waiting == 0 || !l.ready() || l.throttle.wait() > 0 {
 			continue
 		}
 		if r := l.runs.pop(func(r *run) bool { return r.job.ready() }); r != nil {
@@ -173,7 +173,7 @@ func (q *lanes) unqueue(r *run) {
 
 // start counts a run as in flight.
 func (q *lanes) start(r *run) {
-	r.lane.pace.started()
+	r.lane.throttle.started()
 	for _, t := range q.counts(r) {
 		t.inFlight++
 	}

@@ -17,7 +17,7 @@ func (s *workset) marker() func([]ledger.Plan) {
 	defer s.mu.Unlock()
 	r := reservation{
 		lanes: &s.lanes, left: s.lanes.room(), firsts: s.lanes.max - s.lanes.firsts.waiting, now: time.Now(),
-		targets: map[string]*lane{}, jobs: map[string]*tally{},
+		targets: map[string]*lane{}, jobs: map[string]*counter{},
 	}
 	begun := map[string]bool{}
 	return func(plans []ledger.Plan) {
@@ -42,7 +42,7 @@ type reservation struct {
 	firsts  int // places beside them, for the first runs of jobs in a lane
 	now     time.Time
 	targets map[string]*lane
-	jobs    map[string]*tally
+	jobs    map[string]*counter
 }
 
 // take takes a place for one more run, if there is one. firstHere: it is the first of its job
@@ -81,10 +81,10 @@ func (r *reservation) target(name string) *lane {
 	return l
 }
 
-func (r *reservation) job(id string, limit int) *tally {
+func (r *reservation) job(id string, limit int) *counter {
 	t := r.jobs[id]
 	if t == nil {
-		t = &tally{limit: limit}
+		t = &counter{limit: limit}
 		if known := r.lanes.jobs[id]; known != nil {
 			t.inFlight, t.waiting = known.inFlight, known.waiting
 		}

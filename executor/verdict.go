@@ -26,16 +26,16 @@ const (
 // is planned.
 func verdicts(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
 	s := j.ParsedSchedule()
-	late := clocks.Later(after, j.DueBy(now.Add(-j.CatchUpWindow).Add(-1))) // the window's own end is in it
-	fresh := clocks.Later(after, j.DueBy(now.Add(-onTime).Add(-1)))
-	rows = unplanned(j, after, late, ledger.Missed, ledger.ReasonCatchUpWindow, rangeAbove)
-	if late.Before(fresh) {
-		rows = append(rows, lateRows(j, late, fresh, due)...)
+	windowStart := clocks.Later(after, j.DueBy(now.Add(-j.CatchUpWindow).Add(-1))) // the window's own end is in it
+	onTimeFrom := clocks.Later(after, j.DueBy(now.Add(-onTime).Add(-1)))
+	rows = unplanned(j, after, windowStart, ledger.Missed, ledger.ReasonCatchUpWindow, rangeAbove)
+	if windowStart.Before(onTimeFrom) {
+		rows = append(rows, lateRows(j, windowStart, onTimeFrom, due)...)
 	}
 	if n := len(rows); n > planLimit {
 		return rows[:planLimit], rows[planLimit-1].ScheduledAt
 	}
-	for at := range s.Due(clocks.Later(late, fresh), due) {
+	for at := range s.Due(clocks.Later(windowStart, onTimeFrom), due) {
 		rows = append(rows, planned(j, at, ledger.BySchedule))
 	}
 	return rows, clocks.Later(after, due.Truncate(time.Second))

@@ -14,8 +14,8 @@ type run struct {
 	lost        bool           // the ledger says that the lease expired
 	outcome     ledger.Outcome // of an ended run
 	lane        *lane          // its target's
-	job         *tally         // its job's
-	ofJob       *tally         // its job's in the lane
+	job         *counter       // its job's
+	ofJob       *counter       // its job's in the lane
 	first       bool           // it was the first of its job in the lane
 }
 
