@@ -1,13 +1,11 @@
 package ledgertest
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
@@ -41,31 +39,6 @@ var listCases = []testCase{
 		b.must(err)
 		if len(last) != 1 || last[w.RunID].Error != "gone" || last[w.RunID].N != 1 {
 			b.Errorf("%+v", last)
-		}
-	}},
-	{"Groups groups what List lists: the runs of a job that are alike", func(b *bed) {
-		b.failed() // a parent, whose status is that of its list
-		k := b.job("k")
-		var first string
-		for i, status := range []int{503, 503, 400} {
-			o := dead(k.lease(i), ledger.ReasonExhausted)
-			o.Attempt.Status = status
-			b.record(o)
-			first = cmp.Or(first, o.RunID)
-		}
-		k.admit(k.missed(3), k.planned(4, ledger.OverlapAllow), k.planned(5, ledger.OverlapAllow))
-		b.changed(b.Ack(b.ctx, act(first)))(first)
-		for _, token := range []string{"b", "c", "a"} { // at one time
-			b.entered(k.adHoc(token))
-		}
-		for _, f := range []ledger.Filter{{}, {JobID: "k"}, {Limit: 2}, {States: []ledger.State{ledger.Dead}, Unacknowledged: true}, {JobID: "nobody"}} {
-			runs, err := b.List(b.ctx, f)
-			b.must(err)
-			got, err := b.Groups(b.ctx, f)
-			b.must(err)
-			if want := grouped(runs); !reflect.DeepEqual(got, want) {
-				b.Errorf("%+v: groups\n%+v, want\n%+v", f, got, want)
-			}
 		}
 	}},
 	{"List filters by id, job, state, reason, time and acknowledgement", func(b *bed) {
@@ -239,12 +212,6 @@ var listCases = []testCase{
 			b.Errorf("last run %+v, want %s: a range is not a run", s.LastRun, j.id(1))
 		}
 	}},
-	{"Counts tells unfinished, dead unseen, and the oldest due", counts},
-	{"Counts: a run that waits for the slot is not due", func(b *bed) {
-		j := b.job("j")
-		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
-		b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 1, ledger.Planned: 1}})
-	}},
 	{"Ping answers", func(b *bed) { b.must(b.Ping(b.ctx)) }},
 }
 
@@ -258,59 +225,4 @@ func (b *bed) page(f ledger.Filter) []string {
 		ids = append(ids, r.ID)
 	}
 	return ids
-}
-
-func counts(b *bed) {
-	b.counted(ledger.Counts{})
-	j := b.job("j")
-	a := ledger.OverlapAllow
-	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.leased(3, a), j.planned(4, a), j.planned(5, a), j.missed(6))
-	ws := got.Leased
-	b.record(retrying(ws[0], time.Hour), dead(ws[1], ledger.ReasonPermanent), succeeded(ws[2]))
-	want := ledger.Counts{
-		Unfinished:         map[ledger.State]int{ledger.Planned: 2, ledger.Running: 1, ledger.Retrying: 1},
-		DeadUnacknowledged: 1, OldestDue: j.at(4),
-	}
-	b.counted(want)
-	b.changed(b.Ack(b.ctx, act(j.id(1))))(j.id(1))
-	want.DeadUnacknowledged = 0
-	b.counted(want)
-	b.claim("p1", 10)
-	b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 3, ledger.Retrying: 1}})
-}
-
-// grouped are the groups of runs, one by one.
-func grouped(runs []ledger.Run) (groups []ledger.RunGroup) {
-	for _, r := range runs {
-		if r.Reason == ledger.ReasonMembers {
-			r.Status = 0
-		}
-		g := ledger.GroupOf(&ledger.Row{Run: r})
-		i := slices.IndexFunc(groups, func(o ledger.RunGroup) bool {
-			return o.JobID == g.JobID && o.Target == g.Target && o.State == g.State && o.Reason == g.Reason && o.Status == g.Status
-		})
-		if i < 0 {
-			groups = append(groups, g)
-		} else {
-			groups[i].Add(g)
-		}
-	}
-	return groups
-}
-
-func (b *bed) counted(want ledger.Counts) {
-	b.Helper()
-	got, err := b.Counts(b.ctx)
-	b.must(err)
-	for _, s := range ledger.States {
-		if got.Unfinished[s] != want.Unfinished[s] {
-			b.Errorf("%d %s, want %d", got.Unfinished[s], s, want.Unfinished[s])
-		}
-		if _, told := got.Unfinished[s]; told == s.Finished() {
-			b.Errorf("%+v: want a count of each unfinished state, also of 0, and of no other", got.Unfinished)
-		}
-	}
-	if got.DeadUnacknowledged != want.DeadUnacknowledged || !got.OldestDue.Equal(want.OldestDue) {
-		b.Errorf("counts %+v, want %+v", got, want)
-	}
 }

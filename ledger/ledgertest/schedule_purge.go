@@ -7,6 +7,26 @@ import (
 )
 
 var schedulePurgeCases = []testCase{
+	{"tombstones and ended schedules are kept as long as the history", func(b *bed) {
+		b.template()
+		b.change(keyed("gone", "1m"), keyed("once", at(b.time().Add(time.Minute))), keyed("stays", "1m"))
+		b.pass(2 * time.Minute)
+		b.planAll()
+		b.put(ledger.ScheduleChange{JobID: "t:gone", Delete: true}, ledger.ScheduleDeleted)
+		purge := ledger.HistoryPurge{Retention: time.Hour, AuditRetention: time.Hour}
+		got, err := b.PurgeHistory(b.ctx, purge)
+		if b.must(err); got.Schedules != 0 {
+			b.Errorf("too early: %+v", got)
+		}
+		b.pass(2 * time.Hour)
+		b.declare("planner", "v1", "t")
+		got, err = b.PurgeHistory(b.ctx, purge)
+		if b.must(err); got.Schedules != 2 {
+			b.Errorf("%+v", got)
+		}
+		b.lists(ledger.ScheduleFilter{Template: "t"}, "stays")
+		b.inQuota(1)
+	}},
 	{"runs and schedules of a template with a retention of its own are kept for that, all others as before", func(b *bed) {
 		b.template()
 		b.change(keyed("a", "1h"), keyed("gone", "1h"))
