@@ -5,6 +5,45 @@ import (
 	"time"
 )
 
+// Backfill asks for scheduled times of a job that did not run to be run. A pause of
+// the job does not stop it.
+//
+// A scheduled time whose row is missed, superseded, skipped or canceled becomes planned
+// (backfill), due now, whatever the revision of its row. It waits for the slot, oldest first, whatever RunSpec.Overlap
+// says, or, with a Pace, for a place beside the slot. A scheduled time that has any other row is left as it is. One without a row, unless
+// NeverPlanned is set, or at or before PurgedThrough, is refused. So is one whose run was rerun, as its work may
+// have been done.
+//
+// A canceled run that was leased before keeps its call and attempt numbers, and SendBefore
+// moves as with a redrive. It is refused if KeySafeUntil has passed. Any other run takes the call given here. Failures
+// and AcceptedAt are cleared.
+//
+// A scheduled time in a range row gets a row of its own, and the range's Count falls by
+// one. The range row is deleted with its last scheduled time; its ID, ScheduledAt and
+// Until never change. Where a scheduled time has a row of its own, that row accounts for
+// it, not the range that it lies in. A time in a range row of an earlier revision is
+// refused, as another definition planned it and it may never have been a scheduled time.
+type Backfill struct {
+	JobID string
+	// Runs are the job's scheduled times in the wanted span, each once, oldest first,
+	// with their calls. They come from the schedule of the job's current revision, or
+	// of an ended job its last.
+	Runs []RunSpec
+	Pace Pace
+	// NeverPlanned takes scheduled times without a row too, up to the watermark: those from
+	// before the job, or its schedule, existed.
+	NeverPlanned bool
+	Actor
+	DryRun bool
+}
+
+// Backfilled counts a Backfill's scheduled times by result.
+type Backfilled struct {
+	Planned int
+	Left    int // ran, or is about to
+	Refused int // never planned, purged, rerun, or in a range row of an earlier revision
+}
+
 // Backfill makes scheduled times that did not run planned. See Backfill.
 func (l *Ledger) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 	if err := b.Validate(); err != nil {

@@ -8,6 +8,51 @@ import (
 	"time"
 )
 
+// JobStatus is one job's row. Jobs lists those of the jobs that are asked for, by ID, or of
+// every job that the ledger has a row of, ended ones too.
+type JobStatus struct {
+	Position
+	Ended bool
+	// PausedAt, who and why of the pause that holds; zero: not paused.
+	PausedAt  time.Time
+	PausedBy  string
+	PausedWhy string
+	// PurgedThrough is the latest scheduled time of which a run was purged. No scheduled
+	// time at or before it is admitted or entered; runs with ~ are.
+	PurgedThrough time.Time
+	LastRun       *Run // the newest by ScheduledAt that is not a range; nil when none
+	SlotRun       *Run // the unfinished run that has the job's slot; nil when it is free
+
+	// The results of the job's runs, from its newest OutcomeWindow rows, ranges not
+	// counted.
+	LastOutcome        *Run      // the newest run that is succeeded or dead; nil when none
+	FailingSince       time.Time // where that is dead: the first dead run after the last success; else zero
+	FailingEarlier     bool      // FailingSince is a bound, as none of these rows is a success
+	DeadUnacknowledged int       // all of its unacknowledged dead runs
+
+	Incidents []Incident // its open ones, by ID
+}
+
+// JobState is the part of a job's row that a list of very many jobs needs. Its
+// fields mean what they mean in a JobStatus. JobStates lists them by job ID, at a small part
+// of the cost of Jobs: nearly always it reads one row of each job.
+type JobState struct {
+	JobID     string
+	Ended     bool
+	Watermark time.Time
+	PausedAt  time.Time
+	Failing   bool // FailingSince is set
+}
+
+// State is the part of a JobStatus that a list needs.
+func (s JobStatus) State() JobState {
+	return JobState{JobID: s.JobID, Ended: s.Ended, Watermark: s.Watermark, PausedAt: s.PausedAt, Failing: !s.FailingSince.IsZero()}
+}
+
+// OutcomeWindow bounds how many rows of a job are read for its last outcome and
+// for how long it has been failing.
+const OutcomeWindow = 1000
+
 // outcomes are the states that are a job's last outcome.
 var outcomes = []State{Succeeded, Dead}
 

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"math"
+	"time"
 )
 
 // pageSize returns the size of a page, at most a maximum; below 1, it is 100.
@@ -129,6 +130,21 @@ func (l *Ledger) Audit(ctx context.Context, f AuditFilter) ([]Audit, error) {
 	return read(ctx, l, "list the audit", func(tx Tx) ([]Audit, error) { return tx.Audits(f).Get() })
 }
 
+// RunSummary is the part of a Run that an overview of many runs needs. Its fields mean
+// the same as there. Recent returns at most n of each job, newest first, without ~ runs, from
+// the job's newest OutcomeWindow rows.
+type RunSummary struct {
+	RunID       string
+	ScheduledAt time.Time
+	Until       time.Time // a range's last scheduled time, else zero
+	Count       int
+	State       State
+	Reason      Reason
+	Replayed    bool
+	StartedAt   time.Time
+	FinishedAt  time.Time
+}
+
 // Recent returns the newest rows of each of the jobs, at most n of each, newest first,
 // without ~ runs. It looks back over a job's newest OutcomeWindow rows.
 func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error) {
@@ -142,6 +158,24 @@ func (l *Ledger) Recent(ctx context.Context, jobIDs []string, n int) (map[string
 		return byJob, err
 	})
 }
+
+// Counts is the ledger's state for metrics. Its cost does not grow with the number of
+// finished runs.
+type Counts struct {
+	Unfinished         map[State]int // by state; no members
+	DeadUnacknowledged int           // dead and not acknowledged
+	Incidents          int           // open
+	// OldestDue is the NextAt of the oldest planned, retrying or accepted run that is
+	// due; zero if none is. A run that waits for the slot is not due.
+	OldestDue time.Time
+	Now       time.Time // the store's clock
+	// PlannedThrough is the latest watermark of a job that has not ended; zero if there is
+	// none.
+	PlannedThrough time.Time
+}
+
+// Ahead returns how far the ledger's latest plan is ahead of its clock. See AheadOfClock.
+func (c Counts) Ahead() time.Duration { return AheadOfClock(c.PlannedThrough, c.Now) }
 
 // Counts counts the unfinished runs, the unacknowledged dead runs and the open incidents.
 // See Counts.

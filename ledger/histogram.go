@@ -8,21 +8,6 @@ import (
 	"time"
 )
 
-// RunSummary is the part of a Run that an overview of many runs needs. Its fields mean
-// the same as there. Recent returns at most n of each job, newest first, without ~ runs, from
-// the job's newest OutcomeWindow rows.
-type RunSummary struct {
-	RunID       string
-	ScheduledAt time.Time
-	Until       time.Time // a range's last scheduled time, else zero
-	Count       int
-	State       State
-	Reason      Reason
-	Replayed    bool
-	StartedAt   time.Time
-	FinishedAt  time.Time
-}
-
 // Histogram counts durations by bucket: the count of bucket b is at b. See
 // [HistogramBucket].
 type Histogram []int
