@@ -54,7 +54,7 @@ type actionTx struct {
 	// parents are those of the runs that are members, and members those of canceled parents.
 	parents, members []Row
 	failed           map[string]map[State]int // members of canceled parents, with them
-	seen             map[string]bool          // parents whose failed members are all acknowledged now
+	ackedParents     map[string]bool          // parents whose failed members are all acknowledged now
 }
 
 func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {

@@ -79,9 +79,9 @@ func latestHeartbeat(list []ProcessRow) (latest time.Time) {
 	return latest
 }
 
-// inStep runs f in a transaction. If f finds that the clock was set back, it writes nothing:
+// writeAfterClockStep runs f in a transaction. If f finds that the clock was set back, it writes nothing:
 // what is in progress moves first, and f runs again.
-func (l *Ledger) inStep(ctx context.Context, name string, f func(Tx) (stepped bool, err error)) error {
+func (l *Ledger) writeAfterClockStep(ctx context.Context, name string, f func(Tx) (stepped bool, err error)) error {
 	for {
 		stepped := false
 		err := l.rows.Write(ctx, name, func(tx Tx) (err error) {

@@ -37,7 +37,7 @@ type Declaration struct {
 // Declare registers the process and its definitions, and counts as its first heartbeat.
 // It returns ErrOtherRegistry for a registry of another name: see BindRegistry.
 func (l *Ledger) Declare(ctx context.Context, d Declaration) error {
-	return l.inStep(ctx, "declare the process", func(tx Tx) (stepped bool, err error) {
+	return l.writeAfterClockStep(ctx, "declare the process", func(tx Tx) (stepped bool, err error) {
 		owner, processes, lease := tx.BindRegistry(d.Registry), tx.Processes(), tx.LastLease()
 		now, err := tx.Now()
 		if err != nil {

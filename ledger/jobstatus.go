@@ -64,7 +64,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]JobStatus, error) {
 		if err := m.readJobs(ids); err != nil {
 			return nil, err
 		}
-		unseen, err := m.unseen.Get()
+		unacknowledged, err := m.unacknowledged.Get()
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (l *Ledger) Jobs(ctx context.Context, ids ...string) ([]JobStatus, error) {
 		for i, j := range m.jobs {
 			list[i] = JobStatus{
 				Position: j.Position, Ended: !j.EndedAt.IsZero(), PausedAt: j.PausedAt, PausedBy: j.PausedBy, PausedWhy: j.PausedWhy,
-				PurgedThrough: j.PurgedThrough, DeadUnacknowledged: unseen[j.JobID], Incidents: incidents[j.JobID],
+				PurgedThrough: j.PurgedThrough, DeadUnacknowledged: unacknowledged[j.JobID], Incidents: incidents[j.JobID],
 			}
 		}
 		return list, m.addRuns(list)
@@ -132,11 +132,11 @@ type JobAndNewest struct {
 
 // jobListing is a listing of jobs in progress.
 type jobListing struct {
-	tx     Tx
-	jobs   []JobRow
-	slots  Future[[]Slot]
-	unseen Future[map[string]int]
-	open   Future[[]Incident]
+	tx             Tx
+	jobs           []JobRow
+	slots          Future[[]Slot]
+	unacknowledged Future[map[string]int]
+	open           Future[[]Incident]
 	// last is each job's newest run, and outcome its newest in one of outcomes.
 	last, outcome map[string]*Row
 }
@@ -157,7 +157,7 @@ func (m *jobListing) readJobs(ids []string) (err error) {
 		}
 	}
 	last := m.tx.Last(ids, nil, 1)
-	m.slots, m.unseen, m.open = m.tx.Slots(ids), m.tx.CountUnseen(ids), m.tx.OpenIncidents("", ids)
+	m.slots, m.unacknowledged, m.open = m.tx.Slots(ids), m.tx.CountUnacknowledged(ids), m.tx.OpenIncidents("", ids)
 	if m.jobs, err = asked.Get(); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (m *actionTx) withinParent() error {
 func (m *actionTx) lockMembers(rows []Row) error {
 	switch m.kind {
 	case ActionAck:
-		return m.seenParents(rows)
+		return m.findAckedParents(rows)
 	case ActionCancel:
 		m.failed = map[string]map[State]int{}
 		for i := range rows {
@@ -96,10 +96,10 @@ func (m *actionTx) lockOpen(parent string, rows []Row) error {
 	return nil
 }
 
-// seenParents finds the dead parents whose failed members have all been seen with those that are
+// findAckedParents finds the dead parents whose failed members are all acknowledged with those that are
 // acknowledged now.
-func (m *actionTx) seenParents(rows []Row) error {
-	m.seen = map[string]bool{}
+func (m *actionTx) findAckedParents(rows []Row) error {
+	m.ackedParents = map[string]bool{}
 	for i := range m.parents {
 		p := &m.parents[i]
 		now, last := 0, ""
@@ -111,12 +111,12 @@ func (m *actionTx) seenParents(rows []Row) error {
 		if p.State != Dead || now == 0 {
 			continue
 		}
-		unseen := Filter{Parent: p.ID, States: []State{Dead}, Unacknowledged: true, NotRerun: true, AfterID: last, Limit: 1}
-		left, err := m.tx.Runs(unseen).Get() // usually some are, of a series: those before them are not looked at
+		unacked := Filter{Parent: p.ID, States: []State{Dead}, Unacknowledged: true, NotRerun: true, AfterID: last, Limit: 1}
+		left, err := m.tx.Runs(unacked).Get() // usually some are, of a series: those before them are not looked at
 		if err == nil && len(left) == 0 {
-			unseen.AfterID, unseen.Limit = "", now+1
-			left, err = m.tx.Runs(unseen).Get()
-			m.seen[p.ID] = len(left) <= now
+			unacked.AfterID, unacked.Limit = "", now+1
+			left, err = m.tx.Runs(unacked).Get()
+			m.ackedParents[p.ID] = len(left) <= now
 		}
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 				r.revive(Retrying, m.now)
 				m.slots.occupyOrWait(r, m.Force)
 			})
-		case m.kind == ActionAck && m.seen[p.ID] && p.AckedAt.IsZero():
+		case m.kind == ActionAck && m.ackedParents[p.ID] && p.AckedAt.IsZero():
 			follow(p, m.acknowledge)
 		}
 	}

@@ -60,7 +60,7 @@ func liveVersions(list []ProcessRow, now time.Time) (versions []string, processe
 // ErrNotFound if the ledger forgot the process: declare it again.
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply, error) {
 	var reply HeartbeatReply
-	err := l.inStep(ctx, "heartbeat of process "+process, func(tx Tx) (stepped bool, err error) {
+	err := l.writeAfterClockStep(ctx, "heartbeat of process "+process, func(tx Tx) (stepped bool, err error) {
 		asked, paused := tx.Processes(), tx.Pauses(time.Time{})
 		if reply.Now, err = tx.Now(); err != nil {
 			return false, err

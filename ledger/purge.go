@@ -110,7 +110,7 @@ func (p Purge) old(now time.Time) OldRuns {
 	return OldRuns{
 		Of:        of,
 		Scheduled: now.Add(-min(retention, p.DeadRetention)), Finished: now.Add(-retention),
-		UnseenState: Dead, UnseenFinished: now.Add(-p.DeadRetention),
+		UnacknowledgedState: Dead, UnacknowledgedFinished: now.Add(-p.DeadRetention),
 	}
 }
 
@@ -161,7 +161,7 @@ func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 	for i := range gone {
 		ids[i] = gone[i].RunID
 	}
-	return Purged{Runs: len(gone)}, tx.FlagHours(hoursOfRuns(ids), HourKept)
+	return Purged{Runs: len(gone)}, tx.FlagHours(hoursOfRuns(ids), HourPurged)
 }
 
 // keepPurged notes in parents that some of their members were deleted: without them, they could

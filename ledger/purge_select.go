@@ -33,14 +33,14 @@ func exceptTemplates(list []TemplateRetention) OfTemplates {
 }
 
 // OldRuns selects runs that were scheduled and have finished long ago: those scheduled up
-// to Scheduled that finished up to Finished. For unacknowledged runs in UnseenState,
-// UnseenFinished counts instead of Finished.
+// to Scheduled that finished up to Finished. For unacknowledged runs in UnacknowledgedState,
+// UnacknowledgedFinished counts instead of Finished.
 type OldRuns struct {
-	Of             OfTemplates
-	Scheduled      time.Time
-	Finished       time.Time
-	UnseenState    State
-	UnseenFinished time.Time
+	Of                     OfTemplates
+	Scheduled              time.Time
+	Finished               time.Time
+	UnacknowledgedState    State
+	UnacknowledgedFinished time.Time
 }
 
 // Has reports whether it selects a row.
@@ -49,8 +49,8 @@ func (q OldRuns) Has(r *Row) bool {
 		return false
 	}
 	finished := q.Finished
-	if r.State == q.UnseenState && r.AckedAt.IsZero() {
-		finished = q.UnseenFinished
+	if r.State == q.UnacknowledgedState && r.AckedAt.IsZero() {
+		finished = q.UnacknowledgedFinished
 	}
 	return !r.FinishedAt.IsZero() && !r.ScheduledAt.After(q.Scheduled) && !r.FinishedAt.After(finished)
 }

@@ -143,7 +143,7 @@ func (u *rollUp) storeHour(tx Tx, rows []HourRow) error {
 	}
 	for i := range rows {
 		t := Tally{} // its runs are gone
-		if rows[i].Kept {
+		if rows[i].Purged {
 			var err error
 			if t, err = decodeTally(rows[i].Counts); err != nil {
 				return err
@@ -217,7 +217,7 @@ func recount(tx Tx, hour time.Time) error {
 	if err := tx.PutHours(append([]HourRow{sum}, stale...)); err != nil {
 		return err
 	}
-	return tx.FlagHours(keys, HourFresh)
+	return tx.FlagHours(keys, HourNotStale)
 }
 
 // replace replaces the counts of a row, also in the sum of all jobs.

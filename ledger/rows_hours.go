@@ -48,8 +48,8 @@ type HourRow struct {
 	// Stale says that runs of the hour have changed since they were counted. Counts stays
 	// until they are counted again, as it is a part of the sum of all jobs.
 	Stale bool
-	// Kept says that some of the runs were purged. Counts then stays as it is.
-	Kept bool
+	// Purged says that some of the runs were purged. Counts then stays as it is.
+	Purged bool
 }
 
 // HourSum is the number of rows of an hour that have the same Counts.
@@ -64,9 +64,9 @@ type HourFlag int
 
 // The changes of flags.
 const (
-	HourStale HourFlag = iota // sets Stale, but not where Kept is set; writes a row where there is none
-	HourFresh                 // clears Stale
-	HourKept                  // sets Kept, but not where Stale is set
+	HourStale    HourFlag = iota // sets Stale, but not where Purged is set; writes a row where there is none
+	HourNotStale                 // clears Stale
+	HourPurged                   // sets Purged, but not where Stale is set
 )
 
 // TallyQuery selects the runs that are counted.

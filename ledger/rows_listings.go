@@ -27,8 +27,8 @@ type ListingQueries interface {
 	// Streaks returns, by job, since when the runs in state bad are newer than each run in
 	// state good. It reads the same rows as Last.
 	Streaks(jobIDs []string, bad, good State, window int) Future[map[string]Streak]
-	// CountUnseen counts the unacknowledged dead runs of jobs, by job.
-	CountUnseen(jobIDs []string) Future[map[string]int]
+	// CountUnacknowledged counts the unacknowledged dead runs of jobs, by job.
+	CountUnacknowledged(jobIDs []string) Future[map[string]int]
 	// Definitions and Events return those of a job, the newest first.
 	Definitions(jobID string, limit int) Future[[]DeclaredDefinition]
 	Events(jobID string, limit int) Future[[]Event]

@@ -155,4 +155,4 @@ func ProgressText(value json.RawMessage) string {
 
 // StorableProgress returns a progress as a run's row stores it: valid UTF-8 without
 // NUL, and cut to ProgressLimit.
-func StorableProgress(s string) string { return keptText(s, ProgressLimit) }
+func StorableProgress(s string) string { return storableText(s, ProgressLimit) }

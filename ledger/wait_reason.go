@@ -49,12 +49,12 @@ func (w WaitReason) OfTarget() bool {
 // Storable returns the reason as a run's row stores it: valid UTF-8 without NUL, and
 // cut to WaitTextLimit.
 func (w WaitReason) Storable() WaitReason {
-	w.Text = keptText(w.Text, WaitTextLimit)
+	w.Text = storableText(w.Text, WaitTextLimit)
 	return w
 }
 
-// keptText returns a text from outside as every store can keep it.
-func keptText(s string, limit int) string {
+// storableText returns a text from outside as every store can keep it.
+func storableText(s string, limit int) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), limit)], "\uFFFD"), "\x00", "\uFFFD")
 }
 

@@ -55,17 +55,17 @@ var hourRowCases = []rowsCase{
 		a, b, none := hourRow(0, "a"), hourRow(0, "b"), ledger.HourRow{HourKey: ledger.HourKey{Hour: pastHour, JobID: "none"}}
 		t.putHours(a, b)
 		keys := []ledger.HourKey{a.HourKey, b.HourKey, none.HourKey}
-		t.flag(ledger.HourKept, a.HourKey, none.HourKey) // writes no row
+		t.flag(ledger.HourPurged, a.HourKey, none.HourKey) // writes no row
 		t.flag(ledger.HourStale, keys...)
-		a.Kept, b.Stale, none.Stale = true, true, true
+		a.Purged, b.Stale, none.Stale = true, true, true
 		same(t, "stale but where it is kept", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
 		same(t, "stale ones", t.hours(0, 1, true, 1), []ledger.HourRow{b})
-		t.flag(ledger.HourKept, keys...)
+		t.flag(ledger.HourPurged, keys...)
 		same(t, "kept but where it is stale", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
 		b.Counts, none.Counts = "b", "none"
 		t.putHours(b, none)
 		same(t, "counts leave flags", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
-		t.flag(ledger.HourFresh, keys...)
+		t.flag(ledger.HourNotStale, keys...)
 		b.Stale, none.Stale = false, false
 		same(t, "fresh", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
 	}},

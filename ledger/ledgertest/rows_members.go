@@ -134,7 +134,7 @@ var memberRowCases = []rowsCase{
 		old, _ := t.frozen(0, ledger.Succeeded, ledger.Succeeded, ledger.Succeeded)
 		young, _ := t.frozen(5, ledger.Succeeded)
 		end := minute("j", 1).ScheduledAt
-		q := ledger.OldRuns{Scheduled: end, Finished: end.Add(time.Hour), UnseenState: ledger.Dead, UnseenFinished: end}
+		q := ledger.OldRuns{Scheduled: end, Finished: end.Add(time.Hour), UnacknowledgedState: ledger.Dead, UnacknowledgedFinished: end}
 		batch := func() int {
 			var gone []string
 			t.write(func(tx ledger.Tx) (err error) {

@@ -28,7 +28,7 @@ var purgeRowCases = []rowsCase{
 			tx.LockRuns([]string{acked.ID})
 			return tx.Update([]ledger.Change{ledger.Changed(&was, &acked)})
 		})
-		q := ledger.OldRuns{Scheduled: at(9), Finished: at(20), UnseenState: ledger.Dead, UnseenFinished: at(-1)}
+		q := ledger.OldRuns{Scheduled: at(9), Finished: at(20), UnacknowledgedState: ledger.Dead, UnacknowledgedFinished: at(-1)}
 		find := func(after time.Time, limit int) (ids []string) {
 			return summaryIDs(ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.RunSummary] { return tx.OldRuns(q, after, limit) }))
 		}
@@ -36,7 +36,7 @@ var purgeRowCases = []rowsCase{
 		slices.Sort(one)
 		same(t, "a batch of one", one, []string{acked.ID, tied.ID})
 		same(t, "after it", find(at(1), 9), []string{next.ID})
-		q.UnseenFinished = at(0)
+		q.UnacknowledgedFinished = at(0)
 		same(t, "the dead one", find(at(-1), 1), []string{dead.ID})
 	}},
 	{"an excerpt is written in place of the attempt's former one, and found by its run", func(t *table) {
@@ -121,7 +121,7 @@ var listingRowCases = []rowsCase{
 			return tx.CountByJob(ledger.Running, []string{"j", "l", "l:schedule"})
 		}), map[string]int{"j": 2, "l:schedule": 1})
 		same(t, "of no job", len(ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountByJob(ledger.Running, nil) })), 0)
-		same(t, "unseen", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountUnseen([]string{"k", "l"}) }),
+		same(t, "unseen", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountUnacknowledged([]string{"k", "l"}) }),
 			map[string]int{"k": 1})
 	}},
 	{"a target is held back by the run whose wait ends last, for a cause of the target", func(t *table) {

@@ -78,12 +78,12 @@ func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 		h, found := t.l.hours[k]
 		h.HourKey = k
 		switch {
-		case flag == ledger.HourStale && !h.Kept:
+		case flag == ledger.HourStale && !h.Purged:
 			h.Stale = true
-		case flag == ledger.HourFresh && found:
+		case flag == ledger.HourNotStale && found:
 			h.Stale = false
-		case flag == ledger.HourKept && found && !h.Stale:
-			h.Kept = true
+		case flag == ledger.HourPurged && found && !h.Stale:
+			h.Purged = true
 		default:
 			continue
 		}

@@ -57,7 +57,7 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 	return ledger.Known(streaks, nil)
 }
 
-func (t *tx) CountUnseen(jobIDs []string) ledger.Future[map[string]int] {
+func (t *tx) CountUnacknowledged(jobIDs []string) ledger.Future[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.runs {
 		if r.Parent == "" && r.State == ledger.Dead && r.AckedAt.IsZero() && slices.Contains(jobIDs, r.JobID) {

@@ -36,8 +36,8 @@ var flagHours = map[ledger.HourFlag]string{
 	ledger.HourStale: `
 		INSERT INTO hours AS h (hour, job_id, stale) SELECT u.hour, u.job_id, true FROM unnest($1::timestamptz[], $2::text[]) AS u (hour, job_id)
 		ON CONFLICT (hour, job_id) DO UPDATE SET stale = true WHERE NOT h.stale AND NOT h.kept`,
-	ledger.HourFresh: existingHours + `DO UPDATE SET stale = false`,
-	ledger.HourKept:  existingHours + `DO UPDATE SET kept = true WHERE NOT h.stale AND NOT h.kept`,
+	ledger.HourNotStale: existingHours + `DO UPDATE SET stale = false`,
+	ledger.HourPurged:   existingHours + `DO UPDATE SET kept = true WHERE NOT h.stale AND NOT h.kept`,
 }
 
 // existingHours finds the hours that have rows. OFFSET 0 keeps the server from a join.

@@ -29,7 +29,7 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 			ORDER BY run_id DESC LIMIT $2) newer) s`, jobIDs, window, string(bad), string(good))
 }
 
-func (t *tx) CountUnseen(jobIDs []string) ledger.Future[map[string]int] {
-	return sqltx.Counts(t.Tx, `SELECT job_id, n FROM (SELECT job_id, count(*) AS n FROM runs WHERE `+sqltx.UnseenRun+` GROUP BY job_id OFFSET 0) unseen
+func (t *tx) CountUnacknowledged(jobIDs []string) ledger.Future[map[string]int] {
+	return sqltx.Counts(t.Tx, `SELECT job_id, n FROM (SELECT job_id, count(*) AS n FROM runs WHERE `+sqltx.UnacknowledgedRun+` GROUP BY job_id OFFSET 0) unseen
 		JOIN unnest($1) AS j (id) ON j.id = job_id`, jobIDs)
 }

@@ -26,8 +26,8 @@ var dialect = sqlfilter.Dialect{
 	Unfinished: `run_id = ANY (ARRAY(
 		SELECT run_id FROM runs WHERE waiting UNION ALL SELECT run_id FROM runs WHERE due_at IS NOT NULL AND NOT waiting))`,
 	// A list of states, even of one, does not have the order of the index of all dead runs.
-	Unseen:    "state IN ('" + string(ledger.Dead) + "', '" + string(ledger.Dead) + "') AND parent IS NULL",
-	ByMembers: true,
+	DeadUnacknowledged: "state IN ('" + string(ledger.Dead) + "', '" + string(ledger.Dead) + "') AND parent IS NULL",
+	ByMembers:          true,
 }
 
 func (t *tx) Attempts(runID string) ledger.Future[[]ledger.Attempt] {
@@ -66,7 +66,7 @@ func (t *tx) Counts(waiting []ledger.State) ledger.Future[ledger.Counts] {
 	// Not parent IS NULL: the index of all runs without a parent would be read for it.
 	byState := sqltx.Counts(t.Tx, `SELECT state, count(*) - count(parent) FROM runs WHERE `+unfinished+` GROUP BY state`)
 	others := sqltx.One(t.Tx, sqltx.ReadCounts, `
-		SELECT (SELECT count(*) FROM runs WHERE `+sqltx.UnseenRun+`), (SELECT count(*) FROM incidents WHERE closed_at IS NULL),
+		SELECT (SELECT count(*) FROM runs WHERE `+sqltx.UnacknowledgedRun+`), (SELECT count(*) FROM incidents WHERE closed_at IS NULL),
 			(SELECT max(watermark) FROM jobs WHERE ended_at IS NULL),
 			(SELECT min(due_at) FROM runs WHERE due_at <= now() AND due_at IS NOT NULL AND NOT waiting AND state = ANY ($1))`, sqltx.Texts(waiting))
 	return sqltx.WithStates(others, byState)

@@ -59,7 +59,7 @@ func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
 			t.Incidents(ledger.IncidentFilter{Due: true, Limit: 1}), t.Pauses(at(0)), t.LockPause(1), t.FindRequest("p", "k"), t.SeriesEnd("me", "s"),
 			t.Redriven(list, "me", "s"), t.SelectMembers(ledger.MemberQuery{Parent: "a"}), t.CountMembers(list, ledger.States), t.HourSpan(),
 			t.HoursIn(at(0), at(1), true, 1), t.HoursIn(at(0), at(1), false, 0), t.HoursOf([]string{"a"}, at(0), at(1)), t.HourSums(list, at(0), at(1), [2]string{}), t.Attempts("a"), t.Excerpts("a"),
-			t.Definitions("a", 1), t.Events("a", 1), t.CountByJob(ledger.Running, list), t.CountUnseen(list), t.Recent(list, 1, 1),
+			t.Definitions("a", 1), t.Events("a", 1), t.CountByJob(ledger.Running, list), t.CountUnacknowledged(list), t.Recent(list, 1, 1),
 			t.GivenBack(held), t.Counts(ledger.States), t.Find(list), t.Leased("t"), t.Late(1), t.Due(ledger.DueQuery{Limit: 1}),
 			t.Due(ledger.DueQuery{Limit: 1, Only: list}), t.NextDue(), t.Slots(list), t.Paced("a"), t.Unfinished(list), t.Ranges("a", at(0), at(1)),
 			t.CountOwn("a", at(0), at(1)), t.Templates(), t.LockSchedules(list), t.DueSchedules("a", at(0), 1), t.FirstDue(list, at(0)), t.CountDue(at(1), 1, nil),

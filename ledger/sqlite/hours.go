@@ -32,9 +32,9 @@ const (
 
 // flagHour are the statements that set flags.
 var flagHour = map[ledger.HourFlag]string{
-	ledger.HourStale: `INSERT INTO hours (hour, job_id, stale) VALUES (?1, ?2, 1) ON CONFLICT (hour, job_id) DO UPDATE SET stale = 1 WHERE kept = 0`,
-	ledger.HourFresh: `UPDATE hours SET stale = 0 WHERE hour = ?1 AND job_id = ?2`,
-	ledger.HourKept:  `UPDATE hours SET kept = 1 WHERE hour = ?1 AND job_id = ?2 AND stale = 0`,
+	ledger.HourStale:    `INSERT INTO hours (hour, job_id, stale) VALUES (?1, ?2, 1) ON CONFLICT (hour, job_id) DO UPDATE SET stale = 1 WHERE kept = 0`,
+	ledger.HourNotStale: `UPDATE hours SET stale = 0 WHERE hour = ?1 AND job_id = ?2`,
+	ledger.HourPurged:   `UPDATE hours SET kept = 1 WHERE hour = ?1 AND job_id = ?2 AND stale = 0`,
 }
 
 func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {

@@ -28,9 +28,9 @@ var dialect = sqlfilter.Dialect{
 	// In the index of all runs the next unfinished one may be far from either end.
 	Unfinished: `runs.id IN (
 		SELECT id FROM runs WHERE due_at IS NOT NULL AND waiting = 0 UNION ALL SELECT id FROM runs WHERE waiting = 1)`,
-	Exceptional:    ` AND due_at IS NULL AND state <> '` + string(ledger.Succeeded) + `'`,
-	Unacknowledged: true, // runs_dead
-	Unseen:         "state = '" + string(ledger.Dead) + "' AND +parent IS NULL",
+	Exceptional:        ` AND due_at IS NULL AND state <> '` + string(ledger.Succeeded) + `'`,
+	Unacknowledged:     true, // runs_dead
+	DeadUnacknowledged: "state = '" + string(ledger.Dead) + "' AND +parent IS NULL",
 }
 
 var (
@@ -57,7 +57,7 @@ var (
 			UNION ALL
 			SELECT state, count(*) FROM runs INDEXED BY runs_waiting WHERE waiting = 1 AND parent IS NULL GROUP BY state) GROUP BY state`
 	otherCounts = `
-		SELECT (SELECT count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnseenRun + `), (SELECT count(*) FROM incidents WHERE closed_at IS NULL),
+		SELECT (SELECT count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnacknowledgedRun + `), (SELECT count(*) FROM incidents WHERE closed_at IS NULL),
 			(SELECT max(watermark) FROM jobs WHERE ended_at IS NULL),
 			(SELECT min(due_at) FROM runs WHERE due_at <= ?1 AND waiting = 0 AND state IN (SELECT value FROM json_each(?2)))`
 )

@@ -29,11 +29,11 @@ type Dialect struct {
 	// With them, the indexes of these runs are used.
 	Unfinished  string
 	Exceptional string
-	// Unacknowledged says that the unacknowledged runs of all jobs have an index. Unseen is the
+	// Unacknowledged says that the unacknowledged runs of all jobs have an index. DeadUnacknowledged is the
 	// condition of unacknowledged dead runs by which no other index is used: another would pass
 	// over all acknowledged ones.
-	Unacknowledged bool
-	Unseen         string
+	Unacknowledged     bool
+	DeadUnacknowledged string
 	// ByMembers selects members in one state by the whole key of the index runs_members, so that
 	// the index of the IDs is not used, which would pass over those in other states.
 	ByMembers bool
@@ -102,7 +102,7 @@ func (d *Dialect) Order(f ledger.Filter, direction string) string {
 	if f.Parent != "" && len(f.States) == 1 {
 		return "parent " + direction + ", state " + direction + ", run_id " + direction
 	}
-	if (f.JobID != "" || f.Parent != "") && !d.unseen(f) {
+	if (f.JobID != "" || f.Parent != "") && !d.deadUnacknowledged(f) {
 		return "run_id " + direction
 	}
 	return "scheduled_at " + direction + ", run_id " + direction
@@ -116,7 +116,7 @@ func (d *Dialect) Runs(f ledger.Filter) *Select {
 	if len(f.IDs) > 0 {
 		s.Add("run_id "+d.Among, f.IDs)
 	}
-	if f.JobID != "" && d.unseen(f) && d.Unacknowledged {
+	if f.JobID != "" && d.deadUnacknowledged(f) && d.Unacknowledged {
 		s.Add("job_id = ?", f.JobID) // which the index has
 	} else if f.JobID != "" {
 		from, below := f.IDBounds()
@@ -126,15 +126,15 @@ func (d *Dialect) Runs(f ledger.Filter) *Select {
 	if len(f.JobIDs) > 0 {
 		s.Add(d.InJobs(f.WithSchedules), f.JobIDs)
 	}
-	if d.unseen(f) {
-		s.Add(d.Unseen)
+	if d.deadUnacknowledged(f) {
+		s.Add(d.DeadUnacknowledged)
 	} else if len(f.States) > 0 {
 		s.Add(StateIn(f.States))
 		if !slices.ContainsFunc(f.States, ledger.State.Finished) && f.Parent == "" {
 			s.Add(d.Unfinished)
 		}
 	}
-	unseen := d.unseen(f) || d.Unacknowledged && f.Unacknowledged && f.JobID == ""
+	unseen := d.deadUnacknowledged(f) || d.Unacknowledged && f.Unacknowledged && f.JobID == ""
 	if state := f.ExceptionalState(); state != "" && len(f.IDs) == 0 && f.Parent == "" && !unseen {
 		s.Add(StateIn([]ledger.State{state}) + d.Exceptional)
 	}
@@ -162,9 +162,9 @@ func (d *Dialect) Runs(f ledger.Filter) *Select {
 	return s
 }
 
-// unseen reports whether the condition Unseen selects the runs.
-func (d *Dialect) unseen(f ledger.Filter) bool {
-	return d.Unseen != "" && f.Unacknowledged && len(f.States) == 1 && f.States[0] == ledger.Dead && f.Reason == "" && f.Parent == "" && len(f.IDs) == 0
+// deadUnacknowledged reports whether the condition DeadUnacknowledged selects the runs.
+func (d *Dialect) deadUnacknowledged(f ledger.Filter) bool {
+	return d.DeadUnacknowledged != "" && f.Unacknowledged && len(f.States) == 1 && f.States[0] == ledger.Dead && f.Reason == "" && f.Parent == "" && len(f.IDs) == 0
 }
 
 // InJobs returns the condition that a job is in a list of texts, which is ?.

@@ -10,7 +10,7 @@ const OldRun = `scheduled_at <= $1 AND (
 
 // OldRunArgs returns the parameters of OldRun, and more.
 func OldRunArgs(q ledger.OldRuns, more ...any) []any {
-	return append([]any{q.Scheduled, q.Finished, string(q.UnseenState), q.UnseenFinished}, more...)
+	return append([]any{q.Scheduled, q.Finished, string(q.UnacknowledgedState), q.UnacknowledgedFinished}, more...)
 }
 
 // OldKind returns the table of a kind of old rows, its key, and the time that counts.

@@ -27,7 +27,7 @@ const HourColumns = ` hours.hour, hours.job_id, hours.counts, hours.stale, hours
 
 // ReadHour reads a row of HourColumns.
 func ReadHour(v Values) (h ledger.HourRow, err error) {
-	h.Hour, h.JobID, h.Counts, h.Stale, h.Kept = v.Time(), v.Text(), v.Text(), v.Bool(), v.Bool()
+	h.Hour, h.JobID, h.Counts, h.Stale, h.Purged = v.Time(), v.Text(), v.Text(), v.Bool(), v.Bool()
 	return h, nil
 }
 

@@ -111,8 +111,8 @@ func (t Tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[st
 		WHERE `+t.Dialect.Leasable+` AND state = $1 AND coalesce(parent, job_id) `+t.Dialect.In("$2")+` GROUP BY 1`, string(state), jobIDs)
 }
 
-// UnseenRun is the condition of the index of unacknowledged dead runs.
-const UnseenRun = `state = '` + string(ledger.Dead) + `' AND acked_at IS NULL AND parent IS NULL`
+// UnacknowledgedRun is the condition of the index of unacknowledged dead runs.
+const UnacknowledgedRun = `state = '` + string(ledger.Dead) + `' AND acked_at IS NULL AND parent IS NULL`
 
 // GivenBackRun is the condition of the index of runs that were given back for a cause of the target.
 const GivenBackRun = `due_at IS NOT NULL AND substr(waits_for, 1, 8) <> '` + string(ledger.WaitNotSent) + `'`
