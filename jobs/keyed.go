@@ -58,10 +58,13 @@ func validOwner(id string) bool {
 // Problem. It accepts what JobOf can make calls of. It does not check data against Schema.
 func (t Template) Check(s KeyedSchedule) (KeyedSchedule, error) {
 	if !ValidKey(s.Key) {
-		return s, problemOf(codeBadName, "invalid key %s; a key has 1 to %d letters, digits, dots, dashes and underscores, and starts with a letter or digit", field.Quoted(s.Key), MaxKey)
+		return s, problemOf(codeBadName,
+			"invalid key %s; a key has 1 to %d letters, digits, dots, dashes and underscores, and starts with a letter or digit",
+			field.Quoted(s.Key), MaxKey)
 	}
 	if s.Schedule == "" {
-		return s, problemOf(codeMissingSchedule, `the schedule is missing; set it to when the call is due, e.g. "0 7 * * 1-5" or "at(2026-12-24T18:00:00)"`)
+		return s, problemOf(codeMissingSchedule,
+			`the schedule is missing; set it to when the call is due, e.g. "0 7 * * 1-5" or "at(2026-12-24T18:00:00)"`)
 	}
 	when := t.timing(s)
 	s.Timezone, s.DST = when.timezone, when.dst
@@ -90,7 +93,8 @@ func compactData(data json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if name := secretField(fields); name != "" {
-		return nil, problemOf(CodeBadSecret, "data.%s looks like a secret (its value is not shown), and data is stored and shown as it is; let the target look it up", name)
+		return nil, problemOf(CodeBadSecret,
+			"data.%s looks like a secret (its value is not shown), and data is stored and shown as it is; let the target look it up", name)
 	}
 	compact, err := field.JSONText(fields)
 	switch {

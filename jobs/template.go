@@ -93,13 +93,16 @@ func (d *draft) checkTemplate(path string, j Job, k *keyedTerms) {
 			field.Quoted(j.ID), len(j.ID), MaxTemplateID)
 	}
 	if j.Schedule != "" {
-		d.Add(path+".schedule", codeNeedlessField, "a job with keyed has no schedule of its own, because its schedules are made at run time; remove schedule or keyed")
+		d.Add(path+".schedule", codeNeedlessField,
+			"a job with keyed has no schedule of its own, because its schedules are made at run time; remove schedule or keyed")
 	}
 	if j.HeartbeatURLEnv != "" {
-		d.Add(path+".heartbeat", codeNeedlessField, "a job with keyed has no heartbeat, because one address cannot tell its schedules apart; use alarm and notifications, and remove heartbeat")
+		d.Add(path+".heartbeat", codeNeedlessField,
+			"a job with keyed has no heartbeat, because one address cannot tell its schedules apart; use alarm and notifications, and remove heartbeat")
 	}
 	if j.MaxInFlight != 0 {
-		d.Add(path+".maxInFlight", codeNeedlessField, "a job with keyed has no maxInFlight, because each of its schedules is a job of its own; set maxInFlight of the target")
+		d.Add(path+".maxInFlight", codeNeedlessField,
+			"a job with keyed has no maxInFlight, because each of its schedules is a job of its own; set maxInFlight of the target")
 	}
 	switch at := path + ".keyed.max"; {
 	case k.max == 0:
@@ -114,7 +117,8 @@ func (d *draft) checkTemplate(path string, j Job, k *keyedTerms) {
 			k.retention, j.CatchUpWindow)
 	}
 	if s := bytes.TrimSpace(k.schema); len(k.schema) > maxSchema || s != nil && (!json.Valid(s) || s[0] != '{') {
-		d.Add(path+".keyed.schema", CodeBadSchema, "schema must be a JSON Schema: an object of at most %d bytes, e.g. {type: object, required: [format]}", maxSchema)
+		d.Add(path+".keyed.schema", CodeBadSchema,
+			"schema must be a JSON Schema: an object of at most %d bytes, e.g. {type: object, required: [format]}", maxSchema)
 	}
 	// As for any schedule of the template: its time zone must be known.
 	sample := j

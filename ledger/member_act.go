@@ -41,7 +41,8 @@ func (m *actionTx) withinParent() error {
 	}
 	if m.full = room < 1; m.full && err == nil {
 		m.reject(Rejection{RunID: m.Parent, Cause: RejectedState, Why: fmt.Sprintf("%d of its members are unfinished, which is the most: "+
-			"repeat this when some have finished, or redrive the run itself when it is dead, which redrives all as there is room", MaxOpenMembers-room)})
+			"repeat this when some have finished, or redrive the run itself when it is dead, which redrives all as there is room",
+			MaxOpenMembers-room)})
 	}
 	return err
 }

@@ -29,7 +29,8 @@ func (m *admissionTx) keepBack(p *Plan) *Plan {
 // dueAfter reports whether the last plan of a revision, or of a schedule's content, has runs that are due at the pause's end.
 func (m *admissionTx) dueAfter(pause Pause) bool {
 	return slices.ContainsFunc(m.Plans, func(p Plan) bool {
-		return (m.last || p.Next != nil) && slices.ContainsFunc(p.Runs, func(in RunSpec) bool { return pause.Covers(p.JobID, p.Traits, in.ScheduledAt) })
+		return (m.last || p.Next != nil) && slices.ContainsFunc(p.Runs,
+			func(in RunSpec) bool { return pause.Covers(p.JobID, p.Traits, in.ScheduledAt) })
 	})
 }
 

@@ -131,5 +131,6 @@ func (s *waits) waitReason(r *Row) WaitReason {
 	if g := s.givenBack[r.Call.Target]; g.Why.OfTarget() {
 		return g.waitReason()
 	}
-	return WaitReason{Code: WaitQueued, Text: "it is due and no process has leased it yet; if this lasts, --max-in-flight or its target's maxInFlight is reached"}
+	return WaitReason{Code: WaitQueued,
+		Text: "it is due and no process has leased it yet; if this lasts, --max-in-flight or its target's maxInFlight is reached"}
 }

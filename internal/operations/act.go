@@ -184,9 +184,11 @@ func (what RunAction) checkSelection(sel Selection, act ledger.Action) error {
 	case what.Selects(sel, act):
 		return nil
 	case what == Cancel:
-		return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a state, a reason, a time, or a run with members (parent)")
+		return refuse(Invalid,
+			"the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a state, a reason, a time, or a run with members (parent)")
 	}
-	return refuse(Invalid, "the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a reason, a time, or a run with members (parent)")
+	return refuse(Invalid,
+		"the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a reason, a time, or a run with members (parent)")
 }
 
 // CheckCancelable refuses states whose runs cannot be canceled: an action on them would
@@ -250,7 +252,8 @@ func checkActor(a ledger.Actor) error {
 	case len(a.Why) > maxWhy, len(a.By) > maxBy:
 		return refuse(Invalid, "the reason (why) must have at most %d bytes, the name of the person who acts (by) at most %d", maxWhy, maxBy)
 	case !a.Proven && strings.HasPrefix(strings.TrimSpace(a.By), tokenPrefix):
-		return refuse(Invalid, "the name %q would pass for the identity of a token, and no token has proved it; give a name (by) that does not begin with %s", a.By, tokenPrefix)
+		return refuse(Invalid,
+			"the name %q would pass for the identity of a token, and no token has proved it; give a name (by) that does not begin with %s", a.By, tokenPrefix)
 	}
 	if err := a.Validate(); err != nil {
 		return refuse(Invalid, "%v", err)

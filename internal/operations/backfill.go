@@ -146,7 +146,8 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 			slices.Reverse(batch)
 		}
 		got, err := s.ledger.Backfill(ctx, ledger.Backfill{
-			JobID: j.ID, Runs: batch, Pace: ledger.NewPace(b.Parallel, b.NewestFirst), NeverPlanned: b.NeverPlanned, Actor: b.Actor, DryRun: b.DryRun,
+			JobID: j.ID, Runs: batch, Pace: ledger.NewPace(b.Parallel, b.NewestFirst), NeverPlanned: b.NeverPlanned,
+			Actor: b.Actor, DryRun: b.DryRun,
 		})
 		if errors.Is(err, ledger.ErrNotFound) {
 			return notServed(j.ID)
@@ -274,7 +275,8 @@ func (s *Service) sameSchedule(ctx context.Context, j jobs.Job) error {
 		return fmt.Errorf("the ledger's definition of %s cannot be read by this version: %w", j.ID, err)
 	}
 	if current.Schedule != j.Schedule || current.Timezone != j.Timezone || current.DST != j.DST {
-		return refuse(Invalid, "the ledger plans %s by %q (%s), this registry says %q (%s): backfill with the registry that is served, or when this one is (\"cronce diff\" compares them)",
+		return refuse(Invalid,
+			"the ledger plans %s by %q (%s), this registry says %q (%s): backfill with the registry that is served, or when this one is (\"cronce diff\" compares them)",
 			j.ID, current.Schedule, current.Timezone, j.Schedule, j.Timezone)
 	}
 	return nil

@@ -53,7 +53,8 @@ type Rerun struct {
 // run's ID may have any form that FindRun takes.
 func (s *Service) RerunEntry(ctx context.Context, r Rerun) (ledger.Entry, error) {
 	if !r.NewKey {
-		return ledger.Entry{}, refuse(Invalid, "a rerun makes new work under a new key; confirm it with newKey (--new-key), or ask again under the old one with redrive")
+		return ledger.Entry{}, refuse(Invalid,
+			"a rerun makes new work under a new key; confirm it with newKey (--new-key), or ask again under the old one with redrive")
 	}
 	if err := checkActor(r.Actor); err != nil {
 		return ledger.Entry{}, err

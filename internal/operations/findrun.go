@@ -79,7 +79,8 @@ func (s *Service) findMember(ctx context.Context, key string, parents []string) 
 		f := ledger.MemberFilter{Parent: parent, Limit: 1000}
 		for more := true; more; {
 			if searched >= membersSearched {
-				return "", refuse(Invalid, "the key %s may be that of a member of %s, and has not been found among %d members; name the member by its run ID",
+				return "", refuse(Invalid,
+					"the key %s may be that of a member of %s, and has not been found among %d members; name the member by its run ID",
 					key, parent, searched)
 			}
 			page, err := s.ledger.Members(ctx, f)
@@ -117,7 +118,8 @@ func (s *Service) localRunID(ctx context.Context, text, jobID, when string) (str
 	if errors.Is(err, ledger.ErrUnavailable) {
 		return "", err
 	} else if err != nil {
-		return "", refuse(Invalid, "the time of the run %s has no offset, and the time zone of its job is not known here; write an offset, or Z", text)
+		return "", refuse(Invalid,
+			"the time of the run %s has no offset, and the time zone of its job is not known here; write an offset, or Z", text)
 	}
 	t, err := time.ParseInLocation(localLayouts[i], when, j.ParsedSchedule().Location())
 	if err != nil {
@@ -131,7 +133,8 @@ func (s *Service) localRunID(ctx context.Context, text, jobID, when string) (str
 	case 1:
 		return jobs.RunID(jobID, due[0]), nil
 	}
-	return "", refuse(Invalid, "the local time of the run %s comes twice, and the job runs at both; write an offset, such as %s", text, due[0].Format(time.RFC3339))
+	return "", refuse(Invalid,
+		"the local time of the run %s comes twice, and the job runs at both; write an offset, such as %s", text, due[0].Format(time.RFC3339))
 }
 
 // findRuns returns the run IDs that texts name; see FindRun.

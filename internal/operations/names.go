@@ -22,7 +22,8 @@ func (s *Service) registered(ctx context.Context, id, hint string) (jobs.Job, er
 	}
 	j, ok := reg.Job(id)
 	if _, is := reg.Template(id); is {
-		return j, refuse(UnknownJob, "%q is a template: name one of its schedules, as %s:KEY; \"cronce schedules list %s\" lists them", id, id, id)
+		return j, refuse(UnknownJob,
+			"%q is a template: name one of its schedules, as %s:KEY; \"cronce schedules list %s\" lists them", id, id, id)
 	}
 	if !ok {
 		return j, unknownJob(id, reg.IDs(), "\"cronce jobs list\" lists the registry's jobs"+hint)

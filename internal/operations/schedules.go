@@ -187,7 +187,8 @@ func (s *Service) template(ctx context.Context, id string) (jobs.Template, error
 		return t, nil
 	}
 	if _, isJob := reg.Index(id); isJob {
-		return jobs.Template{}, refuse(Invalid, "the job %q has a schedule of its own; only a job with keyed has schedules that are made at run time", id)
+		return jobs.Template{}, refuse(Invalid,
+			"the job %q has a schedule of its own; only a job with keyed has schedules that are made at run time", id)
 	}
 	names := []string{}
 	for _, t := range reg.Templates() {

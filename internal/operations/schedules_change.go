@@ -113,7 +113,8 @@ func itemOf(t jobs.Template, template string, change ScheduleChange, schema data
 	case change.Delete:
 		return item, nil
 	case t.ID == "":
-		return item, refuse(UnknownJob, "the registry lacks the template %q; its schedules can be read, paused, resumed and deleted, not made or changed", template)
+		return item, refuse(UnknownJob,
+			"the registry lacks the template %q; its schedules can be read, paused, resumed and deleted, not made or changed", template)
 	}
 	in := jobs.KeyedSchedule{Key: change.Key, Schedule: change.Schedule, Timezone: change.Timezone, DST: schedule.DST(change.DST),
 		Data: change.Data, Until: change.Until.UTC()}
@@ -138,7 +139,9 @@ func (s *Service) outcome(jobID string, most int, r ledger.ScheduleResult, pause
 	switch err := r.Err; {
 	case err == nil:
 	case errors.Is(err, ledger.ErrGeneration):
-		out.Err = refuse(LaterGeneration, "the schedule %s has generation %d: the same with other content, or a later one; send a higher generation", r.Schedule.JobID, r.Schedule.Generation)
+		out.Err = refuse(LaterGeneration,
+			"the schedule %s has generation %d: the same with other content, or a later one; send a higher generation",
+			r.Schedule.JobID, r.Schedule.Generation)
 	case errors.Is(err, ledger.ErrOtherRevision):
 		out.Err = refuse(OtherRevision, "the schedule %s has %s; read it, and decide again", jobID,
 			revisionText(r.Schedule))

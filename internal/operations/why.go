@@ -62,7 +62,8 @@ func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanat
 		at, ok = parseTimeOf(j.ParsedSchedule(), when, s.now())
 	}
 	if year := at.UTC().Year(); !ok || year < 0 || year > 9999 {
-		return v, refuse(Invalid, "invalid time %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21T03:00 or 03:00 (in the job's time zone), or an age such as 24h", text)
+		return v, refuse(Invalid,
+			"invalid time %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21T03:00 or 03:00 (in the job's time zone), or an age such as 24h", text)
 	}
 	at = at.UTC().Truncate(time.Second)
 	v.At = scheduledTime(at)
@@ -114,7 +115,8 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 	}
 	switch {
 	case !st.PurgedThrough.IsZero() && !at.After(st.PurgedThrough):
-		return Purged, "What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + scheduledTime(st.PurgedThrough) + "."
+		return Purged,
+			"What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + scheduledTime(st.PurgedThrough) + "."
 	case !registered:
 		return NotScheduled, "This job is not in the registry, and the ledger has no run of it at " + when + "."
 	case !due && gap != "":
@@ -131,9 +133,11 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 		return Future, fmt.Sprintf("%s is a scheduled time to come, and its run will be skipped unless the job is resumed: %s paused it (%s).",
 			when, st.PausedBy, st.PausedWhy)
 	case !st.Watermark.IsZero() && !at.After(st.Watermark):
-		return BeforeJob, "The ledger has no run for " + when + ": the job did not exist then, had another schedule, or the clock was set back over this time."
+		return BeforeJob,
+			"The ledger has no run for " + when + ": the job did not exist then, had another schedule, or the clock was set back over this time."
 	case j.DueAt(at).After(s.now()):
-		return Future, when + " is a scheduled time whose run starts at " + scheduledTime(j.DueAt(at)) + ": the job has a spread of " + j.Spread.String() + "."
+		return Future,
+			when + " is a scheduled time whose run starts at " + scheduledTime(j.DueAt(at)) + ": the job has a spread of " + j.Spread.String() + "."
 	case !served || st.Ended:
 		return NotPlanned, when + " is not planned yet, waiting because no process that is alive serves this job."
 	}

@@ -48,7 +48,8 @@ func complete(positions, said []ledger.ScheduleRow) []ledger.ScheduleRow {
 func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] {
 	locked := sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.Position+`FROM positions p
 		WHERE p.id = ANY (ARRAY(SELECT s.id FROM schedules s WHERE s.job_id = ANY ($1))) ORDER BY p.id`+t.Lock, jobIDs)
-	read := sqltx.List(t.Tx, saidRow, `SELECT`+sqltx.Said+`,`+purgedThrough+`FROM schedules s WHERE s.job_id = ANY ($1) ORDER BY s.job_id`, jobIDs)
+	read := sqltx.List(t.Tx, saidRow,
+		`SELECT`+sqltx.Said+`,`+purgedThrough+`FROM schedules s WHERE s.job_id = ANY ($1) ORDER BY s.job_id`, jobIDs)
 	return ledger.Await(func() ([]ledger.ScheduleRow, error) {
 		list, err := read.Get()
 		if err != nil {

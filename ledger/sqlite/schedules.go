@@ -33,7 +33,8 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[
 }
 
 func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
-	last, err := sqltx.One(t.Tx, sqltx.Number, `SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > ?1 ORDER BY id LIMIT 0 + ?2)`,
+	last, err := sqltx.One(t.Tx, sqltx.Number,
+		`SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > ?1 ORDER BY id LIMIT 0 + ?2)`,
 		after, limit).Get()
 	if err != nil {
 		return ledger.Known(ledger.SchedulePage{}, err)
