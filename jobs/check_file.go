@@ -22,7 +22,7 @@ func CheckFile(path string, lookup func(string) (string, bool)) (*Registry, Prob
 	r, err := d.build()
 	problems := asProblems(err)
 	if lookup != nil {
-		problems = append(problems, d.made.CheckEnv(lookup)...)
+		problems = append(problems, d.registry.CheckEnv(lookup)...)
 		problems.Sort()
 	}
 	return r, problems

@@ -36,7 +36,7 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		d.checkJobKey(path+".target", j, keyed)
 		j.Body = d.checkBody(path+".body", j, keyed.names().forMembers(j))
 		d.checkJobHeaders(path+".headers", j, keyed)
-		j.registry = d.made.name
+		j.registry = d.registry.name
 		if keyed != nil {
 			d.checkTemplate(path, j, keyed)
 		} else {
@@ -47,7 +47,7 @@ func (d *draft) checkJobs(p Platform, defaults Defaults) {
 		d.checkAsync(path, j)
 		d.checkSpread(path+".spread", j)
 		d.checkJobHeartbeat(path, j)
-		ttl, _ := d.made.TTL(j.KeyScope)
+		ttl, _ := d.registry.TTL(j.KeyScope)
 		j.keySafeFor = j.safeFor(ttl)
 		d.jobs[i] = d.register(j, i, keyed)
 	}

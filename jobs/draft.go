@@ -30,20 +30,20 @@ type draft struct {
 	channels   []Channel
 	heartbeats []Heartbeat
 
-	declared map[string]Target
-	implied  map[string]string
-	parsed   map[timing]*schedule.Schedule
-	gaps     map[timing]gap
-	rests    map[string]*Job // see register
-	rest     Job             // of the last one
-	made     *Registry       // by build, sound or not
+	declared   map[string]Target
+	implied    map[string]string
+	parsed     map[timing]*schedule.Schedule
+	gaps       map[timing]gap
+	sharedBy   map[string]*Job // see register
+	lastShared Job             // of the last one
+	registry   *Registry       // by build, valid or not
 }
 
 // build checks everything, applies the defaults and makes the registry.
 func (d *draft) build() (*Registry, error) {
 	d.implied, d.parsed, d.gaps = map[string]string{}, map[timing]*schedule.Schedule{}, map[timing]gap{}
 	r := &Registry{file: d.file, places: d.Places, implied: d.implied, ttls: d.ttls, stores: d.stores}
-	d.made = r
+	d.registry = r
 	r.name = d.checkName()
 	d.checkTargets()
 	d.checkTTLs()
@@ -251,7 +251,7 @@ func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 	setDefault(&j.Owner, defaults.Owner)
 	j.Labels = maps.Clone(defaults.Labels)
 	j.schedule = d.parseSchedule("cleanup", j)
-	return d.register(j, builtinAt, nil)
+	return d.register(j, builtinEntry, nil)
 }
 
 // only takes the one entry of its kind, or the zero entry.

@@ -152,7 +152,7 @@ func (e Each) String() string {
 
 // FansOut reports whether a job of the registry has each.
 func (r *Registry) FansOut() bool {
-	return slices.ContainsFunc(r.jobs, func(j registered) bool { return j.rest.fansOut() })
+	return slices.ContainsFunc(r.jobs, func(j registered) bool { return j.shared.fansOut() })
 }
 
 // fansOut reports whether the job has each.

@@ -29,9 +29,9 @@ func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 		env.url("heartbeat.urlEnv", r.heartbeat.URLEnv, ownURL)
 	}
 	for _, j := range r.jobs {
-		if urlEnv := j.rest.HeartbeatURLEnv; urlEnv != "" && !j.rest.Disabled {
-			env.jobIDs[jobPath(j.at)] = j.ID
-			env.url(jobPath(j.at)+".heartbeat.urlEnv", urlEnv, ownURL)
+		if urlEnv := j.shared.HeartbeatURLEnv; urlEnv != "" && !j.shared.Disabled {
+			env.jobIDs[jobPath(j.entry)] = j.ID
+			env.url(jobPath(j.entry)+".heartbeat.urlEnv", urlEnv, ownURL)
 		}
 	}
 	if r.cleanup.DisabledBecause == "" {
@@ -92,7 +92,7 @@ func (e *environment) checkChannel(path string, c Channel) {
 
 func (r *Registry) idAt(path string) string {
 	for _, e := range slices.Concat(r.templates, r.jobs) {
-		if e.at != builtinAt && jobPath(e.at) == path {
+		if e.entry != builtinEntry && jobPath(e.entry) == path {
 			return e.ID
 		}
 	}

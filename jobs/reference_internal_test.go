@@ -63,7 +63,7 @@ func writeReference(b *strings.Builder, path string, o field.Table, written map[
 	}
 	writeFields(b, o)
 	for _, f := range o.Rows {
-		inner, has := f.Held()
+		inner, has := f.Nested()
 		if !has || written[reflect.TypeOf(inner.Of)] {
 			continue
 		}
@@ -86,7 +86,7 @@ func writeFields(b *strings.Builder, o field.Table) {
 
 func typeName(f field.Row) string {
 	s := f.Kind.Schema()
-	if inner, has := f.Held(); has && isSecret(inner) {
+	if inner, has := f.Nested(); has && isSecret(inner) {
 		if s["properties"] != nil {
 			return "[secret](#secrets)"
 		}

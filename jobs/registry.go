@@ -145,7 +145,7 @@ func (r *Registry) Definitions() iter.Seq[Definition] {
 			if len(jobs) == 0 || len(templates) > 0 && templates[0].ID < jobs[0].ID {
 				next = &templates
 			}
-			if e := &(*next)[0]; !e.rest.Disabled && !yield(e.definition()) {
+			if e := &(*next)[0]; !e.shared.Disabled && !yield(e.definition()) {
 				return
 			}
 			*next = (*next)[1:]
@@ -230,12 +230,12 @@ func (r *Registry) WithoutPlaces() *Registry {
 // the line of the field, or of the job if the field has its default.
 func (r *Registry) JobProblem(jobID, field, code, message string) Problem {
 	path := "" // the built-in job's: the file
-	if i, found := r.Index(jobID); found && r.jobs[i].at != builtinAt {
-		path = jobPath(r.jobs[i].at)
+	if i, found := r.Index(jobID); found && r.jobs[i].entry != builtinEntry {
+		path = jobPath(r.jobs[i].entry)
 	}
 	for _, t := range r.templates {
 		if t.ID == jobID {
-			path = jobPath(t.at)
+			path = jobPath(t.entry)
 		}
 	}
 	at := r.places.At(path + "." + field)
@@ -263,7 +263,7 @@ func (r *Registry) hash() error {
 			if err != nil {
 				return err
 			}
-			if e.hash = sha256.Sum256(body); !e.rest.Disabled {
+			if e.hash = sha256.Sum256(body); !e.shared.Disabled {
 				fmt.Fprintln(sum, hex.EncodeToString(e.hash[:]))
 			}
 		}

@@ -244,8 +244,8 @@ func (version) Schema() Schema        { return Schema{"type": "integer", "minimu
 func (version) check(*Report, string) {}
 func (version) inherit(Kind)          {}
 
-// Held returns the fields of the object that a field holds, or that its elements are.
-func (f Row) Held() (Table, bool) {
+// Nested returns the fields of the object that a field holds, or that its elements are.
+func (f Row) Nested() (Table, bool) {
 	switch k := bare(f.Kind).(type) {
 	case Table:
 		return k, true
