@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -80,26 +81,11 @@ func (c Channel) Selects(j Job, cause string) bool {
 	return len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, func(pattern string) bool { return matches(pattern, j.ID) })
 }
 
-// matches reports whether an ID matches a pattern, in which * stands for any characters and ? for
-// one.
+// matches reports whether an ID matches a pattern that checkSelection takes, in which *
+// stands for any characters and ? for one.
 func matches(pattern, id string) bool {
-	star, from, p := -1, 0, 0 // the last star, and where in the ID the text after it is tried
-	for i := 0; i < len(id); {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, from = p, i
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == id[i]):
-			p++
-			i++
-		case star >= 0:
-			from++
-			p, i = star+1, from
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+	matched, err := path.Match(pattern, id)
+	return matched && err == nil
 }
 
 // asTarget is what the channel's notifications are sent to; an email is not sent over

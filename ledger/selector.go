@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -35,20 +36,10 @@ func (s Selector) Takes(jobID string, t Traits) bool {
 	return (s.Job == "" || matches(s.Job, jobID)) && (s.Owner == "" || s.Owner == t.Owner) && (s.Target == "" || s.Target == t.Target)
 }
 
-// matches reports whether a pattern matches an ID.
+// matches reports whether a pattern matches an ID. Only * is special.
 func matches(pattern, id string) bool {
-	parts := strings.Split(pattern, "*")
-	last := len(parts) - 1
-	if last == 0 {
-		return pattern == id
-	}
-	id, found := strings.CutPrefix(id, parts[0])
-	for _, part := range parts[1:last] {
-		if found {
-			_, id, found = strings.Cut(id, part)
-		}
-	}
-	return found && strings.HasSuffix(id, parts[last])
+	matched, err := path.Match(pattern, id)
+	return matched && err == nil && !strings.ContainsAny(pattern, `?[\`)
 }
 
 // Validate returns an error for a Job that is in no job's ID, such as a pattern of another

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,9 +22,11 @@ func (a *app) nextCommand() *cobra.Command {
 		Long: `next prints the scheduled times of a job or an expression: UTC, local time with
 its offset, and a mark where the clocks change between two times. STARTS is when
 the run starts, if the job has a spread; a scheduled time whose run has not
-started yet is listed too. --json prints an array of the scheduled times: UTC,
-RFC 3339.`,
+started yet is listed too. A schedule made at run time, TEMPLATE:KEY, is looked
+up in the ledger, or by --server. --json prints an array of the scheduled times:
+UTC, RFC 3339.`,
 		Example: `  cronce next release-commission-locks -n 5
+  cronce next customer-report:acme
   cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
   cronce next --expr "cron(0 9 ? * MON#1 *)" --json`,
 		Args: oneExpression,
@@ -66,7 +69,7 @@ func (a *app) next(ctx context.Context, args []string, f nextFlags) error {
 	if s.Location() != time.UTC {
 		a.WarnOfOldZones()
 	}
-	return a.printNext(s, s.Upcoming(from, f.n), from)
+	return a.printNext(s, s.upcoming(from, f.n), from)
 }
 
 // startOf reads the flags --from and -n of a listing of scheduled times.
@@ -84,6 +87,16 @@ func (a *app) startOf(from string, n int) (time.Time, error) {
 type timetable struct {
 	*schedule.Schedule
 	spread *jobs.Job // nil: its runs start at the scheduled times
+	until  time.Time // of a schedule made at run time; zero: no end
+}
+
+// upcoming returns the next n scheduled times.
+func (t timetable) upcoming(from time.Time, n int) []time.Time {
+	times := t.Upcoming(from, n)
+	if t.until.IsZero() {
+		return times
+	}
+	return slices.DeleteFunc(times, t.until.Before)
 }
 
 func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (timetable, error) {
@@ -102,8 +115,7 @@ func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (time
 		return timetable{}, command.Usage("--tz and --dst belong to --expr; a job has its own")
 	}
 	if template, key, keyed := jobs.SplitJobID(args[0]); keyed {
-		return timetable{}, command.Usage("%s is made at run time, and not in the registry; \"cronce schedules get %s %s\" prints when it is due next",
-			args[0], template, key)
+		return a.timetableOfSchedule(ctx, template, key)
 	}
 	if a.Server != "" {
 		return a.timetableAt(ctx, args[0])
@@ -112,11 +124,38 @@ func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (time
 	if err != nil {
 		return timetable{}, err
 	}
+	if _, is := reg.Template(args[0]); is {
+		return timetable{}, command.Usage("%s is a template; name one of its schedules, which \"cronce schedules list %[1]s\" lists, as "+
+			"%[1]s:KEY", args[0])
+	}
 	j, err := backend.Job(reg, args[0])
 	if err != nil {
 		return timetable{}, err
 	}
 	return timetableFor(j), nil
+}
+
+// timetableOfSchedule is that of a schedule made at run time, which only a ledger or a
+// server has.
+func (a *app) timetableOfSchedule(ctx context.Context, template, key string) (timetable, error) {
+	o, done, err := a.Operator(ctx, a.LedgerToRead)
+	if err != nil {
+		return timetable{}, err
+	}
+	defer done()
+	made, err := o.Schedule(ctx, template, key)
+	if err != nil {
+		return timetable{}, err
+	}
+	s, err := schedule.Parse(made.Schedule, made.Timezone, schedule.DST(made.DST))
+	if err != nil {
+		return timetable{}, err
+	}
+	t := timetable{Schedule: s}
+	if made.Until != "" {
+		t.until, err = time.Parse(time.RFC3339, made.Until)
+	}
+	return t, err
 }
 
 func timetableFor(j jobs.Job) timetable {
