@@ -21,7 +21,8 @@ func (p plan) newTemplate(r *rand.Rand) *jobs.Template {
 	return &jobs.Template{Job: j, Max: 100}
 }
 
-// editTemplate changes the template, or leaves it out of the next version.
+// editTemplate changes the template, makes it need data that not all schedules have, or leaves
+// it out of the next version.
 func (s *script) editTemplate() {
 	if s.template == nil {
 		return
@@ -30,7 +31,10 @@ func (s *script) editTemplate() {
 	edited := *s.template
 	switch r.IntN(4) {
 	case 0:
-		s.plan.template = nil
+		if s.plan.template = nil; r.IntN(2) == 0 {
+			edited.Body = map[string]string{"edition": "{{data.edition}}"}
+			s.plan.template = &edited
+		}
 	case 1:
 		edited.Path = fmt.Sprintf("/keyed/v%d/{{key}}", r.IntN(100))
 		s.template, s.plan.template = &edited, &edited
@@ -83,13 +87,14 @@ func (w *world) change(ctx context.Context, p *process, r *rand.Rand, generation
 	}
 	reg := w.Current()
 	t, known := reg.Template("keyed")
-	if !known {
+	if !known && !in.Delete {
 		return
 	}
 	if !in.Delete {
-		s, err := t.Check(jobs.KeyedSchedule{Key: "a", Schedule: expr, Timezone: pick(r, "UTC", t.Timezone)})
+		s, err := t.Check(jobs.KeyedSchedule{Key: "a", Schedule: expr, Timezone: pick(r, "UTC", t.Timezone),
+			Data: []byte(pick(r, "", `{"edition":1}`))})
 		if err != nil {
-			return // it never fires
+			return // it never fires, or has not the data
 		}
 		in.Expr, in.Timezone, in.DST, in.Data = s.Schedule, s.Timezone, string(s.DST), s.Data
 		if r.IntN(4) == 0 {
