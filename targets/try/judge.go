@@ -136,7 +136,7 @@ func (t *trial) marked() Check {
 	if t.again.Answer == ledger.AnswerReplayed {
 		return Check{Check: "replay-marked", Answer: Yes, Detail: "Idempotent-Replayed: true"}
 	}
-	return Check{Check: "replay-marked", Answer: No, Detail: "no Idempotent-Replayed: true; the ledger will not know replays from new work"}
+	return Check{Check: "replay-marked", Answer: No, Detail: "no Idempotent-Replayed: true; the ledger cannot tell replays from new work"}
 }
 
 func (t *trial) refusesMismatch() Check {

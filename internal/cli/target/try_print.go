@@ -13,7 +13,8 @@ import (
 
 // tryLimits is printed below every verdict.
 const tryLimits = `try sees answers only: not whether effect and key are committed together, once,
-and before the answer. "cronce conform" tests that.`
+and before the answer. "cronce conform" tests that. The rules, and the kits that
+follow them: https://github.com/cronce/cronce/blob/main/docs/any-language.md`
 
 func (a *app) printTry(r try.Report) error {
 	if err := a.showTry(r); err != nil {
