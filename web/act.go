@@ -82,9 +82,7 @@ func (d *Dashboard) allowed(r *http.Request, links ...actLink) (list []actLink) 
 	return list
 }
 
-func actPath(name string, pairs ...string) string {
-	return "/act/" + name + strings.TrimPrefix(runsPath(pairs...), "/runs")
-}
+func actPath(name string, pairs ...string) string { return address("/act/"+name, pairs...) }
 
 // actOf returns the action that an address names, if the caller is allowed to do it.
 func (d *Dashboard) actOf(r *http.Request) (act, error) {
@@ -164,50 +162,39 @@ func sentenceOf(text string) string {
 	return strings.TrimRight(text, ". ") + "."
 }
 
-// runActs are the actions that fit a run's state.
-func (d *Dashboard) runActs(r *http.Request, run ledger.Run) []actLink {
-	link := func(name string) actLink { return actLink{Name: name, Path: actPath(name, "run", run.ID)} }
-	switch {
-	case !run.State.Finished():
-		return d.allowed(r, link("cancel"))
-	case run.Count > 1:
-		return d.allowed(r, actLink{"backfill", "Backfill", actPath("backfill", "job", run.JobID,
-			"from", run.ScheduledAt.Format(time.RFC3339), "to", run.Until.Format(time.RFC3339))})
-	case run.State == ledger.Dead:
-		var links []actLink
-		if !run.KeyUnsafe(d.now()) {
-			links = append(links, link("redrive"))
-		}
-		if run.AckedAt.IsZero() {
-			links = append(links, link("ack"))
-		}
-		return d.allowed(r, append(links, link("rerun"))...)
-	case notRun(run):
-		at := run.ScheduledAt.Format(time.RFC3339)
-		return d.allowed(r, actLink{"backfill", "Run it after all", actPath("backfill", "job", run.JobID, "from", at, "to", at)})
-	}
-	return d.allowed(r, link("rerun"))
+// runAct is an action that fits a run's state: as a link, and as a command.
+type runAct struct {
+	actLink
+	command string
 }
 
-// runCommands are the commands that show a run and do what fits its state.
-func runCommands(run ledger.Run, now time.Time) []string {
-	id := shellQuote(run.ID)
-	list := []string{"cronce runs show " + id}
+// runActs are the actions that fit a run's state. A dead run is redriven under its own key while
+// that is safe, and otherwise repeated as new work.
+func runActs(run ledger.Run, now time.Time) []runAct {
+	act := func(name, flags string) runAct {
+		return runAct{actLink{Name: name, Path: actPath(name, "run", run.ID)}, "cronce runs " + name + " " + shellQuote(run.ID) + flags + why}
+	}
+	backfill := func(label string, through time.Time) []runAct {
+		from, to := run.ScheduledAt.Format(time.RFC3339), through.Format(time.RFC3339)
+		return []runAct{{actLink{"backfill", label, actPath("backfill", "job", run.JobID, "from", from, "to", to)},
+			"cronce backfill " + shellQuote(run.JobID) + " --from " + from + " --to " + to + why}}
+	}
 	switch {
 	case !run.State.Finished():
-		return append(list, "cronce runs cancel "+id+why)
+		return []runAct{act("cancel", "")}
 	case run.Count > 1:
-		return append(list, "cronce backfill "+shellQuote(run.JobID)+" --from "+run.ScheduledAt.Format(time.RFC3339)+" --to "+run.Until.Format(time.RFC3339)+why)
-	case run.State == ledger.Dead && !run.KeyUnsafe(now):
-		list = append(list, "cronce runs redrive "+id+why)
+		return backfill("Backfill", run.Until)
 	case notRun(run):
-		at := run.ScheduledAt.Format(time.RFC3339)
-		return append(list, "cronce backfill "+shellQuote(run.JobID)+" --from "+at+" --to "+at+why)
+		return backfill("Run it after all", run.ScheduledAt)
+	}
+	var list []runAct
+	if run.State == ledger.Dead && !run.KeyUnsafe(now) {
+		list = append(list, act("redrive", ""))
 	}
 	if run.State == ledger.Dead && run.AckedAt.IsZero() {
-		list = append(list, "cronce runs ack "+id+why)
+		list = append(list, act("ack", ""))
 	}
-	return append(list, "cronce runs rerun "+id+" --new-key"+why)
+	return append(list, act("rerun", " --new-key"))
 }
 
 // notRun reports whether a scheduled time did not run, so that a backfill runs it.

@@ -232,14 +232,15 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 	v.CLI = strings.Join(command, " ") + why
 }
 
-// overrides are the fields by which an action takes the runs of a cause too.
+// overrides are the fields by which an action takes the runs of a cause too. The action says who
+// may set them.
 var overrides = map[ledger.RejectionCause]struct {
 	option, param string
-	least         access.Role
+	ask           operations.Ask
 }{
-	ledger.RejectedAcknowledged: {"Take them too", "includeAcknowledged", access.Operator},
-	ledger.RejectedRerun:        {"Take them too; their work may be done twice", "mayDouble", access.Admin},
-	ledger.RejectedUnfinished:   {"Start them beside it", "force", access.Admin},
+	ledger.RejectedAcknowledged: {"Take them too", "includeAcknowledged", operations.Ask{IncludeAcknowledged: true}},
+	ledger.RejectedRerun:        {"Take them too; their work may be done twice", "mayDouble", operations.Ask{MayDouble: true}},
+	ledger.RejectedUnfinished:   {"Start them beside it", "force", operations.Ask{Force: true}},
 }
 
 func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunActionResult, a ledger.Action) {
@@ -251,7 +252,7 @@ func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunA
 		words := overrides[cause]
 		left := leftOut{Count: n, Why: cause.Text()}
 		taken := words.param == "includeAcknowledged" && len(a.IDs) > 0 || v.Name != "redrive"
-		if words.param != "" && !taken && access.FromContext(r.Context()).Role >= words.least {
+		if words.param != "" && !taken && v.Permits(access.FromContext(r.Context()), words.ask) == nil {
 			q := r.URL.Query()
 			q.Set(words.param, "1")
 			left.Option, left.Link = words.option, "/act/"+v.Name+"?"+q.Encode()

@@ -89,14 +89,16 @@ func outcomes(counts map[ledger.State]int) (ok, dead, not, all int) {
 // quantiles is a line for each of the p50, p95 and p99 of every hour, on a
 // logarithmic scale, and those of all hours together.
 type quantiles struct {
-	Lines         []quantileLine
-	Top, Bottom   time.Duration // the scale's ends
-	P50, P95, P99 time.Duration
-	N             int
-	Label         string
+	Lines       []quantileLine
+	Top, Bottom time.Duration // the scale's ends
+	N           int
+	Label       string
 }
 
-type quantileLine struct{ Class, D string }
+type quantileLine struct {
+	Class, D string
+	All      time.Duration // of all hours together
+}
 
 // trend is how a job's durations went, day by day.
 type trend struct {
@@ -130,13 +132,13 @@ func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger
 	for _, h := range hours {
 		all.Add(of(h.Tally))
 	}
-	q := quantiles{P50: all.Quantile(.5), P95: all.Quantile(.95), P99: all.Quantile(.99), N: all.Total()}
+	q := quantiles{N: all.Total()}
 	if q.N == 0 {
 		q.Label = what + ": no run yet"
 		return q
 	}
-	q.Label = fmt.Sprintf("%s of %s: median %s, 95th percentile %s, 99th percentile %s", what, counted(q.N, "run"), short(q.P50),
-		short(q.P95), short(q.P99))
+	q.Label = fmt.Sprintf("%s of %s: median %s, 95th percentile %s, 99th percentile %s", what, counted(q.N, "run"),
+		short(all.Quantile(.5)), short(all.Quantile(.95)), short(all.Quantile(.99)))
 	shares := []struct {
 		class string
 		q     float64
@@ -164,7 +166,7 @@ func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger
 			}
 			pen = "L"
 		}
-		q.Lines = append(q.Lines, quantileLine{s.class, d.String()})
+		q.Lines = append(q.Lines, quantileLine{s.class, d.String(), all.Quantile(s.q)})
 	}
 	return q
 }

@@ -31,16 +31,16 @@ func (s *site) has(path string, texts ...string) {
 // one of the job's page.
 func TestCountsOfDeadRunsAgree(t *testing.T) {
 	s := newSite(t)
-	s.ShiftClock(30 * 24 * time.Hour)
-	s.die("hourly", 0, 299, ledger.ReasonPermanent)
-	s.die("hourly", 300, 599, ledger.ReasonExhausted)
+	s.ShiftClock(60 * 24 * time.Hour)
+	s.die("hourly", 0, 799, ledger.ReasonPermanent)
+	s.die("hourly", 800, 1099, ledger.ReasonExhausted)
 	s.die("paris", 0, 1, ledger.ReasonPayloadMismatch) // a cause of its own
-	s.has("/", "602 dead runs nobody has acknowledged", "600 dead runs, by <a", "and 2 more dead runs",
+	s.has("/", "1,102 dead runs nobody has acknowledged", "1,100 dead runs, by <a", "and 2 more dead runs",
 		`cronce runs redrive <span class="nowrap">--job</span> hourly <span class="nowrap">--why</span>`)
-	s.has("/jobs/hourly", "600 dead runs, by <a", "600 dead to acknowledge")
+	s.has("/jobs/hourly", "1,100 dead runs, by <a", "1,100 dead to acknowledge")
 	s.has("/runs?state=dead&group=1", "300 or more", "200 or more", " ago</time> or earlier", "Of the newest 500 rows")
 	s.die("paris", 20, 21, ledger.ReasonPayloadMismatch) // among the newest
-	s.has("/", "604 dead runs nobody", "600 dead runs, by <a", "4 dead runs, by <a")
+	s.has("/", "1,104 dead runs nobody", "1,100 dead runs, by <a", "4 dead runs, by <a")
 	_, err := s.Ack(t.Context(), ledger.Action{Filter: ledger.Filter{JobID: "hourly", Reason: ledger.ReasonPermanent}, Actor: ledger.Actor{By: "ann", Why: "seen"}})
 	must(t, err)
 	s.has("/", "304 dead runs nobody", "300 dead runs: ", "4 dead runs: ", `--reason</span> exhausted`)

@@ -37,6 +37,7 @@ var functions = template.FuncMap{
 	"words":      func(command string) []string { return strings.Split(command, " ") },
 	"add":        func(a, b int) int { return a + b },
 	"dict":       dict,
+	"columns":    columns,
 }
 
 // when is a time relative to now, which the script keeps so, with the exact time.
@@ -85,8 +86,11 @@ func jobPath(id string) string { return "/jobs/" + url.PathEscape(id) }
 
 func targetPath(name string) string { return "/targets/" + url.PathEscape(name) }
 
-// runsPath is the listing of runs with these filters: name, value, and so on.
-func runsPath(pairs ...string) string {
+// runsPath is the listing of runs with these filters.
+func runsPath(pairs ...string) string { return address("/runs", pairs...) }
+
+// address is a path with these parameters: name, value, and so on. Those without a value are left out.
+func address(path string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -94,9 +98,9 @@ func runsPath(pairs ...string) string {
 		}
 	}
 	if len(q) == 0 {
-		return "/runs"
+		return path
 	}
-	return "/runs?" + q.Encode()
+	return path + "?" + q.Encode()
 }
 
 // shellQuote writes a word as a shell reads it.
@@ -108,6 +112,16 @@ func shellQuote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// columns are the heads of a table: names, each with its class after a bar if it has one. The class
+// num is of numbers; a head of the class hidden is for screen readers alone.
+func columns(heads ...string) (list []column) {
+	for _, head := range heads {
+		name, class, _ := strings.Cut(head, "|")
+		list = append(list, column{Name: name, Class: class})
+	}
+	return list
 }
 
 // dict gives a template more than one value: name, value, and so on.

@@ -27,15 +27,12 @@ func groupsOf(list []ledger.RunGroup, now time.Time) (groups []runGroup) {
 	return groups
 }
 
-// deadLooked is the number of unacknowledged dead runs that are grouped.
-const deadLooked = 500
-
 // deadRuns are the newest unacknowledged dead runs of a job, or of all jobs if it is "", in
 // groups. all reports that there are no others.
 func (d *Dashboard) deadRuns(ctx context.Context, jobID string) (groups []ledger.RunGroup, all bool, err error) {
 	groups, err = d.Ledger.Groups(ctx,
-		ledger.Filter{JobID: jobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
-	return groups, rowsOf(groups) < deadLooked, err
+		ledger.Filter{JobID: jobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: operations.DeadLooked})
+	return groups, rowsOf(groups) < operations.DeadLooked, err
 }
 
 func rowsOf(groups []ledger.RunGroup) (n int) {
@@ -87,25 +84,15 @@ func sharedGroups(dead []ledger.RunGroup, now time.Time) (groups []runGroup, res
 	return groups, rest
 }
 
-// groupActs are the actions on the runs of a group.
-func (d *Dashboard) groupActs(r *http.Request, g runGroup) []actLink {
-	if g.Jobs == 0 {
-		return d.deadActs(r, g.JobID, g.Reason, g.Sendable)
+// groupActs are the actions on the dead runs of a group: those of a job, or, of a cause that several
+// jobs have, those of the target.
+func (d *Dashboard) groupActs(r *http.Request, g runGroup) (links []actLink) {
+	selection := []string{"job", g.JobID, "state", string(ledger.Dead), "reason", string(g.Reason)}
+	if g.Jobs > 0 {
+		selection[0], selection[1] = "target", g.Target
 	}
-	selection := []string{"target", g.Target, "state", string(ledger.Dead), "reason", string(g.Reason)}
-	links := []actLink{{Name: "ack", Path: actPath("ack", selection...)}}
 	if g.Sendable {
-		links = append([]actLink{{Name: "redrive", Path: actPath("redrive", selection...)}}, links...)
+		links = append(links, actLink{Name: "redrive", Path: actPath("redrive", selection...)})
 	}
-	return d.allowed(r, links...)
-}
-
-// deadActs are the actions on the dead runs of a job with one reason, or with any.
-func (d *Dashboard) deadActs(r *http.Request, job string, reason ledger.Reason, sendable bool) []actLink {
-	selection := []string{"job", job, "state", string(ledger.Dead), "reason", string(reason)}
-	links := []actLink{{Name: "ack", Path: actPath("ack", selection...)}}
-	if sendable {
-		links = append([]actLink{{Name: "redrive", Path: actPath("redrive", selection...)}}, links...)
-	}
-	return d.allowed(r, links...)
+	return d.allowed(r, append(links, actLink{Name: "ack", Path: actPath("ack", selection...)})...)
 }

@@ -2,10 +2,19 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
 )
+
+// spanOf is the span that a page's charts of hours have: its name in the address, and its hours.
+func spanOf(r *http.Request) (name string, hours int) {
+	if r.URL.Query().Get("span") == "30d" {
+		return "30d", 30 * 24
+	}
+	return "24h", 24
+}
 
 // chartBars is the number of bars in a chart of hours.
 const chartBars = 24

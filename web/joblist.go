@@ -149,8 +149,7 @@ type column struct{ Name, Class, Link, Order string }
 
 // columnsOf are the columns of the list at an address, sorted by one of them.
 func columnsOf(q url.Values, sorted string, descending bool) []column {
-	list := []column{{Name: "Job"}, {Name: "State"}, {Name: "Owner"}, {Name: "Target"}, {Name: "Last scheduled times"},
-		{Name: "Next", Class: "num"}, {Name: "p95 duration", Class: "num"}}
+	list := columns("Job", "State", "Owner", "Target", "Last scheduled times", "Next|num", "p95 duration|num")
 	keys := []string{"", "state", "owner", "target", "-", "next", bySlower}
 	for i, key := range keys {
 		switch {

@@ -126,7 +126,7 @@ func (d *Dashboard) memberActs(r *http.Request, run string, counts map[ledger.St
 }
 
 func membersPath(run, state, key, after string) string {
-	return runPath(run) + strings.TrimPrefix(runsPath("state", state, "key", key, "after", after), "/runs") + "#members"
+	return address(runPath(run), "state", state, "key", key, "after", after) + "#members"
 }
 
 // membersFollow says what an action on a run does to its members.

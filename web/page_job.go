@@ -116,7 +116,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	for i, g := range v.Dead {
-		v.Dead[i].Acts = d.deadActs(r, g.JobID, g.Reason, g.Sendable)
+		v.Dead[i].Acts = d.groupActs(r, g)
 	}
 	if v.Incidents, err = d.jobIncidents(r, id); err != nil {
 		return view{}, err

@@ -34,11 +34,8 @@ type overviewView struct {
 
 func (d *Dashboard) overview(r *http.Request) (view, error) {
 	ctx := r.Context()
-	v := overviewView{Now: d.clockOf(r), Span: "24h", Jobs: d.registry().Len()}
-	hours := 24
-	if r.URL.Query().Get("span") == "30d" {
-		v.Span, hours = "30d", 30*24
-	}
+	span, hours := spanOf(r)
+	v := overviewView{Now: d.clockOf(r), Span: span, Jobs: d.registry().Len()}
 	states, pauses, err := d.states(ctx)
 	if err != nil {
 		return view{}, err

@@ -93,7 +93,10 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if v.Members, err = d.members(r, run); err != nil {
 		return view{}, err
 	}
-	v.Do, v.Commands = d.runActs(r, run), runCommands(run, v.Now.Time)
+	v.Commands = []string{"cronce runs show " + shellQuote(run.ID)}
+	for _, a := range runActs(run, v.Now.Time) {
+		v.Do, v.Commands = append(v.Do, d.allowed(r, a.actLink)...), append(v.Commands, a.command)
+	}
 	v.Attempts = attemptViews(attempts)
 	for i := range v.Attempts {
 		v.Attempts[i].Excerpt = hidden(r, v.Attempts[i].Excerpt)

@@ -114,7 +114,7 @@ func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) err
 	v.Groups = v.Groups[:len(v.Groups)-v.Rest]
 	for i, g := range v.Groups {
 		if g.State == ledger.Dead {
-			v.Groups[i].Acts = d.deadActs(r, g.JobID, g.Reason, g.Sendable)
+			v.Groups[i].Acts = d.groupActs(r, g)
 		}
 	}
 	return nil

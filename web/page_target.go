@@ -48,12 +48,9 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		return view{}, missing("The registry has no target \""+name+"\".", "The page Targets lists all.")
 	}
 	t := d.registry().Targets()[i]
-	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: "24h", Acts: d.targetActs(r, name),
+	span, hours := spanOf(r)
+	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: span, Acts: d.targetActs(r, name),
 		Now: d.clockOf(r)}
-	hours := 24
-	if r.URL.Query().Get("span") == "30d" {
-		v.Span, hours = "30d", 30*24
-	}
 	states, pauses, err := d.states(ctx)
 	if err != nil {
 		return view{}, err

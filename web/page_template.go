@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -66,10 +65,10 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 		return view{}, err
 	}
 	if q.Get("after") != "" {
-		v.First = templatePath(t.ID, "key", v.Prefix)
+		v.First = address(jobPath(t.ID), "key", v.Prefix)
 	}
 	if more {
-		v.Next = templatePath(t.ID, "key", v.Prefix, "after", list[len(list)-1].Key)
+		v.Next = address(jobPath(t.ID), "key", v.Prefix, "after", list[len(list)-1].Key)
 	}
 	tallies, _, err := d.lastHours(ctx, 24, t.ID)
 	if err != nil {
@@ -126,20 +125,6 @@ func (d *Dashboard) templateActs(r *http.Request, v templateView) []actLink {
 		name = "resume"
 	}
 	return d.allowed(r, actLink{Name: name, Path: actPath(name, "job", v.ID)})
-}
-
-// templatePath is the address of a template's page with parameters that are not empty.
-func templatePath(id string, pairs ...string) string {
-	q := url.Values{}
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-	if len(q) == 0 {
-		return jobPath(id)
-	}
-	return jobPath(id) + "?" + q.Encode()
 }
 
 // templateOf returns the template with an ID, of the registry or of the ledger.

@@ -88,7 +88,7 @@ func (d *Dashboard) exportLinks(what string, pairs ...string) (links []actLink) 
 		return nil
 	}
 	for _, f := range operations.Formats {
-		path := "/v1/export/" + what + strings.TrimPrefix(runsPath(append([]string{"format", string(f)}, pairs...)...), "/runs")
+		path := address("/v1/export/"+what, append([]string{"format", string(f)}, pairs...)...)
 		links = append(links, actLink{Label: strings.ToUpper(string(f)), Path: path})
 	}
 	return links

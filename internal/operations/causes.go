@@ -31,8 +31,9 @@ type Attention struct {
 }
 
 const (
-	// deadLooked is the number of the newest dead runs that are grouped.
-	deadLooked  = 1000
+	// DeadLooked is the number of the newest dead runs that are grouped by what they have in common,
+	// here and on the dashboard.
+	DeadLooked  = 1000
 	causesShown = 20
 	jobsShown   = 10
 )
@@ -43,7 +44,7 @@ func (s *Service) attention(ctx context.Context, dead int) (Attention, error) {
 	if dead == 0 {
 		return v, nil
 	}
-	groups, err := s.ledger.Groups(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: deadLooked})
+	groups, err := s.ledger.Groups(ctx, ledger.Filter{States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: DeadLooked})
 	if err != nil {
 		return v, err
 	}
