@@ -87,7 +87,7 @@ func assemble(ctx context.Context, s Setup) (*fleet, error) {
 	return f, nil
 }
 
-// schedulers is how many there are.
+// schedulers returns the number of schedulers.
 func (s Setup) schedulers() int {
 	switch {
 	case s.FunctionsOnly:

@@ -217,7 +217,7 @@ func (q *lanes) removeFrom(l *lane, which func(*run) bool) []*run {
 	return out
 }
 
-// ahead is how many runs may be leased beside those in flight.
+// ahead is the number of runs that may be leased beside those in flight.
 func (q *lanes) ahead() int {
 	if q.alone {
 		return leaseAheadAlone * q.max
@@ -228,7 +228,7 @@ func (q *lanes) ahead() int {
 // low reports whether little is left to start: time to lease more.
 func (q *lanes) low() bool { return q.all.waiting <= (q.max+q.ahead())/4 }
 
-// room is how many more runs may be leased.
+// room returns the number of further runs that may be leased.
 func (q *lanes) room() int { return max(0, q.max+q.ahead()-q.all.inFlight-q.all.waiting) }
 
 // excess takes out what waits beyond ahead, the last of each lane.

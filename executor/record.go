@@ -12,7 +12,7 @@ import (
 const (
 	// recordBatch bounds the outcomes in one statement.
 	recordBatch = 500
-	// recordBacklog is how many outcomes may wait to be written before nothing
+	// recordBacklog is the number of outcomes that may wait to be written before nothing
 	// more is admitted or claimed. Where one writer takes turns, as in SQLite,
 	// admissions could otherwise keep the recorder waiting, and each outcome
 	// that waits is memory here and a call to be repeated after a crash.

@@ -83,7 +83,7 @@ func positionOf(s *ledger.Schedule) ledger.Position {
 	return ledger.Position{JobID: s.JobID, Revision: s.Revision, Watermark: s.Watermark}
 }
 
-// lastPlanRows is how many missed times of a schedule get rows of their own, which a backfill can
+// lastPlanRows is the number of missed times of a schedule that get rows of their own, which a backfill can
 // take after a change. More become one range row: 500 schedules may be changed at once.
 const lastPlanRows = 10
 

@@ -3,7 +3,7 @@ package executor
 import "time"
 
 const (
-	// throttledAhead is how many runs wait in this process for a throttled target.
+	// throttledAhead is the number of runs that wait in this process for a throttled target.
 	// Other processes may have places for more.
 	throttledAhead = 16
 	// longestGap bounds what a Retry-After can make of the gap: it may mean when a quota

@@ -12,7 +12,7 @@ const (
 	// planLimit bounds the runs of one plan. A longer backlog that is to be
 	// caught up is planned in several, each moving the watermark.
 	planLimit = 1_000
-	// rangeAbove is how many scheduled times with one verdict get rows of their own;
+	// rangeAbove is the number of scheduled times with one verdict that get rows of their own;
 	// more become one range row, so that a gap of any length is cheap.
 	rangeAbove = 100
 )

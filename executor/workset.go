@@ -238,7 +238,7 @@ func (s *workset) calling() bool {
 	return s.lanes.all.inFlight > 0
 }
 
-// size is how many calls are in flight, how many runs wait, and how many more
+// size returns the numbers of calls in flight, of runs that wait, and of further runs that
 // may be leased.
 func (s *workset) size() (inFlight, waiting, room int) {
 	s.mu.Lock()

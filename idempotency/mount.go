@@ -61,7 +61,7 @@ type scopes struct {
 	owners map[string]*handler
 }
 
-// maxScopes is how many are remembered: no service has as many routes, but a
+// maxScopes is the number of scopes that are remembered: no service has as many routes, but a
 // client may make up methods.
 const maxScopes = 10_000
 

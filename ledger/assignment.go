@@ -21,7 +21,7 @@ type JobAssignment struct {
 	Body    []byte // of the current revision; set only when Hash != Desired
 }
 
-// AssignmentsPage is how many jobs Assignments lists at most.
+// AssignmentsPage is the number of jobs that Assignments lists at most.
 const AssignmentsPage = 500
 
 // Assignments lists jobs that have not ended or that a live process declares, by ID: the

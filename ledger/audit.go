@@ -92,7 +92,7 @@ type Audit struct {
 	RunID   string
 	RerunID string // rerun only: the new run that repeats RunID
 	About   string // what else it is on: a pause, or many keys, in words
-	// Count is how many runs, or jobs, the action changed. It is 0 in the entry of one of
+	// Count is the number of runs, or jobs, that the action changed. It is 0 in the entry of one of
 	// several runs, and in that of an action that changed nothing. In a list, it is the
 	// sum of the entries of a series.
 	Count  int

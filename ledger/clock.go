@@ -156,7 +156,7 @@ func moveIncidents(tx Tx, asked Future[[]Incident], step time.Duration) error {
 	return tx.PutIncidents(list)
 }
 
-// movePage is how many runs are moved at a time.
+// movePage is the number of runs that are moved at a time.
 const movePage = 5000
 
 func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time.Time) error {

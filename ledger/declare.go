@@ -71,7 +71,7 @@ func isOwner(asked Future[string], name string) error {
 	return err
 }
 
-// declareBatch is how many definitions an engine writes at once.
+// declareBatch is the number of definitions that an engine writes at once.
 const declareBatch = 1000
 
 func putDefinitions(tx Tx, d Declaration) error {

@@ -11,7 +11,7 @@ type Excerpt struct {
 	KeepUntil time.Time
 }
 
-// ExcerptLimit is how many bytes of an answer are kept.
+// ExcerptLimit is the number of bytes of an answer that are kept.
 const ExcerptLimit = 1 << 10
 
 // StorableExcerpt returns a text as an Excerpt has it: valid UTF-8 without NUL, and cut to

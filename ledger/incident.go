@@ -36,7 +36,7 @@ type Incident struct {
 	Reason Reason // of the last problem
 	Error  string // of its last attempt; at most IncidentErrorLimit bytes
 	RunID  string // the last problem's run or range row; "" where it has none
-	// Count is how many problems there were since the incident was first opened: each
+	// Count is the number of problems that there were since the incident was first opened: each
 	// time a run became dead, each missed scheduled time, each bound that a late run
 	// passed. A redriven run that becomes dead again counts again. An incident that
 	// ReconcileIncidents opens counts 1 for each opening.
@@ -88,7 +88,7 @@ const (
 // A later problem opens a new incident.
 const ReopenWithin = time.Hour
 
-// IncidentErrorLimit is how many bytes of an error an incident keeps.
+// IncidentErrorLimit is the number of bytes of an error that an incident keeps.
 const IncidentErrorLimit = 500
 
 // StorableError returns an error as an incident stores it: valid UTF-8 without NUL, and

@@ -17,7 +17,7 @@ type ChannelState struct {
 	Runs []string `json:"runs,omitempty"`
 }
 
-// channelRuns is how many notifications a ChannelState names.
+// channelRuns is the number of notifications that a ChannelState names.
 const channelRuns = 20
 
 // Sent adds a notification.

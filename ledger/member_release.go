@@ -42,7 +42,7 @@ type Released struct {
 }
 
 const (
-	// MaxOpenMembers is how many members of a parent are unfinished at a time.
+	// MaxOpenMembers is the number of members of a parent that are unfinished at a time.
 	MaxOpenMembers = 1000
 	// parentsAtOnce bounds the parents that one Release checks beside those that it names.
 	parentsAtOnce = 16

@@ -2,16 +2,16 @@ package ledger
 
 import "time"
 
-// Pace is how many backfilled runs of a job run at a time beside its slot, and in which order
-// they start: at most n, the oldest scheduled time first, or, as -n, the newest first. 0: the
-// run takes the job's slot.
+// Pace limits the backfilled runs of a job that run at a time beside its slot, and orders
+// them: at most n, the oldest scheduled time first, or, as -n, the newest first. 0: the run
+// takes the job's slot.
 //
 // A run with a Pace waits for a place, and has it until it is finished. It gets one while fewer
 // runs of its job have places than its Pace allows, so of two backfills of a job the greater
 // Pace bounds both together. The job's lock protects places as it does the slot.
 type Pace int
 
-// MaxParallel is how many backfilled runs of a job may run at a time.
+// MaxParallel is the maximum number of backfilled runs of a job that run at a time.
 const MaxParallel = 100
 
 // NewPace returns the Pace of a backfill; parallel 0 is the job's slot, or, newest first, 1.

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/internal/clocks"
 )
 
-// duePage is how many runs moveDue changes at once.
+// duePage is the number of runs that moveDue changes at once.
 const duePage = 500
 
 // lockCatchUps locks the pauses that catch up, before one of them is changed, or a new one is

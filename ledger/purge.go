@@ -271,7 +271,7 @@ func (p Purge) countPass(tx Tx, from PurgeCursor) (n int, err error) {
 // all times, so that each costs more than another run; on SQLite no run is claimed meanwhile.
 const membersPurged = 150
 
-// countPage is how many runs are read at once to be counted.
+// countPage is the number of runs that are read at once to be counted.
 const countPage = 10_000
 
 // jobsOf returns the jobs of runs, each once, in order.

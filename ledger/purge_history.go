@@ -164,7 +164,7 @@ func (p HistoryPurge) definitions(tx Tx, until time.Time, used []string, limit i
 	return len(gone), tx.DeleteDefinitions(gone)
 }
 
-// purgePage is how many definitions are read at once.
+// purgePage is the number of definitions that are read at once.
 const purgePage = 1000
 
 // isNeeded reports whether the definition, which no process declares, is its job's current

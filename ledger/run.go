@@ -138,7 +138,7 @@ type Attempt struct {
 	Owner      string // the process that made it
 }
 
-// ProgressLimit is how many bytes of its progress a run's row keeps.
+// ProgressLimit is the number of bytes of its progress that a run's row keeps.
 const ProgressLimit = 1000
 
 // ProgressText returns a JSON value as a progress: a string as it is, null and

@@ -129,8 +129,8 @@ type ChangeSchedules struct {
 	Actor
 }
 
-// MaxScheduleChanges is how many schedules are changed at once, and MaxScheduleData how many
-// bytes of data a schedule has, at most.
+// MaxScheduleChanges is the maximum number of schedules that are changed at once, and
+// MaxScheduleData the maximum size of a schedule's data in bytes.
 const (
 	MaxScheduleChanges = 1000
 	MaxScheduleData    = 16 << 10

@@ -64,7 +64,7 @@ func onlyJob(asked Future[[]JobRow]) (JobRow, error) {
 	return rows[0], err
 }
 
-// TemplateCount is how many schedules of a template have neither ended nor been deleted.
+// TemplateCount is the number of schedules of a template that have neither ended nor been deleted.
 // The registry may not have the template any more.
 type TemplateCount struct {
 	Template  string

@@ -57,7 +57,7 @@ type FailedSchedule struct {
 const (
 	planAtOnce = 500     // schedules of one transaction, and about as many rows; two run at a time
 	planBytes  = 1 << 20 // about how many bytes of calls
-	// maxBacklog is how many runs of a template may be due for backlogAfter before its
+	// maxBacklog is the number of runs of a template that may be due for backlogAfter before its
 	// schedules wait: runs are claimed first in, first out, so that those of other jobs would
 	// come late. dueWindow is how many such runs are counted.
 	maxBacklog   = 5000

@@ -16,7 +16,7 @@ type ScheduleSweep struct {
 	After    int64 // 0, or what the page before returned
 }
 
-// sweepPage is how many schedules a sweep checks in a transaction.
+// sweepPage is the number of schedules that a sweep checks in a transaction.
 const sweepPage = 1000
 
 // SweepSchedules sweeps one page, and returns where the next begins; 0: the sweep is done,

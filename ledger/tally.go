@@ -165,7 +165,7 @@ const (
 	RowAdHoc                // a ~ run
 )
 
-// RunCount is how many scheduled times have rows that a Tally counts alike.
+// RunCount is the number of scheduled times whose rows a Tally counts alike.
 type RunCount struct {
 	JobID   string    // see TallyQuery.ByJob
 	Hour    time.Time // its start

@@ -9,7 +9,7 @@ type WaitReason struct {
 	Text string // for a person; never a secret. At most WaitTextLimit bytes are kept
 }
 
-// WaitTextLimit is how many bytes of the text of a WaitReason a run's row keeps.
+// WaitTextLimit is the number of bytes of the text of a WaitReason that a run's row keeps.
 const WaitTextLimit = 300
 
 // WaitCode names a WaitReason. The codes are stable.

@@ -85,7 +85,7 @@ type Outcome struct {
 	AckEarlier bool
 	Failures   int           // the budget used, this attempt included
 	Wait       time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
-	// Members is how many members the frozen list of a FannedOut parent has; 0: it was frozen
+	// Members is the number of members that the frozen list of a FannedOut parent has; 0: it was frozen
 	// before, and no attempt was made.
 	Members    int
 	Progress   string     // Accepted: what the target said; empty leaves the last one

@@ -57,7 +57,7 @@ type actCount struct {
 	Count int
 }
 
-// leftOut is how many runs an action leaves as they are, and why.
+// leftOut is the number of runs that an action leaves as they are, and why.
 type leftOut struct {
 	Count  int
 	Why    string

@@ -50,7 +50,7 @@ type Options struct {
 	// TTL overrides the kit's TTL for [idempotency.EventScope](Event, Handler).
 	TTL time.Duration
 
-	// Workers is how many events are handled at once; default 1, in the
+	// Workers is the number of events that are handled at once; default 1, in the
 	// stream's order. An event that failed comes again after later ones, unless the
 	// consumer's MaxAckPending is 1. No event is fetched before a worker is free for it.
 	Workers int

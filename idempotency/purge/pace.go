@@ -61,7 +61,7 @@ func (p Pace) Run(ctx context.Context, batch func(ctx context.Context, limit int
 	return false, context.Cause(ctx)
 }
 
-// rowsIn is how many rows the next batch may have, when the last ones took so
+// rowsIn is the number of rows that the next batch may have, when the last ones took so
 // long each.
 func (p Pace) rowsIn(start time.Time, row time.Duration) int {
 	switch left := p.For - time.Since(start); {

@@ -206,7 +206,7 @@ func (b *builder) sound(j job, t *target) error {
 	return err
 }
 
-// manyAlike is how many jobs that make one call look like schedules of customers.
+// manyAlike is the number of jobs with one call from which they look like schedules of customers.
 const manyAlike = 20
 
 // noteAlike says that jobs which differ by their schedules and bodies alone may be

@@ -27,7 +27,7 @@ type RunActionResult struct {
 	Changed []Run        `json:"changed"`
 	Refused []Rejection  `json:"refused"`
 	Counts  ActionCounts `json:"counts"`
-	// Remaining is how many more runs the filter selects: further requests of the series
+	// Remaining is the number of further runs that the filter selects: requests of the series
 	// change them.
 	Remaining int `json:"remaining"`
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// MaxBackfill is how many scheduled times one backfill takes on: more are hours
+	// MaxBackfill is the maximum number of scheduled times of one backfill: more are hours
 	// of work, and more likely a slip in a date.
 	MaxBackfill = 1_000_000
 )
@@ -25,7 +25,7 @@ const (
 type Backfill struct {
 	JobID    string
 	From, To time.Time // both included
-	// Parallel is how many of the runs run at a time, beside the scheduled runs. If it is 0, they
+	// Parallel is the number of the runs that run at a time, beside the scheduled runs. If it is 0, they
 	// run one after the other in the job's slot, or, with NewestFirst, one at a time beside it.
 	Parallel     int
 	NewestFirst  bool

@@ -134,7 +134,7 @@ func (s *Service) findSchedule(ctx context.Context, template, key string) (ledge
 	return got, unknownSchedule(template, key)
 }
 
-// maxSchedulePage is how many schedules the ledger returns at most.
+// maxSchedulePage is the number of schedules that the ledger returns at most.
 const maxSchedulePage = 1000
 
 // Schedules lists a page of a template's schedules by key, and whether there are more.

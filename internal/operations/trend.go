@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// trendDays is how many UTC days a Trend has.
+	// trendDays is the number of UTC days in a Trend.
 	trendDays = 90
 	day       = 24 * time.Hour
 )

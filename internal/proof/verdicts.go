@@ -47,7 +47,7 @@ func (w *Witness) verdicts(ctx context.Context, p ledger.Plan, now time.Time) {
 	}
 }
 
-// planLimit is how many rows a plan has at most.
+// planLimit is the number of rows that a plan has at most.
 const planLimit = 1_000
 
 // judge holds a new row against what its job asks for.

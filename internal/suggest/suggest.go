@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// most is how many mistakes a long word may have: more make another word of it.
+// most is the number of mistakes that a long word may have: more make another word of it.
 const most = 3
 
 // DidYouMean returns `; did you mean "x"?` with the word nearest to a mistyped

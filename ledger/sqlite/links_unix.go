@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// hardLinks is how many names a file has.
+// hardLinks is the number of names that a file has.
 func hardLinks(info fs.FileInfo) int {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Nlink)

@@ -23,8 +23,8 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Proxy returns the proxy for a request; default: none.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Callers is how many concurrent calls a case makes that tests many callers; default
-	// 20.
+	// Callers is the number of concurrent calls of a case that tests many callers;
+	// default 20.
 	Callers int
 	// MaxWait is how long the suite waits for a service to come back, a key to
 	// become free or a key to expire; default 30s.

@@ -31,7 +31,7 @@ type Engine struct {
 	Spent func() map[string]float64
 }
 
-// turn is how many requests a handler gets before it is the next one's turn.
+// turn is the number of requests that a handler gets before it is the next one's turn.
 const turn = 800
 
 // Handler has the three take turns, each behind an HTTP server of its own, at 1,

@@ -35,7 +35,7 @@ func (l *listing) check(c *cobra.Command) error {
 	return nil
 }
 
-// rows is how many rows to ask for: more than are shown, to tell how many there are.
+// rows returns the number of rows to ask for: more than are shown, to tell how many there are.
 func (l *listing) rows() int {
 	if l.all {
 		return math.MaxInt32 - 1
