@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -92,6 +93,9 @@ func compactData(data json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name := repeatedField(json.NewDecoder(bytes.NewReader(data))); name != "" {
+		return nil, problemOf(CodeBadData, "data%s is given more than once; keep one", name)
+	}
 	if name := secretField(fields); name != "" {
 		return nil, problemOf(CodeBadSecret,
 			"data.%s looks like a secret (its value is not shown), and data is stored and shown as it is; let the target look it up", name)
@@ -104,6 +108,32 @@ func compactData(data json.RawMessage) (json.RawMessage, error) {
 		return nil, problemOf(CodeBadData, "data has %d bytes as JSON, the maximum is %d; let the target look it up", len(compact), MaxData)
 	}
 	return compact, nil
+}
+
+// repeatedField returns the path of a field that an object has twice, with a dot before each name;
+// "" if there is none. It reads one valid value.
+func repeatedField(d *json.Decoder) string {
+	begin, _ := d.Token()
+	if _, nested := begin.(json.Delim); !nested {
+		return ""
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		path := ""
+		if begin == json.Delim('{') {
+			name, _ := d.Token()
+			path = fmt.Sprintf(".%s", name)
+		}
+		if within := repeatedField(d); within != "" {
+			return path + within
+		}
+		if path != "" && seen[path] {
+			return path
+		}
+		seen[path] = true
+	}
+	_, _ = d.Token() // the end
+	return ""
 }
 
 // parseData reads data; numbers keep all of their digits.

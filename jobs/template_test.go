@@ -110,6 +110,8 @@ func TestAScheduleIsRefusedThatCouldNotBeCalled(t *testing.T) {
 		{"a bad schedule", jobs.KeyedSchedule{Key: "k", Schedule: "0 25 * * *"}, "25"},
 		{"an unknown zone", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Timezone: "Europe/Berln"}, `did you mean "Europe/Berlin"`},
 		{"data that is no object", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`[1]`)}, "data is not a JSON object"},
+		{"a field twice", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`{"to":"a","pages":1,"format":"pdf","to":"b"}`)}, "data.to is given more than once"},
+		{"a field twice, within", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`{"to":[{"to":1},{"a":{"b":1,"\u0062":2}}],"pages":1,"format":"pdf"}`)}, "data.to.a.b is given more than once"},
 		{"more than one value", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(good + good)}, "[bad_data]"},
 		{"a field that the body needs", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`{"to":"a","page":1,"format":"pdf"}`)}, `data.pages is missing, and the template needs it; did you mean "data.page"?`},
 		{"a field that the path needs", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`{"to":"a","pages":1}`)}, "data.format is missing"},

@@ -146,7 +146,7 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["templates"] = s.Templates(ctx)
 	_, errs["schedules"] = s.ListSchedules(ctx, "report", "a", 10)
 	_, errs["schedule"] = s.Schedule(ctx, "report", "acme")
-	_, errs["a changed schedule"] = s.ChangeSchedules(ctx, "report", []operations.ScheduleChange{{Key: "acme", Schedule: "@daily", Until: at, IfRevision: 3}}, who)
+	_, errs["a changed schedule"] = s.ChangeSchedules(ctx, "report", []operations.ScheduleChange{{Key: "acme", Schedule: "@daily", Until: operations.ScheduleEnd{Time: at}, IfRevision: 3}}, who)
 	_, errs["a deleted schedule"] = s.ChangeSchedules(ctx, "report", []operations.ScheduleChange{{Key: "acme", Delete: true, Generation: 4}}, who)
 	if _, err := s.ChangeSchedules(ctx, "report", make([]operations.ScheduleChange, 2), who); err == nil {
 		t.Error("an answer with too few lines was taken")

@@ -96,6 +96,15 @@ func TestATemplateThatTheRegistryLacksHasNoMaximum(t *testing.T) {
 	}
 }
 
+func TestAnUntilThatStandsForNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	code, _, errs := d.run("schedules", "put", "customer-report", "acme", "--schedule", "@daily", "--until", "0001-01-01T00:00:00Z", "--data", `{"format":"pdf"}`)
+	if code != 2 || !strings.Contains(errs, "invalid --until") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
 // A time that has come and cannot be called any more has a row all the same.
 func TestADeletionMissesWhatAScheduleWithoutItsTemplateWasDueToDo(t *testing.T) {
 	t.Parallel()

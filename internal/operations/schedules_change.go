@@ -200,11 +200,24 @@ type ScheduleChange struct {
 	Timezone   string          `json:"timezone,omitempty"`
 	DST        string          `json:"dst,omitempty"`
 	Data       json.RawMessage `json:"data,omitempty"`
-	Until      time.Time       `json:"until,omitzero"`
+	Until      ScheduleEnd     `json:"until,omitzero"`
 	Generation int64           `json:"generation,omitempty"`
 	Delete     bool            `json:"delete,omitempty"`
 
 	// IfRevision, if it is not 0, must be the revision of the schedule, or
 	// ledger.MustNotExist.
 	IfRevision int64 `json:"-"`
+}
+
+// ScheduleEnd is the time after which no scheduled time runs. The zero value is no end. JSON leaves
+// it out then, and must not say it: it would be a time.
+type ScheduleEnd struct{ time.Time }
+
+// UnmarshalJSON reads a time.
+func (e *ScheduleEnd) UnmarshalJSON(text []byte) error {
+	err := e.Time.UnmarshalJSON(text)
+	if err == nil && e.IsZero() && string(text) != "null" {
+		err = errors.New("until is before any time; leave it out for a schedule without an end")
+	}
+	return err
 }

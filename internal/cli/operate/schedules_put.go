@@ -86,7 +86,7 @@ func (f *putFlags) change(key string, now time.Time) (operations.ScheduleChange,
 	}
 	if f.until != "" {
 		var err error
-		if change.Until, err = time.Parse(time.RFC3339, f.until); err != nil {
+		if change.Until.Time, err = time.Parse(time.RFC3339, f.until); err != nil || change.Until.IsZero() {
 			return change, command.Usage("invalid --until %q; use a time such as 2026-12-31T23:00:00Z", f.until)
 		}
 	}
