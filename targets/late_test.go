@@ -39,7 +39,7 @@ func TestNothingIsSentOnAConnectionThatCameTooLate(t *testing.T) {
 		ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": aTarget}, func(c *targets.Config) { c.Dial = dial })
 		c := call()
 		c.SendUntil = time.Now().Add(3 * time.Second)
-		if a := attempt(t, ts, c, patience); !a.Unsent || sent != 0 {
+		if a := attempt(t, ts, c, maxWait); !a.Unsent || sent != 0 {
 			t.Errorf("got %+v, %d sent", a, sent)
 		}
 	})
@@ -59,7 +59,7 @@ func TestNothingIsSentOnAnHTTP2ConnectionThatCameTooLate(t *testing.T) {
 	})
 	c := call()
 	c.SendUntil = time.Now().Add(10 * time.Millisecond)
-	if a := attempt(t, ts, c, patience); !a.Unsent || calls.Load() != 0 {
+	if a := attempt(t, ts, c, maxWait); !a.Unsent || calls.Load() != 0 {
 		t.Errorf("got %+v, %d sent", a, calls.Load())
 	}
 }
@@ -96,9 +96,9 @@ func TestTheTransportRepeatsNothingPastSendBefore(t *testing.T) {
 				defer ts.Close()
 				bodyless := call()
 				bodyless.Call.Method, bodyless.Call.Body = "GET", nil
-				attempt(t, ts, bodyless, patience)
+				attempt(t, ts, bodyless, maxWait)
 				bodyless.SendUntil = time.Now().Add(c.until)
-				if a := attempt(t, ts, bodyless, patience); a.Kind != c.want.Kind || a.Unsent || sent != c.sent {
+				if a := attempt(t, ts, bodyless, maxWait); a.Kind != c.want.Kind || a.Unsent || sent != c.sent {
 					t.Errorf("got %+v, %d sent, want %d", a, sent, c.sent)
 				}
 			})
