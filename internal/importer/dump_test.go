@@ -74,14 +74,15 @@ func TestSchedulesOfOneNameAreToldApartByTheirGroups(t *testing.T) {
 // What would be read in part, or not at all, is an error that names its place.
 func TestADumpThatCannotBeReadAsAWholeIsRefused(t *testing.T) {
 	jobs := ""
-	for range 2300 {
-		jobs += `{"Name":"report","Description":"` + strings.Repeat("x ", 249) + `","ScheduleExpression":"rate(1 hour)","Target":{"Arn":"arn:aws:lambda:eu-west-1:1:function:f"}}` + "\n"
+	for range 110 {
+		jobs += `{"Name":"report","ScheduleExpression":"rate(1 hour)","Target":{"Arn":"arn:aws:lambda:eu-west-1:1:function:f","Input":"{\"text\":\"` +
+			strings.Repeat("x ", 5000) + `\"}"}}` + "\n"
 	}
 	for dump, want := range map[string]string{
 		"\n{ \"Rules\": [ {\"Name\": \"a\", \"ScheduleExpression\": \"rate(1 hour)\"} ], \"NextToken\": \"x\" }": "file:2: only a part of the list (NextToken)",
 		`{ "Name": 7 }`:                  "file:1: the field Name is of an unexpected type",
 		`{ "Name": "a", "Target": "b" }`: "file:1: the field Target is of an unexpected type",
-		jobs:                             "2300 jobs make a registry of",
+		jobs:                             "110 jobs make a registry of",
 		strings.Repeat(" ", importer.MaxFileSize+1): "split it",
 	} {
 		r, err := importer.Import(importer.EventBridge, []importer.File{{Name: "file", Data: []byte(dump)}}, importer.Options{Name: "acme"})
