@@ -77,7 +77,7 @@ func (e *entry) cloudJob(j cloudJob) error {
 		e.job.disabled = true
 	default:
 		e.job.disabled = true
-		e.note(Effects, "the job is disabled: its state is %s", short(j.State))
+		e.note(Effects, "the job is disabled: its state is %s", printable(j.State))
 	}
 	e.job.overlap = "skip"
 	e.note(Overlaps, "Google delays a run until the last one has ended; cronce skips it (overlap: skip), or delays it (overlap: queue)")

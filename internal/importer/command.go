@@ -3,6 +3,7 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -44,16 +45,8 @@ func (e *entry) readCommand(words []word, stdin string) error {
 	case "sh", "bash", "ash", "dash", "zsh":
 		return e.readShell(words[1:], stdin)
 	default:
-		return fmt.Errorf("the command %q is not curl or wget; give the work an HTTP endpoint, or leave it where it is", short(base))
+		return fmt.Errorf("the command %q is not curl or wget; give the work an HTTP endpoint, or leave it where it is", printable(base))
 	}
-}
-
-// short is a command's name, if it is one.
-func short(name string) string {
-	if looksSecret(name) || len(name) > 40 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "(not shown)"
-	}
-	return name
 }
 
 // readShell reads sh -c 'LINE'.
@@ -113,12 +106,9 @@ func (e *entry) unwrap(words []word) ([]word, error) {
 }
 
 func (e *entry) setVariable(name, value string) {
-	own := map[string]string{name: value}
-	for n, v := range e.call.env {
-		if n != name {
-			own[n] = v
-		}
-	}
+	own := map[string]string{}
+	maps.Copy(own, e.call.env)
+	own[name] = value
 	e.call.env = own
 }
 

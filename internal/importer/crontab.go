@@ -45,7 +45,7 @@ func (b *builder) crontab(f File) {
 			continue
 		}
 		c.add(Difference{File: c.file, Line: c.lines[name], Aspect: Output,
-			Text: fmt.Sprintf("the variable %s is for the commands; the registry has none", short(name))})
+			Text: fmt.Sprintf("the variable %s is for the commands; the registry has none", printable(name))})
 	}
 }
 

@@ -75,7 +75,7 @@ func (f *flags) readLong(w word) error {
 	valued, known := f.valued[text]
 	switch {
 	case !known:
-		return fmt.Errorf("the option --%s is not known to the importer", short(text))
+		return fmt.Errorf("the option --%s is not known to the importer", printable(text))
 	case !valued:
 		return f.accept(text, nil)
 	case !inline:
@@ -98,7 +98,7 @@ func (f *flags) readShort(w word, text string) error {
 	for i := 1; i < len(text); i++ {
 		name, known := f.short[text[i]]
 		if !known {
-			return fmt.Errorf("the option -%s is not known to the importer", short(text[i:i+1]))
+			return fmt.Errorf("the option -%s is not known to the importer", printable(text[i:i+1]))
 		}
 		if !f.valued[name] {
 			if err := f.accept(name, nil); err != nil {

@@ -96,17 +96,9 @@ func (b *builder) noteLocks() {
 			if len(others) > 0 {
 				d.Aspect = Overlaps
 				d.Text = fmt.Sprintf("flock uses one lock file for this job and %s, so they never run together; in cronce they may, since "+
-					"overlap is about runs of one job", listed(others))
+					"overlap is about runs of one job", names(others))
 				b.add(d)
 			}
 		}
 	}
-}
-
-// listed names at most three.
-func listed(names []string) string {
-	if len(names) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
-	}
-	return strings.Join(names, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -124,10 +125,9 @@ func secretField(value any) string {
 	return ""
 }
 
-// printable hides a name that is itself like a secret, and one that is too long to be
-// a name.
+// printable hides a name that is itself like a secret, and what is no name.
 func printable(name string) string {
-	if looksSecret(name) || len(name) > 64 {
+	if looksSecret(name) || len(name) > 64 || !plaintext.Is(name) {
 		return "(not shown)"
 	}
 	return name
