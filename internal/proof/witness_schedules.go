@@ -20,7 +20,7 @@ func (w *Witness) ChangeSchedules(ctx context.Context, c ledger.ChangeSchedules)
 		if err == nil && len(list) == 1 {
 			marks[in.JobID] = ledger.Schedule{Watermark: list[0].Watermark, Revision: list[0].Revision}
 		}
-		if s, err := w.Store.Schedule(context.WithoutCancel(ctx), in.JobID); err == nil && s.Live() {
+		if s, err := w.Store.Schedule(context.WithoutCancel(ctx), in.JobID); err == nil && s.InQuota() {
 			live[in.JobID] = s
 		}
 	}
