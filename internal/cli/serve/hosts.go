@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/internal/hosts"
 )
 
-// hosts are the names and addresses by which requests on --listen may ask.
+// hosts are the names and addresses that requests on --listen may have in Host.
 func (a *app) hosts(f serveFlags) (access.Hosts, error) {
 	for _, name := range f.allowHost {
 		if !hosts.Valid(name) {

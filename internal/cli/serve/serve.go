@@ -73,7 +73,7 @@ a name of --allow-host, --public-url or --listen.`,
 	}
 	c.Flags().StringVar(&f.listen, "listen", defaultListen, "`address` for the dashboard, the API, health and metrics; empty: none")
 	c.Flags().Lookup("listen").Annotations = map[string][]string{command.MayBeEmpty: {"none"}}
-	c.Flags().StringSliceVar(&f.allowHost, "allow-host", nil, "further `names` by which requests may ask --listen, separated by commas")
+	c.Flags().StringSliceVar(&f.allowHost, "allow-host", nil, "further host `names` of this server, separated by commas")
 	c.Flags().StringVar(&f.listenKeys, "listen-jwks", "", "public `address` for /.well-known/jwks.json alone; without it none")
 	c.Flags().StringVar(&f.access, "access", "", "the access `file`: who may use the API, and for what")
 	c.Flags().IntVar(&f.maxInFlight, "max-in-flight", executor.DefaultMaxInFlight, "maximum calls in flight")
