@@ -55,6 +55,10 @@ type Config struct {
 	// can be computed from its seed. It is used under a lock.
 	Random rand.Source
 
+	// Retired, if it is set, is called after a stop has left this process's jobs to others,
+	// perhaps long before its calls have ended. See Reassign.
+	Retired func()
+
 	Logger   *slog.Logger // default: none
 	Observer Observer     // default: none
 	Waker    Waker        // default: time.Ticker

@@ -129,6 +129,26 @@ func TestStopLeavesItsJobsBeforeItsCallsEnd(t *testing.T) {
 	})
 }
 
+// A process that is told plans the jobs that another one has left before its next heartbeat.
+func TestJobsThatAStopLeftAreTakenOverAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, svc, reg := memory.New(), applying(), registry(t, report)
+		edited := report
+		edited.Path = "/v2/{{key}}"
+		e, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc})
+		defer stop()
+		time.Sleep(time.Second)
+		_, stopNew := start(t, executor.Config{Registry: registry(t, edited), Ledger: l, Caller: svc, Retired: func() { e.Reassign() }})
+		time.Sleep(10500 * time.Millisecond)
+		stopNew()
+		made(t, l, reg, "soon", "at("+time.Now().UTC().Add(time.Second).Format("2006-01-02T15:04:05")+")")
+		time.Sleep(1200 * time.Millisecond)
+		if got := svc.runIDs(); len(got) != 1 || svc.calls[0].Work.Call.Path != "/reports/soon" {
+			t.Errorf("called %v", got)
+		}
+	})
+}
+
 // v2 is deployed beside v1, and v1 restarts last: v2 stays current.
 func TestRollingDeployLosesAndDoublesNoScheduledTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

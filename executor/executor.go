@@ -224,8 +224,14 @@ func (e *Executor) deregister(ctx context.Context) {
 	defer cancel()
 	if err := e.ledger.deregister(ctx); err != nil {
 		e.cfg.Logger.Warn("failed to deregister; the process is considered alive until its heartbeat expires", "error", err)
+	} else if e.cfg.Retired != nil {
+		e.cfg.Retired()
 	}
 }
+
+// Reassign has the executor look at once which jobs are its own, as it does after the next
+// heartbeat if another process has come or gone.
+func (e *Executor) Reassign() { e.membership.reassign() }
 
 // recorded reports what the ledger made of an outcome, and has the loop claim
 // when its run, or one that waits for its slot, is due.

@@ -17,6 +17,7 @@ import (
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/caller"
+	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -31,8 +32,17 @@ type server struct {
 	metrics *telemetry.Metrics
 	purges  *telemetry.Purge
 	log     *slog.Logger
+	fleet   *rollover.Fleet[*instance]
 
 	reloadAccess func() error
+}
+
+// retired lets the other instances take over the jobs of one that stops. A reload that takes a
+// change back would wait for their next heartbeats.
+func (s *server) retired() {
+	for _, i := range s.fleet.Members() {
+		i.Reassign()
+	}
 }
 
 // instance serves one registry, from its reading to the next reload.
@@ -82,7 +92,7 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	wake, err := newWaker(time.Now)
 	if err == nil {
 		i.Executor, err = executor.New(executor.Config{
-			Process: i.process, Host: host, Program: s.app.Version, Registry: reg, Ledger: s.store, Caller: calls, Waker: wake, Logger: s.log,
+			Process: i.process, Host: host, Program: s.app.Version, Registry: reg, Ledger: s.store, Caller: calls, Waker: wake, Logger: s.log, Retired: s.retired,
 			Observer:    s.metrics.Executor(),
 			MaxInFlight: s.flags.maxInFlight, Grace: s.flags.grace, Lease: s.flags.lease,
 		})

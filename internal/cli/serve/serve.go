@@ -164,6 +164,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	notify := notifier{log}
 	var fleet *rollover.Fleet[*instance]
 	fleet = rollover.New(first, func() (*instance, error) { return s.successor(fleet.Current().registry) }, s.observer(notify), log)
+	s.fleet = fleet
 	clients, closeServers, err := s.answer(ctx, fleet, hosts, control)
 	if err != nil {
 		return err
