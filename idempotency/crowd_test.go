@@ -308,7 +308,7 @@ func TestACrowdIsAnsweredWhateverFails(t *testing.T) {
 				t.Errorf("seed %d: somebody waited: it took %v", seed, took)
 			}
 			for i, k := range kits {
-				if n := k.Flights(); n != 0 {
+				if n := k.Queues(); n != 0 {
 					t.Errorf("seed %d, kit %d: %d keys are remembered", seed, i, n)
 				}
 			}

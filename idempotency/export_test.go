@@ -19,12 +19,12 @@ var (
 )
 
 type (
-	Gate   = gate
-	Flight = flight
-	Turn   = turn
+	Gate     = gate
+	KeyQueue = keyQueue
+	Turn     = turn
 )
 
-func Found(f *flight) *store.Record { return f.found }
+func Found(q *keyQueue) *store.Record { return q.found }
 
 const (
 	Leader   = leader
@@ -33,19 +33,19 @@ const (
 	TimedOut = timedOut
 )
 
-func (g *gate) Enter(ctx context.Context, k Key) (*flight, turn) {
+func (g *gate) Enter(ctx context.Context, k Key) (*keyQueue, turn) {
 	return g.enter(ctx, k, time.Now().Add(time.Hour), time.Now().Add(time.Minute))
 }
-func (g *gate) Leave(f *flight, known bool)                   { g.leave(f, known) }
-func (g *gate) Share(f *flight, found *store.Record, ok bool) { g.share(f, found, ok) }
-func (g *gate) Len() int                                      { return len(g.flights) }
+func (g *gate) Leave(q *keyQueue, known bool)                   { g.leave(q, known) }
+func (g *gate) Share(q *keyQueue, found *store.Record, ok bool) { g.share(q, found, ok) }
+func (g *gate) Len() int                                        { return len(g.queues) }
 
 // Scopes is how many default scopes are remembered.
 func (k *Kit) Scopes() int { return len(k.scopes.owners) }
 
-// Flights is how many keys are in flight.
-func (k *Kit) Flights() int {
+// Queues returns the number of keys in flight.
+func (k *Kit) Queues() int {
 	k.gate.mu.Lock()
 	defer k.gate.mu.Unlock()
-	return len(k.gate.flights)
+	return len(k.gate.queues)
 }

@@ -67,11 +67,11 @@ func TestGateDoesNotWaitForALeaderThatIsOverdue(t *testing.T) {
 		}
 		g.Leave(stuck, true)
 		if n := g.Len(); n != 1 {
-			t.Errorf("%d flights when the overdue leader has left, want the next one's", n)
+			t.Errorf("%d queues when the overdue leader has left, want the next one's", n)
 		}
 		g.Leave(next, true)
 		if n := g.Len(); n != 0 {
-			t.Errorf("%d flights are left", n)
+			t.Errorf("%d queues are left", n)
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestGateLetsNobodyJoinOnceTheFateIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
 		leader, _ := g.Enter(t.Context(), gateKey)
-		looker := make(chan *idempotency.Flight, 1)
+		looker := make(chan *idempotency.KeyQueue, 1)
 		go func() {
 			f, _ := g.Enter(t.Context(), gateKey)
 			looker <- f
@@ -115,7 +115,7 @@ func TestGateLetsNobodyJoinOnceTheFateIsKnown(t *testing.T) {
 		if turn != idempotency.Leader {
 			t.Fatal("a newcomer waits for a look that began before it came")
 		}
-		g.Share(<-looker, nil, false) // of no concern to the newcomer's flight
+		g.Share(<-looker, nil, false) // of no concern to the newcomer's queue
 		go func() {
 			if f, turn := g.Enter(t.Context(), gateKey); turn == idempotency.Leader {
 				t.Error("two lead at once")

@@ -60,18 +60,18 @@ func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, er
 	until := time.Now().Add(k.opt.Wait)
 	due := until.Add(c.MaxRun + 3*k.opt.StoreTimeout) // a last try, the work, its end, and a look at what came of it
 	for {
-		f, turn := k.gate.enter(ctx, c.Key, until, due)
+		q, turn := k.gate.enter(ctx, c.Key, until, due)
 		switch turn {
 		case timedOut:
 			return k.lastLook(ctx, c)
 		case leader:
-			return k.lead(ctx, until, c, f, try)
+			return k.lead(ctx, until, c, q, try)
 		case lookup:
-			if err := k.lookForAll(ctx, c, f); err != nil {
+			if err := k.lookForAll(ctx, c, q); err != nil {
 				return Reply{}, false, err
 			}
 		}
-		look := store.KeyStatus{Record: f.found}
+		look := store.KeyStatus{Record: q.found}
 		if v := decide(look, c); v == replay || v == mismatch {
 			return v.answer(look)
 		}
@@ -83,10 +83,10 @@ func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, er
 // the record as it is at a moment of its own call, by the store's clock, and
 // committed. What it means each judges for itself: the payload is its own. Only
 // the caller whose look-up failed is told so; another makes it again.
-func (k *Kit) lookForAll(ctx context.Context, c store.Claim, f *flight) (err error) {
+func (k *Kit) lookForAll(ctx context.Context, c store.Claim, q *keyQueue) (err error) {
 	var look store.KeyStatus
 	ok := false
-	defer func() { k.gate.share(f, look.Record, ok) }()
+	defer func() { k.gate.share(q, look.Record, ok) }()
 	look, err = k.look(ctx, c)
 	ok = err == nil
 	return err
@@ -103,9 +103,9 @@ func (k *Kit) lastLook(ctx context.Context, c store.Claim) (Reply, bool, error) 
 }
 
 // lead tries until the key is ours, answered, or the wait is over.
-func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, f *flight, try func() (attempt, error)) (Reply, bool, error) {
+func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, q *keyQueue, try func() (attempt, error)) (Reply, bool, error) {
 	known := false
-	defer func() { k.gate.leave(f, known) }()
+	defer func() { k.gate.leave(q, known) }()
 	conflicts := 0
 	for again := firstPause; ; again = min(2*again, maxPause) {
 		a, err := try()

@@ -52,7 +52,7 @@ func TestAllWhoWaitedAreAnsweredByOneLookUp(t *testing.T) {
 	}
 }
 
-// A leader who learns that another payload has the key knows its fate too.
+// A leader who learns that another payload has the key knows its outcome too.
 func TestACrowdWithAnotherPayloadCostsOneLookUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStorm(t, &shelf{record: &store.Record{State: store.StateDone, Fingerprint: "another's"}})
@@ -65,7 +65,7 @@ func TestACrowdWithAnotherPayloadCostsOneLookUp(t *testing.T) {
 }
 
 // The leader's failure is nobody's but its own: those who waited lead in turn,
-// until one of them knows the key's fate.
+// until one of them knows the key's outcome.
 func TestNothingButAStoredReplyIsShared(t *testing.T) {
 	late := stormOperation
 	late.SendBefore = time.Unix(1, 0)

@@ -33,18 +33,18 @@ type Work struct {
 	exchange chan struct{} // holds a token during an exchange with the store
 
 	mu      sync.Mutex
-	fate    fate
+	state   workState
 	renewed time.Time // when the lease was last renewed; zero: not since the key was taken
 	last    []byte    // the progress that is stored
 }
 
-// fate is what became of a piece of long work.
-type fate int
+// workState is the state of a piece of long work in this process.
+type workState int
 
 const (
-	working  fate = iota
-	finished      // Finish has committed
-	lost          // this worker does not have the key any more
+	working  workState = iota
+	finished           // Finish has committed
+	lost               // this worker does not have the key any more
 )
 
 // Key returns the key that the work holds.
@@ -99,7 +99,7 @@ func (w *Work) Progress(ctx context.Context, state any) error {
 func (w *Work) err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.fate != working {
+	if w.state != working {
 		return ErrLeaseLost
 	}
 	return nil
@@ -140,24 +140,24 @@ func (w *Work) lose(ctx context.Context) error {
 		return err
 	}
 	if r := look.Record; r != nil && r.Owner == w.claim.Owner && (r.State == store.StateDone || r.State == store.StateOmitted) {
-		w.become(finished)
+		w.setState(finished)
 		return nil
 	}
-	w.become(lost)
+	w.setState(lost)
 	w.cancel(ErrLeaseLost)
 	return ErrLeaseLost
 }
 
-func (w *Work) become(f fate) {
+func (w *Work) setState(s workState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fate = f
+	w.state = s
 }
 
-func (w *Work) is(f fate) bool {
+func (w *Work) is(s workState) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.fate == f
+	return w.state == s
 }
 
 // Finish runs fn in a transaction, which fn gets through the engine's accessor,
@@ -211,12 +211,12 @@ func (w *Work) finish(ctx context.Context, fn func(context.Context) (Reply, erro
 	})
 	switch {
 	case errors.Is(err, ErrTxEnded):
-		w.become(finished)
+		w.setState(finished)
 		err = errors.Join(err, w.useUp())
 	case errors.Is(err, store.ErrLostRace):
 		return w.lose(ctx)
 	case err == nil:
-		w.become(finished)
+		w.setState(finished)
 	}
 	return err
 }

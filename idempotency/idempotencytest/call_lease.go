@@ -97,15 +97,15 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 		}
 		_, held, err := r.Complete(t.Context(), stale, idempotency.Reply{Body: []byte("1")})
 		if err != nil || held {
-			t.Errorf("Settle: held %t, %v", held, err)
+			t.Errorf("Complete: held %t, %v", held, err)
 		}
-		for name, end := range map[string]func(context.Context, store.Claim) (bool, error){"Doubt": r.MarkUnknown, "Free": r.Release} {
+		for name, end := range map[string]func(context.Context, store.Claim) (bool, error){"MarkUnknown": r.MarkUnknown, "Release": r.Release} {
 			if held, err := end(t.Context(), stale); err != nil || held {
 				t.Errorf("%s: held %t, %v", name, held, err)
 			}
 		}
 		if _, held, err := r.Complete(t.Context(), fresh, idempotency.Reply{Body: []byte("2")}); err != nil || !held {
-			t.Errorf("the owner's own Settle: held %t, %v", held, err)
+			t.Errorf("the owner's own Complete: held %t, %v", held, err)
 		}
 	},
 	"a lapsed lease is taken over by one": func(t *testing.T, e Engine) {

@@ -21,8 +21,8 @@ var columns = []struct{ name, kind string }{
 	{"response_body", "bytea"}, {"response_headers", "jsonb"}, {"response_status", "integer"}, {"scope", "text"}, {"state", "text"},
 }
 
-// standing is what Check asks of the database.
-type standing struct {
+// tableState is the state of the table and of the server, as Check reads it.
+type tableState struct {
 	found, unique, standby bool
 	isolation              string
 	columns, missing, must []string
@@ -31,7 +31,7 @@ type standing struct {
 
 // Check implements [store.Checker].
 func (s *Store) Check(ctx context.Context, _ time.Duration) error {
-	var d standing
+	var d tableState
 	var names []string
 	for _, c := range columns {
 		names = append(names, c.name)
@@ -59,7 +59,7 @@ FROM t`, s.name, privileges, names).Scan(
 }
 
 // problems are one error for each thing that would fail calls.
-func (s *Store) problems(d standing) error {
+func (s *Store) problems(d tableState) error {
 	if !d.found {
 		return fmt.Errorf("postgres: the table %s does not exist, or the role may not use its schema: make it (cronce migrate print "+
 			"--set keys --engine postgres), or set Options.Schema and Options.Table", s.name)

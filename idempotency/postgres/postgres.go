@@ -47,7 +47,7 @@ type Store struct {
 	isolation        pgx.TxIsoLevel
 	isolationDefault bool   // Options names none
 	role             string // quoted; empty: as it is
-	gone             purgeStatements
+	purge            purgeStatements
 
 	once       sync.Once
 	statements statements
@@ -71,7 +71,7 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	table := pgx.Identifier{o.Schema, o.Table}.Sanitize()
 	isolation := cmp.Or(o.Isolation, pgx.ReadCommitted)
 	s := &Store{pool: pool, schema: o.Schema, table: o.Table, name: table, isolation: isolation, isolationDefault: o.Isolation == "",
-		gone: newPurgeStatements(terms(table))}
+		purge: newPurgeStatements(terms(table))}
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}

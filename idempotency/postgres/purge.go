@@ -39,11 +39,11 @@ func newPurgeStatements(t sqlkeys.Terms) purgeStatements {
     AND (CAST(:only AS text) = '' OR scope = :only)`
 	const counted = `RETURNING scope, expires_at
 )
-SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`
+SELECT scope, count(*), max(expires_at) FROM removed GROUP BY scope`
 	// A stretch of the index that ends before the first row of the next
 	// batch. Of rows that expire at the same time, as after an import, it
 	// takes all or none, so it never takes more than the limit.
-	quick := t.Statement(`WITH gone AS (
+	quick := t.Statement(`WITH removed AS (
   DELETE ` + from + `
     AND expires_at < coalesce((SELECT expires_at ` + from + ` ORDER BY expires_at OFFSET :limit LIMIT 1), 'infinity')
   ` + counted)
@@ -53,7 +53,7 @@ SELECT scope, count(*), max(expires_at) FROM gone GROUP BY scope`
 	// because a row may have been reclaimed in between.
 	slow := t.Statement(`WITH doomed AS (
   SELECT ctid ` + from + ` ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED
-), gone AS (
+), removed AS (
   DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(SELECT ctid FROM doomed)) AND {{expired}}
   ` + counted)
 	return purgeStatements{quick, slow, t.Statement(pgkeys.Count)}
@@ -67,14 +67,14 @@ const lockTimeout = 5 * time.Millisecond
 // goes on with what is free.
 func (s *Store) PurgeBatch(ctx context.Context, p purge.Batch) (purge.BatchResult, error) {
 	wait := strconv.FormatInt(lockTimeout.Milliseconds(), 10)
-	done, err := s.remove(ctx, s.gone.quick, &wait, p)
+	done, err := s.remove(ctx, s.purge.quick, &wait, p)
 	if code, _ := refused(err); code == "55P03" { // lock_not_available
 		done, err = purge.BatchResult{}, nil
 	}
 	if err == nil && done.Rows < p.Limit {
 		p.Limit -= done.Rows
 		var rest purge.BatchResult
-		rest, err = s.remove(ctx, s.gone.slow, nil, p)
+		rest, err = s.remove(ctx, s.purge.slow, nil, p)
 		done = sum(done, rest)
 	}
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Store) remove(ctx context.Context, statement sqlkeys.Statement, wait *s
 
 // CountExpired implements [purge.Store].
 func (s *Store) CountExpired(ctx context.Context, scope string) (map[string]int64, error) {
-	rows, err := s.pool.Query(ctx, s.gone.count.Text(), s.gone.count.Args(sqlkeys.Values{"only": scope})...)
+	rows, err := s.pool.Query(ctx, s.purge.count.Text(), s.purge.count.Args(sqlkeys.Values{"only": scope})...)
 	if err != nil {
 		return nil, unavailable("count", err)
 	}

@@ -63,7 +63,7 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 	if err := v.Reply(r); err != nil {
 		return expires, false, err
 	}
-	look, err := s.writeAndLook(ctx, c, s.sql().Settle, v)
+	look, err := s.writeAndLook(ctx, c, s.sql().Complete, v)
 	if err != nil {
 		return expires, false, unavailable("settle the key", err)
 	}
@@ -75,12 +75,12 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 
 // MarkUnknown implements [store.Reserver].
 func (s *Store) MarkUnknown(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.sql().Doubt, c)
+	return s.owned(ctx, s.sql().MarkUnknown, c)
 }
 
 // Release implements [store.Reserver].
 func (s *Store) Release(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.sql().Free, c)
+	return s.owned(ctx, s.sql().Release, c)
 }
 
 func (s *Store) owned(ctx context.Context, statement sqlkeys.Statement, c store.Claim) (held bool, err error) {

@@ -72,7 +72,7 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 	}
 	var look store.KeyStatus
 	err = s.alone(ctx, func(tx *sql.Tx) error {
-		held, err = s.d.Statements().Settle.Changed(ctx, tx, v)
+		held, err = s.d.Statements().Complete.Changed(ctx, tx, v)
 		if err == nil && held {
 			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 		}
@@ -89,12 +89,12 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 
 // MarkUnknown implements [store.Reserver].
 func (s *Store) MarkUnknown(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.d.Statements().Doubt, c)
+	return s.owned(ctx, s.d.Statements().MarkUnknown, c)
 }
 
 // Release implements [store.Reserver].
 func (s *Store) Release(ctx context.Context, c store.Claim) (held bool, err error) {
-	return s.owned(ctx, s.d.Statements().Free, c)
+	return s.owned(ctx, s.d.Statements().Release, c)
 }
 
 func (s *Store) owned(ctx context.Context, statement Statement, c store.Claim) (held bool, err error) {

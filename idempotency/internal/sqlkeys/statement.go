@@ -144,11 +144,11 @@ func (t Terms) Common() Statements {
 		TakeOver: t.Statement(`
 UPDATE {{table}} SET state = 'calling', owner = :owner, locked_until = {{in :lease}}
 WHERE {{key}} AND request_hash = :hash AND (state = 'unknown' OR (state = 'calling' AND locked_until <= {{now}})) {{ondisk}}`),
-		Settle: t.Statement(`
+		Complete: t.Statement(`
 UPDATE {{table}} SET state = :state, response_status = :status, response_headers = {{write :headers}},
        response_body = :body, locked_until = NULL, expires_at = {{in :ttl}}
 WHERE {{key}} AND owner = :owner AND state = 'calling'`),
-		Retake: t.Statement(`
+		TakeOverWork: t.Statement(`
 UPDATE {{table}} SET owner = :owner, locked_until = {{in :lease}}, created_at = {{now}}, expires_at = {{in :ttl}}
 WHERE {{key}} AND request_hash = :hash AND state = 'accepted' AND locked_until <= {{now}}`),
 		Renew: t.Statement(`
@@ -156,9 +156,9 @@ UPDATE {{table}} SET locked_until = {{in :lease}}, expires_at = {{in :ttl}}, res
 WHERE {{key}} AND owner = :owner AND state = 'accepted'`),
 		Abandon: t.Statement(`
 DELETE FROM {{table}} WHERE {{key}} AND owner = :owner AND state = 'accepted'`),
-		Doubt: t.Statement(`
+		MarkUnknown: t.Statement(`
 UPDATE {{table}} SET state = 'unknown', locked_until = NULL WHERE {{key}} AND owner = :owner AND state = 'calling'`),
-		Free: t.Statement(`
+		Release: t.Statement(`
 DELETE FROM {{table}} WHERE {{key}} AND owner = :owner AND state = 'calling'`),
 		Count: t.Statement(`
 SELECT scope, COUNT(*) FROM {{table}} WHERE {{expired}} AND (:only = '' OR scope = :only) GROUP BY scope

@@ -69,9 +69,10 @@ const (
 // Statements are those that are alike in all databases. Lookup gives the columns
 // that [ScanStatus] reads.
 type Statements struct {
-	Lookup, TakeOver, Settle, Doubt, Free, Count Statement
-	Retake, Renew, Abandon                       Statement
-	Checks                                       []Statement
+	Lookup, Count                            Statement
+	TakeOver, Complete, MarkUnknown, Release Statement // of a Call
+	TakeOverWork, Renew, Abandon             Statement // of long work
+	Checks                                   []Statement
 	// Often are run in each transaction of a database with one writer, which keeps
 	// them compiled.
 	Often []Statement

@@ -31,7 +31,7 @@ func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus
 			_, err = s.d.Statements().Abandon.Exec(ctx, tx, v)
 			return err
 		case !held && r != nil && r.State == store.StateAccepted && look.LeaseExpired && r.Fingerprint == c.Fingerprint && !look.TooLate:
-			if held, err = s.d.Statements().Retake.Changed(ctx, tx, v); err == nil {
+			if held, err = s.d.Statements().TakeOverWork.Changed(ctx, tx, v); err == nil {
 				look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 			}
 		}

@@ -10,10 +10,10 @@ import { ServerResponse, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { KitError, replyTooLarge, responseBypassed } from "./errors.js";
 import { copied, Outside, setAll, type GivenHeaders } from "./headers.js";
-import { Plug } from "./plug.js";
+import { ClientGuard } from "./clientguard.js";
 import { checkLength, type HttpReply } from "./reply.js";
 import { socketInMemory } from "./socket.js";
-import { Replacements, standIn } from "./standin.js";
+import { Replacements, delegate } from "./delegate.js";
 
 /** OuterAnswer is what middleware outside answers while the work runs. */
 export class OuterAnswer extends Error {
@@ -31,7 +31,7 @@ export class Capture {
   readonly #replaced = new Replacements();
   readonly #ended: Promise<void>;
   readonly #outer: Promise<void>; // the client's response has been ended
-  readonly #plug: Plug | undefined;
+  readonly #guard: ClientGuard | undefined;
   readonly #outside: Outside;
   #size = 0;
   #over = false;
@@ -50,7 +50,7 @@ export class Capture {
       throw new KitError("idempotency_handler_misplaced", "middleware around the route has sent the headers already");
     }
     this.#outside = new Outside(client);
-    this.#plug = Plug.of(client);
+    this.#guard = ClientGuard.of(client);
     this.#outer = new Promise((resolve) => (this.#endOuter = resolve));
     this.response = new ServerResponse(request);
     this.#ended = new Promise((resolve, reject) => {
@@ -70,10 +70,10 @@ export class Capture {
         this.#fail(new Error("the response was destroyed before it was complete"));
       }
     });
-    this.#plug?.close(() => this.#fail(responseBypassed()));
+    this.#guard?.close(() => this.#fail(responseBypassed()));
     const socket = this.#connect(request.socket);
     this.#prepare();
-    standIn(client, this.response, this.#replaced, {
+    delegate(client, this.response, this.#replaced, {
       onAnswer: () => (this.#isAnswered = true),
       onEnd: () => this.#ended.then(this.#endOuter, () => {}),
       onBypass: () => this.#fail(responseBypassed()),
@@ -157,23 +157,23 @@ export class Capture {
     this.#replaced.restore();
     this.response.destroy();
     if (isSpoilt) {
-      this.#plug!.transport.destroy();
-    } else if (this.#plug !== undefined) {
+      this.#guard!.transport.destroy();
+    } else if (this.#guard !== undefined) {
       this.#outside.restore();
     }
-    this.#plug?.open();
+    this.#guard?.open();
   }
 
   /** #isSpoilt reports whether the client's own response was used, past what stands for the handler's. */
   #isSpoilt(): boolean {
     const { client } = this;
-    const plug = this.#plug;
-    if (plug === undefined || plug.transport.destroyed) {
+    const guard = this.#guard;
+    if (guard === undefined || guard.transport.destroyed) {
       return false;
     }
     const own = (name: string) => Reflect.get(Object.getPrototypeOf(client) as object, name, client) as boolean;
-    const isUsed = this.#isWritten || own("headersSent") || (plug.isStream && own("writableEnded"));
-    return isUsed || plug.leaked || Plug.of(client) !== plug;
+    const isUsed = this.#isWritten || own("headersSent") || (guard.isStream && own("writableEnded"));
+    return isUsed || guard.leaked || ClientGuard.of(client) !== guard;
   }
 
   /** #connect gives the response a connection in memory. */

@@ -1,7 +1,7 @@
 // The adapter for Express.
 
 import type { Request, RequestHandler, Response } from "express";
-import { hold, send } from "./hold.js";
+import { runBuffered, send } from "./buffered.js";
 import { noTransaction } from "./fetch.js";
 import { isSafe, principalOf, type Exchange, type LongRoute, type PrincipalOption, type Route } from "./exchange.js";
 import { bodyOf, headerOf, hostOf, keptBody } from "./incoming.js";
@@ -47,7 +47,7 @@ export function expressIdempotency<Tx>(kit: Kit<Tx>, options: ExpressOptions) {
         await handler(request, response, noTransaction<Tx>(request.method));
         return;
       }
-      const answer = await hold(kit.http, route, see(request), [request, response], (tx, bytes, held) => {
+      const answer = await runBuffered(kit.http, route, see(request), [request, response], (tx, bytes, held) => {
         if (keptBody(request) === undefined) {
           request.body = parsed(request, bytes);
         }

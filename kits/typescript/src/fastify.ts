@@ -8,7 +8,7 @@ import type {
   RouteShorthandOptionsWithHandler,
   preParsingAsyncHookHandler,
 } from "fastify";
-import { hold, send, type Held } from "./hold.js";
+import { runBuffered, send, type BufferedAnswer } from "./buffered.js";
 import { KitError } from "./errors.js";
 import { noTransaction } from "./fetch.js";
 import {
@@ -106,7 +106,7 @@ export function fastifyIdempotency<Tx>(kit: Kit<Tx>, options: FastifyOptions) {
         }
       };
       try {
-        const answer = await hold(kit.http, route, see(request), [request.raw, reply.raw], run);
+        const answer = await runBuffered(kit.http, route, see(request), [request.raw, reply.raw], run);
         if ("kit" in answer) {
           restore();
         }
@@ -149,7 +149,7 @@ function ownReply(reply: FastifyReply, raw: ServerResponse): { own: FastifyReply
 }
 
 /** sendReply answers past Fastify, whose hooks have seen what the handler sent. */
-function sendReply(reply: FastifyReply, answer: Held): void {
+function sendReply(reply: FastifyReply, answer: BufferedAnswer): void {
   if ("kit" in answer) {
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       reply.raw.setHeader(name, value!);

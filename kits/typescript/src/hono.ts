@@ -6,7 +6,7 @@ import type { HTTPException } from "hono/http-exception";
 import { Capture, OuterAnswer } from "./capture.js";
 import { KitError, responseBypassed, runTooLong, successAfterRollback } from "./errors.js";
 import { exchangeOf, isResponse, noTransaction, readBody, replyOf, runFetch, sentBody } from "./fetch.js";
-import { onlyFailures, send, type Held } from "./hold.js";
+import { onlyFailures, send, type BufferedAnswer } from "./buffered.js";
 import {
   asKitError,
   isSafe,
@@ -18,7 +18,7 @@ import {
   type Route,
 } from "./exchange.js";
 import type { Kit } from "./kit.js";
-import { turn } from "./plug.js";
+import { turn } from "./clientguard.js";
 import type { Work } from "./work.js";
 
 export { singlePrincipal } from "./fetch.js";
@@ -237,7 +237,7 @@ function snapshot(c: Context): () => void {
 }
 
 /** sent answers past Hono, which has answered already, and tells it so. */
-function sent(outgoing: ServerResponse, answer: Held): Response {
+function sent(outgoing: ServerResponse, answer: BufferedAnswer): Response {
   send(outgoing, answer);
   const response = new Response(null, { headers: { "x-hono-already-sent": "true" } });
   void response.body; // @hono/node-server looks for the header only on a response that was looked at

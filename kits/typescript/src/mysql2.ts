@@ -154,7 +154,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
   async complete(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
     const values = this.replied(claim, reply);
     return this.alone("settle the key", signal, async (session) => {
-      const { changed } = await session.run(signal, this.sql.settle, values);
+      const { changed } = await session.run(signal, this.sql.complete, values);
       return changed === 1 ? (await this.looked(session, values, signal)).record?.reply.expiresAt : undefined;
     });
   }

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { KitError } from "./errors.js";
-import { hold, send, type Held } from "./hold.js";
+import { runBuffered, send, type BufferedAnswer } from "./buffered.js";
 import { noTransaction } from "./fetch.js";
 import { isSafe, principalOf, type Exchange, type LongRoute, type PrincipalOption, type Route } from "./exchange.js";
 import { bodyOf, headerOf, hostOf } from "./incoming.js";
@@ -54,7 +54,7 @@ export function nodeIdempotency<Tx>(kit: Kit<Tx>, options: NodeOptions) {
       send(response, { kit: kit.http.refuse(new KitError("handler_failed", "the handler failed", { cause: error })) });
     });
   const listener =
-    (run: (request: IncomingMessage, response: ServerResponse) => Promise<Held | undefined>): Listener =>
+    (run: (request: IncomingMessage, response: ServerResponse) => Promise<BufferedAnswer | undefined>): Listener =>
     async (request, response) => {
       try {
         const answer = await run(request, response);
@@ -72,7 +72,7 @@ export function nodeIdempotency<Tx>(kit: Kit<Tx>, options: NodeOptions) {
     listener(async (request, response) => {
       if (!isSafe(request.method ?? "")) {
         const run = (tx: Tx, body: Uint8Array, held: ServerResponse) => handler(request, held, tx, body);
-        return hold(kit.http, route, see(request), [request, response], run);
+        return runBuffered(kit.http, route, see(request), [request, response], run);
       }
       const refusal = await kit.http.refusal(see(request));
       if (refusal !== undefined) {

@@ -117,7 +117,7 @@ export class PgStore extends SqlStore<Row, Connection> implements Store<PgTx> {
   }
 
   async complete(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
-    const { rows } = await this.once("settle the key", signal, this.sql.settle, this.#replied(claim, reply));
+    const { rows } = await this.once("settle the key", signal, this.sql.complete, this.#replied(claim, reply));
     return rows[0] && new Date(Number(rows[0][0]));
   }
 

@@ -85,7 +85,7 @@ SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(
        CAST(:owner AS text), ${t.in(":lease")}, ${t.now}, ${t.in(":ttl")}
 WHERE pg_try_advisory_xact_lock(:lock)${conflict} ${t.onDisk}`),
 
-    settle: of(`${all.settle.source} RETURNING ${t.ms("expires_at")}`),
+    complete: of(`${all.complete.source} RETURNING ${t.ms("expires_at")}`),
 
     // It keeps the key from every other transaction until this one ends, and says what the
     // row of a claim says.

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import * as timers from "node:timers/promises";
 import { checkKey, type Key } from "./key.js";
 import { inProgress, LostRace, mismatch, outcomeUnknown, runTooLong, hasCode, tooLate, unavailable } from "./errors.js";
-import { Gate, type Flight } from "./gate.js";
+import { Gate, type KeyQueue } from "./gate.js";
 import { ttlOf, type Complete } from "./options.js";
 import type { Disposition, Reply } from "./reply.js";
 import { decide, type Claim, type KeyStatus, type OpenTx, type Store, type Decision } from "./store.js";
@@ -84,9 +84,9 @@ export class Settler<Tx> {
           return answer(decide(look, claim), look);
         }
         case "leader":
-          return await this.#lead(turn.flight, until, claim, attempt);
+          return await this.#lead(turn.queue, until, claim, attempt);
         case "lookup": {
-          const look = await this.#lookForAll(turn.flight, claim);
+          const look = await this.#lookForAll(turn.queue, claim);
           const verdict = decide(look, claim);
           if (verdict === "replay" || verdict === "mismatch") {
             return answer(verdict, look);
@@ -113,13 +113,13 @@ export class Settler<Tx> {
     });
   }
 
-  async #lookForAll(flight: Flight, claim: Claim): Promise<KeyStatus> {
+  async #lookForAll(queue: KeyQueue, claim: Claim): Promise<KeyStatus> {
     let look: KeyStatus | undefined;
     try {
       look = await this.lookup(claim);
       return look;
     } finally {
-      this.gate.share(flight, look && { found: look.record });
+      this.gate.share(queue, look && { found: look.record });
     }
   }
 
@@ -127,7 +127,7 @@ export class Settler<Tx> {
     return this.exchange("look the key up", (signal) => this.store.lookup(claim, signal));
   }
 
-  async #lead(flight: Flight, until: number, claim: Claim, attempt: () => Promise<Attempt>): Promise<Settled> {
+  async #lead(queue: KeyQueue, until: number, claim: Claim, attempt: () => Promise<Attempt>): Promise<Settled> {
     let known = false;
     try {
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
@@ -151,7 +151,7 @@ export class Settler<Tx> {
         await timers.setTimeout(Math.min(left, pause * (1 - Math.random() / 4)));
       }
     } finally {
-      this.gate.leave(flight, known);
+      this.gate.leave(queue, known);
     }
   }
 

@@ -91,11 +91,11 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
   }
 
   markUnknown(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return this.#owned(this.sql.doubt, claim, signal);
+    return this.#owned(this.sql.markUnknown, claim, signal);
   }
 
   release(claim: Claim, signal: AbortSignal): Promise<boolean> {
-    return this.#owned(this.sql.free, claim, signal);
+    return this.#owned(this.sql.release, claim, signal);
   }
 
   abandon(claim: Claim, signal: AbortSignal): Promise<boolean> {
@@ -121,7 +121,7 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
         return { tooLate: true, held: false };
       }
       if (!held && decideLong(look, claim) === "work" && look.record !== undefined) {
-        held = (await session.run(signal, this.sql.retake, values)).changed === 1;
+        held = (await session.run(signal, this.sql.takeOverWork, values)).changed === 1;
         look = await this.looked(session, values, signal);
       }
       return { ...look, held };

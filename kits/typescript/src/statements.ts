@@ -70,16 +70,16 @@ FROM (SELECT 1 AS one LIMIT 1) asked LEFT JOIN {table} ON ${KEY} LIMIT 1${lock}`
     takeOver: of(`
 UPDATE {table} SET state = 'calling', owner = :owner, locked_until = ${t.in(":lease")}
 WHERE ${KEY} AND request_hash = :hash AND (state = 'unknown' OR (state = 'calling' AND locked_until <= ${t.now})) ${t.onDisk}`),
-    settle: of(`
+    complete: of(`
 UPDATE {table} SET state = :state, response_status = :status, response_headers = ${t.write.headers}, response_body = ${t.write.body},
        locked_until = NULL, expires_at = ${t.in(":ttl")}
 WHERE ${KEY} AND owner = :owner AND state = 'calling'`),
-    doubt: of(
+    markUnknown: of(
       `UPDATE {table} SET state = 'unknown', locked_until = NULL WHERE ${KEY} AND owner = :owner AND state = 'calling'`,
     ),
-    free: of(`DELETE FROM {table} WHERE ${KEY} AND owner = :owner AND state = 'calling'`),
+    release: of(`DELETE FROM {table} WHERE ${KEY} AND owner = :owner AND state = 'calling'`),
     // A row that another worker has lost keeps its progress.
-    retake: of(`
+    takeOverWork: of(`
 UPDATE {table} SET owner = :owner, locked_until = ${t.in(":lease")}, created_at = ${t.now}, expires_at = ${t.in(":ttl")}
 WHERE ${KEY} AND request_hash = :hash AND state = 'accepted' AND locked_until <= ${t.now}`),
     renew: of(`

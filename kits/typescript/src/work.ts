@@ -31,7 +31,7 @@ const RENEWALS = 20;
 export class Work<Tx> {
   readonly #controller = new AbortController();
   #lapse: NodeJS.Timeout | undefined; // aborts when the lease ends
-  #fate: "working" | "finished" | "lost" = "working";
+  #state: "working" | "finished" | "lost" = "working";
   #busy: Promise<unknown> | undefined; // an exchange with the store
   #renewed = -Infinity; // when the lease was last renewed; not since the key was taken
   #last: Uint8Array | undefined; // the progress that is stored
@@ -112,16 +112,16 @@ export class Work<Tx> {
   async run(fn: (work: Work<Tx>) => unknown, failed: (message: string) => Response): Promise<void> {
     try {
       await fn(this);
-      if (this.#fate === "working") {
+      if (this.#state === "working") {
         await this.finish(() => {});
       }
     } catch (error) {
-      if (!(error instanceof FinalError) || this.#fate !== "working") {
+      if (!(error instanceof FinalError) || this.#state !== "working") {
         throw error;
       }
       await this.finish(() => failed(error.message));
     } finally {
-      if (this.#fate === "working") {
+      if (this.#state === "working") {
         await this.free();
       }
       clearTimeout(this.#lapse);
@@ -145,7 +145,7 @@ export class Work<Tx> {
   }
 
   #check(): void {
-    if (this.#fate !== "working") {
+    if (this.#state !== "working") {
       throw leaseLost();
     }
   }
@@ -183,10 +183,10 @@ export class Work<Tx> {
   async #lose(): Promise<void> {
     const { record } = await this.settler.lookup(this.claim);
     if (record?.owner === this.claim.owner && (record.state === "done" || record.state === "omitted")) {
-      this.#fate = "finished";
+      this.#state = "finished";
       return;
     }
-    this.#fate = "lost";
+    this.#state = "lost";
     this.#controller.abort(leaseLost());
     throw leaseLost();
   }
@@ -210,18 +210,18 @@ export class Work<Tx> {
       if (settled.replayed) {
         return await this.#lose();
       }
-      this.#fate = "finished";
+      this.#state = "finished";
     } catch (error) {
       if (hasCode(error, "transaction_ended_by_handler")) {
-        this.#fate = "finished";
+        this.#state = "finished";
         await this.#useUp();
       }
       throw error instanceof LostRace ? leaseLost() : error;
     }
   }
 
-  #is(fate: "working" | "finished" | "lost"): boolean {
-    return this.#fate === fate;
+  #is(state: "working" | "finished" | "lost"): boolean {
+    return this.#state === state;
   }
 
   #resume(): Promise<OpenTx<Tx> | undefined> {

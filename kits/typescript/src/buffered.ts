@@ -6,26 +6,26 @@ import { KitError, runTooLong, successAfterRollback } from "./errors.js";
 import { Outside } from "./headers.js";
 import type { Answer, Exchange, Ready, Route } from "./exchange.js";
 import type { HttpHandlers } from "./http.js";
-import { turn } from "./plug.js";
+import { turn } from "./clientguard.js";
 import { isBodiless, ofHandler, type HttpReply } from "./reply.js";
 
 const routed = new WeakSet<IncomingMessage>();
 
-/** Held is what a request is answered: the handler's own answer in full, or an answer of the kit. */
-export type Held = { readonly own: HttpReply } | { readonly kit: Ready };
+/** BufferedAnswer is what a request is answered: the handler's own answer in full, or an answer of the kit. */
+export type BufferedAnswer = { readonly own: HttpReply } | { readonly kit: Ready };
 
 /**
- * hold runs a handler once for its key and returns the answer, which nothing has
+ * runBuffered runs a handler once for its key and returns the answer, which nothing has
  * been sent of. Errors of the handler are thrown on, after the rollback; the response
  * is then as it was before the handler ran, and tells only failures.
  */
-export async function hold<Tx>(
+export async function runBuffered<Tx>(
   kit: HttpHandlers<Tx>,
   route: Route,
   exchange: Exchange,
   [request, client]: readonly [IncomingMessage, ServerResponse],
   handler: (tx: Tx, body: Uint8Array, response: ServerResponse) => unknown,
-): Promise<Held> {
+): Promise<BufferedAnswer> {
   if (routed.has(request)) {
     return { kit: kit.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")) };
   }
@@ -85,7 +85,7 @@ export function onlyFailures(client: ServerResponse, instead: () => Ready): void
 type Method = (...args: unknown[]) => unknown;
 
 /** send answers the client. Of the headers that middleware outside has set, an answer of the kit replaces only its own. */
-export function send(client: ServerResponse, answer: Held): void {
+export function send(client: ServerResponse, answer: BufferedAnswer): void {
   if (client.headersSent || client.destroyed) {
     return; // middleware outside has answered before the work began, or the client is gone
   }

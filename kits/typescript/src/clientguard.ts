@@ -51,10 +51,10 @@ export async function turn(client: ServerResponse, ms: number): Promise<boolean>
   return true;
 }
 
-const plugs = new WeakMap<Duplex, Plug>();
+const guards = new WeakMap<Duplex, ClientGuard>();
 
-/** Plug is one connection, open or closed. Its methods are replaced once. */
-export class Plug {
+/** ClientGuard is one connection, open or closed. Its methods are replaced once. */
+export class ClientGuard {
   #onWrite: (() => void) | undefined; // closed
   #bytes: number | undefined;
   /** The connection is a stream of HTTP/2. */
@@ -78,15 +78,15 @@ export class Plug {
     }
   }
 
-  /** of is the plug of a response's connection; undefined: there is none through which its client could be reached. */
-  static of(client: ServerResponse): Plug | undefined {
+  /** of is the guard of a response's connection; undefined: there is none through which its client could be reached. */
+  static of(client: ServerResponse): ClientGuard | undefined {
     const transport = transportOf(client);
     if (transport === undefined) {
       return undefined;
     }
-    const plug = plugs.get(transport) ?? new Plug(transport);
-    plugs.set(transport, plug);
-    return plug;
+    const guard = guards.get(transport) ?? new ClientGuard(transport);
+    guards.set(transport, guard);
+    return guard;
   }
 
   /** close drops what is written from now on, and tells onWrite of it. */

@@ -1,4 +1,4 @@
-// Lets a client's response stand for another one, until the work is over.
+// Makes a client's response delegate to another one, until the work is over.
 
 import type { ServerResponse } from "node:http";
 
@@ -76,8 +76,8 @@ interface Watch {
   onWrite(): void;
 }
 
-/** standIn lets a client's response stand for the handler's. */
-export function standIn(client: ServerResponse, response: ServerResponse, replaced: Replacements, on: Watch): void {
+/** delegate makes a client's response hand its calls on to the handler's. */
+export function delegate(client: ServerResponse, response: ServerResponse, replaced: Replacements, on: Watch): void {
   const methods = response as unknown as Record<string, Method>;
   for (const name of METHODS.filter((n) => n in client && n in response)) {
     const value: Method = (...args) => {
