@@ -233,5 +233,5 @@ func (m *backfillTx) write() error {
 			return err
 		}
 	}
-	return grantFree(m.tx, []string{m.JobID}) // with those that wait now
+	return grantFree(m.tx, []WaitingJob{{JobID: m.JobID, FreeSlot: true, FreePlace: true}}) // with those that wait now
 }

@@ -9,10 +9,15 @@ import (
 // Claim leases due runs, as the type Claim describes.
 func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	var got Claimed
-	for look := true; ; {
+	again := false // it is to look further at once
+	for look := l.free.look(c.Only); ; {
 		step, err := write(ctx, l, "claim", func(tx Tx) (claimStep, error) { return claim(tx, c, c.Limit-len(got.Work), look) })
 		if err != nil {
+			l.free.failed(look)
 			return got, err
+		}
+		if again = l.free.looked(look, step.found, step.Now) || again; again {
+			step.wake(step.Now)
 		}
 		got.Now, got.NextAt = step.Now, step.NextAt
 		got.Work = append(got.Work, step.Work...)
@@ -24,9 +29,12 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 			}
 		}
 		// Runs past their SendBefore took places in the batch, and free slots.
-		look = len(step.PastSendBefore) > 0
-		if !look && len(step.free) == 0 || len(got.Work) >= c.Limit {
+		expired := len(step.PastSendBefore) > 0
+		if !expired && len(step.free) == 0 || len(got.Work) >= c.Limit {
 			return got, nil
+		}
+		if look = (freeLook{}); expired {
+			look = l.free.look(c.Only)
 		}
 	}
 }
@@ -36,12 +44,13 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 // run goes first.
 type claimStep struct {
 	Claimed
-	free []string
+	found freed
+	free  []WaitingJob
 	// holdEnds is when the first of the holds that kept back due runs ends.
 	holdEnds time.Time
 }
 
-func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
+func claim(tx Tx, c Claim, limit int, look freeLook) (got claimStep, err error) {
 	q := DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only, States: Claimable}
 	due, err := got.due(tx, q, look)
 	if err != nil || len(got.free) > 0 && len(due) >= limit {
@@ -71,19 +80,20 @@ func claim(tx Tx, c Claim, limit int, look bool) (got claimStep, err error) {
 
 // due locks and returns the due runs that may be claimed. Free slots are given first, if no run
 // is locked, so that jobs may be.
-func (got *claimStep) due(tx Tx, q DueQuery, look bool) ([]Row, error) {
-	var free Future[[]string]
-	if look {
-		free = tx.FreeJobs()
-	}
+func (got *claimStep) due(tx Tx, q DueQuery, look freeLook) ([]Row, error) {
+	free, freeOf := look.ask(tx)
 	asked, next, paused := tx.Due(q), tx.NextDue(), tx.Pauses(time.Time{})
 	var err error
 	if got.Now, err = tx.Now(); err != nil {
 		return nil, err
 	}
-	if got.free, err = free.Get(); err != nil {
+	if got.found.next, err = free.Get(); err != nil {
 		return nil, err
 	}
+	if got.found.jobs, err = freeOf.Get(); err != nil {
+		return nil, err
+	}
+	got.free = got.found.free()
 	due, err := asked.Get()
 	if err == nil && len(got.free) > 0 && len(due) == 0 {
 		if err = grantFree(tx, got.free); err == nil {

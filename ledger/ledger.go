@@ -13,10 +13,25 @@ type Ledger struct {
 	rows    Rows
 	changes changeBatches
 	due     dueFloor
+	free    *freeSlots
 }
 
+// Option changes what New returns.
+type Option func(*Ledger)
+
+// LookAtOnce bounds the jobs that wait at which one claim looks for free slots; default 200. A
+// simulation has few jobs, and a smaller bound.
+func LookAtOnce(jobs int) Option { return func(l *Ledger) { l.free.atOnce = jobs } }
+
 // New returns a ledger over an engine's rows.
-func New(rows Rows) *Ledger { return &Ledger{rows: ruleRows{rows}} }
+func New(rows Rows, options ...Option) *Ledger {
+	free := &freeSlots{atOnce: lookAtOnce, partial: true}
+	l := &Ledger{rows: ruleRows{rows, free}, free: free}
+	for _, option := range options {
+		option(l)
+	}
+	return l
+}
 
 // write runs f in a transaction and returns its result. f may run more than once.
 func write[T any](ctx context.Context, l *Ledger, name string, f func(Tx) (T, error)) (result T, err error) {

@@ -64,6 +64,13 @@ type Slot struct {
 	Holder, Waiter SlotRun
 }
 
+// WaitingJob is a job for which runs wait.
+type WaitingJob struct {
+	JobID     string
+	FreeSlot  bool // no run has its slot, and one waits for it
+	FreePlace bool // fewer runs have a place than the Pace of one that waits allows
+}
+
 // SlotRun is a run that has a slot, or waits for one. Without an ID there is none.
 type SlotRun struct {
 	ID    string

@@ -18,9 +18,10 @@ type JobTable interface {
 	// whose Pace is greater than the number of places taken: the oldest first, by Pace, then
 	// those newest first; up to MaxParallel of each kind.
 	Paced(jobID string) Future[[]PacedRun]
-	// FreeJobs returns the jobs, by ID, whose slot is free, or that have a free place, while
-	// runs wait for it.
-	FreeJobs() Future[[]string]
+	// WaitingJobs returns the jobs for which runs wait, by ID: the first ones after a job ID,
+	// up to limit. WaitingOf returns those of the jobs.
+	WaitingJobs(after string, limit int) Future[[]WaitingJob]
+	WaitingOf(jobIDs []string) Future[[]WaitingJob]
 	// PutJobs writes changes of jobs that the transaction has locked, or new jobs. A new
 	// one that another transaction has inserted meanwhile stays as it is.
 	PutJobs([]JobChange) error

@@ -9,19 +9,27 @@ import (
 )
 
 // ruleRows are the rows of an engine as the rules see them.
-type ruleRows struct{ Rows }
+type ruleRows struct {
+	Rows
+	free *freeSlots
+}
 
 // Write runs f, and makes the counts stale of the hours whose runs it changes, in the same
 // transaction: this is the only place that decides which. A purge changes no counts: see
-// RollUp.
+// RollUp. Once it is committed, it notes the jobs whose slots it may have given back.
 func (r ruleRows) Write(ctx context.Context, name string, f func(Tx) error) error {
-	return r.Rows.Write(ctx, name, func(tx Tx) error {
-		t := &ruleTx{Tx: tx}
+	var t *ruleTx
+	err := r.Rows.Write(ctx, name, func(tx Tx) error {
+		t = &ruleTx{Tx: tx}
 		if err := f(t); err != nil {
 			return err
 		}
 		return t.mark()
 	})
+	if t != nil && len(t.free) > 0 { // also after an error, which may be that of a commit
+		r.free.note(t.free)
+	}
+	return err
 }
 
 // Read runs f on one state of the rows.
@@ -34,6 +42,7 @@ func (r ruleRows) Read(ctx context.Context, name string, f func(Tx) error) error
 type ruleTx struct {
 	Tx
 	ids       []string
+	free      []string // jobs that freeSlots notes
 	schedules map[string]*ScheduleRow
 }
 
@@ -44,6 +53,9 @@ func (t *ruleTx) note(changes []Change) {
 	for i := range changes {
 		if changes[i].Set&inTallies != 0 {
 			t.ids = append(t.ids, changes[i].Row.ID)
+		}
+		if r := changes[i].Row; changes[i].Set&ColSlot != 0 && !r.HasSlot {
+			t.free = append(t.free, JobOf(r.ID))
 		}
 	}
 }
@@ -64,6 +76,9 @@ func (t *ruleTx) UpdateFenced(changes []Change) Future[[]bool] {
 func (t *ruleTx) Insert(rows []Row) Future[[]bool] {
 	for i := range rows {
 		t.ids = append(t.ids, rows[i].ID)
+		if rows[i].Waiting {
+			t.free = append(t.free, rows[i].JobID)
+		}
 	}
 	return t.Tx.Insert(rows)
 }

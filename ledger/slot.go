@@ -77,11 +77,21 @@ func grant(tx Tx, list []Slot) slots {
 	return given
 }
 
-// grantFree locks jobs and gives their free slots and places.
-func grantFree(tx Tx, jobIDs []string) error {
-	jobs, slots := tx.Jobs(jobIDs), tx.Slots(jobIDs)
-	paced := make([]Future[[]PacedRun], len(jobIDs))
-	for i, id := range jobIDs { // all before the first Get, in one round trip: the jobs are locked meanwhile
+// grantFree locks jobs, which are in the order of their IDs, and gives their free slots and places.
+func grantFree(tx Tx, free []WaitingJob) error {
+	var all, slotted, placed []string
+	for _, j := range free {
+		all = append(all, j.JobID)
+		if j.FreeSlot {
+			slotted = append(slotted, j.JobID)
+		}
+		if j.FreePlace {
+			placed = append(placed, j.JobID)
+		}
+	}
+	jobs, slots := tx.Jobs(all), tx.Slots(slotted)
+	paced := make([]Future[[]PacedRun], len(placed))
+	for i, id := range placed { // all before the first Get, in one round trip: the jobs are locked meanwhile
 		paced[i] = tx.Paced(id)
 	}
 	now, err := tx.Now()
@@ -96,5 +106,5 @@ func grantFree(tx Tx, jobIDs []string) error {
 		return err
 	}
 	grant(tx, list)
-	return grantPlaces(tx, jobIDs, paced, now)
+	return grantPlaces(tx, placed, paced, now)
 }

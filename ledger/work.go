@@ -57,7 +57,8 @@ type Claimed struct {
 	PastSendBefore []Run
 	// NextAt is when the next run will be due: the time of a retry or the end of a
 	// lease, this claim's leases included, or the end of a hold of a due run's target. It is
-	// zero if there is none. Runs that wait for the slot are not counted.
+	// zero if there is none. Runs that wait for the slot are not counted. It is Now if another
+	// claim may find free slots that they wait for.
 	NextAt time.Time
 }
 

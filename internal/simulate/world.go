@@ -122,7 +122,9 @@ func newWorld(seed uint64, o Options) *world {
 		targets: map[string]*target{}, quiet: make(chan struct{}),
 	}
 	if w.options.Open == nil {
-		w.options.Open = func(_ context.Context, now func() time.Time) (ledger.Store, error) { return memory.WithClock(now), nil }
+		w.options.Open = func(_ context.Context, now func() time.Time) (ledger.Store, error) {
+			return memory.WithClock(now, ledger.LookAtOnce(2)), nil
+		}
 	}
 	if w.options.Floor == nil {
 		w.options.Floor = (*schedule.Schedule).Last

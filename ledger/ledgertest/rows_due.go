@@ -86,7 +86,7 @@ var slotCases = []rowsCase{
 			byJob[s.JobID] = s
 		}
 		same(t, "slots", byJob, want)
-		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Future[[]string] { return tx.FreeJobs() }), []string{"free"})
+		same(t, "waiting", t.waitingJobs("", 9), []ledger.WaitingJob{{JobID: "free", FreeSlot: true}, {JobID: "held"}})
 	}},
 	{"places tell who waits for them, in turn", func(t *table) {
 		paced := func(p ledger.Pace, r ledger.Row) ledger.Row {
@@ -112,7 +112,7 @@ var slotCases = []rowsCase{
 		if list := turn("full"); len(list) > 0 {
 			t.Errorf("%v waits for a place, want none: all are taken", list)
 		}
-		same(t, "free", ask(t, func(tx ledger.Tx) ledger.Future[[]string] { return tx.FreeJobs() }), []string{"free", "j"})
+		same(t, "waiting", t.waitingJobs("", 9), []ledger.WaitingJob{{JobID: "free", FreePlace: true}, {JobID: "full"}, {JobID: "j", FreePlace: true}})
 		slots := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Slot] {
 			tx.Jobs([]string{"j", "full"})
 			return tx.Slots([]string{"j", "full"})
@@ -121,10 +121,30 @@ var slotCases = []rowsCase{
 			t.Errorf("slots %+v, want that of j, for which no run waits", slots)
 		}
 	}},
-	{"no job is free where no run waits", func(t *table) {
+	{"jobs for which runs wait are found in pages, and by their IDs", func(t *table) {
+		t.insert(waiting(minute("a", 0)), waiting(minute("a", 1)), waiting(minute("b", 0)), holding(minute("b", 1)), waiting(minute("c", 0)),
+			holding(minute("d", 0)), minute("e", 0), waiting(minute("t:b", 0)))
+		a, b, c, last := ledger.WaitingJob{JobID: "a", FreeSlot: true}, ledger.WaitingJob{JobID: "b"}, ledger.WaitingJob{JobID: "c", FreeSlot: true},
+			ledger.WaitingJob{JobID: "t:b", FreeSlot: true}
+		same(t, "the first two", t.waitingJobs("", 2), []ledger.WaitingJob{a, b})
+		same(t, "the next two", t.waitingJobs("b", 2), []ledger.WaitingJob{c, last})
+		same(t, "after one that is gone", t.waitingJobs("bb", 9), []ledger.WaitingJob{c, last})
+		if after := t.waitingJobs("t:b", 2); len(after) > 0 {
+			t.Errorf("%+v follow the last", after)
+		}
+		same(t, "by ID", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.WaitingJob] {
+			return tx.WaitingOf([]string{"b", "d", "e", "t:b", "unknown"})
+		}), []ledger.WaitingJob{b, last})
+	}},
+	{"for no job a run waits", func(t *table) {
 		t.insert(holding(minute("j", 0)), minute("k", 0))
-		if free := ask(t, func(tx ledger.Tx) ledger.Future[[]string] { return tx.FreeJobs() }); len(free) > 0 {
-			t.Errorf("free: %v", free)
+		if list := t.waitingJobs("", 9); len(list) > 0 {
+			t.Errorf("waiting: %+v", list)
 		}
 	}},
+}
+
+func (t *table) waitingJobs(after string, limit int) []ledger.WaitingJob {
+	t.Helper()
+	return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.WaitingJob] { return tx.WaitingJobs(after, limit) })
 }

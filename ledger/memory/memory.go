@@ -60,7 +60,7 @@ type Ledger struct {
 func New() *Ledger { return WithClock(time.Now) }
 
 // WithClock returns an empty ledger with a clock.
-func WithClock(now func() time.Time) *Ledger {
+func WithClock(now func() time.Time, options ...ledger.Option) *Ledger {
 	l := &Ledger{
 		now:       now,
 		processes: map[string]ledger.ProcessRow{},
@@ -79,7 +79,7 @@ func WithClock(now func() time.Time) *Ledger {
 		templates: map[string]ledger.TemplateRow{},
 		schedules: map[string]ledger.ScheduleRow{},
 	}
-	l.Ledger = ledger.New(rows{l})
+	l.Ledger = ledger.New(rows{l}, options...)
 	return l
 }
 

@@ -115,17 +115,34 @@ func inTurn(a, b *record) int {
 	return cmp.Or(cmp.Compare(a.Pace, b.Pace), older(a, b))
 }
 
-func (t *tx) FreeJobs() ledger.Future[[]string] {
-	free := t.l.waiters()
-	maps.DeleteFunc(free, func(job string, _ *record) bool { return t.l.slots[job] != nil })
+func (t *tx) WaitingJobs(after string, limit int) ledger.Future[[]ledger.WaitingJob] {
+	list := t.waitingJobs(func(job string) bool { return job > after })
+	return ledger.Known(list[:min(limit, len(list))], nil)
+}
+
+func (t *tx) WaitingOf(jobIDs []string) ledger.Future[[]ledger.WaitingJob] {
+	return ledger.Known(t.waitingJobs(func(job string) bool { return slices.Contains(jobIDs, job) }), nil)
+}
+
+func (t *tx) waitingJobs(of func(job string) bool) (list []ledger.WaitingJob) {
+	byJob := map[string]ledger.WaitingJob{}
 	for _, r := range t.l.open {
-		if _, known := free[r.JobID]; r.Waiting && r.Pace != 0 && !known {
-			if list, _ := t.Paced(r.JobID).Get(); len(list) > 0 {
-				free[r.JobID] = r
-			}
+		if !r.Waiting || !of(r.JobID) {
+			continue
 		}
+		j := byJob[r.JobID]
+		j.JobID = r.JobID
+		if r.Pace == 0 {
+			j.FreeSlot = t.l.slots[r.JobID] == nil
+		} else if paced, _ := t.Paced(r.JobID).Get(); len(paced) > 0 {
+			j.FreePlace = true
+		}
+		byJob[r.JobID] = j
 	}
-	return ledger.Known(slices.Sorted(maps.Keys(free)), nil)
+	for _, job := range slices.Sorted(maps.Keys(byJob)) {
+		list = append(list, byJob[job])
+	}
+	return list
 }
 
 func (t *tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {

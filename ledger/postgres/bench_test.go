@@ -174,3 +174,10 @@ func (f *fleet) report(b *testing.B) {
 	b.ReportMetric(float64(f.runs)/b.Elapsed().Seconds(), "runs/s")
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(f.runs), "us/run")
 }
+
+func BenchmarkClaimWhileRunsWait(b *testing.B) {
+	ledgertest.BenchmarkClaim(b, func(b *testing.B) (ledger.Store, ledger.Rows) {
+		l := open(b, migrated(b))
+		return l, postgres.RowsOf(l)
+	})
+}

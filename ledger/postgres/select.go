@@ -49,29 +49,37 @@ func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 	return sqltx.List(t.Tx, sqltx.ReadPaced, pacedRuns, jobID, ledger.MaxParallel)
 }
 
-func (t *tx) FreeJobs() ledger.Future[[]string] {
-	return sqltx.List(t.Tx, sqltx.Text, `WITH RECURSIVE `+freeSlots+` SELECT job_id FROM free ORDER BY job_id`)
+func (t *tx) WaitingJobs(after string, limit int) ledger.Future[[]ledger.WaitingJob] {
+	return sqltx.List(t.Tx, sqltx.ReadWaiting, `WITH RECURSIVE `+nextWaiting+freeOf, after, limit)
 }
 
-// freeSlots are the jobs whose slot is free, or that have a free place, while runs wait for it,
-// found by hopping from one waiting job to the next over the index: a job with ten
-// thousand waiting runs costs no more than one with a single run. It completes
-// WITH RECURSIVE.
-const freeSlots = `
+func (t *tx) WaitingOf(jobIDs []string) ledger.Future[[]ledger.WaitingJob] {
+	return sqltx.List(t.Tx, sqltx.ReadWaiting, `
+		WITH waiting AS (SELECT id AS job_id FROM unnest($1) AS j (id) WHERE EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.id))`+
+		freeOf, jobIDs)
+}
+
+// nextWaiting hops from one waiting job to the next over the index: a job with ten thousand
+// waiting runs costs no more than one with a single run.
+const nextWaiting = `
 	waiting AS (
-		(SELECT w.job_id FROM runs w WHERE w.waiting ORDER BY w.job_id LIMIT 1)
+		(SELECT w.job_id, 1 AS n FROM runs w WHERE w.waiting AND w.job_id > $1 ORDER BY w.job_id LIMIT 1)
 		UNION ALL
-		SELECT (SELECT w.job_id FROM runs w WHERE w.waiting AND w.job_id > waiting.job_id ORDER BY w.job_id LIMIT 1)
-		FROM waiting WHERE waiting.job_id IS NOT NULL
-	), places AS MATERIALIZED (
-		SELECT job_id, (` + placesOf + `waiting.job_id || '@' AND p.slot < waiting.job_id || 'A') AS taken FROM waiting WHERE job_id IS NOT NULL
-	), free AS (
-		SELECT job_id FROM places j
-		WHERE EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.job_id AND w.pace = 0)
-				AND NOT EXISTS (SELECT FROM runs h WHERE h.slot = j.job_id)
-			OR EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.job_id AND w.pace > j.taken)
-			OR EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.job_id AND w.pace < -j.taken)
+		SELECT (SELECT w.job_id FROM runs w WHERE w.waiting AND w.job_id > waiting.job_id ORDER BY w.job_id LIMIT 1), n + 1
+		FROM waiting WHERE waiting.job_id IS NOT NULL AND n < $2
 	)`
+
+// freeOf tells of each waiting job what is free. Places are counted only if runs wait for one.
+const freeOf = `
+	SELECT job_id,
+		NOT EXISTS (SELECT FROM runs h WHERE h.slot = j.job_id) AND EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.job_id AND w.pace = 0),
+		EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.job_id AND w.pace > 0) AND
+			EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.job_id AND w.pace > ` + takenOf + `)
+		OR EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.job_id AND w.pace < 0) AND
+			EXISTS (SELECT FROM runs w WHERE w.waiting AND w.job_id = j.job_id AND w.pace < -` + takenOf + `)
+	FROM waiting j WHERE job_id IS NOT NULL ORDER BY job_id`
+
+const takenOf = `(` + placesOf + `j.job_id || '@' AND p.slot < j.job_id || 'A')`
 
 const placesOf = `SELECT count(*)::int FROM runs p WHERE p.slot > `
 

@@ -181,3 +181,10 @@ func BenchmarkClaimPastABusyTarget(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkClaimWhileRunsWait(b *testing.B) {
+	ledgertest.BenchmarkClaim(b, func(b *testing.B) (ledger.Store, ledger.Rows) {
+		l := open(b, newFile(b), &clock{})
+		return l, l.Rows()
+	})
+}

@@ -61,7 +61,7 @@ func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
 			t.HoursIn(at(0), at(1), true, 1), t.HoursIn(at(0), at(1), false, 0), t.HoursOf([]string{"a"}, at(0), at(1)), t.HourSums(list, at(0), at(1), [2]string{}), t.Attempts("a"), t.Excerpts("a"),
 			t.Definitions("a", 1), t.Events("a", 1), t.CountByJob(ledger.Running, list), t.CountUnacknowledged(list), t.Recent(list, 1, 1),
 			t.GivenBack(held), t.Counts(ledger.States), t.Find(list), t.Leased("t"), t.Late(1), t.Due(ledger.DueQuery{Limit: 1}),
-			t.Due(ledger.DueQuery{Limit: 1, Only: list}), t.NextDue(), t.Slots(list), t.Paced("a"), t.Unfinished(list), t.Ranges("a", at(0), at(1)),
+			t.Due(ledger.DueQuery{Limit: 1, Only: list}), t.NextDue(), t.Slots(list), t.WaitingOf(list), t.Paced("a"), t.Unfinished(list), t.Ranges("a", at(0), at(1)),
 			t.CountOwn("a", at(0), at(1)), t.Templates(), t.LockSchedules(list), t.DueSchedules("a", at(0), 1), t.FirstDue(list, at(0)), t.CountDue(at(1), 1, nil),
 			t.CountDue(at(1), 1, held), t.Schedules(page), t.OldRuns(ledger.OldRuns{}, at(0), 1), t.Changed("0", 1), t.OldDefinitions(at(0), nil,
 				ledger.DefinitionKey{}, 1), t.Tally(ledger.TallyQuery{JobID: "a"}), t.Tally(ledger.TallyQuery{JobID: "a", Template: true}),
@@ -70,7 +70,7 @@ func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
 		texts = slices.Sorted(maps.Keys(t.w.stmts))
 		return err
 	})
-	return append(append(texts, oldRunsTied, deleteOldRuns, deleteOldMembers, freeJobs, getChanges), ReadsOfFewJobs()...), err
+	return append(append(texts, oldRunsTied, deleteOldRuns, deleteOldMembers, nextWaiting+freeOf, getChanges), ReadsOfFewJobs()...), err
 }
 
 // ReadsOfFewJobs are the texts of the queries for jobs that are named.

@@ -7,17 +7,23 @@ import (
 
 // A LIMIT is written as a sum: see sqlfilter.Select.Text.
 const (
-	// freeJobs hops from one waiting job to the next: a job with ten thousand waiting runs
+	// nextWaiting hops from one waiting job to the next: a job with ten thousand waiting runs
 	// costs no more than one with a single run.
-	freeJobs = `
-		WITH RECURSIVE w (job_id) AS (
-			SELECT min(job_id) FROM runs WHERE waiting = 1
+	nextWaiting = `
+		WITH RECURSIVE w (job_id, n) AS (
+			SELECT min(job_id), 1 FROM runs WHERE waiting = 1 AND job_id > ?1
 			UNION ALL
-			SELECT (SELECT min(job_id) FROM runs WHERE waiting = 1 AND job_id > w.job_id) FROM w WHERE w.job_id IS NOT NULL)
-		SELECT job_id FROM w WHERE job_id IS NOT NULL AND (
-			EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace = 0) AND NOT EXISTS (SELECT 1 FROM runs WHERE slot = w.job_id)
-			OR EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace > (` + placesOf + `w.job_id || '@' AND slot < w.job_id || 'A'))
-			OR EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace < -(` + placesOf + `w.job_id || '@' AND slot < w.job_id || 'A')))`
+			SELECT (SELECT min(job_id) FROM runs WHERE waiting = 1 AND job_id > w.job_id), n + 1 FROM w WHERE w.job_id IS NOT NULL AND n < ?2)`
+	// freeOf tells of each waiting job what is free. Places are counted only if runs wait for one.
+	freeOf = `
+		SELECT job_id,
+			NOT EXISTS (SELECT 1 FROM runs WHERE slot = w.job_id) AND EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace = 0),
+			EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace > 0)
+				AND EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace > ` + takenOf + `)
+			OR EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace < 0)
+				AND EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = w.job_id AND pace < -` + takenOf + `)
+		FROM w WHERE job_id IS NOT NULL ORDER BY job_id`
+	takenOf  = `(` + placesOf + `w.job_id || '@' AND slot < w.job_id || 'A')`
 	placesOf = `SELECT count(*) FROM runs WHERE slot > `
 	// pacedRuns reads each kind in the order of the index, from its end for the newest first.
 	pacedRuns = `
@@ -68,12 +74,16 @@ func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 	return sqltx.List(t.Tx, sqltx.ReadPaced, pacedRuns, jobID, ledger.MaxParallel)
 }
 
-// FreeJobs returns the jobs whose slot is free, or that have a free place, while runs wait for
-// it. Usually none waits.
-func (t *tx) FreeJobs() ledger.Future[[]string] {
+// WaitingJobs looks first whether any run waits: usually none does.
+func (t *tx) WaitingJobs(after string, limit int) ledger.Future[[]ledger.WaitingJob] {
 	waits, err := sqltx.One(t.Tx, sqltx.Count, `SELECT EXISTS (SELECT 1 FROM runs WHERE waiting = 1)`).Get()
 	if err != nil || waits == 0 {
-		return ledger.Known[[]string](nil, err)
+		return ledger.Known[[]ledger.WaitingJob](nil, err)
 	}
-	return sqltx.List(t.Tx, sqltx.Text, freeJobs)
+	return sqltx.List(t.Tx, sqltx.ReadWaiting, nextWaiting+freeOf, after, limit)
+}
+
+func (t *tx) WaitingOf(jobIDs []string) ledger.Future[[]ledger.WaitingJob] {
+	return sqltx.List(t.Tx, sqltx.ReadWaiting, `
+		WITH w AS (SELECT value AS job_id FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM runs WHERE waiting = 1 AND job_id = value))`+freeOf, jobIDs)
 }

@@ -63,6 +63,11 @@ func ReadSlot(v Values) (ledger.Slot, error) {
 	return ledger.Slot{JobID: v.Text(), Holder: run(), Waiter: run()}, nil
 }
 
+// ReadWaiting reads a job, and whether its slot and a place are free.
+func ReadWaiting(v Values) (ledger.WaitingJob, error) {
+	return ledger.WaitingJob{JobID: v.Text(), FreeSlot: v.Bool(), FreePlace: v.Bool()}, nil
+}
+
 // ReadPaced reads the ID, state and pace of a run, and how many places are taken.
 func ReadPaced(v Values) (ledger.PacedRun, error) {
 	return ledger.PacedRun{ID: v.Text(), State: ledger.State(v.Text()), Pace: ledger.Pace(v.Int()), Taken: int(v.Int())}, nil
