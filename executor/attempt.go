@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -69,17 +68,17 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, clos
 		t.logUnsent(w, a, o)
 		return o, !c.PastSendUntil(t.ledger.now())
 	}
-	o.Progress = plain(o.Progress)
+	o.Progress = storable(o.Progress)
 	if o.State == ledger.Accepted && !w.AcceptedAt.IsZero() {
 		t.logger.Debug("run still accepted", "run", w.RunID, "job", w.JobID, "wait", o.Wait.String())
 		return o, false // nothing new: no attempt in the history for each time that it is asked
 	}
 	o.Attempt = ledger.Attempt{
 		RunID: w.RunID, N: w.Attempt, StartedAt: now, FinishedAt: now.Add(took),
-		Answer: a.Kind, Status: a.Status, Code: plain(a.Code), Error: plain(a.Error), Detail: plain(a.Detail),
+		Answer: a.Kind, Status: a.Status, Code: storable(a.Code), Error: storable(a.Error), Detail: storable(a.Detail),
 		Owner: t.ledger.process,
 	}
-	o.Excerpt, o.KeepExcerpt = plain(a.Excerpt), a.KeepExcerpt
+	o.Excerpt, o.KeepExcerpt = storable(a.Excerpt), a.KeepExcerpt
 	t.logAttempt(w, a, o, took)
 	return o, false
 }
@@ -160,10 +159,4 @@ func levelOf(a Answer) slog.Level {
 // textLimit bounds what a target's answer can add to the ledger.
 const textLimit = 4 << 10
 
-// plain makes text that came from outside fit for every store.
-func plain(s string) string {
-	if len(s) > textLimit {
-		s = s[:textLimit]
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "?")
-}
+func storable(s string) string { return ledger.StorableText(s, textLimit) }

@@ -42,7 +42,7 @@ type lanes struct {
 	others   counter             // of all other jobs
 	notices  counter             // of notifications and pings
 	firsts   counter             // of the first runs of their jobs in a lane, which the other counters count too
-	rest     counter             // of all others; nobody reads it
+	rest     counter             // of all others: every run has a counter, and nobody reads this one
 }
 
 // lane is a target's queue.
@@ -192,7 +192,7 @@ func (q *lanes) forget(r *run) {
 	if r.ofJob.count() == 0 {
 		delete(r.lane.jobs, r.owner())
 	}
-	if r.job != &q.others && r.job != &q.notices && r.job.inFlight+r.job.waiting == 0 {
+	if r.job != &q.others && r.job != &q.notices && r.job.count() == 0 {
 		delete(q.jobs, r.owner())
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// recordBatch bounds the outcomes in one statement.
+	// recordBatch bounds the outcomes in one call of the ledger.
 	recordBatch = 500
 	// recordBacklog is the number of outcomes that may wait to be written before nothing
 	// more is admitted or claimed. Where one writer takes turns, as in SQLite,
@@ -123,7 +123,7 @@ func (r *recorder) recordEach(ctx context.Context, batch []*run, err error) {
 	}
 }
 
-// record writes a batch in one statement.
+// record writes a batch in one call of the ledger.
 func (r *recorder) record(ctx context.Context, batch []*run) error {
 	outcomes := make([]ledger.Outcome, len(batch))
 	for i, one := range batch {

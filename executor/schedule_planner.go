@@ -64,15 +64,16 @@ func (p *schedulePlanner) take(template string, revision int64, hash string, cur
 	}
 }
 
-// drop stops planning templates, in a slice of its own: a batch may be under way.
+// drop stops planning templates, in a slice of its own: a batch may be under way. The
+// caller holds mu.
 func (p *schedulePlanner) drop(templates ...string) {
-	var kept []ledger.TemplateRevision
+	var rest []ledger.TemplateRevision
 	for _, t := range p.templates {
 		if !slices.Contains(templates, t.Template) {
-			kept = append(kept, t)
+			rest = append(rest, t)
 		}
 	}
-	p.templates = kept
+	p.templates = rest
 }
 
 // run plans what is due until ctx ends.

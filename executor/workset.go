@@ -29,17 +29,12 @@ func (r *run) owner() string {
 	return ledger.OwnerOf(r.JobID)
 }
 
-// workset alone knows what this process has leased, from the lease to the moment
-// the ledger has the outcome. A run in it is
+// workset alone knows what this process has leased, from the lease to the moment the ledger
+// has the outcome. A run in it is queued (it waits for a place among the calls), calling (its
+// attempt is being made) or ended (its outcome is known and not yet in the ledger):
 //
-//   - queued: leased, and waiting for a place among the calls;
-//
-//   - calling: its attempt is being made;
-//
-//   - ended: its outcome is known and not yet in the ledger.
-//
-//     add -> queued -> take -> calling -> end -> ended -> remove
-//     \------------ giveBack ------------/
+//	add -> queued -> take -> calling -> end -> ended -> remove
+//	          \------------ giveBack ------------/
 type workset struct {
 	now       func() time.Time // reads this machine's clocks
 	unwritten signal           // sent when a run has ended

@@ -5,9 +5,9 @@ import "time"
 // MinHorizon is the shortest default horizon of a job, without Async.Within.
 const MinHorizon = time.Hour
 
-// MaxClockSkew is the time by which the clocks of the ledger and of a target's key store
-// may be. Machines that keep time by NTP differ by milliseconds; five minutes
-// is what signed requests commonly allow.
+// MaxClockSkew is the largest difference between the clocks of the ledger and of a target's
+// key store that the proof allows. Machines that keep time by NTP differ by milliseconds;
+// signed requests commonly allow five minutes.
 const MaxClockSkew = 5 * time.Minute
 
 // KeySafeFor returns how long after its first lease a run's key is surely kept by the

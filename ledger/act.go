@@ -20,7 +20,7 @@ func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 	})
 }
 
-// Ack records that an operator has seen dead runs. See Action.
+// Ack acknowledges dead runs. See Action.
 func (l *Ledger) Ack(ctx context.Context, a Action) (ActionResult, error) {
 	return l.act(ctx, action{
 		Action: a, kind: ActionAck, from: []State{Dead}, change: (*actionTx).acknowledge,

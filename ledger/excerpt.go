@@ -16,7 +16,7 @@ const ExcerptLimit = 1 << 10
 
 // StorableExcerpt returns a text as an Excerpt has it: valid UTF-8 without NUL, and cut to
 // ExcerptLimit.
-func StorableExcerpt(s string) string { return storableText(s, ExcerptLimit) }
+func StorableExcerpt(s string) string { return StorableText(s, ExcerptLimit) }
 
 // excerpt returns what the outcome's attempt keeps of its answer; false: nothing.
 func (o *Outcome) excerpt(now time.Time) (Excerpt, bool) {

@@ -93,7 +93,7 @@ const IncidentErrorLimit = 500
 
 // StorableError returns an error as an incident stores it: valid UTF-8 without NUL, and
 // cut to IncidentErrorLimit.
-func StorableError(s string) string { return storableText(s, IncidentErrorLimit) }
+func StorableError(s string) string { return StorableText(s, IncidentErrorLimit) }
 
 // Open reports whether the incident is open.
 func (i Incident) Open() bool { return i.ClosedAt.IsZero() }

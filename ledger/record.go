@@ -12,7 +12,7 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	held, err := write(ctx, l, "extend leases", func(tx Tx) (Future[[]bool], error) {
+	pending, err := write(ctx, l, "extend leases", func(tx Tx) (Future[[]bool], error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Future[[]bool]{}, err
@@ -27,7 +27,7 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 	if err != nil {
 		return nil, err
 	}
-	extended, err := held.Get()
+	extended, err := pending.Get()
 	var lost []Lease
 	for i, ok := range extended {
 		if !ok {
@@ -47,11 +47,11 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
-	late, err := write(ctx, l, "record", func(tx Tx) (Future[[]bool], error) { return record(tx, outcomes) })
+	pending, err := write(ctx, l, "record", func(tx Tx) (Future[[]bool], error) { return record(tx, outcomes) })
 	if err != nil {
 		return nil, err
 	}
-	written, err := late.Get()
+	written, err := pending.Get()
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type Run struct {
 	PlannedAt  time.Time // actual time of admission
 	StartedAt  time.Time // actual time of the first lease
 	FinishedAt time.Time // actual time of the final outcome
-	AckedAt    time.Time // a dead run that somebody has seen
+	AckedAt    time.Time // when an operator acknowledged the dead run
 
 	Fan Fan // of a parent: its members
 
@@ -155,4 +155,4 @@ func ProgressText(value json.RawMessage) string {
 
 // StorableProgress returns a progress as a run's row stores it: valid UTF-8 without
 // NUL, and cut to ProgressLimit.
-func StorableProgress(s string) string { return storableText(s, ProgressLimit) }
+func StorableProgress(s string) string { return StorableText(s, ProgressLimit) }

@@ -54,13 +54,17 @@ func (s *Schedule) Template() string { return TemplateOf(s.JobID) }
 
 // Key returns the caller's key.
 func (s *Schedule) Key() string {
-	_, key, _ := strings.Cut(s.JobID, ":")
+	_, key, _ := strings.Cut(s.JobID, keySeparator)
 	return key
 }
 
+// keySeparator is between the template and the key in a schedule's job ID. No other job's ID
+// has it (jobs.JobID).
+const keySeparator = ":"
+
 // TemplateOf returns the template of a schedule's job ID, and "" for another job's.
 func TemplateOf(jobID string) string {
-	template, _, keyed := strings.Cut(jobID, ":")
+	template, _, keyed := strings.Cut(jobID, keySeparator)
 	if !keyed {
 		return ""
 	}
@@ -69,7 +73,7 @@ func TemplateOf(jobID string) string {
 
 // OwnerOf returns the template of a schedule's job ID, and another job's ID as it is.
 func OwnerOf(jobID string) string {
-	owner, _, _ := strings.Cut(jobID, ":")
+	owner, _, _ := strings.Cut(jobID, keySeparator)
 	return owner
 }
 
@@ -130,7 +134,7 @@ type ChangeSchedules struct {
 }
 
 // MaxScheduleChanges is the maximum number of schedules that are changed at once, and
-// MaxScheduleData the maximum size of a schedule's data in bytes.
+// MaxScheduleData is the maximum size of a schedule's data in bytes.
 const (
 	MaxScheduleChanges = 1000
 	MaxScheduleData    = 16 << 10

@@ -14,7 +14,7 @@ import (
 const (
 	aDay                             = 24 * time.Hour
 	week, slowdownBack, slowdownRuns = 7 * aDay, 28 * aDay, 5
-	// slowdownsAtOnce is of how many jobs one transaction reads the hours.
+	// slowdownsAtOnce is the number of jobs whose hours one transaction reads.
 	slowdownsAtOnce = 50
 )
 

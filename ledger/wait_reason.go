@@ -49,12 +49,13 @@ func (w WaitReason) OfTarget() bool {
 // Storable returns the reason as a run's row stores it: valid UTF-8 without NUL, and
 // cut to WaitTextLimit.
 func (w WaitReason) Storable() WaitReason {
-	w.Text = storableText(w.Text, WaitTextLimit)
+	w.Text = StorableText(w.Text, WaitTextLimit)
 	return w
 }
 
-// storableText returns a text from outside as every store can keep it.
-func storableText(s string, limit int) string {
+// StorableText returns a text from outside as every store can keep it: valid UTF-8 without
+// NUL, and cut to limit bytes.
+func StorableText(s string, limit int) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), limit)], "\uFFFD"), "\x00", "\uFFFD")
 }
 

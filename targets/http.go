@@ -34,9 +34,9 @@ const (
 	// uvicorn) close an idle connection: a request written into a connection
 	// that is just being closed would have an unknown outcome.
 	idleTime = 4 * time.Second
-	// notHereWait is the wait before the next look for a target that this process does
-	// not have. Another process, of a newer registry, may have it.
-	notHereWait = 30 * time.Second
+	// unknownTargetWait is how long a run waits whose target this process's registry lacks.
+	// A process with a newer registry may have it.
+	unknownTargetWait = 30 * time.Second
 )
 
 // newTransport makes the connections to targets and token endpoints. Calls use
@@ -72,7 +72,7 @@ func newTransport(c Config) *http.Transport {
 func (t *Targets) Call(ctx context.Context, c executor.Call) executor.Answer {
 	to, ok := t.byName[c.Call.Target]
 	if !ok {
-		return unsent(ledger.WaitTargetNotConfigured, "this process has no target "+quoted(c.Call.Target), notHereWait)
+		return unsent(ledger.WaitTargetNotConfigured, "this process has no target "+quoted(c.Call.Target), unknownTargetWait)
 	}
 	a := to.breaker.do(ctx, func() executor.Answer { return t.attempt(ctx, to, c, nil) })
 	if a.Error != "" {

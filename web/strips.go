@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// stripsOnOverview is of how many jobs the overview shows the last runs.
+	// stripsOnOverview is the number of jobs whose last runs the overview shows.
 	stripsOnOverview = 8
 	// newestLooked is the number of runs that are searched for the jobs that ran last.
 	newestLooked = 50

@@ -94,7 +94,7 @@ var law = archtest.Law{
 			In: []string{"idempotency/postgres", "idempotency/pgsql", "idempotency/mysql", "idempotency/sqlite",
 				"idempotency/internal/sqlkeys", "idempotency/internal/pgkeys"},
 			May: []string{"idempotency/store", "idempotency/keytable", "idempotency/purge", "idempotency/internal/..."},
-			Why: "an engine keeps keys and knows nothing of the kit that asks it",
+			Why: "an engine keeps keys, and imports the kit only through the handler of purge",
 		},
 		{
 			In:  []string{"idempotency/..."},
@@ -227,7 +227,7 @@ var law = archtest.Law{
 		{Library: "github.com/prometheus/client_golang", At: []string{"internal/telemetry"}, Why: "packages tell what happened through ports; how it is counted is decided once"},
 		{Library: "github.com/prometheus/client_model", At: []string{"internal/telemetry"}, Why: "a gatherer of Prometheus hands out metrics as its type"},
 		{Library: "go.opentelemetry.io/otel", At: []string{"internal/telemetry"}, Why: "packages tell what happened through ports; how it is traced is decided once"},
-		{Library: "golang.org/x/sync", At: []string{"cmd/...", "executor", "cleanup", "internal/..."}, Why: "leaves start no goroutines, and the kit stands on the standard library"},
+		{Library: "golang.org/x/sync", At: []string{"cmd/...", "executor", "cleanup", "internal/..."}, Why: "leaves need no groups of goroutines, and the kit needs only the standard library"},
 		{Library: "pgregory.net/rapid", At: []string{"ledger/ledgertest", "idempotency/idempotencytest"}, Why: "it is for tests"},
 		{Library: "go.uber.org/goleak", At: nil, Why: "it is for tests"},
 	},

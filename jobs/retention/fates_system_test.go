@@ -148,8 +148,8 @@ func (l *fateLife) live() {
 	close(l.listener)
 }
 
-// until does something again and again, at random times at most twice every
-// apart, until the end.
+// until calls do again and again until the end, at random intervals of at most twice
+// every.
 func (l *fateLife) until(every time.Duration, do func()) {
 	for {
 		time.Sleep(1 + l.upTo(2*every))

@@ -2,11 +2,12 @@ package postgres
 
 import (
 	"encoding/binary"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/cronce/cronce/ledger"
 )
 
 // The codec writes parameters and reads rows in PostgreSQL's binary format. A claim has
@@ -50,7 +51,7 @@ func storable(s string) bool {
 // NUL. An invalid byte in a target's answer must not prevent its record. An ID with
 // an invalid byte finds no row, since no ID contains the replacement character.
 func sanitize(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	return ledger.StorableText(s, len(s))
 }
 
 // appendTextOrNull appends NULL for "".
