@@ -1,5 +1,5 @@
-// The loop of every entry point: one caller a key and process tries, the others wait
-// for it, and each decides anew after every lost race.
+// The loop of every entry point. For each key one caller of this process tries to take it,
+// and the others wait for that caller. After a lost race each caller decides again.
 
 import { randomBytes } from "node:crypto";
 import * as timers from "node:timers/promises";
