@@ -51,8 +51,8 @@ func (k *Kit) once(ctx context.Context, c store.Claim, w work) (r Reply, replaye
 	})
 }
 
-// settle is the loop of every entry point: one caller a key and process tries, the
-// others wait for it, and each decides anew after every lost race.
+// settle is the loop of every entry point. For each key one caller of this process tries to
+// take it, and the others wait for that caller. After a lost race each caller decides again.
 func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, error)) (r Reply, replayed bool, err error) {
 	if err := c.Key.Validate(); err != nil {
 		return Reply{}, false, err
