@@ -63,17 +63,17 @@ func (a *accepter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	set(&c.Lease, a.route.Lease)
 	set(&c.Lease, a.kit.opt.Lease)
 	ctx := context.WithoutCancel(r.Context())
-	started, look, v, err := a.kit.accept(r.Context(), ctx, c)
+	started, look, d, err := a.kit.accept(r.Context(), ctx, c)
 	switch {
 	case err != nil:
-	case v == replay:
+	case d == replay:
 		sendReplay(w, r, look.Record.Reply)
 		return
-	case v == accepted:
+	case d == accepted:
 		a.sendProgress(w, look.Record.Body)
 		return
-	case v != doWork:
-		_, _, err = v.answer(look)
+	case d != doWork:
+		_, _, err = d.answer(look)
 	}
 	if err != nil {
 		a.refuse(w, r, c.Key, a.kit.problemOf(err), err)
@@ -131,12 +131,12 @@ func (k *Kit) DoLong(ctx context.Context, op Operation, fn func(context.Context,
 		return false, errors.New("idempotency: DoLong in a transaction would hold it for as long as the work lasts; call it outside")
 	}
 	set(&c.Lease, k.opt.Lease)
-	started, look, v, err := k.accept(ctx, ctx, c)
+	started, look, d, err := k.accept(ctx, ctx, c)
 	if err != nil {
 		return false, err
 	}
-	if v != doWork {
-		r, duplicate, err := v.answer(look)
+	if d != doWork {
+		r, duplicate, err := d.answer(look)
 		if err == nil && r.Status == finalStatus {
 			_, duplicate, err = decodedFinal[any](r, duplicate)
 		}
@@ -156,13 +156,13 @@ type started struct {
 
 // accept takes the key for long work that runs on ctx. Unless the decision is
 // doWork the look says what the key is.
-func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, look store.KeyStatus, v decision, err error) {
+func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, look store.KeyStatus, d decision, err error) {
 	store, ok := k.store.(store.Worker)
 	if !ok {
-		return s, look, v, fmt.Errorf("idempotency: long work needs a store that can lease keys; %T cannot", k.store)
+		return s, look, d, fmt.Errorf("idempotency: long work needs a store that can lease keys; %T cannot", k.store)
 	}
 	if err := c.Key.Validate(); err != nil {
-		return s, look, v, err
+		return s, look, d, err
 	}
 	if look, err = k.look(asking, c); err != nil || look.Record != nil && decideLong(look, c) != doWork {
 		return s, look, decideLong(look, c), err
@@ -171,7 +171,7 @@ func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, loo
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	if !k.works.add(w) {
 		w.cancel(nil)
-		return s, look, v, ErrShutdown
+		return s, look, d, ErrShutdown
 	}
 	asked := time.Now() // before the store counts from it
 	within, cancel := k.exchange(context.WithoutCancel(asking))
@@ -182,10 +182,10 @@ func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, loo
 			w.free() // the answer may be lost, and the key ours
 		}
 		k.works.remove(w)
-		if v = decideLong(look, c); v == doWork { // it was free only for a moment
-			v = inFlight
+		if d = decideLong(look, c); d == doWork { // it was free only for a moment
+			d = inFlight
 		}
-		return s, look, v, explain(within, err)
+		return s, look, d, explain(within, err)
 	}
 	if look.Record != nil {
 		w.former, w.last = look.Record.Body, look.Record.Body

@@ -17,19 +17,19 @@ const (
 
 // decide decides for every entry point. An expired record counts as none. A call that
 // comes too late gets a stored reply too, since no work is done for it.
-func decide(l store.KeyStatus, c store.Claim) decision {
-	switch r := l.Record; {
+func decide(s store.KeyStatus, c store.Claim) decision {
+	switch r := s.Record; {
 	case r != nil && r.Fingerprint != c.Fingerprint:
 		return mismatch
-	case r != nil && (r.State == store.StateAccepted || r.State == store.StateCalling && !l.LeaseExpired):
+	case r != nil && (r.State == store.StateAccepted || r.State == store.StateCalling && !s.LeaseExpired):
 		return inFlight
 	case r != nil && (r.State == store.StateCalling || r.State == store.StateUnknown):
 		return unknown
 	case r != nil:
 		return replay
-	case !l.Held:
+	case !s.Held:
 		return inFlight
-	case l.TooLate:
+	case s.TooLate:
 		return tooLate
 	default:
 		return doWork
@@ -38,13 +38,13 @@ func decide(l store.KeyStatus, c store.Claim) decision {
 
 // decideLong decides for long work, after a lookup that did not claim the key. Work whose
 // lease has expired can be started again.
-func decideLong(l store.KeyStatus, c store.Claim) decision {
-	switch r := l.Record; {
+func decideLong(s store.KeyStatus, c store.Claim) decision {
+	switch r := s.Record; {
 	case r != nil && (r.Fingerprint != c.Fingerprint || r.State != store.StateAccepted):
-		return decide(l, c)
-	case r != nil && !l.LeaseExpired:
+		return decide(s, c)
+	case r != nil && !s.LeaseExpired:
 		return accepted
-	case l.TooLate:
+	case s.TooLate:
 		return tooLate
 	default:
 		return doWork
@@ -52,10 +52,10 @@ func decideLong(l store.KeyStatus, c store.Claim) decision {
 }
 
 // answer is what the caller is told when no work is to be done.
-func (v decision) answer(l store.KeyStatus) (Reply, bool, error) {
-	switch v {
+func (d decision) answer(s store.KeyStatus) (Reply, bool, error) {
+	switch d {
 	case replay:
-		return l.Record.Reply, true, nil
+		return s.Record.Reply, true, nil
 	case mismatch:
 		return Reply{}, false, ErrMismatch
 	case unknown:

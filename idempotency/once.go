@@ -72,8 +72,8 @@ func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, er
 			}
 		}
 		look := store.KeyStatus{Record: q.found}
-		if v := decide(look, c); v == replay || v == mismatch {
-			return v.answer(look)
+		if d := decide(look, c); d == replay || d == mismatch {
+			return d.answer(look)
 		}
 	}
 }
@@ -112,8 +112,8 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, q *keyQu
 		if err != nil {
 			return Reply{}, false, err
 		}
-		v := decide(a.look, c)
-		if v == doWork {
+		d := decide(a.look, c)
+		if d == doWork {
 			r, replayed, err := a.do()
 			if conflicts++; errors.Is(err, ErrConflict) && conflicts < maxConflicts && pause.For(ctx, rand.N(again)) {
 				continue
@@ -122,9 +122,9 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, q *keyQu
 			return r, replayed, err
 		}
 		a.drop()
-		if v != inFlight {
-			known = v == replay || v == mismatch
-			return v.answer(a.look)
+		if d != inFlight {
+			known = d == replay || d == mismatch
+			return d.answer(a.look)
 		}
 		if !sleep(ctx, until, again) {
 			return Reply{}, false, stopped(ctx)
@@ -200,9 +200,9 @@ func (k *Kit) recordAlone(ctx context.Context, c store.Claim, r Reply) (Reply, b
 	if err != nil {
 		return r, false, err
 	}
-	if v := decide(look, c); v != doWork && v != tooLate {
+	if d := decide(look, c); d != doWork && d != tooLate {
 		_ = tx.Rollback(ctx)
-		return v.answer(look)
+		return d.answer(look)
 	}
 	if r.ExpiresAt, err = tx.Commit(ctx, c, r); err != nil && !errors.Is(err, ErrTxEnded) {
 		return k.afterFailedCommit(ctx, c, r, err)

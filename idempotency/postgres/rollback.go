@@ -22,7 +22,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 func (t *tx) rollback(ctx context.Context) error {
 	ended, known := t.undo(ctx)
 	t.release()
-	if ended || !known && t.stands(ctx) {
+	if ended || !known && t.committedByWork(ctx) {
 		return store.ErrTxEnded
 	}
 	return t.again(t.work.life.conflict)
@@ -61,11 +61,11 @@ func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	return ended, false
 }
 
-// stands reports whether the work has committed the transaction: the row that it placed before
+// committedByWork reports whether the work has committed the transaction: the row that it placed before
 // (see [tx.mark]) is there. A crash or a failover that loses the commit loses the row with it.
 // The transaction's id would not tell: a server that crashed, or a standby that is promoted,
 // gives the ids of lost transactions away again.
-func (t *tx) stands(ctx context.Context) bool {
+func (t *tx) committedByWork(ctx context.Context) bool {
 	if !t.opened.placed {
 		return false
 	}

@@ -184,7 +184,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 			t.discard()
 			q = t.store.db
 		}
-		left = left || t.work != nil && (errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil || t.store.stands(ctx, q, t.claim))
+		left = left || t.work != nil && (errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil || t.store.committedByWork(ctx, q, t.claim))
 		t.release(ctx)
 	}
 	if left {
@@ -193,9 +193,9 @@ func (t *tx) Rollback(ctx context.Context) error {
 	return nil
 }
 
-// stands reports, after the rollback, whether the work has committed the transaction of
+// committedByWork reports, after the rollback, whether the work has committed the transaction of
 // the claim before: its row is there.
-func (s *Store) stands(ctx context.Context, q Querier, c store.Claim) bool {
+func (s *Store) committedByWork(ctx context.Context, q Querier, c store.Claim) bool {
 	look, _, err := ScanStatus(s.d.Statements().Lookup.Row(ctx, q, Of(c)))
 	return err == nil && look.Record != nil && look.Record.Owner == Claimant(c)
 }

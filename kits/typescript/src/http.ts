@@ -109,7 +109,7 @@ export class HttpHandlers<Tx> {
       const named = await this.#claim(exchange, route);
       claim = { ...named.claim, leaseMs: route.leaseMs ?? this.options.leaseMs };
       const { method, target } = exchange;
-      const { verdict, look, work } = await this.works.start(claim, {
+      const { decision, look, work } = await this.works.start(claim, {
         method,
         target,
         header: (name) => exchange.header(name),
@@ -118,8 +118,8 @@ export class HttpHandlers<Tx> {
       });
       if (work !== undefined) {
         this.works.run(work, fn, failed);
-      } else if (verdict !== "accepted") {
-        return replay(answer(verdict, look).reply, exchange);
+      } else if (decision !== "accepted") {
+        return replay(answer(decision, look).reply, exchange);
       }
       return underWay(look.record?.reply.body, route.pollMs ?? 10_000);
     } catch (error) {

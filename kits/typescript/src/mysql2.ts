@@ -101,7 +101,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         const values = { ...this.values(claim), state: "omitted", status: 500 };
         let look = await this.#take(session, values, signal);
         if (look.held && claim.sendBefore) {
-          look = { ...look, tooLate: (await this.looked(session, values, signal)).tooLate ?? false };
+          look = { ...look, tooLate: (await this.lookupIn(session, values, signal)).tooLate ?? false };
         }
         return { open: new OpenMysqlTx(this, session, claim, server, look.held ?? false), look };
       } catch (error) {
@@ -155,7 +155,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     const values = this.replied(claim, reply);
     return this.alone("settle the key", signal, async (session) => {
       const { changed } = await session.run(signal, this.sql.complete, values);
-      return changed === 1 ? (await this.looked(session, values, signal)).record?.reply.expiresAt : undefined;
+      return changed === 1 ? (await this.lookupIn(session, values, signal)).record?.reply.expiresAt : undefined;
     });
   }
 

@@ -97,7 +97,7 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
       }
       const values = this.store.replied(claim, reply);
       const stored = (await this.session.run(signal, this.store.sql.record, values)).changed;
-      const look = await this.store.looked(this.session, values, signal);
+      const look = await this.store.lookupIn(this.session, values, signal);
       if (stored === 0) {
         throw look.record !== undefined && look.record.owner !== claimant(claim) ? lostRace() : transactionEnded();
       }
@@ -117,7 +117,7 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
     this.#over = true;
     const left = this.#used && !this.session.broken && (await this.#leftByWork(signal));
     await this.session.rollBack(signal);
-    if (left || (this.#used && this.held && (await this.store.stands(this.claim)))) {
+    if (left || (this.#used && this.held && (await this.store.committedByWork(this.claim)))) {
       throw transactionEnded();
     }
   }

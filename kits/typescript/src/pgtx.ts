@@ -86,7 +86,7 @@ export class OpenPgTx implements OpenTx<PgTx> {
     }
     const lost = this.connection.broken !== undefined && this.#used;
     await rollBack(this.connection, signal);
-    if (ended || (lost && (await this.store.stands(this.claim)))) {
+    if (ended || (lost && (await this.store.committedByWork(this.claim)))) {
       throw transactionEnded();
     }
   }

@@ -74,32 +74,26 @@ export class Settler<Tx> {
     const name = JSON.stringify([claim.key.scope, claim.key.principal, claim.key.value]);
     for (;;) {
       const turn = await this.gate.enter(name, until, due);
+      let look: KeyStatus;
       switch (turn.do) {
-        case "timedOut": {
+        case "timedOut":
           // The other call may only be reading what is stored.
-          const look = await this.lookup(claim);
+          look = await this.lookup(claim);
           if (look.record === undefined) {
             throw inProgress();
           }
           return answer(decide(look, claim), look);
-        }
         case "leader":
           return await this.#lead(turn.queue, until, claim, attempt);
-        case "lookup": {
-          const look = await this.#lookForAll(turn.queue, claim);
-          const verdict = decide(look, claim);
-          if (verdict === "replay" || verdict === "mismatch") {
-            return answer(verdict, look);
-          }
+        case "lookup":
+          look = await this.#lookForAll(turn.queue, claim);
           break;
-        }
-        case "shared": {
-          const look: KeyStatus = turn.found === undefined ? {} : { record: turn.found };
-          const verdict = decide(look, claim);
-          if (verdict === "replay" || verdict === "mismatch") {
-            return answer(verdict, look);
-          }
-        }
+        case "shared":
+          look = turn.found === undefined ? {} : { record: turn.found };
+      }
+      const decision = decide(look, claim);
+      if (decision === "replay" || decision === "mismatch") {
+        return answer(decision, look);
       }
     }
   }
@@ -132,16 +126,16 @@ export class Settler<Tx> {
     try {
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
         const a = await attempt();
-        const verdict = decide(a.look, claim);
-        if (verdict === "work") {
+        const decision = decide(a.look, claim);
+        if (decision === "doWork") {
           const settled = await a.do();
           known = settled.reply.expiresAt !== undefined;
           return settled;
         }
         await a.drop();
-        if (verdict !== "inFlight") {
-          known = verdict === "replay" || verdict === "mismatch";
-          return answer(verdict, a.look);
+        if (decision !== "inFlight") {
+          known = decision === "replay" || decision === "mismatch";
+          return answer(decision, a.look);
         }
         const left = until - Date.now();
         if (left <= 0) {
@@ -205,10 +199,10 @@ export class Settler<Tx> {
   /** #record stores a reply whose work was rolled back. If another call has the key by now, that one's reply counts. */
   async #record(claim: Claim, reply: Reply): Promise<Settled> {
     const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
-    const verdict = decide(look, claim);
-    if (verdict !== "work" && verdict !== "tooLate") {
+    const decision = decide(look, claim);
+    if (decision !== "doWork" && decision !== "tooLate") {
       await this.#rollback(open, claim);
-      return answer(verdict, look);
+      return answer(decision, look);
     }
     try {
       const expiresAt = await this.exchange("store the reply", (signal) => open.commit(claim, reply, signal));
@@ -243,8 +237,8 @@ export class Settler<Tx> {
 }
 
 /** answer is what a caller is told when no work is to be done. */
-export function answer(verdict: Decision, look: KeyStatus): Settled {
-  switch (verdict) {
+export function answer(decision: Decision, look: KeyStatus): Settled {
+  switch (decision) {
     case "replay":
       return { reply: look.record!.reply, replayed: true };
     case "mismatch":

@@ -64,17 +64,17 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
   }
 
   /**
-   * @internal stands reports, after the rollback, whether the work has committed the claim's
+   * @internal committedByWork reports, after the rollback, whether the work has committed the claim's
    * transaction: its row is there.
    */
-  async stands(claim: Claim): Promise<boolean> {
+  async committedByWork(claim: Claim): Promise<boolean> {
     // The time of the rollback may be used up by a connection that gave no answer.
     const look = await this.lookup(claim, AbortSignal.timeout(5_000)).catch(() => undefined);
     return look?.record?.owner === claimant(claim);
   }
 
-  /** @internal looked looks the key up in a session. */
-  async looked(session: S, values: Values, signal: AbortSignal): Promise<KeyStatus> {
+  /** @internal lookupIn looks the key up in a session. */
+  async lookupIn(session: S, values: Values, signal: AbortSignal): Promise<KeyStatus> {
     return this.lookAt((await session.run(signal, this.sql.look, values)).rows[0]!);
   }
 
@@ -85,7 +85,7 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
       const held = takeOver
         ? (await session.run(signal, this.sql.takeOver, values)).changed === 1
         : await this.place(session, values, signal);
-      const look = await this.looked(session, values, signal);
+      const look = await this.lookupIn(session, values, signal);
       return held ? { held, tooLate: look.tooLate ?? false } : { ...look, held };
     });
   }
@@ -115,14 +115,14 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
     const values = this.#accepted(claim);
     return this.alone("accept the work", signal, async (session) => {
       let held = await this.place(session, values, signal);
-      let look = await this.looked(session, values, signal);
+      let look = await this.lookupIn(session, values, signal);
       if (held && look.tooLate) {
         await session.run(signal, this.sql.abandon, values);
         return { tooLate: true, held: false };
       }
-      if (!held && decideLong(look, claim) === "work" && look.record !== undefined) {
+      if (!held && decideLong(look, claim) === "doWork" && look.record !== undefined) {
         held = (await session.run(signal, this.sql.takeOverWork, values)).changed === 1;
-        look = await this.looked(session, values, signal);
+        look = await this.lookupIn(session, values, signal);
       }
       return { ...look, held };
     });

@@ -121,7 +121,7 @@ export interface Store<Tx> {
 }
 
 /** What a call does after a look at its key. */
-export type Decision = "work" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate" | "accepted";
+export type Decision = "doWork" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate" | "accepted";
 
 /**
  * decide is the one decision order, for every entry point. An expired record is no
@@ -145,7 +145,7 @@ export function decide(look: KeyStatus, claim: Claim): Decision {
   if (!look.held) {
     return "inFlight";
   }
-  return look.tooLate ? "tooLate" : "work";
+  return look.tooLate ? "tooLate" : "doWork";
 }
 
 /** decideLong is the decision for long work, of a look that took nothing. Work whose lease has ended can be started again. */
@@ -157,5 +157,5 @@ export function decideLong(look: KeyStatus, claim: Claim): Decision {
   if (record !== undefined && !look.leaseExpired) {
     return "accepted";
   }
-  return look.tooLate ? "tooLate" : "work";
+  return look.tooLate ? "tooLate" : "doWork";
 }

@@ -30,7 +30,7 @@ const RENEWALS = 20;
  */
 export class Work<Tx> {
   readonly #controller = new AbortController();
-  #lapse: NodeJS.Timeout | undefined; // aborts when the lease ends
+  #leaseTimer: NodeJS.Timeout | undefined; // aborts when the lease ends
   #state: "working" | "finished" | "lost" = "working";
   #busy: Promise<unknown> | undefined; // an exchange with the store
   #renewed = -Infinity; // when the lease was last renewed; not since the key was taken
@@ -41,11 +41,11 @@ export class Work<Tx> {
     private readonly settler: Settler<Tx>,
     private readonly claim: Claim,
     readonly request: WorkRequest,
-    private readonly formerly: Uint8Array | undefined,
+    private readonly previous: Uint8Array | undefined,
     asked: number, // when the lease began at the latest
     private readonly storable: (full: HttpReply) => Reply,
   ) {
-    this.#last = formerly;
+    this.#last = previous;
     this.#leaseUntil(asked + this.#leaseMs);
   }
 
@@ -64,7 +64,7 @@ export class Work<Tx> {
    * threw an error or {@link Kit.shutdown} ended it.
    */
   former<T>(): T | undefined {
-    return this.formerly === undefined ? undefined : (JSON.parse(Buffer.from(this.formerly).toString()) as T);
+    return this.previous === undefined ? undefined : (JSON.parse(Buffer.from(this.previous).toString()) as T);
   }
 
   /**
@@ -124,7 +124,7 @@ export class Work<Tx> {
       if (this.#state === "working") {
         await this.free();
       }
-      clearTimeout(this.#lapse);
+      clearTimeout(this.#leaseTimer);
     }
   }
 
@@ -137,7 +137,7 @@ export class Work<Tx> {
   async free(): Promise<void> {
     const { store } = this.settler;
     await this.settler.exchange("give the key up", (signal) => store.abandon(this.claim, signal)).catch(() => {});
-    clearTimeout(this.#lapse);
+    clearTimeout(this.#leaseTimer);
   }
 
   get #leaseMs(): number {
@@ -161,9 +161,9 @@ export class Work<Tx> {
   }
 
   #leaseUntil(end: number): void {
-    clearTimeout(this.#lapse);
-    this.#lapse = setTimeout(() => this.#controller.abort(leaseLost()), Math.max(0, end - performance.now()));
-    this.#lapse.unref();
+    clearTimeout(this.#leaseTimer);
+    this.#leaseTimer = setTimeout(() => this.#controller.abort(leaseLost()), Math.max(0, end - performance.now()));
+    this.#leaseTimer.unref();
   }
 
   async #renew(leaseMs: number, progress: Uint8Array | undefined): Promise<void> {

@@ -18,12 +18,12 @@ export class Works<Tx> {
     readonly storable: (full: HttpReply) => Reply,
   ) {}
 
-  /** start takes the key for long work. Unless there is work, the verdict and the look say what the key is. */
-  async start(claim: Claim, request: WorkRequest): Promise<{ verdict: Decision; look: KeyStatus; work?: Work<Tx> }> {
+  /** start takes the key for long work. Unless there is work, the decision and the look say what the key is. */
+  async start(claim: Claim, request: WorkRequest): Promise<{ decision: Decision; look: KeyStatus; work?: Work<Tx> }> {
     checkKey(claim.key);
     let look = await this.settler.lookup(claim);
-    if (look.record !== undefined && decideLong(look, claim) !== "work") {
-      return { verdict: decideLong(look, claim), look };
+    if (look.record !== undefined && decideLong(look, claim) !== "doWork") {
+      return { decision: decideLong(look, claim), look };
     }
     if (this.#closed) {
       throw shuttingDown();
@@ -37,11 +37,11 @@ export class Works<Tx> {
       throw error;
     }
     if (!look.held) {
-      const verdict = decideLong(look, claim);
-      return { verdict: verdict === "work" ? "inFlight" : verdict, look }; // it was free only for a moment
+      const decision = decideLong(look, claim);
+      return { decision: decision === "doWork" ? "inFlight" : decision, look }; // it was free only for a moment
     }
     const former = look.record?.reply.body;
-    return { verdict: "work", look, work: make(former?.length ? former : undefined) };
+    return { decision: "doWork", look, work: make(former?.length ? former : undefined) };
   }
 
   /** run runs the work after its request was answered. */
