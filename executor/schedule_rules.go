@@ -66,7 +66,7 @@ func (r scheduleRules) Begin(s *ledger.Schedule, earliest, now time.Time) (time.
 func (r scheduleRules) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
 	j, err := r.job(s)
 	switch {
-	case err != nil && all:
+	case all && (err != nil || j.Disabled):
 		return r.lastPlan(s, now), next, nil
 	case err != nil:
 		return p, next, err
@@ -87,23 +87,28 @@ func positionOf(s *ledger.Schedule) ledger.Position {
 // take after a change. More become one range row: 500 schedules may be changed at once.
 const lastPlanRows = 10
 
-// lastPlan accounts for the scheduled times of a schedule that ends and cannot be called. Of one
-// whose expression or time zone is unknown here, a range row that counts 1 has all times.
+// lastPlan accounts for the scheduled times of a schedule that ends and cannot be called: they
+// are missed, or skipped if the template is disabled. Of a schedule whose expression or time
+// zone is unknown here, a range row that counts 1 has all times.
 func (r scheduleRules) lastPlan(s *ledger.Schedule, now time.Time) ledger.Plan {
 	t, _ := r.registry.Template(s.Template())
+	state, reason := ledger.Missed, ledger.ReasonNotPlannable
+	if t.Disabled {
+		state, reason = ledger.Skipped, ledger.ReasonPaused
+	}
 	t.ID, t.Path, t.Body = s.Template(), "", nil
 	j, err := t.JobOf(jobs.KeyedSchedule{
 		Key: s.Key(), Schedule: s.Expr, Timezone: s.Timezone, DST: schedule.DST(s.DST), Until: s.Until,
 	}, r.cache)
 	if err == nil {
-		return jobPlan(j, positionOf(s), unplanned(j, s.Watermark, now, ledger.Missed, ledger.ReasonNotPlannable, lastPlanRows), now)
+		return jobPlan(j, positionOf(s), unplanned(j, s.Watermark, now, state, reason, lastPlanRows), now)
 	}
 	p := ledger.Plan{JobID: s.JobID, Traits: TraitsOf(t.Job), Revision: s.Revision, After: s.Watermark, Through: now}
 	first, last := s.Watermark.Truncate(time.Second).Add(time.Second), now.Truncate(time.Second)
 	if !first.After(last) {
 		p.Runs = []ledger.RunSpec{{
 			RunID: jobs.RangeID(s.JobID, first, last), ScheduledAt: first, Until: last, Count: 1,
-			State: ledger.Missed, Reason: ledger.ReasonNotPlannable, Trigger: ledger.BySchedule,
+			State: state, Reason: reason, Trigger: ledger.BySchedule,
 		}}
 	}
 	return p

@@ -102,3 +102,20 @@ func TestAScheduleThatFitsAgainIsCaughtUp(t *testing.T) {
 		})
 	}
 }
+
+// A disabled template calls nothing, also for a schedule that is changed or deleted.
+func TestTheTimesOfADisabledTemplateAreSkipped(t *testing.T) {
+	disabled := report
+	disabled.Disabled = true
+	from := time.Date(2026, 10, 24, 22, 30, 0, 0, time.UTC)
+	s := ledger.Schedule{JobID: "report:acme", Revision: 1, Watermark: from, ScheduleContent: ledger.ScheduleContent{Expr: "*/10 * * * *"}}
+	p, next, err := executor.ScheduleRules(registry(t, disabled), 0).Plan(&s, from.Add(30*time.Minute), true)
+	if err != nil || !next.IsZero() || len(p.Runs) != 3 {
+		t.Fatalf("%+v, next %s, %v", p, next, err)
+	}
+	for _, in := range p.Runs {
+		if in.State != ledger.Skipped || in.Reason != ledger.ReasonPaused {
+			t.Errorf("%+v", in)
+		}
+	}
+}

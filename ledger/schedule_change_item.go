@@ -128,7 +128,7 @@ func (m *scheduleChangeTx) next(
 // leave takes a scheduled time out of the last plan of a schedule's content if that could not
 // run it: the next content does.
 func (p *Plan) leave(at time.Time, rules ScheduleRules, s *Schedule) error {
-	if !slices.ContainsFunc(p.Runs, func(in RunSpec) bool { return in.Reason == ReasonNotPlannable }) {
+	if !slices.ContainsFunc(p.Runs, func(in RunSpec) bool { return in.Reason == ReasonNotPlannable || in.Reason == ReasonPaused }) {
 		return nil
 	}
 	before, _, err := rules.Plan(s, at.Add(-time.Second), true)

@@ -121,7 +121,7 @@ const (
 	ReasonMembers         Reason = "members"          // dead: a parent whose members have not all succeeded
 	ReasonKeyExpired      Reason = "key_expired"      // dead: past SendBefore, the key may be forgotten
 	ReasonOverlap         Reason = "overlap"          // skipped: an earlier run of the job is unfinished
-	ReasonPaused          Reason = "paused"           // skipped: the job was paused
+	ReasonPaused          Reason = "paused"           // skipped: the job was paused, or its template disabled
 	ReasonCatchUpNone     Reason = "catch_up_none"    // missed: the job does not catch up
 	ReasonCatchUpWindow   Reason = "catch_up_window"  // missed: older than the job's window
 	// ReasonNotPlannable, missed: a schedule made at run time did not fit its template, or the
