@@ -139,7 +139,7 @@ func (p *planner) restore(b batch) {
 
 // planJob accounts for the job's scheduled times from where it stands up to due.
 func planJob(j jobs.Job, at ledger.Position, now, due time.Time, onTime time.Duration) ledger.Plan {
-	rows, through := verdicts(j, at.Watermark, now, due, onTime)
+	rows, through := planTimes(j, at.Watermark, now, due, onTime)
 	return jobPlan(j, at, rows, through)
 }
 

@@ -101,7 +101,7 @@ func (r scheduleRules) lastPlan(s *ledger.Schedule, now time.Time) ledger.Plan {
 		Key: s.Key(), Schedule: s.Expr, Timezone: s.Timezone, DST: schedule.DST(s.DST), Until: s.Until,
 	}, r.cache)
 	if err == nil {
-		return jobPlan(j, positionOf(s), unplanned(j, s.Watermark, now, state, reason, lastPlanRows), now)
+		return jobPlan(j, positionOf(s), notRun(j, s.Watermark, now, state, reason, lastPlanRows), now)
 	}
 	p := ledger.Plan{JobID: s.JobID, Traits: TraitsOf(t.Job), Revision: s.Revision, After: s.Watermark, Through: now}
 	first, last := s.Watermark.Truncate(time.Second).Add(time.Second), now.Truncate(time.Second)

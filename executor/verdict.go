@@ -17,18 +17,18 @@ const (
 	rangeAbove = 100
 )
 
-// verdicts judges a job's scheduled times in (after, due], oldest first, and returns
+// planTimes judges a job's scheduled times in (after, due], oldest first, and returns
 // the rows to write and the scheduled time up to which they account for everything. due
 // is now, or before the scheduled time whose delay has not passed.
 //
 // Time falls into three parts: what is older than the job's catch-up window,
 // however short, is missed, what is late is judged by catchUp, what is on time
 // is planned.
-func verdicts(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
+func planTimes(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
 	s := j.ParsedSchedule()
 	windowStart := clocks.Later(after, j.DueBy(now.Add(-j.CatchUpWindow).Add(-1))) // the window's own end is in it
 	onTimeFrom := clocks.Later(after, j.DueBy(now.Add(-onTime).Add(-1)))
-	rows = unplanned(j, after, windowStart, ledger.Missed, ledger.ReasonCatchUpWindow, rangeAbove)
+	rows = notRun(j, after, windowStart, ledger.Missed, ledger.ReasonCatchUpWindow, rangeAbove)
 	if windowStart.Before(onTimeFrom) {
 		rows = append(rows, lateRows(j, windowStart, onTimeFrom, due)...)
 	}
@@ -46,7 +46,7 @@ func lateRows(j jobs.Job, from, to, due time.Time) (rows []ledger.RunSpec) {
 	s := j.ParsedSchedule()
 	switch j.CatchUp {
 	case jobs.CatchUpNone:
-		return unplanned(j, from, to, ledger.Missed, ledger.ReasonCatchUpNone, rangeAbove)
+		return notRun(j, from, to, ledger.Missed, ledger.ReasonCatchUpNone, rangeAbove)
 	case jobs.CatchUpAll:
 		for at := range s.Due(from, to) {
 			if rows = append(rows, planned(j, at, ledger.ByCatchUp)); len(rows) > planLimit {
@@ -60,15 +60,15 @@ func lateRows(j jobs.Job, from, to, due time.Time) (rows []ledger.RunSpec) {
 		return nil
 	}
 	if newest.After(to) {
-		return unplanned(j, from, to, ledger.Superseded, ledger.ReasonNewerRun, rangeAbove)
+		return notRun(j, from, to, ledger.Superseded, ledger.ReasonNewerRun, rangeAbove)
 	}
-	rows = unplanned(j, from, newest.Add(-1), ledger.Superseded, ledger.ReasonNewerRun, rangeAbove)
+	rows = notRun(j, from, newest.Add(-1), ledger.Superseded, ledger.ReasonNewerRun, rangeAbove)
 	return append(rows, planned(j, newest, ledger.ByCatchUp))
 }
 
-// unplanned makes the rows of the scheduled times in (from, to], which do not run: rows of their
+// notRun makes the rows of the scheduled times in (from, to], which do not run: rows of their
 // own for up to limit, else a range row.
-func unplanned(j jobs.Job, from, to time.Time, state ledger.State, reason ledger.Reason, limit int) (rows []ledger.RunSpec) {
+func notRun(j jobs.Job, from, to time.Time, state ledger.State, reason ledger.Reason, limit int) (rows []ledger.RunSpec) {
 	if !from.Before(to) {
 		return nil
 	}

@@ -80,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			rows, through := verdicts(testJob(t, tc.job), now.Add(-tc.after), now, now, DefaultOnTime)
+			rows, through := planTimes(testJob(t, tc.job), now.Add(-tc.after), now, now, DefaultOnTime)
 			if got := told(rows); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -96,7 +96,7 @@ func TestCatchingUpAllIsPlannedInParts(t *testing.T) {
 	j := testJob(t, jobs.Job{Schedule: "*/10 * * * * *", CatchUp: jobs.CatchUpAll})
 	after, total, plans := now.Add(-10*time.Hour), 0, 0
 	for after.Before(now) {
-		rows, through := verdicts(j, after, now, now, DefaultOnTime)
+		rows, through := planTimes(j, after, now, now, DefaultOnTime)
 		if len(rows) > planLimit+4 {
 			t.Fatalf("%d rows in one plan", len(rows))
 		}
@@ -139,7 +139,7 @@ func TestEveryScheduledTimeHasOneVerdict(t *testing.T) {
 				due = now
 			}
 			for {
-				rows, through := verdicts(j, watermark, now, due, DefaultOnTime)
+				rows, through := planTimes(j, watermark, now, due, DefaultOnTime)
 				for _, r := range rows {
 					last := r.ScheduledAt
 					if r.Count > 1 {

@@ -212,7 +212,7 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 	var free Future[[]Slot]
 	if m.jobs {
 		ids := distinctJobs(rows)
-		jobs, free = m.tx.Jobs(ids), m.tx.Slots(ids)
+		jobs, free = m.tx.LockJobs(ids), m.tx.Slots(ids)
 	}
 	parents := m.lockParents(rows)
 	locked, err := m.rows(m.tx.LockRuns(runIDs(rows)))

@@ -34,15 +34,15 @@ type admissionTx struct {
 	last     bool // the plans are the last of their schedules' contents
 	slots    slots
 	existing map[string]bool        // of the runs of jobs with several that take the slot
-	own      map[string]Future[int] // of each range row: its scheduled times that have rows of their own
+	ownRows  map[string]Future[int] // of each range row: its scheduled times that have rows of their own
 	got      Admitted
 
-	rows     []Row
-	missed   bool            // some of them are
-	untold   map[string]bool // the missed ones that are in no incident
-	inserted Future[[]bool]
-	moves    []JobChange
-	events   []Event
+	rows            []Row
+	missed          bool            // some of them are
+	opensNoIncident map[string]bool // missed ones for which no incident is opened
+	inserted        Future[[]bool]
+	moves           []JobChange
+	events          []Event
 }
 
 func (m *admissionTx) run() error {
@@ -72,8 +72,8 @@ func (m *admissionTx) admitKeyed(current []currentPlan) error {
 		return err
 	}
 	slots, existing := m.askSlots()
-	m.askOwn()
-	if err := m.give(slots, existing); err != nil {
+	m.countOwnRows()
+	if err := m.lockAndGrant(slots, existing); err != nil {
 		return err
 	}
 	if err := m.write(current); err != nil {
@@ -84,7 +84,7 @@ func (m *admissionTx) admitKeyed(current []currentPlan) error {
 
 // write writes the rows and the events of plans.
 func (m *admissionTx) write(current []currentPlan) error {
-	m.rows, m.untold = make([]Row, 0, len(current)), map[string]bool{}
+	m.rows, m.opensNoIncident = make([]Row, 0, len(current)), map[string]bool{}
 	for _, c := range current {
 		if err := m.plan(c.plan, c.job); err != nil {
 			return err
@@ -112,9 +112,9 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	for i := range m.Plans {
 		ids[i] = m.Plans[i].JobID
 	}
-	asked, paused := m.tx.Jobs(sortedSet(ids)), m.tx.Pauses(m.first())
+	asked, paused := m.tx.LockJobs(sortedSet(ids)), m.tx.Pauses(m.first())
 	slots, existing := m.askSlots()
-	m.askOwn()
+	m.countOwnRows()
 	if m.got.Now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
@@ -125,28 +125,28 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	if m.pauses, err = paused.Get(); err != nil {
 		return nil, err
 	}
-	if err := m.give(slots, existing); err != nil {
+	if err := m.lockAndGrant(slots, existing); err != nil {
 		return nil, err
 	}
 	return m.current(jobs), nil
 }
 
-// give locks the pauses that runs are due after, gives the free slots, and notes which runs exist.
-func (m *admissionTx) give(slots Future[[]Slot], existing Future[[]Row]) error {
+// lockAndGrant locks the pauses that runs are due after, gives the free slots, and notes which runs exist.
+func (m *admissionTx) lockAndGrant(slots Future[[]Slot], existing Future[[]Row]) error {
 	list, err := slots.Get()
 	if err != nil {
 		return err
 	}
-	there, err := existing.Get()
+	found, err := existing.Get()
 	if err != nil {
 		return err
 	}
 	if m.pauses, err = m.pauses.locked(m.tx, m.dueAfter); err != nil {
 		return err
 	}
-	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(there))
-	for i := range there {
-		m.existing[there[i].ID] = true
+	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(found))
+	for i := range found {
+		m.existing[found[i].ID] = true
 	}
 	return nil
 }
@@ -185,14 +185,14 @@ func (m *admissionTx) askSlots() (slots Future[[]Slot], existing Future[[]Row]) 
 	return slots, existing
 }
 
-// askOwn asks how many scheduled times of each range row have rows of their own.
-func (m *admissionTx) askOwn() {
-	m.own = map[string]Future[int]{}
+// countOwnRows asks how many scheduled times of each range row have rows of their own.
+func (m *admissionTx) countOwnRows() {
+	m.ownRows = map[string]Future[int]{}
 	for i := range m.Plans {
 		p := &m.Plans[i]
 		for k := range p.Runs {
 			if in := &p.Runs[k]; !in.Until.IsZero() {
-				m.own[in.RunID] = m.tx.CountOwn(p.JobID, in.ScheduledAt, in.Until)
+				m.ownRows[in.RunID] = m.tx.CountOwn(p.JobID, in.ScheduledAt, in.Until)
 			}
 		}
 	}
@@ -226,7 +226,7 @@ func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
 func (m *admissionTx) plan(p *Plan, was JobRow) error {
 	for i := range p.Runs {
 		in := p.Runs[i]
-		own, err := m.own[in.RunID].Get()
+		own, err := m.ownRows[in.RunID].Get()
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (m *admissionTx) plan(p *Plan, was JobRow) error {
 		}
 		r := newRow(in, was, m.pauses.over(p.JobID, p.Traits, in.ScheduledAt), m.got.Now)
 		if r.State == Missed {
-			m.missed, m.untold[r.ID] = true, m.covered(p, &in) || !was.EndedAt.IsZero()
+			m.missed, m.opensNoIncident[r.ID] = true, m.covered(p, &in) || !was.EndedAt.IsZero()
 		}
 		m.slots.applyOverlap(&r, in.Overlap, m.got.Now)
 		if in.Lease && r.startable(m.got.Now) && m.pauses.hold(in.Call.Target, m.got.Now) == nil {
@@ -269,7 +269,7 @@ func (m *admissionTx) openMissed() error {
 	}
 	var missed []problem
 	for i := range m.rows {
-		if r := &m.rows[i]; r.State == Missed && inserted[i] && !m.untold[r.ID] {
+		if r := &m.rows[i]; r.State == Missed && inserted[i] && !m.opensNoIncident[r.ID] {
 			missed = append(missed, problem{JobID: r.JobID, RunID: r.ID, Reason: r.Reason, Count: r.Count})
 		}
 	}

@@ -197,7 +197,7 @@ func lockedJobs(tx Tx, list []Definition) (jobs []JobRow, now time.Time, err err
 		ids[i] = list[i].JobID
 	}
 	for range 2 {
-		asked := tx.Jobs(ids)
+		asked := tx.LockJobs(ids)
 		if now, err = tx.Now(); err != nil {
 			return nil, now, err
 		}

@@ -107,8 +107,8 @@ func (m *backfillTx) read() (known bool, err error) {
 			last = in.ScheduledAt
 		}
 	}
-	jobs := m.tx.Jobs([]string{m.JobID})
-	own, ranges := m.tx.LockRuns(ids), m.tx.Ranges(m.JobID, first, last)
+	jobs := m.tx.LockJobs([]string{m.JobID})
+	own, ranges := m.tx.LockRuns(ids), m.tx.LockRanges(m.JobID, first, last)
 	if m.now, err = m.tx.Now(); err != nil {
 		return false, err
 	}

@@ -82,7 +82,7 @@ func claim(tx Tx, c Claim, limit int, look freeLook) (got claimStep, err error) 
 // is locked, so that jobs may be.
 func (got *claimStep) due(tx Tx, q DueQuery, look freeLook) ([]Row, error) {
 	free, freeOf := look.ask(tx)
-	asked, next, paused := tx.Due(q), tx.NextDue(), tx.Pauses(time.Time{})
+	asked, next, paused := tx.LockDue(q), tx.NextDue(), tx.Pauses(time.Time{})
 	var err error
 	if got.Now, err = tx.Now(); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (got *claimStep) due(tx Tx, q DueQuery, look freeLook) ([]Row, error) {
 	due, err := asked.Get()
 	if err == nil && len(got.free) > 0 && len(due) == 0 {
 		if err = grantFree(tx, got.free); err == nil {
-			got.free, asked, next = nil, tx.Due(q), tx.NextDue()
+			got.free, asked, next = nil, tx.LockDue(q), tx.NextDue()
 			due, err = asked.Get()
 		}
 	}
@@ -163,5 +163,5 @@ func withoutHeldTargets(tx Tx, q DueQuery, got *claimStep, due []Row, asked Futu
 		return due, nil
 	}
 	q.BusyTargets = slices.Concat(q.BusyTargets, pauses(list).heldTargets(got.Now))
-	return tx.Due(q).Get()
+	return tx.LockDue(q).Get()
 }

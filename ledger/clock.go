@@ -103,7 +103,7 @@ func followClock(tx Tx) error {
 	if err := tx.LockAll(); err != nil {
 		return err
 	}
-	processes, lease, incidents := tx.Processes(), tx.LastLease(), tx.PendingIncidents()
+	processes, lease, incidents := tx.Processes(), tx.LastLease(), tx.LockPendingIncidents()
 	now, err := tx.Now()
 	if err != nil {
 		return err

@@ -86,14 +86,14 @@ func (m *entryTx) read() (known bool, err error) {
 	var free Future[[]Slot]
 	var ranges, repeated Future[[]Row]
 	if scheduled {
-		jobs, free = m.tx.Jobs(id), m.tx.Slots(id)
+		jobs, free = m.tx.LockJobs(id), m.tx.Slots(id)
 	}
 	if m.RerunOf != "" {
 		repeated = m.tx.LockRuns([]string{m.RerunOf})
 	}
 	own, paused := m.tx.Find([]string{m.RunID}), m.tx.Pauses(m.ScheduledAt)
 	if scheduled {
-		ranges = m.tx.Ranges(m.JobID, m.ScheduledAt, m.ScheduledAt)
+		ranges = m.tx.LockRanges(m.JobID, m.ScheduledAt, m.ScheduledAt)
 	}
 	if m.now, err = m.tx.Now(); err != nil {
 		return false, err

@@ -288,7 +288,7 @@ func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 // the oldest first.
 func (l *Ledger) Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error) {
 	return read(ctx, l, "list ranges", func(tx Tx) (list []RunSummary, err error) {
-		rows, err := tx.Ranges(jobID, first, last).Get()
+		rows, err := tx.LockRanges(jobID, first, last).Get()
 		for i := range rows {
 			r := &rows[i]
 			list = append(list, RunSummary{

@@ -146,7 +146,7 @@ func (m *jobListing) readJobs(ids []string) (err error) {
 	var asked Future[[]JobRow]
 	if len(ids) > 0 {
 		ids = sortedSet(ids)
-		asked = m.tx.Jobs(ids)
+		asked = m.tx.LockJobs(ids)
 	} else {
 		asked = m.tx.JobsAfter("", math.MaxInt32)
 		if m.jobs, err = asked.Get(); err != nil {
@@ -181,7 +181,7 @@ func (m *jobListing) pauseByTemplates() error {
 	if len(of) == 0 {
 		return nil
 	}
-	templates, err := m.tx.PeekJobs(slices.Sorted(maps.Keys(of))).Get()
+	templates, err := m.tx.Jobs(slices.Sorted(maps.Keys(of))).Get()
 	for _, t := range templates {
 		for _, i := range of[t.JobID] {
 			j := &m.jobs[i]

@@ -12,12 +12,12 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 	if limit < 1 {
 		return 0, nil
 	}
-	found, err := read(ctx, l, "look for late runs", func(tx Tx) ([]Row, error) { return tx.Late(1).Get() })
+	found, err := read(ctx, l, "look for late runs", func(tx Tx) ([]Row, error) { return tx.LockLate(1).Get() })
 	if err != nil || len(found) == 0 { // usual; no need to write
 		return 0, err
 	}
 	return write(ctx, l, "look for late runs", func(tx Tx) (int, error) {
-		asked, askedPauses := tx.Late(limit), tx.Pauses(time.Time{})
+		asked, askedPauses := tx.LockLate(limit), tx.Pauses(time.Time{})
 		now, err := tx.Now()
 		if err != nil {
 			return 0, err

@@ -107,7 +107,7 @@ func (m *releaseTx) read() (parents []Row, err error) {
 	if len(m.Parents) > 0 {
 		named = m.tx.LockRuns(m.Parents)
 	}
-	due, paused := m.tx.Due(DueQuery{Limit: parentsAtOnce, States: []State{FannedOut}}), m.tx.Pauses(time.Time{})
+	due, paused := m.tx.LockDue(DueQuery{Limit: parentsAtOnce, States: []State{FannedOut}}), m.tx.Pauses(time.Time{})
 	if m.now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) erro
 		return err
 	}
 	return l.rows.Write(ctx, name, func(tx Tx) error {
-		asked := tx.Jobs([]string{jobID})
+		asked := tx.LockJobs([]string{jobID})
 		now, err := tx.Now()
 		if err != nil {
 			return err

@@ -46,7 +46,7 @@ func openIncidents(tx Tx, cause IncidentCause, problems []problem, now time.Time
 	for i, p := range problems {
 		jobs[i] = p.JobID
 	}
-	last, err := tx.LastIncidents(cause, jobs).Get()
+	last, err := tx.LockLastIncidents(cause, jobs).Get()
 	if err != nil {
 		return err
 	}

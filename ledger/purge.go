@@ -133,7 +133,7 @@ func (p Purge) find(tx Tx) (PurgeCursor, error) {
 // run without a lock of its job. If they have members, it deletes a batch of those instead,
 // and there is More.
 func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
-	asked := tx.Jobs(jobsOf(found))
+	asked := tx.LockJobs(jobsOf(found))
 	now, err := tx.Now()
 	if err != nil {
 		return got, err
@@ -261,7 +261,7 @@ func (p Purge) countPass(tx Tx, from PurgeCursor) (n int, err error) {
 			ids[i] = r.RunID
 		}
 		var jobs map[string]*JobRow
-		jobs, err = jobsByID(tx.Jobs(jobsOf(ids)))
+		jobs, err = jobsByID(tx.LockJobs(jobsOf(ids)))
 		n += len(notAhead(ids, jobs))
 	}
 	return n, err

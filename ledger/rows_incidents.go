@@ -7,11 +7,11 @@ type IncidentTable interface {
 	OpenIncidents(cause IncidentCause, jobIDs []string) Future[[]Incident]
 	// LockIncidents locks and returns incidents, by ID.
 	LockIncidents(ids []int64) Future[[]Incident]
-	// LastIncidents locks and returns the last incident of a cause of each of the jobs,
+	// LockLastIncidents locks and returns the last incident of a cause of each of the jobs,
 	// by ID.
-	LastIncidents(cause IncidentCause, jobIDs []string) Future[[]Incident]
-	// PendingIncidents locks and returns the incidents that have a DueAt, by ID.
-	PendingIncidents() Future[[]Incident]
+	LockLastIncidents(cause IncidentCause, jobIDs []string) Future[[]Incident]
+	// LockPendingIncidents locks and returns the incidents that have a DueAt, by ID.
+	LockPendingIncidents() Future[[]Incident]
 	// PutIncidents writes incidents that the transaction has locked, or new ones, whose
 	// ID is 0. A new one whose job has got an open incident of its cause meanwhile is
 	// added to that: see Incident.Add.

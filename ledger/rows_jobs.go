@@ -7,10 +7,10 @@ type JobTable interface {
 	JobsAfter(after string, limit int) Future[[]JobRow]
 	// JobBodies returns the definitions of the current revisions of jobs, by job.
 	JobBodies(ids []string) Future[map[string][]byte]
-	// Jobs locks the jobs that exist, and returns them by ID, without their bodies.
+	// LockJobs locks the jobs that exist, and returns them by ID, without their bodies.
+	LockJobs(ids []string) Future[[]JobRow]
+	// Jobs returns the jobs that exist, by ID, without their bodies and without a lock.
 	Jobs(ids []string) Future[[]JobRow]
-	// PeekJobs is Jobs without a lock.
-	PeekJobs(ids []string) Future[[]JobRow]
 	// Slots returns the slots of jobs, which the transaction has locked, by job. It leaves
 	// out slots that no run has and no run waits for, and runs with a Pace.
 	Slots(jobIDs []string) Future[[]Slot]

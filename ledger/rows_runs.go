@@ -17,9 +17,9 @@ type RunTable interface {
 	Runs(Filter) Future[[]Row]
 	// Leased returns the runs that are leased under a token, by ScheduledAt, then ID.
 	Leased(token string) Future[[]Row]
-	// Due locks and returns due runs that do not wait for a slot, the earliest DueAt first.
+	// LockDue locks and returns due runs that do not wait for a slot, the earliest DueAt first.
 	// It skips runs that another transaction has locked.
-	Due(DueQuery) Future[[]Row]
+	LockDue(DueQuery) Future[[]Row]
 	// NextDue returns the DueAt of the first run that is not due yet and does not wait for
 	// a slot; zero: there is none.
 	NextDue() Future[time.Time]
@@ -27,12 +27,12 @@ type RunTable interface {
 	LastLease() Future[time.Time]
 	// CountRunning counts the running runs of each process.
 	CountRunning() Future[map[string]int]
-	// Late locks and returns up to limit unfinished runs whose LateAt has come, the
+	// LockLate locks and returns up to limit unfinished runs whose LateAt has come, the
 	// earliest first.
-	Late(limit int) Future[[]Row]
-	// Ranges locks and returns the range rows of a job in which a scheduled time of
+	LockLate(limit int) Future[[]Row]
+	// LockRanges locks and returns the range rows of a job in which a scheduled time of
 	// [first, last] lies, the oldest first.
-	Ranges(jobID string, first, last time.Time) Future[[]Row]
+	LockRanges(jobID string, first, last time.Time) Future[[]Row]
 	// CountOwn counts a job's rows of single scheduled times in [first, last].
 	CountOwn(jobID string, first, last time.Time) Future[int]
 	// CountRuns counts the runs of a filter, without regard to its Limit.

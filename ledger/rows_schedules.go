@@ -14,10 +14,10 @@ type ScheduleTable interface {
 	// LockSchedules locks the schedules that exist, also deleted ones, and returns them by
 	// JobID.
 	LockSchedules(jobIDs []string) Future[[]ScheduleRow]
-	// DueSchedules locks and returns up to limit schedules of a template whose NextAt has
+	// LockDueSchedules locks and returns up to limit schedules of a template whose NextAt has
 	// come and is not before since, the earliest first. It skips those that another
 	// transaction has locked.
-	DueSchedules(template string, since time.Time, limit int) Future[[]ScheduleRow]
+	LockDueSchedules(template string, since time.Time, limit int) Future[[]ScheduleRow]
 	// FirstDue returns the first NextAt, not before since, of each of the templates that has
 	// one, by template. It locks nothing.
 	FirstDue(templates []string, since time.Time) Future[map[string]time.Time]
@@ -27,10 +27,10 @@ type ScheduleTable interface {
 	// Schedules returns the schedules of a filter that are not deleted, by JobID, without a
 	// lock.
 	Schedules(ScheduleFilter) Future[[]ScheduleRow]
-	// SchedulesAfter locks and returns the schedules of a template that have a NextAt, of the
+	// LockSchedulesAfter locks and returns the schedules of a template that have a NextAt, of the
 	// first rows of all after an ID, of which it reads limit. last is the ID of the last
 	// row that it read; 0: there is none.
-	SchedulesAfter(template string, after int64, limit int) Future[SchedulePage]
+	LockSchedulesAfter(template string, after int64, limit int) Future[SchedulePage]
 
 	// InsertSchedules writes new schedules of locked templates, and reports which it wrote:
 	// not those whose JobID another row has. IDs are the engine's.

@@ -133,7 +133,7 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 			ids = append(ids, m.requests[i].Items[k].JobID)
 		}
 	}
-	asked, jobs := m.tx.LockSchedules(sortedSet(ids)), m.tx.PeekJobs([]string{template})
+	asked, jobs := m.tx.LockSchedules(sortedSet(ids)), m.tx.Jobs([]string{template})
 	if m.now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}

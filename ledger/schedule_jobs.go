@@ -9,15 +9,15 @@ import (
 	"sort"
 )
 
-// Jobs locks the jobs first, then the schedules.
-func (t *ruleTx) Jobs(ids []string) Future[[]JobRow] {
+// LockJobs locks the jobs first, then the schedules.
+func (t *ruleTx) LockJobs(ids []string) Future[[]JobRow] {
 	keyed, others := split(ids, func(id string) bool { return TemplateOf(id) != "" })
 	if len(keyed) == 0 {
-		return t.Tx.Jobs(ids)
+		return t.Tx.LockJobs(ids)
 	}
 	var jobs Future[[]JobRow]
 	if len(others) > 0 {
-		jobs = t.Tx.Jobs(others)
+		jobs = t.Tx.LockJobs(others)
 	}
 	asked := t.LockSchedules(keyed)
 	return Await(func() ([]JobRow, error) {

@@ -25,7 +25,7 @@ func (f ScheduleFilter) Bounds() (after, below string) {
 // Schedules returns a page of schedules. See ScheduleFilter.
 func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
 	return read(ctx, l, "list schedules", func(tx Tx) ([]Schedule, error) {
-		asked, jobs := tx.Schedules(f), tx.PeekJobs([]string{f.Template})
+		asked, jobs := tx.Schedules(f), tx.Jobs([]string{f.Template})
 		rows, err := asked.Get()
 		if err != nil {
 			return nil, err
@@ -42,7 +42,7 @@ func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, e
 // Schedule returns the schedule with a job ID.
 func (l *Ledger) Schedule(ctx context.Context, jobID string) (Schedule, error) {
 	return read(ctx, l, "read schedule "+jobID, func(tx Tx) (Schedule, error) {
-		asked, jobs := tx.LockSchedules([]string{jobID}), tx.PeekJobs([]string{TemplateOf(jobID)})
+		asked, jobs := tx.LockSchedules([]string{jobID}), tx.Jobs([]string{TemplateOf(jobID)})
 		rows, err := asked.Get()
 		if err == nil && (len(rows) == 0 || !rows[0].DeletedAt.IsZero()) {
 			err = ErrNotFound

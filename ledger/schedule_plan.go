@@ -166,7 +166,7 @@ func (m *schedulePlanTx) run() (err error) {
 	// The job is read after the schedules are locked: what a later definition has swept is
 	// not planned by an earlier one. All pauses are read, which are few, as it is not known
 	// yet how far back the schedules' watermarks are.
-	due, asked, paused := a.tx.DueSchedules(m.template, m.since, planAtOnce), a.tx.PeekJobs([]string{m.template}), a.tx.Pauses(time.Unix(0, 0))
+	due, asked, paused := a.tx.LockDueSchedules(m.template, m.since, planAtOnce), a.tx.Jobs([]string{m.template}), a.tx.Pauses(time.Unix(0, 0))
 	rows, err := due.Get()
 	if err != nil || len(rows) == 0 {
 		return err

@@ -22,7 +22,7 @@ func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err
 		names[i] = t.Template
 	}
 	got.since = floor.since(names)
-	asked, jobs, paused := tx.FirstDue(names, got.since), tx.PeekJobs(names), tx.Pauses(time.Time{})
+	asked, jobs, paused := tx.FirstDue(names, got.since), tx.Jobs(names), tx.Pauses(time.Time{})
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
 	}

@@ -26,7 +26,7 @@ func (m *schedulePlanTx) countFailing() (begun int, err error) {
 	if _, err := tx.LockTemplate(m.template).Get(); err != nil {
 		return 0, err
 	}
-	last, err := tx.LastIncidents(IncidentUnplanned, []string{m.template}).Get()
+	last, err := tx.LockLastIncidents(IncidentUnplanned, []string{m.template}).Get()
 	if err != nil {
 		return 0, err
 	}

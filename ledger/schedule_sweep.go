@@ -36,11 +36,11 @@ func (l *Ledger) SweepSchedules(ctx context.Context, s ScheduleSweep) (next int6
 }
 
 func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
-	page, err := tx.SchedulesAfter(s.Template, s.After, sweepPage).Get()
+	page, err := tx.LockSchedulesAfter(s.Template, s.After, sweepPage).Get()
 	if err != nil {
 		return 0, err
 	}
-	jobs, err := tx.PeekJobs([]string{s.Template}).Get()
+	jobs, err := tx.Jobs([]string{s.Template}).Get()
 	p := SchedulePlanning{Templates: []TemplateRevision{{s.Template, s.Revision}}}
 	if err != nil || len(p.moved(jobs)) > 0 {
 		return 0, err // another process sweeps for another definition

@@ -89,7 +89,7 @@ func grantFree(tx Tx, free []WaitingJob) error {
 			placed = append(placed, j.JobID)
 		}
 	}
-	jobs, slots := tx.Jobs(all), tx.Slots(slotted)
+	jobs, slots := tx.LockJobs(all), tx.Slots(slotted)
 	paced := make([]Future[[]PacedRun], len(placed))
 	for i, id := range placed { // all before the first Get, in one round trip: the jobs are locked meanwhile
 		paced[i] = tx.Paced(id)

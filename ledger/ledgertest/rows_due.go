@@ -13,7 +13,7 @@ var dueCases = []rowsCase{
 		ahead.SetDueAt(pastHour.Add(24 * time.Hour))
 		t.insert(retry, ahead, waiting(minute("j", 2)), in(ledger.Dead, minute("j", 3)), planned, asked, expired)
 		due := func(q ledger.DueQuery) []ledger.Row {
-			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Due(q) })
+			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.LockDue(q) })
 		}
 		same(t, "due", due(ledger.DueQuery{Limit: 9}), []ledger.Row{planned, expired, retry, asked})
 		t.sameIDs("two", due(ledger.DueQuery{Limit: 2}), planned, expired)
@@ -28,7 +28,7 @@ var dueCases = []rowsCase{
 		job, schedule, other := minute("j", 0), minute("j:a", 1), minute("jj", 2)
 		t.insert(job, schedule, other)
 		t.sameIDs("due", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] {
-			return tx.Due(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}})
+			return tx.LockDue(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}})
 		}), other)
 	}},
 	{"due members are left out with their parent, not with its job", func(t *table) {
@@ -38,7 +38,7 @@ var dueCases = []rowsCase{
 		t.insert(parent, m)
 		busy := func(ids ...string) []ledger.Row {
 			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] {
-				return tx.Due(ledger.DueQuery{Limit: 9, BusyJobs: ids})
+				return tx.LockDue(ledger.DueQuery{Limit: 9, BusyJobs: ids})
 			})
 		}
 		t.sameIDs("its job is busy", busy("j"), m)
@@ -59,7 +59,7 @@ var dueCases = []rowsCase{
 		third = waiting(third)
 		t.insert(second, first, third, ahead, dead, minute("j", 5))
 		late := func(limit int) rowsOf {
-			return func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Late(limit) }
+			return func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.LockLate(limit) }
 		}
 		same(t, "late", ask(t, late(9)), []ledger.Row{first, second, third})
 		t.sameIDs("two", ask(t, late(2)), first, second)
@@ -73,7 +73,7 @@ var slotCases = []rowsCase{
 		t.insert(younger, held, oldest, alone, free, minute("none", 0), holding(minute("other", 0)))
 		slots := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Slot] {
 			jobs := []string{"alone", "free", "held", "none", "unknown"}
-			tx.Jobs(jobs)
+			tx.LockJobs(jobs)
 			return tx.Slots(jobs)
 		})
 		of := func(r ledger.Row) ledger.SlotRun { return ledger.SlotRun{ID: r.ID, State: r.State, DueAt: r.DueAt()} }
@@ -104,7 +104,7 @@ var slotCases = []rowsCase{
 			paced(5, holding(minute("jj", 0))), paced(5, holding(minute("i", 0))))
 		turn := func(id string) []ledger.PacedRun {
 			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.PacedRun] {
-				tx.Jobs([]string{id})
+				tx.LockJobs([]string{id})
 				return tx.Paced(id)
 			})
 		}
@@ -114,7 +114,7 @@ var slotCases = []rowsCase{
 		}
 		same(t, "waiting", t.waitingJobs("", 9), []ledger.WaitingJob{{JobID: "free", FreePlace: true}, {JobID: "full"}, {JobID: "j", FreePlace: true}})
 		slots := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Slot] {
-			tx.Jobs([]string{"j", "full"})
+			tx.LockJobs([]string{"j", "full"})
 			return tx.Slots([]string{"j", "full"})
 		})
 		if len(slots) != 1 || slots[0].Waiter.ID != "" {

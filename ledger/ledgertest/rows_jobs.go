@@ -37,7 +37,7 @@ var jobRowCases = []rowsCase{
 		for _, id := range []string{"b", "a", "c"} {
 			t.putJob(ledger.JobChange{JobRow: ledger.JobRow{Position: ledger.Position{JobID: id}, EndedAt: pastHour}, Set: ledger.JobColRevision})
 		}
-		jobs := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobRow] { return tx.Jobs([]string{"b", "a", "unknown"}) })
+		jobs := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobRow] { return tx.LockJobs([]string{"b", "a", "unknown"}) })
 		if len(jobs) != 2 || jobs[0].JobID != "a" || jobs[1].JobID != "b" {
 			t.Errorf("%+v", jobs)
 		}
@@ -47,7 +47,7 @@ var jobRowCases = []rowsCase{
 func (t *table) putJob(c ledger.JobChange) {
 	t.Helper()
 	t.write(func(tx ledger.Tx) error {
-		if _, err := tx.Jobs([]string{c.JobID}).Get(); err != nil {
+		if _, err := tx.LockJobs([]string{c.JobID}).Get(); err != nil {
 			return err
 		}
 		return tx.PutJobs([]ledger.JobChange{c})
@@ -56,7 +56,7 @@ func (t *table) putJob(c ledger.JobChange) {
 
 func (t *table) job(id string) ledger.JobRow {
 	t.Helper()
-	jobs := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobRow] { return tx.Jobs([]string{id}) })
+	jobs := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.JobRow] { return tx.LockJobs([]string{id}) })
 	if len(jobs) != 1 {
 		t.Fatalf("job %s: %+v", id, jobs)
 	}
@@ -135,7 +135,7 @@ func (t *table) openIncidents(cause ledger.IncidentCause, jobs ...string) []ledg
 func (t *table) lastIncident(jobID string) ledger.Incident {
 	t.Helper()
 	last := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Incident] {
-		return tx.LastIncidents(ledger.IncidentDead, []string{jobID, "unknown"})
+		return tx.LockLastIncidents(ledger.IncidentDead, []string{jobID, "unknown"})
 	})
 	if len(last) != 1 {
 		t.Fatalf("%+v", last)

@@ -60,15 +60,15 @@ var scheduleRowCases = []rowsCase{
 			}
 			t.putSchedule(s)
 		}
-		due := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.DueSchedules("t", pastHour, 10) })
+		due := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.LockDueSchedules("t", pastHour, 10) })
 		if len(due) != 3 || due[0].Key() != "b" || due[1].Key() != "a" || due[2].Key() != "c" || due[0].Expr != "e" {
 			t.Errorf("%+v", due)
 		}
-		if due = ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.DueSchedules("t", pastHour, 2) }); len(due) != 2 {
+		if due = ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.LockDueSchedules("t", pastHour, 2) }); len(due) != 2 {
 			t.Errorf("at most 2: %+v", due)
 		}
 		since := pastHour.Add(9 * time.Minute)
-		due = ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.DueSchedules("t", since, 10) })
+		due = ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.ScheduleRow] { return tx.LockDueSchedules("t", since, 10) })
 		if len(due) != 2 || due[0].Key() != "a" || due[1].Key() != "c" {
 			t.Errorf("since a time: %+v", due)
 		}
@@ -80,7 +80,7 @@ var scheduleRowCases = []rowsCase{
 		same(t, "first since a time", first, map[string]time.Time{"t": since})
 		var seen []string
 		for after := int64(0); ; {
-			page := ask(t, func(tx ledger.Tx) ledger.Future[ledger.SchedulePage] { return tx.SchedulesAfter("t", after, 2) })
+			page := ask(t, func(tx ledger.Tx) ledger.Future[ledger.SchedulePage] { return tx.LockSchedulesAfter("t", after, 2) })
 			if after = page.Last; after == 0 {
 				break
 			}

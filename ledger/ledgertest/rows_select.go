@@ -50,7 +50,7 @@ var selectCases = []rowsCase{
 		t.insert(span, minute("j", 10), minute("k", 10))
 		for n, want := range map[int]int{9: 0, 10: 1, 15: 1, 20: 1, 21: 0} {
 			at := minute("j", n).ScheduledAt
-			found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Ranges("j", at, at) })
+			found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.LockRanges("j", at, at) })
 			if len(found) != want {
 				t.Errorf("minute %d: %d ranges, want %d", n, len(found), want)
 			}

@@ -48,7 +48,7 @@ var transactionCases = []rowsCase{
 		j := ledger.JobRow{Position: ledger.Position{JobID: "j", Revision: 1, Watermark: pastHour}, Hash: "h", Body: []byte(`{}`)}
 		t.putJob(ledger.JobChange{JobRow: j, Set: ledger.JobColRevision})
 		t.together(8, func(tx ledger.Tx) error {
-			jobs, err := tx.Jobs([]string{"j"}).Get()
+			jobs, err := tx.LockJobs([]string{"j"}).Get()
 			if err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ var transactionCases = []rowsCase{
 		var claimed []string
 		for range 2 { // what others had locked was skipped
 			t.together(4, func(tx ledger.Tx) error {
-				due, err := tx.Due(ledger.DueQuery{Limit: 2}).Get()
+				due, err := tx.LockDue(ledger.DueQuery{Limit: 2}).Get()
 				if err != nil {
 					return err
 				}

@@ -25,8 +25,8 @@ type countedTx struct {
 	due *int
 }
 
-func (t countedTx) Due(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
-	asked := t.Tx.Due(q)
+func (t countedTx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
+	asked := t.Tx.LockDue(q)
 	rows, _ := asked.Get()
 	*t.due += len(rows)
 	return asked

@@ -17,7 +17,7 @@ func (t *tx) LockIncidents(ids []int64) ledger.Future[[]ledger.Incident] {
 	return t.incidents(func(i ledger.Incident) bool { return slices.Contains(ids, i.ID) })
 }
 
-func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Future[[]ledger.Incident] {
+func (t *tx) LockLastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Future[[]ledger.Incident] {
 	last := map[string]int64{}
 	for _, i := range t.l.incidents {
 		if i.Cause == cause {
@@ -27,7 +27,7 @@ func (t *tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.F
 	return t.incidents(func(i ledger.Incident) bool { return last[i.JobID] == i.ID && slices.Contains(jobIDs, i.JobID) })
 }
 
-func (t *tx) PendingIncidents() ledger.Future[[]ledger.Incident] {
+func (t *tx) LockPendingIncidents() ledger.Future[[]ledger.Incident] {
 	return t.incidents(func(i ledger.Incident) bool { return !i.DueAt.IsZero() })
 }
 

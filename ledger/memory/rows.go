@@ -19,7 +19,7 @@ type tx struct {
 
 func (t *tx) Now() (time.Time, error) { return t.now, nil }
 
-func (t *tx) Jobs(ids []string) ledger.Future[[]ledger.JobRow] {
+func (t *tx) LockJobs(ids []string) ledger.Future[[]ledger.JobRow] {
 	return ledger.Known(bodiless(pick(t.l.jobs, ids)), nil)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) PeekJobs(ids []string) ledger.Future[[]ledger.JobRow] { return t.Jobs(ids) }
+func (t *tx) Jobs(ids []string) ledger.Future[[]ledger.JobRow] { return t.LockJobs(ids) }
 
 func (t *tx) LockTemplate(name string) ledger.Future[ledger.TemplateRow] {
 	row, known := t.l.templates[name]
@@ -55,7 +55,7 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] 
 	return ledger.Known(list, nil)
 }
 
-func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
+func (t *tx) LockDueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
 	due := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool {
 		return s.Template() == template && !s.NextAt.IsZero() && !s.NextAt.After(t.now) && !s.NextAt.Before(since)
 	}, func(a, b ledger.ScheduleRow) int { return cmp.Or(a.NextAt.Compare(b.NextAt), byJobID(a, b)) })
@@ -93,7 +93,7 @@ func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Future[[]ledger.ScheduleR
 	return ledger.Known(list[:min(f.PageSize(), len(list))], nil)
 }
 
-func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
+func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
 	all := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.ID > after },
 		func(a, b ledger.ScheduleRow) int { return cmp.Compare(a.ID, b.ID) })
 	var page ledger.SchedulePage

@@ -24,7 +24,7 @@ func (t *tx) Leased(token string) ledger.Future[[]ledger.Row] {
 	return ledger.Known(copies(where(t.l.open, older, func(r *record) bool { return r.State == ledger.Running && r.Token == token })), nil)
 }
 
-func (t *tx) Late(limit int) ledger.Future[[]ledger.Row] {
+func (t *tx) LockLate(limit int) ledger.Future[[]ledger.Row] {
 	late := where(t.l.open, byLate, func(r *record) bool { return !r.LateAt.IsZero() && !r.LateAt.After(t.now) })
 	return ledger.Known(copies(late[:min(limit, len(late))]), nil)
 }
@@ -37,7 +37,7 @@ func copies(list []*record) []ledger.Row {
 	return rows
 }
 
-func (t *tx) Due(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
+func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	var due []ledger.Row
 	for _, r := range t.l.due(t.now) {
 		if len(due) >= q.Limit {
@@ -155,7 +155,7 @@ func (t *tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {
 	return ledger.Known(byJob, nil)
 }
 
-func (t *tx) Ranges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
+func (t *tx) LockRanges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
 	return ledger.Known(copies(where(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && !r.Until.IsZero() && !r.Until.Before(first) && !r.ScheduledAt.After(last)
 	})), nil)

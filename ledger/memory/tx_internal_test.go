@@ -77,7 +77,7 @@ func TestARangeHasTheScheduledTimesBetweenItsBounds(t *testing.T) {
 		tx.Insert([]ledger.Row{span})
 		for minute, want := range map[int]int{9: 0, 10: 1, 20: 1, 21: 0} {
 			at := row(minute, ledger.Planned).ScheduledAt
-			if found, _ := tx.Ranges("j", at, at).Get(); len(found) != want {
+			if found, _ := tx.LockRanges("j", at, at).Get(); len(found) != want {
 				t.Errorf("minute %d lies in %d ranges, want %d", minute, len(found), want)
 			}
 		}

@@ -93,7 +93,7 @@ func (t *tx) Exec(text string, args ...any) error {
 	return nil
 }
 
-func (t *tx) Jobs(ids []string) ledger.Future[[]ledger.JobRow] {
+func (t *tx) LockJobs(ids []string) ledger.Future[[]ledger.JobRow] {
 	if t.locked == nil {
 		t.locked = make(map[string]bool, len(ids))
 	}

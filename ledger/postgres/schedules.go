@@ -62,7 +62,7 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] 
 	})
 }
 
-func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
+func (t *tx) LockDueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
 	return t.withSaid(sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.Position+`FROM positions p
 		WHERE p.template = (SELECT id FROM schedule_templates WHERE name = $1) AND p.next_at <= now() AND p.next_at >= $2
 			AND p.next_at IS NOT NULL
@@ -96,7 +96,7 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[
 		FROM (SELECT job_id FROM runs WHERE due_at <= $2 AND due_at IS NOT NULL AND NOT waiting`+among+` ORDER BY due_at LIMIT $1) r GROUP BY 1`, args...)
 }
 
-func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
+func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
 	return ledger.Await(func() (page ledger.SchedulePage, err error) {
 		page.Last, err = sqltx.One(t.Tx, sqltx.Number,
 			`SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > $1 ORDER BY id LIMIT $2) p`, after, limit).Get()

@@ -11,7 +11,7 @@ func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] {
 		ORDER BY scheduled_at, run_id`, ids)
 }
 
-func (t *tx) Late(limit int) ledger.Future[[]ledger.Row] {
+func (t *tx) LockLate(limit int) ledger.Future[[]ledger.Row] {
 	const late = `late_at <= now() AND late_at IS NOT NULL AND due_at IS NOT NULL`
 	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM (
 			SELECT * FROM runs
@@ -20,8 +20,8 @@ func (t *tx) Late(limit int) ledger.Future[[]ledger.Row] {
 		) r ORDER BY late_at, run_id`, limit)
 }
 
-// Due skips the runs that another claim has locked.
-func (t *tx) Due(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
+// LockDue skips the runs that another claim has locked.
+func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	if q.Limit < 1 {
 		return ledger.Future[[]ledger.Row]{}
 	}

@@ -51,18 +51,18 @@ func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
 	err = l.read(ctx, func(x ledger.Tx) error {
 		t := x.(*tx)
 		held, page := []string{"t"}, ledger.ScheduleFilter{Template: "a"}
-		_, err := t.SchedulesAfter("a", 0, 1).Get()
+		_, err := t.LockSchedulesAfter("a", 0, 1).Get()
 		_ = []any{
-			t.Processes(), t.JobsAfter("", 1), t.JobsAndNewest(), t.Jobs(list), t.JobBodies(list), t.CountRunning(), t.LastLease(),
+			t.Processes(), t.JobsAfter("", 1), t.JobsAndNewest(), t.LockJobs(list), t.JobBodies(list), t.CountRunning(), t.LastLease(),
 			t.CountDefinitions(), t.Declared("v", "", 1), t.OpenIncidents("", nil), t.OpenIncidents(ledger.IncidentDead, list),
-			t.LastIncidents(ledger.IncidentDead, list), t.LockIncidents([]int64{1}), t.PendingIncidents(), t.Incidents(ledger.IncidentFilter{Limit: 1}),
+			t.LockLastIncidents(ledger.IncidentDead, list), t.LockIncidents([]int64{1}), t.LockPendingIncidents(), t.Incidents(ledger.IncidentFilter{Limit: 1}),
 			t.Incidents(ledger.IncidentFilter{Due: true, Limit: 1}), t.Pauses(at(0)), t.LockPause(1), t.FindRequest("p", "k"), t.SeriesEnd("me", "s"),
 			t.Redriven(list, "me", "s"), t.SelectMembers(ledger.MemberQuery{Parent: "a"}), t.CountMembers(list, ledger.States), t.HourSpan(),
 			t.HoursIn(at(0), at(1), true, 1), t.HoursIn(at(0), at(1), false, 0), t.HoursOf([]string{"a"}, at(0), at(1)), t.HourSums(list, at(0), at(1), [2]string{}), t.Attempts("a"), t.Excerpts("a"),
 			t.Definitions("a", 1), t.Events("a", 1), t.CountByJob(ledger.Running, list), t.CountUnacknowledged(list), t.Recent(list, 1, 1),
-			t.GivenBack(held), t.Counts(ledger.States), t.Find(list), t.Leased("t"), t.Late(1), t.Due(ledger.DueQuery{Limit: 1}),
-			t.Due(ledger.DueQuery{Limit: 1, Only: list}), t.NextDue(), t.Slots(list), t.WaitingOf(list), t.Paced("a"), t.Unfinished(list), t.Ranges("a", at(0), at(1)),
-			t.CountOwn("a", at(0), at(1)), t.Templates(), t.LockSchedules(list), t.DueSchedules("a", at(0), 1), t.FirstDue(list, at(0)), t.CountDue(at(1), 1, nil),
+			t.GivenBack(held), t.Counts(ledger.States), t.Find(list), t.Leased("t"), t.LockLate(1), t.LockDue(ledger.DueQuery{Limit: 1}),
+			t.LockDue(ledger.DueQuery{Limit: 1, Only: list}), t.NextDue(), t.Slots(list), t.WaitingOf(list), t.Paced("a"), t.Unfinished(list), t.LockRanges("a", at(0), at(1)),
+			t.CountOwn("a", at(0), at(1)), t.Templates(), t.LockSchedules(list), t.LockDueSchedules("a", at(0), 1), t.FirstDue(list, at(0)), t.CountDue(at(1), 1, nil),
 			t.CountDue(at(1), 1, held), t.Schedules(page), t.OldRuns(ledger.OldRuns{}, at(0), 1), t.Changed("0", 1), t.OldDefinitions(at(0), nil,
 				ledger.DefinitionKey{}, 1), t.Tally(ledger.TallyQuery{JobID: "a"}), t.Tally(ledger.TallyQuery{JobID: "a", Template: true}),
 			t.Tally(ledger.TallyQuery{ByJob: true}), t.Tally(ledger.TallyQuery{}),

@@ -17,7 +17,7 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] 
 		ORDER BY s.job_id`, jobIDs)
 }
 
-func (t *tx) DueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
+func (t *tx) LockDueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
 	return sqltx.List(t.Tx, sqltx.ReadSchedule, scheduleColumns+`
 		FROM schedule_templates t CROSS JOIN positions p ON p.template = t.id CROSS JOIN schedules s ON s.id = p.id
 		WHERE t.name = ?1 AND p.next_at <= ?2 AND p.next_at >= ?3 ORDER BY p.next_at LIMIT 0 + ?4`, template, t.now, since, limit)
@@ -32,7 +32,7 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[
 		FROM (SELECT job_id FROM runs WHERE due_at <= ?1 AND waiting = 0`+among+` ORDER BY due_at LIMIT 0 + ?2) GROUP BY of`, args...)
 }
 
-func (t *tx) SchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
+func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
 	last, err := sqltx.One(t.Tx, sqltx.Number,
 		`SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > ?1 ORDER BY id LIMIT 0 + ?2)`,
 		after, limit).Get()

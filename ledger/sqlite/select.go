@@ -45,13 +45,13 @@ const (
 // LockRuns is Find: the write lock protects the rows.
 func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] { return t.Find(ids) }
 
-func (t *tx) Late(limit int) ledger.Future[[]ledger.Row] {
+func (t *tx) LockLate(limit int) ledger.Future[[]ledger.Row] {
 	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM runs
 		WHERE late_at <= ?1 AND late_at IS NOT NULL AND due_at IS NOT NULL ORDER BY late_at, run_id LIMIT 0 + ?2`, t.now, limit)
 }
 
-// Due skips the runs of busy targets and jobs in the index.
-func (t *tx) Due(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
+// LockDue skips the runs of busy targets and jobs in the index.
+func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	if q.Limit < 1 {
 		return ledger.Future[[]ledger.Row]{}
 	}

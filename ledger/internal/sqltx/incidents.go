@@ -41,12 +41,12 @@ func (t Tx) LockIncidents(ids []int64) ledger.Future[[]ledger.Incident] {
 	return t.incidents(`id `+t.Dialect.In("$1"), t.Lock, ids)
 }
 
-func (t Tx) LastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Future[[]ledger.Incident] {
+func (t Tx) LockLastIncidents(cause ledger.IncidentCause, jobIDs []string) ledger.Future[[]ledger.Incident] {
 	last := `SELECT max(id) FROM incidents WHERE job_id ` + t.Dialect.In("$1") + ` AND cause = $2 GROUP BY job_id`
 	return t.incidents(`id `+t.Dialect.InQuery(last), t.Lock, jobIDs, string(cause))
 }
 
-func (t Tx) PendingIncidents() ledger.Future[[]ledger.Incident] {
+func (t Tx) LockPendingIncidents() ledger.Future[[]ledger.Incident] {
 	return t.incidents(`due_at IS NOT NULL`, t.Lock)
 }
 

@@ -15,7 +15,7 @@ func ReadJob(v Values) (j ledger.JobRow, err error) {
 	return j, nil
 }
 
-func (t Tx) Jobs(ids []string) ledger.Future[[]ledger.JobRow] { return t.JobsBy(ReadJob, ids) }
+func (t Tx) LockJobs(ids []string) ledger.Future[[]ledger.JobRow] { return t.JobsBy(ReadJob, ids) }
 
 // JobsBy is Jobs, with a function that reads each row.
 func (t Tx) JobsBy(read func(Values) (ledger.JobRow, error), ids []string) ledger.Future[[]ledger.JobRow] {
@@ -32,9 +32,9 @@ func (t Tx) JobsBy(read func(Values) (ledger.JobRow, error), ids []string) ledge
 	})
 }
 
-func (t Tx) PeekJobs(ids []string) ledger.Future[[]ledger.JobRow] {
+func (t Tx) Jobs(ids []string) ledger.Future[[]ledger.JobRow] {
 	t.Lock = ""
-	return t.Jobs(ids)
+	return t.LockJobs(ids)
 }
 
 func (t Tx) JobsAfter(after string, limit int) ledger.Future[[]ledger.JobRow] {

@@ -88,8 +88,8 @@ func (t Tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {
 	return ledger.Await(func() (map[string][]string, error) { err := wait(); return byJob, err })
 }
 
-// Ranges returns rows by run_id, which begins with the job and the first time.
-func (t Tx) Ranges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
+// LockRanges returns rows by run_id, which begins with the job and the first time.
+func (t Tx) LockRanges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
 	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs
 		WHERE job_id = $1 AND until IS NOT NULL AND scheduled_at <= $3 AND until >= $2 ORDER BY run_id`+t.Lock, jobID, first, last)
 }
