@@ -17,7 +17,7 @@ var reasonTexts = map[ledger.Reason]string{
 	ledger.ReasonPayloadMismatch: "the target has this key with another payload",
 	ledger.ReasonKeyExpired:      "its send-before time passed",
 	ledger.ReasonOverlap:         "an earlier run of the job was unfinished, and the job's overlap policy is skip",
-	ledger.ReasonPaused:          "the job was paused, or its template was disabled",
+	ledger.ReasonPaused:          "the job was paused",
 	ledger.ReasonCatchUpNone:     "no process planned in time, and the job does not catch up (catchUp: none)",
 	ledger.ReasonCatchUpWindow:   "no process planned in time, and the job's catchUpWindow had passed",
 	ledger.ReasonNotPlannable:    "the schedule could not be planned (it did not fit its template, or the registry lacked that) until it was changed or deleted",
