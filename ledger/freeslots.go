@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -117,10 +116,18 @@ func (f *freeSlots) looked(l freeLook, found freed, now time.Time) (again bool) 
 }
 
 // free returns the jobs that have something free, by ID.
-func (f freed) free() []WaitingJob {
-	list := slices.DeleteFunc(slices.Concat(f.next, f.jobs), func(j WaitingJob) bool { return !j.FreeSlot && !j.FreePlace })
+func (f freed) free() (list []WaitingJob) {
+	known := map[string]bool{}
+	for _, found := range [][]WaitingJob{f.next, f.jobs} {
+		for _, j := range found {
+			if (j.FreeSlot || j.FreePlace) && !known[j.JobID] {
+				known[j.JobID] = true
+				list = append(list, j)
+			}
+		}
+	}
 	sort.Slice(list, func(i, k int) bool { return list[i].JobID < list[k].JobID })
-	return slices.CompactFunc(list, func(a, b WaitingJob) bool { return a.JobID == b.JobID })
+	return list
 }
 
 // ask asks for what a claim looks at.
