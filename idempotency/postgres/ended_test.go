@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"testing"
@@ -69,6 +71,55 @@ func TestABeginOfTheWorkUsesTheKeyUpOnlyIfItBeginsATransaction(t *testing.T) {
 			if w := serve(k, key, work); w.Code != want {
 				t.Errorf("%s: %d %s", key, w.Code, w.Body)
 			}
+		}
+	}
+	if n := effects(t, p); n != 1 {
+		t.Errorf("%d effects", n)
+	}
+}
+
+// A new transaction that a ROLLBACK, or a COMMIT after a failure, chains on is not the kit's:
+// what the work commits from it is not done again.
+func TestWorkThatCommitsFromAChainedTransactionUsesTheKeyUp(t *testing.T) {
+	p := pool(t, database(t))
+	for n, before := range [][]string{{`ROLLBACK AND CHAIN`}, {`SELECT 1/0`, `COMMIT AND CHAIN`}} {
+		must(t, p, `TRUNCATE effects`)
+		k := kit(t, p)
+		work := func(w http.ResponseWriter, r *http.Request) {
+			for _, sql := range append(before, `INSERT INTO effects VALUES ('once')`, `COMMIT; BEGIN`, `SELECT 1/0`) {
+				_, _ = postgres.Tx(r.Context()).Exec(r.Context(), sql)
+			}
+			w.WriteHeader(http.StatusConflict)
+		}
+		for range 2 {
+			if w := serve(k, strconv.Itoa(n), work); w.Code != http.StatusInternalServerError {
+				t.Errorf("%q: %d %s", before, w.Code, w.Body)
+			}
+		}
+		if n := effects(t, p); n != 1 {
+			t.Errorf("%q: %d effects", before, n)
+		}
+	}
+}
+
+// So is what joined work has committed, whatever savepoint it sets then.
+func TestJoinedWorkThatCommitsUsesTheKeyUp(t *testing.T) {
+	p := pool(t, database(t))
+	s := postgres.New(p, options)
+	k, err := idempotency.New(s, idempotency.Options{Principal: idempotency.SinglePrincipal("caller")})
+	fatal(t, err)
+	for range 2 {
+		tx, err := p.Begin(t.Context())
+		fatal(t, err)
+		_, err = k.Do(s.WithTx(t.Context(), tx), scope, "k", nil, func(ctx context.Context) error {
+			for _, sql := range []string{`INSERT INTO effects VALUES ('once')`, `COMMIT`, `BEGIN`, `SAVEPOINT idempotent_work`, `SELECT 1/0`} {
+				_, _ = postgres.Tx(ctx).Exec(ctx, sql)
+			}
+			return errors.New("no luck")
+		})
+		_ = tx.Rollback(t.Context())
+		if !errors.Is(err, idempotency.ErrTxEnded) {
+			t.Error(err)
 		}
 	}
 	if n := effects(t, p); n != 1 {

@@ -73,6 +73,9 @@ func (t *workTx) beforeEnd(ctx context.Context, texts ...string) error {
 			}
 		}
 	}
+	if ended {
+		t.life.endedByWork()
+	}
 	if !commits {
 		return nil
 	}

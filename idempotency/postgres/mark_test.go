@@ -171,8 +171,8 @@ func TestWorkCannotUndoTheKeysRowAndCommitInOneMessage(t *testing.T) {
 	}
 }
 
-// The key's row is placed for nothing when the text of a COMMIT is none, and makes room for
-// the reply.
+// The key's row is placed for nothing when a PREPARE is of a statement, and makes room for the
+// reply, also if it was rolled back.
 func TestWorkThatOnlyMentionsACommitIsStored(t *testing.T) {
 	p := pool(t, database(t))
 	must(t, p, `ALTER TABLE effects ADD note text`)
@@ -180,7 +180,7 @@ func TestWorkThatOnlyMentionsACommitIsStored(t *testing.T) {
 		w := serve(kit(t, p), "k", func(w http.ResponseWriter, r *http.Request) {
 			nested, err := postgres.Tx(r.Context()).Begin(r.Context())
 			fatal(t, err)
-			_, err = nested.Exec(r.Context(), `INSERT INTO effects VALUES ('x', '; commit')`)
+			_, err = nested.Exec(r.Context(), `PREPARE p AS SELECT 1`) // has the row placed, which is rolled back
 			fatal(t, errors.Join(err, nested.Rollback(r.Context())))
 			_, err = postgres.Tx(r.Context()).Exec(r.Context(), `INSERT INTO effects VALUES ('paid', '; commit')`)
 			fatal(t, err)

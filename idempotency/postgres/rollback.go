@@ -49,7 +49,7 @@ func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	results, err := conn.Exec(ctx, text).ReadAll()
 	if t.pooled == nil {
 		code, _ := refused(err)
-		return code == noSavepoint, true
+		return t.work.life.ended || code == noSavepoint, true
 	}
 	if err != nil {
 		_ = t.conn.Close(ctx)

@@ -141,11 +141,15 @@ func (t *workTx) enter() bool {
 		return false
 	}
 	if t.Conn().PgConn().TxStatus() == 'I' {
-		t.life.mu.Lock()
-		defer t.life.mu.Unlock()
-		t.life.ended = true // before this, even if the work begins another transaction now
+		t.life.endedByWork() // before this, even if the work begins another transaction now
 	}
 	return true
+}
+
+func (l *life) endedByWork() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
 }
 
 // errInUse is for work that returned while a goroutine of it goes on.
