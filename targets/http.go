@@ -118,8 +118,10 @@ func (to *target) address(path string) (*url.URL, error) {
 // send signs and makes one request, which a probe (nil: none) may change before
 // and look at after. It returns the secrets that signed it.
 func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.Call, watch *probe) ([]string, executor.Answer) {
-	w := newWire(func() bool { return c.PastSendUntil(t.now()) })
-	req, err := t.request(httptrace.WithClientTrace(ctx, &w.trace), u, c)
+	sending, end := context.WithCancel(ctx)
+	defer end()
+	w := newWire(func() bool { return c.PastSendUntil(t.now()) }, end)
+	req, err := t.request(httptrace.WithClientTrace(sending, &w.trace), u, c)
 	if err != nil {
 		return nil, unsendable("the job's method is not one of HTTP")
 	}

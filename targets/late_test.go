@@ -45,22 +45,48 @@ func TestNothingIsSentOnAConnectionThatCameTooLate(t *testing.T) {
 	})
 }
 
-func TestNothingIsSentOnAnHTTP2ConnectionThatCameTooLate(t *testing.T) {
-	var calls atomic.Int32
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+// serveHTTP2 returns targets that call a server by HTTP/2, whose connections come after a time.
+func serveHTTP2(t *testing.T, by time.Duration, handle http.HandlerFunc) *targets.Targets {
+	s := httptest.NewUnstartedServer(handle)
 	s.EnableHTTP2 = true
 	quiet(s)
 	s.StartTLS()
-	defer s.Close()
+	t.Cleanup(s.Close)
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
-	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) {
-		c.RootCAs, c.Dial = pool, slowDial(20*time.Millisecond, (&net.Dialer{}).DialContext)
+	return resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": s.URL}, func(c *targets.Config) {
+		c.RootCAs, c.Dial = pool, slowDial(by, (&net.Dialer{}).DialContext)
 	})
+}
+
+func TestNothingIsSentOnAnHTTP2ConnectionThatCameTooLate(t *testing.T) {
+	var calls atomic.Int32
+	ts := serveHTTP2(t, 200*time.Millisecond, func(http.ResponseWriter, *http.Request) { calls.Add(1) })
 	c := call()
-	c.SendUntil = time.Now().Add(10 * time.Millisecond)
+	c.SendUntil = time.Now().Add(100 * time.Millisecond)
 	if a := attempt(t, ts, c, maxWait); !a.Unsent || calls.Load() != 0 {
 		t.Errorf("got %+v, %d sent", a, calls.Load())
+	}
+}
+
+// Calls share an HTTP/2 connection: one that comes too late leaves it to the others.
+func TestACallThatIsTooLateLeavesTheConnectionToOthers(t *testing.T) {
+	arrived, late := make(chan struct{}), make(chan struct{})
+	ts := serveHTTP2(t, 500*time.Millisecond, func(w http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-late
+	})
+	answers := make(chan executor.Answer)
+	go func() { answers <- attempt(t, ts, call(), maxWait) }()
+	c := call()
+	c.SendUntil = time.Now().Add(250 * time.Millisecond)
+	if a := attempt(t, ts, c, maxWait); !a.Unsent {
+		t.Errorf("got %+v", a)
+	}
+	<-arrived
+	close(late)
+	if a := <-answers; a.Kind != ledger.AnswerFresh {
+		t.Errorf("got %+v of the call in time", a)
 	}
 }
 

@@ -23,18 +23,22 @@ type wire struct {
 	trace     httptrace.ClientTrace
 }
 
-// newWire returns a wire that closes each connection that the request gets once past reports
-// true, before anything is written: to connect takes time, and the transport may repeat a
-// request without a body long after it sent it first.
-func newWire(past func() bool) *wire {
+// newWire returns a wire that ends the request before anything is written if it gets a
+// connection once past reports true: to connect takes time, and the transport may repeat a
+// request without a body long after it sent it first. end cancels the request's context.
+func newWire(past func() bool, end func()) *wire {
 	w := &wire{}
 	w.trace.GotConn = func(got httptrace.GotConnInfo) {
-		if past() {
-			w.late.Store(true)
-			_ = got.Conn.Close()
+		if !past() {
+			w.connected.Store(true)
 			return
 		}
-		w.connected.Store(true)
+		w.late.Store(true)
+		end()
+		// HTTP/1 writes the request all the same. HTTP/2 does not, and other calls share its connection.
+		if c, ok := got.Conn.(*tls.Conn); !ok || c.ConnectionState().NegotiatedProtocol != "h2" {
+			_ = got.Conn.Close()
+		}
 	}
 	return w
 }
