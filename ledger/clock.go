@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -125,6 +126,8 @@ func followClock(tx Tx) error {
 	if err := pauses(list).followClock(tx, now); err != nil {
 		return err
 	}
+	// What waits for an end that is not to come any more moves with the clock.
+	list = slices.DeleteFunc(list, func(p Pause) bool { return !p.followClock(now).EndedAt.IsZero() })
 	if err := moveRuns(tx, Unfinished, list, step, now); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (f *freeSlots) looked(l freeLook, found freed, now time.Time) (again bool) 
 	}
 	f.began = clocks.Earlier(f.began, now) // the clock may have been set back
 	f.hurried = now.Sub(f.began) >= lookAroundEvery
-	again = f.hurried || len(f.noted) > 0
+	again = f.hurried || len(f.noted) >= f.atOnce // a later claim looks at fewer
 	for _, j := range found.free() {
 		f.add([]string{j.JobID})
 	}

@@ -76,7 +76,7 @@ func (t *ruleTx) UpdateFenced(changes []Change) Future[[]bool] {
 func (t *ruleTx) Insert(rows []Row) Future[[]bool] {
 	for i := range rows {
 		t.ids = append(t.ids, rows[i].ID)
-		if rows[i].Waiting {
+		if n := len(t.free); rows[i].Waiting && (n == 0 || t.free[n-1] != rows[i].JobID) { // a backfill has many of one job
 			t.free = append(t.free, rows[i].JobID)
 		}
 	}

@@ -56,7 +56,11 @@ func (w WaitReason) Storable() WaitReason {
 // StorableText returns a text from outside as every store can keep it: valid UTF-8 without
 // NUL, and cut to limit bytes.
 func StorableText(s string, limit int) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), limit)], "\uFFFD"), "\x00", "\uFFFD")
+	s = s[:min(len(s), limit)]
+	if clean := strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD"); clean != s {
+		return strings.ToValidUTF8(clean[:min(len(clean), limit)], "") // a replacement may be longer than what it replaces
+	}
+	return s
 }
 
 // String returns the code and the text, as stores keep them in one column. It is ""

@@ -64,12 +64,12 @@ func (p *pgScript) scan(f File, text string, offset, depth int) {
 		if tokens[i].kind == sqlDollar && depth < 3 {
 			p.scan(f, tokens[i].text, offset+tokens[i].at, depth+1)
 		}
-		if i+3 >= len(tokens) || !tokens[i].named("cron") || !tokens[i+1].is(".") || tokens[i+2].kind != sqlName {
+		if i+2 >= len(tokens) || !tokens[i].named("cron") || !tokens[i+1].is(".") || tokens[i+2].kind != sqlName {
 			continue
 		}
 		line := lineAt(f.Data, offset+tokens[i].at)
 		if tokens[i+2].named("job") { // the table; queries only read it
-			if i > 0 && (tokens[i-1].named("update") || tokens[i-1].named("into") || i > 1 && tokens[i-2].named("delete")) {
+			if i > 0 && writesTable(tokens[:i]) {
 				p.add(Difference{File: f.Name, Line: line, Aspect: NotImported, Text: "SQL that writes to cron.job is not applied; check its jobs"})
 			}
 			continue
@@ -188,4 +188,12 @@ func (e *entry) pgJob(j pgJob, zone string) error {
 	e.noRetries()
 	e.noteOverlap()
 	return nil
+}
+
+// writesTable reports whether the statement that these tokens begin writes to the table after
+// them.
+func writesTable(before []sqlToken) bool {
+	last := before[len(before)-1]
+	return last.named("update") || last.named("into") || last.named("truncate") || last.named("table") ||
+		len(before) > 1 && before[len(before)-2].named("delete")
 }

@@ -68,6 +68,18 @@ var pauseDueCases = []testCase{
 		b.beat("process-of-j")
 		j.due(61, pause.Until)
 	}},
+	{"a run due at the end that an operator set does not wait longer when the clock is set back", func(b *bed) {
+		j := b.job("j")
+		pause := b.catchUpOf(j, 61, 400)
+		b.pass(3 * time.Minute)
+		j.waits(61)
+		b.pass(150 * time.Minute)
+		b.changePause(ledger.PauseChange{ID: pause.ID, End: true, Actor: ann})
+		b.setBack("process-of-j")
+		b.beat("process-of-j")
+		b.pass(time.Minute)
+		b.take("p1", j.id(61))
+	}},
 	{"a hold and a pause that have begun last when the clock is set back, and one that is to come begins at its time", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow))

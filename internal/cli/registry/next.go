@@ -23,8 +23,8 @@ func (a *app) nextCommand() *cobra.Command {
 its offset, and a mark where the clocks change between two times. STARTS is when
 the run starts, if the job has a spread; a scheduled time whose run has not
 started yet is listed too. A schedule made at run time, TEMPLATE:KEY, is looked
-up in the ledger, or by --server. --json prints an array of the scheduled times:
-UTC, RFC 3339.`,
+up in the ledger, or by --server, and listed without its spread. --json prints
+an array of the scheduled times: UTC, RFC 3339.`,
 		Example: `  cronce next release-commission-locks -n 5
   cronce next customer-report:acme
   cronce next --expr "30 2 * * *" --tz America/New_York --from 2026-03-07T00:00:00Z
