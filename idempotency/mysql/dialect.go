@@ -200,18 +200,21 @@ func savepoint(ctx context.Context, q sqlkeys.Querier) (bool, error) {
 // Left implements [sqlkeys.Claimed]. After a ROLLBACK of the work's each
 // statement has been committed by itself. So has each after an error with which the
 // server rolls back, unless that was the last thing to happen.
-func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
+func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, _ bool) (left, undone bool) {
 	if d.pool.Load().mariaDB {
 		var in bool
-		err := q.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in)
-		return err == nil && !in && !d.endedByServer(ctx, q)
+		if err := q.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in); err != nil || in {
+			return false, false
+		}
+		undone = d.endedByServer(ctx, q)
+		return !undone, undone
 	}
 	// In this order: the error of the missing savepoint takes the place of the work's.
 	if d.endedByServer(ctx, q) {
-		return false
+		return false, true
 	}
 	in, err := savepoint(ctx, q)
-	return err == nil && !in
+	return err == nil && !in, false
 }
 
 // endedByServer reports whether the last statement failed in a way that ends
@@ -220,7 +223,7 @@ func (d *dialect) endedByServer(ctx context.Context, q sqlkeys.Querier) bool {
 	var level, message string
 	var number uint16
 	err := q.QueryRowContext(ctx, `SHOW ERRORS`).Scan(&level, &number, &message)
-	return err == nil && (d.rollsBack(number) || number == noSuchSavepoint)
+	return err == nil && d.rollsBack(number)
 }
 
 // Create implements [sqlkeys.Dialect].

@@ -185,9 +185,9 @@ func (d claimed) in(ctx context.Context, q sqlkeys.Querier) (bool, error) {
 
 // Left implements [sqlkeys.Claimed]. An aborted transaction tells nothing; if the
 // work has committed before, its row stands.
-func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, _ bool) bool {
+func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, _ bool) (left, undone bool) {
 	in, err := d.in(ctx, q)
-	return err == nil && !in
+	return err == nil && !in, false
 }
 
 // Purge implements [sqlkeys.Dialect].

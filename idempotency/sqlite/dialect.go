@@ -176,8 +176,8 @@ func (d *dialect) release(ctx context.Context, q sqlkeys.Querier) error {
 
 // Left implements [sqlkeys.Claimed]. SQLite itself rolls back what it interrupts
 // when MaxRun is over.
-func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, over bool) bool {
-	return !over && errors.Is(d.release(ctx, q), store.ErrTxEnded)
+func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, over bool) (left, undone bool) {
+	return !over && errors.Is(d.release(ctx, q), store.ErrTxEnded), false
 }
 
 // Purge implements [sqlkeys.Dialect]. SQLite locks the database, not rows, so

@@ -49,8 +49,8 @@ type Dialect interface {
 type Claimed interface {
 	// Left reports whether the work has left the transaction, by a COMMIT or
 	// ROLLBACK of its own. False when it cannot be told. over: MaxRun has cut the
-	// work short.
-	Left(ctx context.Context, q Querier, over bool) bool
+	// work short. undone: the server has rolled it back with its last error.
+	Left(ctx context.Context, q Querier, over bool) (left, undone bool)
 	// Record stores the reply. It returns ErrTxEnded, ErrLostRace, ErrTxAborted
 	// or an error of the database.
 	Record(ctx context.Context, q Querier, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error)

@@ -171,9 +171,15 @@ func (t *tx) explain(ctx context.Context, doing string, err error) error {
 
 // Rollback implements [store.Tx].
 func (t *tx) Rollback(ctx context.Context) error {
-	left := t.work != nil && !t.tried && t.claimed.Left(ctx, t.q, t.work.Err() != nil)
+	var left, undone bool
+	if t.work != nil && !t.tried {
+		left, undone = t.claimed.Left(ctx, t.q, t.work.Err() != nil)
+	}
 	var err error
 	if t.conn == nil {
+		if undone { // with the savepoint. An outer transaction has to see the server's error too
+			return nil
+		}
 		if _, err = t.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.mark); err == nil {
 			_, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.mark)
 		}
