@@ -138,7 +138,7 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
     const { rows } = await this.session.query(signal, "SHOW ERRORS").catch(() => ({ rows: [] as Row[] }));
     const errno = Number(rows[0]?.[1]);
     const isTimeout = errno === LOCK_WAIT_TIMEOUT && this.server.rollbackOnTimeout;
-    return isTimeout || errno === NO_SAVEPOINT || rollsBack({ errno, sqlState: "" });
+    return isTimeout || rollsBack({ errno, sqlState: "" });
   }
 
   /** #stillIn reports whether the transaction is open: MySQL takes a savepoint outside of one, and sets none. */

@@ -148,16 +148,19 @@ test("a conflict by which MariaDB rolls the work back leaves the key free", asyn
   await pool.query("CREATE TABLE accounts (id INT PRIMARY KEY, cents INT)");
   await pool.query("INSERT INTO accounts VALUES (1, 0)");
   const add = "UPDATE accounts SET cents = cents + 1 WHERE id = 1";
-  const conflict = (goesOn: boolean) => (tx: MysqlTx) =>
+  const conflict = (then: string) => (tx: MysqlTx) =>
     tx
       .query("SELECT cents FROM accounts")
       .then(() => pool.query(add))
       .then(() => tx.query(add))
       .catch(async (error: unknown) => {
-        if (!goesOn) {
+        if (then === "fails") {
           throw error;
         }
-        await tx.query(insert, ["goes on"]); // is committed by itself
+        await tx.query(insert, [then]); // is committed by itself
+        if (then === "fails later") {
+          await tx.query("ROLLBACK TO SAVEPOINT none");
+        }
       });
   const one = createPool({ ...config, connectionLimit: 1 });
   t.after(() => one.end());
@@ -167,13 +170,15 @@ test("a conflict by which MariaDB rolls the work back leaves the key free", asyn
     return;
   }
   const kit = new Kit(new MysqlStore(one), { logError: () => {} });
-  await assert.rejects(kit.once({ scope: "conflict", key: "fails" }, conflict(false)), { errno: 1020 });
+  await assert.rejects(kit.once({ scope: "conflict", key: "fails" }, conflict("fails")), { errno: 1020 });
   assert.equal((await kit.once({ scope: "conflict", key: "fails" }, async () => {})).duplicate, false);
-  for (let n = 0; n < 2; n++) {
-    const again = kit.once({ scope: "conflict", key: "goes on" }, conflict(true));
-    await assert.rejects(again, is("transaction_ended_by_handler"));
+  for (const then of ["goes on", "fails later"]) {
+    for (let n = 0; n < 2; n++) {
+      const again = kit.once({ scope: "conflict", key: then }, conflict(then));
+      await assert.rejects(again, is("transaction_ended_by_handler"));
+    }
+    assert.equal(await effects(then), 1);
   }
-  assert.equal(await effects("goes on"), 1);
 });
 
 test("the transaction is the kit's", async () => {

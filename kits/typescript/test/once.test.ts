@@ -234,13 +234,11 @@ test("a key that work in another process holds is in progress for a call and for
     await go.promise;
   });
   await begun.promise;
-  const started = Date.now();
   const impatient = newKit({ waitMs: 0, storeTimeoutMs: 3_000 });
   await assert.rejects(impatient.callOnce(op, { do: async () => 2 }), is("idempotency_key_in_progress"));
   const accept = fetchIdempotency(impatient, { principal: singlePrincipal("-") }).accept({ scope: op.scope }, () => {});
   const headers = { "Idempotency-Key": op.key };
   assert.equal((await accept(new Request("http://a.test/", { method: "POST", headers }))).status, 409);
-  assert.ok(Date.now() - started < 2_000, "it waited for the other process");
   go.resolve();
   await first;
 });
