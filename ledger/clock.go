@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -127,11 +126,16 @@ func followClock(tx Tx) error {
 		return err
 	}
 	// What waits for an end that is not to come any more moves with the clock.
-	list = slices.DeleteFunc(list, func(p Pause) bool { return !p.followClock(now).EndedAt.IsZero() })
-	if err := moveRuns(tx, Unfinished, list, step, now); err != nil {
+	var lasting []Pause
+	for _, p := range list {
+		if p.followClock(now).EndedAt.IsZero() {
+			lasting = append(lasting, p)
+		}
+	}
+	if err := moveRuns(tx, Unfinished, lasting, step, now); err != nil {
 		return err
 	}
-	return moveRuns(tx, []State{Dead, Canceled}, list, step, now)
+	return moveRuns(tx, []State{Dead, Canceled}, lasting, step, now)
 }
 
 func moveHeartbeats(tx Tx, processes Future[[]ProcessRow], now time.Time) error {
