@@ -91,6 +91,29 @@ func TestAnErrorOfEachStatement(t *testing.T) {
 	}
 }
 
+// A claim that a full lock table ends is tried again, but not as fast as the server answers.
+func TestAClaimPausesWhileTheLockTableIsFull(t *testing.T) {
+	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
+		db := open(t, fresh(t)+advised)
+		migrate(t, db)
+		must(t, db, `CREATE TABLE seen (n INT) ENGINE = MyISAM`)
+		must(t, db, `CREATE TRIGGER fails BEFORE INSERT ON idempotency_keys FOR EACH ROW
+BEGIN INSERT INTO seen VALUES (1); SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1206, MESSAGE_TEXT = 'no'; END`)
+		k, err := idempotency.New(mysql.New(db, mysql.Options{}),
+			idempotency.Options{Principal: idempotency.SinglePrincipal("x"), StoreTimeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = k.Do(t.Context(), "s", "k", nil, func(context.Context) error { return nil }); !errors.Is(err, idempotency.ErrUnavailable) {
+			t.Error(err)
+		}
+		var tries int
+		if err := db.QueryRow(`SELECT COUNT(*) FROM seen`).Scan(&tries); err != nil || tries < 2 || tries > 300 {
+			t.Errorf("%d tries, %v", tries, err)
+		}
+	})
+}
+
 func always(event string, code int) string {
 	return fmt.Sprintf(`CREATE TRIGGER fails BEFORE %s ON idempotency_keys FOR EACH ROW
 SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'no'`, event, code)

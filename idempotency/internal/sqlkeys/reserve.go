@@ -5,8 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math/rand/v2"
 	"time"
 
+	"github.com/cronce/cronce/idempotency/internal/pause"
 	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/idempotency/store"
 )
@@ -157,6 +159,7 @@ func (s *Store) alone(ctx context.Context, fn func(*sql.Tx) error) error {
 		if err == nil || s.d.Means(err) != Victim || ctx.Err() != nil {
 			return err
 		}
+		pause.For(ctx, rand.N(breath))
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/cronce/cronce/idempotency/internal/lasting"
+	"github.com/cronce/cronce/idempotency/internal/pause"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
@@ -60,8 +62,13 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		case join:
 			return nil, store.KeyStatus{}, fmt.Errorf("%w: %w", store.ErrTxAborted, err)
 		}
+		pause.For(ctx, rand.N(breath))
 	}
 }
+
+// breath is the longest pause before the next try of a victim, so that what lasts, as a full
+// lock table does, is not made worse.
+const breath = 20 * time.Millisecond
 
 func stored(l store.KeyStatus) bool {
 	return l.Record != nil && (l.Record.State == store.StateDone || l.Record.State == store.StateOmitted)

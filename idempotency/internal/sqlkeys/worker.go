@@ -3,7 +3,9 @@ package sqlkeys
 import (
 	"context"
 	"database/sql"
+	"math/rand/v2"
 
+	"github.com/cronce/cronce/idempotency/internal/pause"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
@@ -90,5 +92,6 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 		if !victim {
 			return nil, false, s.unavailable("resume the work", err)
 		}
+		pause.For(ctx, rand.N(breath))
 	}
 }
