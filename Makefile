@@ -53,7 +53,7 @@ build: ## bin/cronce: the daemon and command line, static
 
 # More packages at once than processors: many a test waits for a server or a lease.
 test: $(WITH_DATABASES) ## every test of the released modules on every engine (SHORT=1: none that needs a server)
-	$(WITH_DATABASES) $(GO) test -p 4 -parallel 4 -shuffle=on -timeout 10m $(RELEASED)
+	$(WITH_DATABASES) $(GO) test -p 4 -parallel 4 -shuffle=on -timeout 15m $(RELEASED)
 
 # But for the simulation's mutants, which `make test` runs.
 test-race: $(WITH_DATABASES) ## every test of the released modules with the race detector, which takes several times as long
