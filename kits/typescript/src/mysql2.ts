@@ -6,7 +6,7 @@
 
 import type { Pool } from "mysql2/promise";
 import { unavailable } from "./errors.js";
-import { DUPLICATE_KEY, LOCK_WAIT_TIMEOUT, numberOf, rollsBack, Session, type Row } from "./mysqlsession.js";
+import { breathe, DUPLICATE_KEY, LOCK_WAIT_TIMEOUT, numberOf, rollsBack, Session, type Row } from "./mysqlsession.js";
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./mysqlsql.js";
 import { OpenMysqlTx, serverOf, type MysqlTx, type Server } from "./mysqltx.js";
 import type { Reply } from "./reply.js";
@@ -109,6 +109,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         if (!rollsBack(error) || signal.aborted) {
           throw unavailable("claim the key", error);
         }
+        await breathe();
       }
     }
   }
@@ -173,6 +174,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         if (!rollsBack(error) || signal.aborted) {
           throw unavailable("resume the work", error);
         }
+        await breathe();
         continue;
       }
       await open.rollback(signal);
@@ -244,6 +246,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         if (!rollsBack(error) || signal.aborted) {
           throw unavailable(doing, error);
         }
+        await breathe();
       }
     }
   }

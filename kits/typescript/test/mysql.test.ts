@@ -181,6 +181,18 @@ test("a conflict by which MariaDB rolls the work back leaves the key free", asyn
   }
 });
 
+test("a claim pauses while the lock table is full", async (t) => {
+  await pool.query("CREATE TABLE seen (n INT) ENGINE = MyISAM");
+  await pool.query(`CREATE TRIGGER fails BEFORE INSERT ON idempotency_keys FOR EACH ROW
+    BEGIN INSERT INTO seen VALUES (1); SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1206, MESSAGE_TEXT = 'no'; END`);
+  t.after(() => pool.query("DROP TRIGGER fails"));
+  const kit = newKit({ storeTimeoutMs: 1000 });
+  await assert.rejects(kit.once({ scope: "full", key: "1" }, async () => {}));
+  const [rows] = await pool.query("SELECT n FROM seen");
+  const tries = (rows as unknown[]).length;
+  assert.ok(tries > 1 && tries < 150, `${tries} tries`);
+});
+
 test("the transaction is the kit's", async () => {
   await newKit().once({ scope: "guard", key: "1" }, async (tx) => {
     assert.throws(() => tx.commit(), /idempotency kit/);
