@@ -51,7 +51,7 @@ func storable(s string) bool {
 // NUL. An invalid byte in a target's answer must not prevent its record. An ID with
 // an invalid byte finds no row, since no ID contains the replacement character.
 func sanitize(s string) string {
-	return ledger.StorableText(s, len(s))
+	return ledger.StorableText(s, len("\uFFFD")*len(s)) // it may grow: "j\x00" must not become "j", another ID
 }
 
 // appendTextOrNull appends NULL for "".
