@@ -20,8 +20,8 @@ var ErrSlotTaken = errors.New("no time left to finish the earlier run that holds
 // ErrMembers is returned by Execute for a run with members, which one call cannot finish.
 var ErrMembers = errors.New("a run of a job with each has members, which only serve and ticks make; trigger it through the API of a serving process")
 
-// claimRetryWait is how long to wait before the next claim of a run that another
-// process is claiming.
+// claimRetryWait is the time until Execute claims a run again that another process is
+// claiming.
 const claimRetryWait = 20 * time.Millisecond
 
 // Execute enters one run, such as a trigger, a rerun or a platform event, and makes its

@@ -32,9 +32,13 @@ func (r scheduleRules) job(s *ledger.Schedule) (jobs.Job, error) {
 	if !known {
 		return jobs.Job{}, fmt.Errorf("the registry has no template %q", s.Template())
 	}
-	return t.JobOf(jobs.KeyedSchedule{
+	return t.JobOf(keyedOf(s), r.cache)
+}
+
+func keyedOf(s *ledger.Schedule) jobs.KeyedSchedule {
+	return jobs.KeyedSchedule{
 		Key: s.Key(), Schedule: s.Expr, Timezone: s.Timezone, DST: schedule.DST(s.DST), Data: s.Data, Until: s.Until,
-	}, r.cache)
+	}
 }
 
 // Begin lets new content begin now. A single scheduled time that has just passed is still to
@@ -83,8 +87,9 @@ func positionOf(s *ledger.Schedule) ledger.Position {
 	return ledger.Position{JobID: s.JobID, Revision: s.Revision, Watermark: s.Watermark}
 }
 
-// lastPlanRows is the number of missed times of a schedule that get rows of their own, which a backfill can
-// take after a change. More become one range row: 500 schedules may be changed at once.
+// lastPlanRows is the number of missed times of a schedule that get rows of their own, which a
+// backfill can take after a change. More become one range row: 500 schedules may be changed at
+// once.
 const lastPlanRows = 10
 
 // lastPlan accounts for the scheduled times of a schedule that ends and cannot be called: they
@@ -97,9 +102,9 @@ func (r scheduleRules) lastPlan(s *ledger.Schedule, now time.Time) ledger.Plan {
 		state, reason = ledger.Skipped, ledger.ReasonPaused
 	}
 	t.ID, t.Path, t.Body = s.Template(), "", nil
-	j, err := t.JobOf(jobs.KeyedSchedule{
-		Key: s.Key(), Schedule: s.Expr, Timezone: s.Timezone, DST: schedule.DST(s.DST), Until: s.Until,
-	}, r.cache)
+	bare := keyedOf(s)
+	bare.Data = nil
+	j, err := t.JobOf(bare, r.cache)
 	if err == nil {
 		return jobPlan(j, positionOf(s), notRun(j, s.Watermark, now, state, reason, lastPlanRows), now)
 	}

@@ -108,7 +108,8 @@ func TestTheTimesOfADisabledTemplateAreSkipped(t *testing.T) {
 	disabled := report
 	disabled.Disabled = true
 	from := time.Date(2026, 10, 24, 22, 30, 0, 0, time.UTC)
-	s := ledger.Schedule{JobID: "report:acme", Revision: 1, Watermark: from, ScheduleContent: ledger.ScheduleContent{Expr: "*/10 * * * *"}}
+	s := ledger.Schedule{JobID: "report:acme", Revision: 1, Watermark: from,
+		ScheduleContent: ledger.ScheduleContent{Expr: "*/10 * * * *", Data: []byte(`{"n":"1"}`)}}
 	p, next, err := executor.ScheduleRules(registry(t, disabled), 0).Plan(&s, from.Add(30*time.Minute), true)
 	if err != nil || !next.IsZero() || len(p.Runs) != 3 {
 		t.Fatalf("%+v, next %s, %v", p, next, err)

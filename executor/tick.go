@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// tickMaxWait is how near a retry must be for a tick to wait for it; what
-	// is due later is left to the next tick.
+	// tickMaxWait is the longest time for which a tick waits for a retry. It leaves later
+	// retries to the next tick.
 	tickMaxWait = 10 * time.Second
 	// tickEnough is after how long a tick waits for nothing any more: retries end,
 	// but accepted work can be due every few seconds for hours.

@@ -73,8 +73,8 @@ func Run(t *testing.T, open func(*testing.T) Engine) {
 	}
 }
 
-// maxWait is how long anything may take that must happen: a busy machine is
-// slow, and no rule here is about that.
+// maxWait is the time after which a case fails that waits for something. It is long, since
+// a busy machine is slow.
 const maxWait = time.Minute
 
 // kit makes a kit whose principal is the request's X-Caller, or "caller".

@@ -102,7 +102,7 @@ func TestWorkThatCommitsFromAChainedTransactionUsesTheKeyUp(t *testing.T) {
 	}
 }
 
-// So is what joined work has committed, whatever savepoint it sets then.
+// Joined work that commits uses the key up, even if it sets a savepoint of the same name.
 func TestJoinedWorkThatCommitsUsesTheKeyUp(t *testing.T) {
 	p := pool(t, database(t))
 	s := postgres.New(p, options)

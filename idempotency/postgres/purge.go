@@ -59,7 +59,7 @@ SELECT scope, count(*), max(expires_at) FROM removed GROUP BY scope`
 	return purgeStatements{quick, slow, t.Statement(pgkeys.Count)}
 }
 
-// lockTimeout is how long a batch waits for a row that somebody holds.
+// lockTimeout is the longest time for which a batch waits for a locked row.
 const lockTimeout = 5 * time.Millisecond
 
 // PurgeBatch implements [purge.Store]. It removes without locking first;

@@ -34,8 +34,8 @@ type Config struct {
 	// HTTP is the client that sends the requests; default: one with a timeout of 30s. No
 	// redirect is followed, since it could make a GET of a change.
 	HTTP *http.Client
-	// RetryFor is how long a request is repeated that was not answered, or that the
-	// server could not take now; default 30s.
+	// RetryFor is the time for which a request is repeated if the server does not answer,
+	// or cannot take it now; default 30s.
 	RetryFor time.Duration
 }
 

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// maxWait is how long anything is waited for that is sure to come.
+// maxWait is the time after which a test fails that waits for something.
 const maxWait = testproc.MaxWait
 
 const (

@@ -63,8 +63,8 @@ type awsTarget struct {
 	}
 }
 
-// awsDump is what the files have: a rule, its targets and their API destinations are
-// printed by different commands.
+// awsDump collects the objects of all files: different commands print a rule, its targets and
+// their API destinations.
 type awsDump struct {
 	schedules    []awsObject
 	targets      map[string][]awsObject // by their rule; "": the dump does not name it

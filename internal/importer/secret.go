@@ -125,7 +125,8 @@ func secretField(value any) string {
 	return ""
 }
 
-// printable hides a name that is itself like a secret, and what is no name.
+// printable returns the name of a field, or a placeholder if the name looks like a secret or
+// has characters that a terminal does not show.
 func printable(name string) string {
 	if looksSecret(name) || len(name) > 64 || !plaintext.Is(name) {
 		return "(not shown)"

@@ -78,7 +78,7 @@ func (b *builder) claim(name, origin string) string {
 	}
 }
 
-// variables are those that the target needs, with what each holds.
+// variables returns the environment variables of the target, with the meaning of each value.
 func (t *target) variables() map[string]string {
 	all := map[string]string{t.urlEnv: cmp.Or(t.base, "the base URL")}
 	for name, holds := range t.auth.holds {

@@ -35,7 +35,7 @@ func repository() (string, error) {
 	return "", errors.Join(err, errors.New("not in the repository"))
 }
 
-// maxWait is how long anything is waited for that is sure to come.
+// maxWait is the time after which a test fails that waits for something.
 const maxWait = 2 * time.Minute
 
 // Must ends the test with the error, if there is one.

@@ -17,8 +17,8 @@ import (
 // counts as hung: longer than a ledger that fails holds it up.
 const stalledAfter = 2 * time.Minute
 
-// silentAfter is how long the planner may wait for an answer of the ledger before the process is
-// not ready. A database that takes connections and does not answer shows no other sign.
+// silentAfter is the time after which a process is not ready if the ledger does not answer the
+// planner. A database that accepts connections and does not answer shows no other sign.
 const silentAfter = 30 * time.Second
 
 // Ready returns nil if the instance can plan and record now, or else why not.

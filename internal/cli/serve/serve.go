@@ -17,7 +17,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// ledgerWait is how long serve asks a ledger that is down at its start.
+// ledgerWait is the time for which serve retries at its start if the ledger is down.
 const ledgerWait = time.Minute
 
 type serveFlags struct {
