@@ -34,7 +34,7 @@ const (
 	maxNoted        = 20_000 // jobs; about 1 MB
 )
 
-// freeLook is what one claim looks at.
+// freeLook names the jobs at which one claim looks.
 type freeLook struct {
 	after string
 	limit int      // below 1: only at jobs
@@ -42,7 +42,7 @@ type freeLook struct {
 	noted []string // of freeSlots: jobs, or what the next ones must have in them
 }
 
-// freed is what a look has found: of the next jobs, and of the others.
+// freed has the jobs that a look found: the next ones, and those that it named.
 type freed struct{ next, jobs []WaitingJob }
 
 // note adds jobs to look at.
