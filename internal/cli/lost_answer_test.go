@@ -117,9 +117,10 @@ func TestAnActOnASessionThatBecomesReadOnlyIsDoneOnce(t *testing.T) {
 	p := l.serve()
 	l.prepare(p)
 	acts := l.acts()
-	l.exec(`CREATE FUNCTION make_read_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN SET TRANSACTION READ ONLY; RETURN NEW; END $$;
-		CREATE TRIGGER make_read_only BEFORE UPDATE OF paused_at ON cronce.jobs FOR EACH ROW EXECUTE FUNCTION make_read_only();
-		CREATE TRIGGER make_read_only BEFORE INSERT OR UPDATE ON cronce.runs FOR EACH ROW WHEN (NEW.by = 'ann') EXECUTE FUNCTION make_read_only()`)
+	// One table in each transaction: the lock of two could meet those of serve.
+	l.exec(`CREATE FUNCTION make_read_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN SET TRANSACTION READ ONLY; RETURN NEW; END $$`)
+	l.exec(`CREATE TRIGGER make_read_only BEFORE UPDATE OF paused_at ON cronce.jobs FOR EACH ROW EXECUTE FUNCTION make_read_only()`)
+	l.exec(`CREATE TRIGGER make_read_only BEFORE INSERT OR UPDATE ON cronce.runs FOR EACH ROW WHEN (NEW.by = 'ann') EXECUTE FUNCTION make_read_only()`)
 	for key, a := range acts {
 		if code, body, _ := l.post(p, a.path, a.body, key); code != http.StatusServiceUnavailable {
 			t.Errorf("%s on a session that became read-only: %d %s", key, code, body)
@@ -128,7 +129,8 @@ func TestAnActOnASessionThatBecomesReadOnlyIsDoneOnce(t *testing.T) {
 	if n := l.effects(); len(n) != 0 {
 		t.Errorf("done: %v", n)
 	}
-	l.exec(`DROP FUNCTION make_read_only CASCADE`)
+	l.exec(`DROP TRIGGER make_read_only ON cronce.jobs`)
+	l.exec(`DROP TRIGGER make_read_only ON cronce.runs`)
 	answers := l.both(p, p, acts)
 	for key, again := range l.both(p, p, acts) {
 		if again != answers[key] {
