@@ -20,8 +20,11 @@ POSTGRES ?=
 # Stamped into bin/cronce; empty: what the Go tool knows of the commit.
 VERSION ?=
 
-# The modules that are released; the others are bench, chaos and the examples. First what takes longest.
-RELEASED = ./ledger/postgres ./internal/simulate ./internal/cli ./cmd/lambda ./... ./idempotency/... ./idempotency/echo/... ./idempotency/gin/... ./idempotency/grpc/... ./idempotency/nats/... ./internal/testdb/...
+# The scheduler and the kit. First what takes longest.
+PRODUCT = ./ledger/postgres ./internal/simulate ./internal/cli ./cmd/lambda ./... ./idempotency/... ./internal/testdb/...
+# The kits for frameworks, and what is not released. Their tests need large libraries, so test-modules runs them.
+FRAMEWORKS = idempotency/echo idempotency/gin idempotency/grpc idempotency/nats
+UNRELEASED = bench chaos examples/frameworks idempotency/stripetest web/browsertest
 
 # One version of the linter for every machine. It is built from source, about a
 # minute the first time, since a prebuilt binary lags behind the Go release.
@@ -34,6 +37,11 @@ WITH_DATABASES = bin/with-databases
 # The race detector watches all code but SQLite's, which is C translated to Go:
 # that takes most of the time and can show nothing of ours.
 RACE = -race -gcflags='modernc.org/...=-race=false'
+
+# The packages whose goroutines share memory. Of the command line's tests, those that run a daemon.
+RACED = ./api/... ./cleanup ./cmd/lambda ./executor/... ./internal/cli/serve ./internal/operations ./internal/rollover \
+	./internal/simulate ./internal/telemetry ./ledger/... ./notify/... ./targets/... ./web ./idempotency/...
+DAEMONS = Serve|Signal|Reload|Registry|Kill|Server|Drain
 
 # When two threads fire timers of one synctest bubble, the race detector itself
 # crashes (golang/go#78156). So packages with bubbles run on one thread under it:
@@ -52,17 +60,18 @@ build: ## bin/cronce: the daemon and command line, static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/cronce ./cmd/scheduler
 
 # More packages at once than processors: many a test waits for a server or a lease.
-test: $(WITH_DATABASES) ## every test of the released modules on every engine (SHORT=1: none that needs a server)
-	$(WITH_DATABASES) $(GO) test -p 4 -parallel 4 -shuffle=on -timeout 15m $(RELEASED)
+test: $(WITH_DATABASES) ## every test of the scheduler and the kit on every engine (SHORT=1: none that needs a server)
+	$(WITH_DATABASES) $(GO) test -p 4 -parallel 4 -shuffle=on -timeout 15m $(PRODUCT)
 
 # But for the simulation's mutants, which `make test` runs.
-test-race: $(WITH_DATABASES) ## every test of the released modules with the race detector, which takes several times as long
-	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 20m $(call UNBUBBLED,$(RELEASED))
-	$(WITH_DATABASES) $(GO) test $(RACE) -cpu 1 -p 4 -shuffle=on -timeout 20m $(call BUBBLED,$(RELEASED))
+test-race: $(WITH_DATABASES) ## the tests of all that runs concurrently, with the race detector, which takes several times as long
+	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 20m $(call UNBUBBLED,$(RACED))
+	$(WITH_DATABASES) $(GO) test $(RACE) -cpu 1 -p 4 -shuffle=on -timeout 20m $(call BUBBLED,$(RACED))
+	$(WITH_DATABASES) $(GO) test $(RACE) -timeout 20m -run '$(DAEMONS)' ./internal/cli
 
-test-modules: $(WITH_DATABASES) ## every nested module of go.work with the versions of its own go.mod: vet all, test gRPC and those that `make test` leaves out
+test-modules: $(WITH_DATABASES) ## every nested module of go.work with the versions of its own go.mod: vet all, test those that `make test` leaves out
 	scripts/each-module -- $(GO) vet ./...
-	scripts/each-module bench chaos examples/frameworks idempotency/grpc idempotency/stripetest web/browsertest -- $(WITH_DATABASES) $(GO) test -timeout 20m ./...
+	scripts/each-module $(FRAMEWORKS) $(UNRELEASED) -- $(WITH_DATABASES) $(GO) test -timeout 20m ./...
 
 test-postgres-versions: $(WITH_DATABASES) ## the ledger and the kit on PostgreSQL 14 to 18, from npm packages (POSTGRES="14 18": on those)
 	scripts/test-postgres-versions $(POSTGRES) -- $(WITH_DATABASES) $(GO) test -count 1 -timeout 30m ./migrations ./ledger/postgres/... ./idempotency/postgres/... ./idempotency/pgsql/...
@@ -71,8 +80,8 @@ test-deploy: ## deploy/ against the programs and schemas that read it (as root, 
 	cd deploy/test && $(GO) vet ./... && $(GO) test -timeout 15m ./...
 
 lint: ## format, vet, staticcheck and the rest of .golangci.yml, and go.mod and go.sum, of every module
-	$(GOLANGCI) run $(RELEASED)
-	scripts/each-module bench chaos examples/frameworks idempotency/stripetest web/browsertest -- $(GOLANGCI) run ./...
+	$(GOLANGCI) run $(PRODUCT) $(patsubst %,./%/...,$(FRAMEWORKS))
+	scripts/each-module $(UNRELEASED) -- $(GOLANGCI) run ./...
 	cd deploy/test && $(GOLANGCI) run ./...
 	scripts/tidy -diff
 
@@ -86,7 +95,7 @@ fmt: ## format all Go code
 	gofmt -w .
 
 bench: $(WITH_DATABASES) ## every benchmark, on servers that write to disk (BENCH=regexp, COUNT=times)
-	$(WITH_DATABASES) -durable $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m $(RELEASED)
+	$(WITH_DATABASES) -durable $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m $(PRODUCT)
 
 bench-purge: $(WITH_DATABASES) ## the purge beside one DELETE, with 2,000 inserts/s (PURGE_KEYS=5000000: at full size)
 	$(WITH_DATABASES) -durable $(GO) test ./cleanup -run '^$$' -bench Purge -benchtime 1x -count $(COUNT) -timeout 0
@@ -95,7 +104,7 @@ bench-peers: $(WITH_DATABASES) ## beside other libraries (PEERS=runs, minute, gr
 	cd bench && ../$(WITH_DATABASES) -durable $(GO) run ./$(PEERS) $(ARGS)
 
 fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
-	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME) $(RELEASED)
+	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME) $(PRODUCT)
 
 simulate: ## RUNS simulations of the whole system in virtual time under faults, from SEED on, and a tenth of them on SQLite (SEED=n RUNS=1: that one again; ENGINES=postgres: a 25th of them on PostgreSQL)
 	$(GO) test ./internal/simulate -run '^TestSimulation' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS) -engines $(ENGINES)
