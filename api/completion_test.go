@@ -69,13 +69,13 @@ func (s *site) accept(id string) {
 	call.Within = time.Hour
 	at, err := time.Parse(time.RFC3339, strings.TrimPrefix(id, "tick@"))
 	s.must(err)
-	got, err := s.store.Enter(s.Context(), ledger.Entry{JobID: "tick", Owner: "host-1", Token: uuid.NewString(), LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
+	got, err := s.store.Enter(s.Context(), ledger.Entry{JobID: "tick", Process: "host-1", Token: uuid.NewString(), LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow, Call: call, Lease: true,
 	}})
 	s.must(err)
 	_, err = s.store.Record(s.Context(), []ledger.Outcome{{
 		Lease: ledger.Lease{RunID: id, Token: got.Work.Token}, State: ledger.Accepted, Wait: time.Hour,
-		Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerAccepted, Status: http.StatusAccepted, Owner: "host-1"},
+		Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerAccepted, Status: http.StatusAccepted, Process: "host-1"},
 	}})
 	s.must(err)
 }

@@ -14,8 +14,8 @@ import (
 // An export has all that the list of the same filter has, and who owns it.
 func TestExportsHaveWhatTheListsHave(t *testing.T) {
 	engines(t, func(s *site) {
-		s.must(s.store.Pause(s.Context(), "tock", ledger.Actor{By: "ann", Why: "=1+1"}))
-		s.must(s.store.Resume(s.Context(), "tock", ledger.Actor{By: "ann", Why: "＝2+2"}))
+		s.must(s.store.PauseJob(s.Context(), "tock", ledger.Actor{By: "ann", Why: "=1+1"}))
+		s.must(s.store.ResumeJob(s.Context(), "tock", ledger.Actor{By: "ann", Why: "＝2+2"}))
 		for what, names := range map[string][]string{
 			"runs": {"runId", "owner", "target", "error", "state", "status"}, "incidents": {"id", "owner", "target", "openedAt"}, "audit": {"at", "act", "by", "why", "owner"},
 		} {

@@ -22,14 +22,14 @@ func (s *site) die(n int) (ids []string) {
 	for i := range n {
 		at := s.begin.Add(-time.Duration(10+i) * time.Minute).Truncate(time.Minute)
 		id := jobs.RunID("tick", at)
-		got, err := s.store.Enter(s.Context(), ledger.Entry{JobID: "tick", Owner: "host-1", Token: uuid.NewString(), LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
+		got, err := s.store.Enter(s.Context(), ledger.Entry{JobID: "tick", Process: "host-1", Token: uuid.NewString(), LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
-			Call: ledger.Call{Target: "svc", Method: "POST", Path: "/tick", Horizon: time.Hour}, Lease: true,
+			Call: ledger.CallSpec{Target: "svc", Method: "POST", Path: "/tick", Horizon: time.Hour}, Lease: true,
 		}})
 		s.must(err)
 		_, err = s.store.Record(s.Context(), []ledger.Outcome{{
 			Lease: ledger.Lease{RunID: id, Token: got.Work.Token}, State: ledger.Dead, Reason: ledger.ReasonExhausted,
-			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerFailed, Status: 500, Owner: "host-1"},
+			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerFailed, Status: 500, Process: "host-1"},
 		}})
 		s.must(err)
 		ids = append(ids, id)

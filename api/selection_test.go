@@ -32,7 +32,7 @@ func TestListsAndActionsTakeASelectionOfJobs(t *testing.T) {
 			s.get(path).into(s.TB, &page)
 			return len(page.Runs) + len(page.Incidents) + len(page.Acts)
 		}
-		s.must(s.store.Pause(s.Context(), "tock", ledger.Actor{By: "ann", Why: "x"}))
+		s.must(s.store.PauseJob(s.Context(), "tock", ledger.Actor{By: "ann", Why: "x"}))
 		for _, list := range []string{"/v1/runs", "/v1/incidents", "/v1/audit"} {
 			all, tick, tock := count(list), count(list+"?owner=ops"), count(list+"?label=tier")
 			if tick+tock != all || tick == 0 && tock == 0 {

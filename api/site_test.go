@@ -161,7 +161,7 @@ func (s *site) plan() {
 	for n := range 3 {
 		at := s.begin.Add(time.Duration(-n) * time.Minute).Truncate(time.Minute)
 		id := jobs.RunID("tick", at)
-		got, err := s.store.Enter(ctx, ledger.Entry{JobID: "tick", Owner: "host-1", Token: uuid.NewString(), LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
+		got, err := s.store.Enter(ctx, ledger.Entry{JobID: "tick", Process: "host-1", Token: uuid.NewString(), LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow, Call: executor.FrozenCall(j, id, at), Lease: n > 0,
 		}})
 		s.must(err)
@@ -169,7 +169,7 @@ func (s *site) plan() {
 			continue
 		}
 		o := ledger.Outcome{Lease: ledger.Lease{RunID: id, Token: got.Work.Token}, State: ledger.Succeeded,
-			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerFresh, Status: 200, Owner: "host-1"}}
+			Attempt: ledger.Attempt{RunID: id, N: 1, StartedAt: got.Now, FinishedAt: got.Now, Answer: ledger.AnswerFresh, Status: 200, Process: "host-1"}}
 		if n == 2 {
 			o.State, o.Reason, o.Attempt.Answer, o.Attempt.Status, o.Attempt.Error = ledger.Dead, ledger.ReasonPermanent, ledger.AnswerRefused, 404, "HTTP 404"
 			o.Excerpt, o.KeepExcerpt = "no account of the call", time.Hour

@@ -126,7 +126,7 @@ func TestARunHasTheRevisionOfItsScheduledTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ledger.Run{ID: "moved@" + at.String(), JobID: "moved", ScheduledAt: at, Revision: revision, Call: ledger.Call{Body: body}}
+		return ledger.Run{ID: "moved@" + at.String(), JobID: "moved", ScheduledAt: at, Revision: revision, Call: ledger.CallSpec{Body: body}}
 	}
 	for _, c := range []struct {
 		what  string

@@ -102,7 +102,7 @@ func TestAStormsRunsAreThoseOfTheContentThatHeld(t *testing.T) {
 	}
 	row := func(at float64, revision, number int64) ledger.Run {
 		body := fmt.Appendf(nil, `{"number":%d}`, number)
-		return ledger.Run{JobID: "keyed:k1", ScheduledAt: second(at), Revision: revision, Count: 1, Call: ledger.Call{Body: body}}
+		return ledger.Run{JobID: "keyed:k1", ScheduledAt: second(at), Revision: revision, Count: 1, Call: ledger.CallSpec{Body: body}}
 	}
 	for _, run := range []struct {
 		what string

@@ -76,7 +76,7 @@ func TestALeaseOfAKilledProcessEndsAlthoughTheClockWasSetBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		entry := entryOf(t, reg, "a", time.Now().Add(2*time.Hour))
-		entry.Lease, entry.Owner, entry.Token, entry.LeaseFor = true, killed, "killed", executor.DefaultLease
+		entry.Lease, entry.Process, entry.Token, entry.LeaseFor = true, killed, "killed", executor.DefaultLease
 		if _, err := m.Enter(t.Context(), entry); err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func TestAcceptedWorkIsFinishedWhateverHappensToItsJob(t *testing.T) {
 					if !c.pause {
 						return
 					}
-					if err := l.Pause(t.Context(), "long", ann); err != nil {
+					if err := l.PauseJob(t.Context(), "long", ann); err != nil {
 						t.Fatal(err)
 					}
 				})
@@ -116,7 +116,7 @@ func TestAcceptedWorkIsFinishedWhateverHappensToItsJob(t *testing.T) {
 }
 
 // Nothing runs for two and a half hours while the target works on: what was due then
-// is judged by catchUp, and the accepted run has kept its slot.
+// follows catchUp, and the accepted run has kept its slot.
 func TestCatchUpFindsAcceptedWorkInItsSlot(t *testing.T) {
 	for catchUp, want := range map[jobs.CatchUp][]string{
 		jobs.CatchUpNone:   {"succeeded", "missed", "missed"},

@@ -58,7 +58,7 @@ func only(t *testing.T, l *memory.Ledger) (ledger.Run, []ledger.Attempt) {
 	return run, attempts
 }
 
-func answers(attempts []ledger.Attempt) (list []ledger.Answer) {
+func answers(attempts []ledger.Attempt) (list []ledger.AnswerKind) {
 	for _, a := range attempts {
 		list = append(list, a.Answer)
 	}
@@ -82,7 +82,7 @@ func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 		if run.State != ledger.Succeeded || len(svc.effects) != 1 || len(svc.calls) != 11 {
 			t.Errorf("%s after %d calls with %d effects; want succeeded, 11, 1", run.State, len(svc.calls), len(svc.effects))
 		}
-		if got, want := answers(attempts), []ledger.Answer{ledger.AnswerAccepted, ledger.AnswerFresh}; !slices.Equal(got, want) {
+		if got, want := answers(attempts), []ledger.AnswerKind{ledger.AnswerAccepted, ledger.AnswerFresh}; !slices.Equal(got, want) {
 			t.Errorf("history %v, want %v", got, want)
 		}
 		for _, c := range svc.calls {

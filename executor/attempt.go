@@ -13,7 +13,7 @@ import (
 // cut off sooner would have used up a retry and told nothing.
 const attemptFloor = time.Second
 
-// attempter makes attempts: it asks the caller and judges the answer.
+// attempter makes attempts: it makes the call and decides what its answer means for the run.
 type attempter struct {
 	registry string
 	caller   Caller
@@ -57,7 +57,7 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, clos
 	t.observer.Answered(w, a, took)
 	t.work.answered(r, a, took)
 
-	if o = judge(w, a, t.ledger.clock.now(), t.ledger.random.float64); members > 0 && o.State == ledger.Succeeded {
+	if o = outcomeOf(w, a, t.ledger.clock.now(), t.ledger.random.float64); members > 0 && o.State == ledger.Succeeded {
 		o.State, o.Members = ledger.FannedOut, members
 	}
 	if until := now.Add(safeFor(a.KeyKept)); a.KeyKept > 0 && until.Before(w.KeySafeUntil) {
@@ -76,7 +76,7 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, clos
 	o.Attempt = ledger.Attempt{
 		RunID: w.RunID, N: w.Attempt, StartedAt: now, FinishedAt: now.Add(took),
 		Answer: a.Kind, Status: a.Status, Code: storable(a.Code), Error: storable(a.Error), Detail: storable(a.Detail),
-		Owner: t.ledger.process,
+		Process: t.ledger.process,
 	}
 	o.Excerpt, o.KeepExcerpt = storable(a.Excerpt), a.KeepExcerpt
 	t.logAttempt(w, a, o, took)

@@ -85,7 +85,7 @@ func TestExecuteTakesOverAnExpiredLease(t *testing.T) {
 		reg, l, svc := registry(t, minutely("a")), memory.New(), applying()
 		entry := entryOf(t, reg, "a", time.Now())
 		dead := entry
-		dead.Owner, dead.Token, dead.LeaseFor = "dead", "token", 30*time.Second
+		dead.Process, dead.Token, dead.LeaseFor = "dead", "token", 30*time.Second
 		if _, err := l.Enter(t.Context(), dead); err != nil {
 			t.Fatal(err)
 		}

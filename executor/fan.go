@@ -130,7 +130,7 @@ func (t *attempter) freeze(ctx context.Context, l ledger.Lease, all []ledger.Mem
 
 // MemberCall returns what a member of a parent sends: the parent's call with the placeholders
 // that only a member fills.
-func MemberCall(parent ledger.Call, m ledger.Member) ledger.Call {
+func MemberCall(parent ledger.CallSpec, m ledger.Member) ledger.CallSpec {
 	c := parent
 	c.MemberKey, c.Path, c.KeyForm = m.Key, jobs.MemberPath(parent.Path, m.Key), strings.TrimPrefix(parent.KeyForm, parentForm)
 	if len(parent.Body) > 0 {

@@ -200,7 +200,7 @@ func TestAParentIsNotSentByAProcessThatDoesNotKnowLists(t *testing.T) {
 			}
 		}
 		// Rows that were frozen before have the target's form alone.
-		if c := executor.MemberCall(ledger.Call{KeyForm: "uuid4"}, ledger.Member{Key: "a"}); c.KeyForm != "uuid4" {
+		if c := executor.MemberCall(ledger.CallSpec{KeyForm: "uuid4"}, ledger.Member{Key: "a"}); c.KeyForm != "uuid4" {
 			t.Errorf("a member of an older row has the form %q", c.KeyForm)
 		}
 	})

@@ -271,7 +271,7 @@ func TestExecuteRefusesARunWithMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Execute(t.Context(), ledger.Entry{RunSpec: ledger.RunSpec{Call: ledger.Call{Each: &ledger.Each{}}}}); !errors.Is(err, executor.ErrMembers) {
+	if _, err := e.Execute(t.Context(), ledger.Entry{RunSpec: ledger.RunSpec{Call: ledger.CallSpec{Each: &ledger.Each{}}}}); !errors.Is(err, executor.ErrMembers) {
 		t.Errorf("%v", err)
 	}
 }

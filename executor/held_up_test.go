@@ -74,7 +74,7 @@ func TestAnEventTakesOverAnExpiredLeaseAndThoseThatWait(t *testing.T) {
 		reg := registry(t, minutely("a"))
 		for i := range 3 { // the first one leased, two that wait, and nobody left who knows of them
 			e := entryOf(t, reg, "a", at.Add(time.Duration(i)*time.Second))
-			e.Overlap, e.Owner, e.Token, e.LeaseFor = ledger.OverlapQueue, "killed", "t", 10*time.Second
+			e.Overlap, e.Process, e.Token, e.LeaseFor = ledger.OverlapQueue, "killed", "t", 10*time.Second
 			if _, err := l.Enter(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestAnEventDeclaresTheSlotsHolderDead(t *testing.T) {
 }
 
 // An event that has no time for the run before its own gives that one back and
-// judges nothing: it is delivered again.
+// decides nothing: it is delivered again.
 func TestAnEventWithoutTimeForTheRunBeforeItJudgesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), newTarget(nil)

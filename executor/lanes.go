@@ -107,22 +107,22 @@ func (q *lanes) of(target string) *lane {
 // assign finds what a run counts against. Its limit is that of its own definition.
 func (q *lanes) assign(r *run) {
 	r.lane = q.of(r.Call.Target)
-	r.first = !r.lane.has(r.owner())
-	if r.ofJob = r.lane.jobs[r.owner()]; r.ofJob == nil {
+	r.first = !r.lane.has(r.limitKey())
+	if r.ofJob = r.lane.jobs[r.limitKey()]; r.ofJob == nil {
 		r.ofJob = &counter{}
-		r.lane.jobs[r.owner()] = r.ofJob
+		r.lane.jobs[r.limitKey()] = r.ofJob
 	}
 	if r.lane.notices {
 		r.job = &q.notices
 		return
 	}
-	t, limit := q.jobs[r.owner()], r.Call.MaxInFlight
+	t, limit := q.jobs[r.limitKey()], r.Call.MaxInFlight
 	switch {
 	case t == nil && limit == 0:
 		t = &q.others
 	case t == nil:
 		t = &counter{limit: limit}
-		q.jobs[r.owner()] = t
+		q.jobs[r.limitKey()] = t
 	default:
 		t.limit = limit
 	}
@@ -190,10 +190,10 @@ func (q *lanes) stop(r *run) {
 // forget drops the count of a job of which nothing is here any more.
 func (q *lanes) forget(r *run) {
 	if r.ofJob.count() == 0 {
-		delete(r.lane.jobs, r.owner())
+		delete(r.lane.jobs, r.limitKey())
 	}
 	if r.job != &q.others && r.job != &q.notices && r.job.count() == 0 {
-		delete(q.jobs, r.owner())
+		delete(q.jobs, r.limitKey())
 	}
 }
 

@@ -82,7 +82,7 @@ func (l forgetful) Record(ctx context.Context, outcomes []ledger.Outcome) ([]led
 	if *l.asked++; err != nil || *l.asked > 1 {
 		return results, err
 	}
-	_, err = l.Claim(ctx, ledger.Claim{Owner: "another", Token: "another", Limit: 10, LeaseFor: time.Minute})
+	_, err = l.Claim(ctx, ledger.Claim{Process: "another", Token: "another", Limit: 10, LeaseFor: time.Minute})
 	if err == nil {
 		err = ledger.ErrUnavailable
 	}

@@ -66,7 +66,7 @@ func (c *ledgerClient) assignments(ctx context.Context, version, after string) (
 // admit writes plans and leases the runs that they mark. The leases last until
 // the returned time on this machine's clocks, counted from before they were asked for.
 func (c *ledgerClient) admit(ctx context.Context, plans []ledger.Plan) (_ ledger.Admitted, until time.Time, ok bool) {
-	a := ledger.Admission{Plans: plans, Owner: c.process, Token: c.random.token(), LeaseFor: c.lease}
+	a := ledger.Admission{Plans: plans, Process: c.process, Token: c.random.token(), LeaseFor: c.lease}
 	start := c.now()
 	got, err := c.ledger.Admit(ctx, a)
 	if c.failed(c.asked("admit", start, err)) {
@@ -79,7 +79,7 @@ func (c *ledgerClient) admit(ctx context.Context, plans []ledger.Plan) (_ ledger
 
 // planSchedules plans a batch of the schedules that are due.
 func (c *ledgerClient) planSchedules(ctx context.Context, p ledger.SchedulePlanning) (_ ledger.PlannedSchedules, until time.Time, ok bool) {
-	p.Owner, p.Token, p.LeaseFor = c.process, c.random.token(), c.lease
+	p.Process, p.Token, p.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
 	got, err := c.ledger.PlanSchedules(ctx, p)
 	if c.failed(c.asked("plan", start, err)) {
@@ -130,7 +130,7 @@ func (c *ledgerClient) claimOne(ctx context.Context, runID string) (_ *ledger.Wo
 }
 
 func (c *ledgerClient) newClaim(limit int) ledger.Claim {
-	return ledger.Claim{Owner: c.process, Token: c.random.token(), Limit: limit, LeaseFor: c.lease}
+	return ledger.Claim{Process: c.process, Token: c.random.token(), Limit: limit, LeaseFor: c.lease}
 }
 
 // reportPastSendBefore reports the runs that a claim found past their send-before times.
@@ -146,7 +146,7 @@ func (c *ledgerClient) reportPastSendBefore(runs []ledger.Run) {
 
 // enter admits one run beside the plans, and leases it where it can start.
 func (c *ledgerClient) enter(ctx context.Context, entry ledger.Entry) (_ ledger.Entered, until time.Time, err error) {
-	entry.Owner, entry.Token, entry.LeaseFor = c.process, c.random.token(), c.lease
+	entry.Process, entry.Token, entry.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
 	got, err := c.ledger.Enter(ctx, entry)
 	if err = c.asked("enter", start, err); err != nil {
@@ -174,7 +174,7 @@ func (c *ledgerClient) freeze(ctx context.Context, part ledger.Freeze) (ledger.R
 
 // release leases members of parents that have fanned out.
 func (c *ledgerClient) release(ctx context.Context, in ledger.Release) (_ ledger.Released, until time.Time, ok bool) {
-	in.Owner, in.Token, in.LeaseFor = c.process, c.random.token(), c.lease
+	in.Process, in.Token, in.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
 	got, err := c.ledger.Release(ctx, in)
 	if c.failed(c.asked("release", start, err)) {

@@ -68,7 +68,7 @@ func TestABatchIsFullByItsHeadersToo(t *testing.T) {
 	}
 	var b batch
 	for n := 1; !b.full(); n++ {
-		b.add(0, ledger.Plan{Runs: []ledger.RunSpec{{Call: ledger.Call{Headers: headers}}}})
+		b.add(0, ledger.Plan{Runs: []ledger.RunSpec{{Call: ledger.CallSpec{Headers: headers}}}})
 		if n > admitBytes/(20*1024)+1 {
 			t.Fatalf("not full with %d calls of 20 KiB", n)
 		}

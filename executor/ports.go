@@ -48,15 +48,15 @@ func (c Call) Key() string { return jobs.KeyForm(c.Work.Call.KeyForm).Of(c.RunID
 
 // Answer is the result of one attempt, classified by the Caller that made it.
 type Answer struct {
-	Kind       ledger.Answer // ignored if Unsent
-	Status     int           // 0: no response
-	Code       string        // the problem code, if the answer had one
-	RetryAfter time.Duration // asked for by the target; 0: a default wait
-	SlowDown   bool          // the target asks for fewer calls at a time, of whichever run
-	Reason     ledger.Reason // for ledger.AnswerRefused: why the run is dead; default ledger.ReasonPermanent
-	Error      string        // never a secret, never a body
-	Progress   string        // for ledger.AnswerAccepted: how far the target says that it is
-	Detail     string        // a built-in job's report
+	Kind       ledger.AnswerKind // ignored if Unsent
+	Status     int               // 0: no response
+	Code       string            // the problem code, if the answer had one
+	RetryAfter time.Duration     // asked for by the target; 0: a default wait
+	SlowDown   bool              // the target asks for fewer calls at a time, of whichever run
+	Reason     ledger.Reason     // for ledger.AnswerRefused: why the run is dead; default ledger.ReasonPermanent
+	Error      string            // never a secret, never a body
+	Progress   string            // for ledger.AnswerAccepted: how far the target says that it is
+	Detail     string            // a built-in job's report
 	// Excerpt is what a failing answer said, which the ledger keeps for KeepExcerpt; "":
 	// nothing is kept.
 	Excerpt     string

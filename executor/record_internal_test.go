@@ -47,7 +47,7 @@ func ending(n int) *workset {
 
 func end(s *workset, from, n int) {
 	for i := from; i < from+n; i++ {
-		r := s.begin(ledger.Work{RunID: fmt.Sprint("run-", i), JobID: fmt.Sprint("job-", i), Call: ledger.Call{Body: []byte("{}")}}, time.Now().Add(time.Hour))
+		r := s.begin(ledger.Work{RunID: fmt.Sprint("run-", i), JobID: fmt.Sprint("job-", i), Call: ledger.CallSpec{Body: []byte("{}")}}, time.Now().Add(time.Hour))
 		s.end(r, ledger.Outcome{Lease: r.lease(), State: ledger.Succeeded, Failures: i})
 	}
 }

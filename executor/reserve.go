@@ -24,11 +24,11 @@ func (s *workset) marker() func([]ledger.Plan) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, p := range plans {
-			owner := ledger.OwnerOf(p.JobID)
+			limitKey := ledger.RegistryID(p.JobID)
 			for i := range p.Runs {
 				in := &p.Runs[i]
-				in.Lease = in.State == ledger.Planned && r.take(owner, in.Call, !begun[owner])
-				begun[owner] = begun[owner] || in.Lease
+				in.Lease = in.State == ledger.Planned && r.take(limitKey, in.Call, !begun[limitKey])
+				begun[limitKey] = begun[limitKey] || in.Lease
 			}
 		}
 	}
@@ -47,7 +47,7 @@ type reservation struct {
 
 // take takes a place for one more run, if there is one. firstHere: it is the first of its job
 // in the admission.
-func (r *reservation) take(jobID string, c ledger.Call, firstHere bool) bool {
+func (r *reservation) take(jobID string, c ledger.CallSpec, firstHere bool) bool {
 	target, left := r.target(c.Target), &r.left
 	first := firstHere && !target.has(jobID)
 	if *left == 0 && first {

@@ -14,9 +14,9 @@ const (
 	unsentWait = time.Second
 )
 
-// judge turns an attempt's answer, which came at now on the ledger's clock, into
+// outcomeOf turns an attempt's answer, which came at now on the ledger's clock, into
 // the run's next state. It is pure; rnd gives a number in [0,1) for the jitter.
-func judge(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Outcome {
+func outcomeOf(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Outcome {
 	o := ledger.Outcome{
 		Lease:    ledger.Lease{RunID: w.RunID, Token: w.Token},
 		Failures: w.Failures, AckEarlier: w.Call.AckEarlier,
@@ -88,7 +88,7 @@ func waitReason(a Answer) ledger.WaitReason {
 	return why
 }
 
-func afterFailure(o ledger.Outcome, c ledger.Call, a Answer, rnd func() float64) ledger.Outcome {
+func afterFailure(o ledger.Outcome, c ledger.CallSpec, a Answer, rnd func() float64) ledger.Outcome {
 	o.Failures++
 	if o.Failures > len(c.Backoff) {
 		o.State, o.Reason = ledger.Dead, ledger.ReasonExhausted

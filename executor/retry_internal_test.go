@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-var testCall = ledger.Call{
+var testCall = ledger.CallSpec{
 	Timeout: 30 * time.Second, Jitter: 0.2, MaxRetryAfter: 5 * time.Minute,
 	Backoff: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second},
 }
@@ -41,9 +41,9 @@ func TestJudge(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := ledger.Work{RunID: "r", Token: "t", Failures: tc.failures, Call: testCall}
-			o := judge(w, tc.answer, time.Time{}, func() float64 { return 0.5 })
+			o := outcomeOf(w, tc.answer, time.Time{}, func() float64 { return 0.5 })
 			if o.State != tc.state || o.Reason != tc.reason || o.Wait != tc.wait || o.Failures != tc.spent || o.Replayed != tc.replayed {
-				t.Errorf("judge = %+v", o)
+				t.Errorf("outcomeOf = %+v", o)
 			}
 			if o.RunID != "r" || o.Token != "t" {
 				t.Errorf("the outcome is for another lease: %+v", o.Lease)
@@ -67,7 +67,7 @@ func TestJitterStaysWithinItsFraction(t *testing.T) {
 func TestWhatFailedTogetherComesBackApart(t *testing.T) {
 	w := ledger.Work{Failures: 2, Call: testCall}
 	for rnd, want := range map[float64]time.Duration{0: 4 * time.Second, 0.25: 4500 * time.Millisecond, 0.75: 5500 * time.Millisecond} {
-		o := judge(w, Answer{Kind: ledger.AnswerFailed}, time.Time{}, func() float64 { return rnd })
+		o := outcomeOf(w, Answer{Kind: ledger.AnswerFailed}, time.Time{}, func() float64 { return rnd })
 		if off := o.Wait - want; off.Abs() > time.Microsecond {
 			t.Errorf("at %v the third retry waits %v, want %v", rnd, o.Wait, want)
 		}
@@ -85,7 +85,7 @@ func TestWhatWasTurnedAwayTogetherComesBackLaterAndApart(t *testing.T) {
 			asked.RetryAfter = most - w.Call.Backoff[failures]
 		}
 		for _, rnd := range []float64{0, 0.5, 1} {
-			o := judge(w, asked, time.Time{}, func() float64 { return rnd })
+			o := outcomeOf(w, asked, time.Time{}, func() float64 { return rnd })
 			want := max(w.Call.Backoff[failures], asked.RetryAfter+time.Duration(rnd*float64(w.Call.Backoff[failures])))
 			if asked.RetryAfter > w.Call.Backoff[failures] && o.Wait != want || o.Wait < asked.RetryAfter {
 				t.Errorf("failure %d at %v waits %s, want %s", failures+1, rnd, o.Wait, want)
@@ -124,7 +124,7 @@ func TestJudgeOfLongWork(t *testing.T) {
 		if tc.accepted >= 0 {
 			w.AcceptedAt = at.Add(-tc.accepted)
 		}
-		o := judge(w, tc.answer, at, func() float64 { return 0.5 })
+		o := outcomeOf(w, tc.answer, at, func() float64 { return 0.5 })
 		if o.State != tc.state || o.Reason != tc.reason || o.Wait != tc.wait || o.Failures != tc.failures {
 			t.Errorf("%s: %+v", name, o)
 		}

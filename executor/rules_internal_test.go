@@ -43,7 +43,7 @@ func TestNothingIsCalledPastSendBeforeOrItsLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := attempterOf(t, never{t})
-			w := ledger.Work{RunID: "tick@2026-11-21T07:00:00Z", Token: "t", SendBefore: time.Now().Add(c.sendBefore), Call: ledger.Call{Timeout: time.Minute}}
+			w := ledger.Work{RunID: "tick@2026-11-21T07:00:00Z", Token: "t", SendBefore: time.Now().Add(c.sendBefore), Call: ledger.CallSpec{Timeout: time.Minute}}
 			r := a.work.begin(w, time.Now().Add(c.lease))
 			if o, _ := a.attempt(t.Context(), r); o.State != c.want || o.Reason != c.reason {
 				t.Errorf("outcome %q %q, want %q %q", o.State, o.Reason, c.want, c.reason)
@@ -68,7 +68,7 @@ func TestSendBeforeIsTheLedgersTimeOnAnyClock(t *testing.T) {
 		a := attempterOf(t, &target)
 		clock := &a.ledger.clock
 		clock.set(time.Now().Add(skew), time.Now())
-		w := ledger.Work{RunID: "r", Token: "t", SendBefore: clock.now().Add(time.Hour), Call: ledger.Call{Timeout: time.Minute}}
+		w := ledger.Work{RunID: "r", Token: "t", SendBefore: clock.now().Add(time.Hour), Call: ledger.CallSpec{Timeout: time.Minute}}
 		a.attempt(t.Context(), a.work.begin(w, time.Now().Add(time.Minute)))
 		if left := time.Until(target.until); left < 59*time.Minute || left > time.Hour {
 			t.Errorf("a ledger %v from here: %v left to send, of an hour", skew, left)

@@ -66,7 +66,7 @@ func (r scheduleRules) Begin(s *ledger.Schedule, earliest, now time.Time) (time.
 	return last.Add(-time.Second), nil
 }
 
-// Plan judges the scheduled times as those of a job.
+// Plan treats the scheduled times as those of a job.
 func (r scheduleRules) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan, next time.Time, err error) {
 	j, err := r.job(s)
 	switch {

@@ -78,7 +78,7 @@ func TestSlowChannelsDoNotDelayJobs(t *testing.T) {
 			at := time.Now().Add(time.Duration(i) * time.Millisecond).UTC().Truncate(time.Second)
 			_, err := l.Enter(t.Context(), ledger.Entry{JobID: c.JobID(), RunSpec: ledger.RunSpec{
 				RunID: jobs.RunIDWithToken(c.JobID(), at, fmt.Sprint(i)), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident,
-				Overlap: ledger.OverlapAllow, Call: ledger.Call{Target: c.Target(), Method: "POST", Timeout: 30 * time.Second, Horizon: time.Hour},
+				Overlap: ledger.OverlapAllow, Call: ledger.CallSpec{Target: c.Target(), Method: "POST", Timeout: 30 * time.Second, Horizon: time.Hour},
 			}})
 			if err != nil {
 				t.Fatal(err)

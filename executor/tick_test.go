@@ -199,7 +199,7 @@ func TestATickDoesNotWaitForItsOwnLeases(t *testing.T) {
 				id := jobs.RunIDWithToken("a", at, "x")
 				if _, err := l.Enter(t.Context(), ledger.Entry{JobID: "a", RunSpec: ledger.RunSpec{
 					RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent, Overlap: ledger.OverlapAllow,
-					Call: ledger.Call{Target: "svc", Method: "POST", Path: "/a", Timeout: time.Second, Horizon: time.Hour},
+					Call: ledger.CallSpec{Target: "svc", Method: "POST", Path: "/a", Timeout: time.Second, Horizon: time.Hour},
 				}}); err != nil {
 					t.Fatal(err)
 				}

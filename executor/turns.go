@@ -10,13 +10,13 @@ type jobQueues struct {
 type jobQueue struct{ runs []*run }
 
 func (q *jobQueues) push(r *run) {
-	j := q.byJob[r.owner()]
+	j := q.byJob[r.limitKey()]
 	if j == nil {
 		j = &jobQueue{}
 		if q.byJob == nil {
 			q.byJob = map[string]*jobQueue{}
 		}
-		q.byJob[r.owner()] = j
+		q.byJob[r.limitKey()] = j
 		q.turns = append(q.turns, j)
 	}
 	j.runs = append(j.runs, r)
@@ -36,7 +36,7 @@ func (q *jobQueues) pop(ready func(*run) bool) *run {
 		if len(j.runs) > 0 {
 			q.turns = append(q.turns, j)
 		} else {
-			delete(q.byJob, r.owner())
+			delete(q.byJob, r.limitKey())
 		}
 		return r
 	}

@@ -21,12 +21,13 @@ type run struct {
 
 func (r *run) lease() ledger.Lease { return ledger.Lease{RunID: r.RunID, Token: r.Token} }
 
-// owner returns what the run shares places and turns with.
-func (r *run) owner() string {
+// limitKey returns what limits and turns count the run by: the parent of a member, else its job, or
+// the template of its schedule.
+func (r *run) limitKey() string {
 	if r.Parent != "" {
 		return r.Parent
 	}
-	return ledger.OwnerOf(r.JobID)
+	return ledger.RegistryID(r.JobID)
 }
 
 // workset alone knows what this process has leased, from the lease to the moment the ledger

@@ -16,7 +16,7 @@ func workFor(target, job string, n, jobLimit int) []ledger.Work {
 	for i := range out {
 		out[i] = ledger.Work{
 			RunID: fmt.Sprintf("%s@%d", job, i), JobID: job,
-			Call: ledger.Call{Target: target, MaxInFlight: jobLimit},
+			Call: ledger.CallSpec{Target: target, MaxInFlight: jobLimit},
 		}
 	}
 	return out
@@ -107,7 +107,7 @@ func marked(s *workset, target, job string, jobLimit, tries int) (n int) {
 func planOf(target, job string, jobLimit, n int) ledger.Plan {
 	plan := ledger.Plan{JobID: job, Runs: make([]ledger.RunSpec, n)}
 	for i := range plan.Runs {
-		plan.Runs[i].State, plan.Runs[i].Call = ledger.Planned, ledger.Call{Target: target, MaxInFlight: jobLimit}
+		plan.Runs[i].State, plan.Runs[i].Call = ledger.Planned, ledger.CallSpec{Target: target, MaxInFlight: jobLimit}
 	}
 	return plan
 }

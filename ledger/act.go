@@ -15,7 +15,7 @@ func (l *Ledger) Cancel(ctx context.Context, a Action) (ActionResult, error) {
 func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 	many := len(a.IDs) == 0
 	return l.act(ctx, action{
-		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*actionTx).redrive, judge: (*actionTx).judgeRedrive,
+		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*actionTx).redrive, eligible: (*actionTx).eligibleForRedrive,
 		leavesOut: exclusion{Acknowledged: many && !a.IncludeAcknowledged, Rerun: many && !a.MayDouble},
 	})
 }
@@ -35,9 +35,9 @@ type action struct {
 	from      []State   // that the action applies to
 	leavesOut exclusion // without IDs
 	jobs      bool      // it locks the runs' jobs
-	// judge returns those of the runs that the action applies to, and rejects the
+	// eligible returns those of the runs that the action applies to, and rejects the
 	// others; nil: it applies to all.
-	judge func(*actionTx, []Row) ([]Row, error)
+	eligible func(*actionTx, []Row) ([]Row, error)
 	// change applies the action to a run.
 	change func(*actionTx, *Row)
 }
@@ -196,10 +196,10 @@ func (m *actionTx) fit(rows []Row) ([]Row, error) {
 			m.reject(rejectState(r.Visible(), m.from))
 		}
 	}
-	if m.action.judge == nil || len(fit) == 0 {
+	if m.action.eligible == nil || len(fit) == 0 {
 		return fit, nil
 	}
-	return m.action.judge(m, fit)
+	return m.action.eligible(m, fit)
 }
 
 // lock locks the runs, and their jobs first if the action needs that. It returns those

@@ -239,7 +239,7 @@ func (m *admissionTx) plan(p *Plan, was JobRow) error {
 		}
 		m.slots.applyOverlap(&r, in.Overlap, m.got.Now)
 		if in.Lease && r.startable(m.got.Now) && m.pauses.hold(in.Call.Target, m.got.Now) == nil {
-			r.lease(m.Owner, m.Token, m.got.Now, m.LeaseFor)
+			r.lease(m.Process, m.Token, m.got.Now, m.LeaseFor)
 		}
 		m.rows = append(m.rows, r)
 	}

@@ -39,9 +39,9 @@ type Backfill struct {
 
 // Backfilled counts a Backfill's scheduled times by result.
 type Backfilled struct {
-	Planned int
-	Left    int // ran, or is about to
-	Refused int // never planned, purged, rerun, or in a range row of an earlier revision
+	Planned   int
+	Unchanged int // ran, or is about to
+	Refused   int // never planned, purged, rerun, or in a range row of an earlier revision
 }
 
 // Backfill makes scheduled times that did not run planned. See Backfill.
@@ -139,7 +139,7 @@ func (m *backfillTx) decide(in RunSpec) {
 		m.got.Refused++
 		return
 	case own && !r.State.backfillable():
-		m.got.Left++
+		m.got.Unchanged++
 		return
 	case own && (r.Fan.Purged || r.RerunID != "" || r.State == Canceled && r.KeyUnsafe(m.now)):
 		m.got.Refused++

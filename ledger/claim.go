@@ -125,7 +125,7 @@ func takeDue(r *Row, c Claim, now time.Time) Change {
 		r.finish(Dead, ReasonKeyExpired, now)
 		r.dropLease()
 	} else {
-		r.lease(c.Owner, c.Token, now, c.LeaseFor)
+		r.lease(c.Process, c.Token, now, c.LeaseFor)
 	}
 	ch := Changed(&was, r)
 	ch.Attempt = was.lostAttempt(now)

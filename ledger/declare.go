@@ -38,12 +38,12 @@ type Declaration struct {
 // It returns ErrOtherRegistry for a registry of another name: see BindRegistry.
 func (l *Ledger) Declare(ctx context.Context, d Declaration) error {
 	return l.writeAfterClockStep(ctx, "declare the process", func(tx Tx) (stepped bool, err error) {
-		owner, processes, lease := tx.BindRegistry(d.Registry), tx.Processes(), tx.LastLease()
+		registryFuture, processes, lease := tx.BindRegistry(d.Registry), tx.Processes(), tx.LastLease()
 		now, err := tx.Now()
 		if err != nil {
 			return false, err
 		}
-		if err := isOwner(owner, d.Registry); err != nil {
+		if err := checkRegistry(registryFuture, d.Registry); err != nil {
 			return false, err
 		}
 		step, err := clockStep(processes, lease, now)
@@ -60,13 +60,13 @@ func (l *Ledger) Declare(ctx context.Context, d Declaration) error {
 // BindRegistry gives a ledger that no registry has to a registry. It returns
 // ErrOtherRegistry if another registry has it.
 func (l *Ledger) BindRegistry(ctx context.Context, name string) error {
-	return l.rows.Write(ctx, "look whose ledger it is", func(tx Tx) error { return isOwner(tx.BindRegistry(name), name) })
+	return l.rows.Write(ctx, "look whose ledger it is", func(tx Tx) error { return checkRegistry(tx.BindRegistry(name), name) })
 }
 
-func isOwner(asked Future[string], name string) error {
-	owner, err := asked.Get()
-	if err == nil && owner != name {
-		return fmt.Errorf("%w: it is that of %q, and this is %q: give each registry a ledger of its own", ErrOtherRegistry, owner, name)
+func checkRegistry(registryFuture Future[string], name string) error {
+	bound, err := registryFuture.Get()
+	if err == nil && bound != name {
+		return fmt.Errorf("%w: it is that of %q, and this is %q: give each registry a ledger of its own", ErrOtherRegistry, bound, name)
 	}
 	return err
 }

@@ -167,7 +167,7 @@ func (m *entryTx) insert() error {
 	r.JobID, r.By, r.Why = m.JobID, m.By, m.Why
 	m.slots.applyOverlap(&r, m.Overlap, m.now)
 	if m.Lease && r.startable(m.now) && m.pauses.hold(r.Call.Target, m.now) == nil {
-		r.lease(m.Owner, m.Token, m.now, m.LeaseFor)
+		r.lease(m.Process, m.Token, m.now, m.LeaseFor)
 	}
 	m.inserted = m.tx.Insert([]Row{r})
 	if IsAdHoc(m.RunID) { // nothing is written if another process enters it too

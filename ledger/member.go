@@ -139,7 +139,7 @@ func countMembers(tx Tx, parents []string, states []State) (map[string]map[State
 }
 
 // newMember returns the row of a member that is due now.
-func newMember(parent *Row, m Member, call Call, now time.Time) Row {
+func newMember(parent *Row, m Member, call CallSpec, now time.Time) Row {
 	r := Row{Run: Run{
 		ID: m.RunID, JobID: parent.JobID, Parent: parent.ID, ScheduledAt: parent.ScheduledAt, Count: 1,
 		Trigger: parent.Trigger, State: Planned, Revision: parent.Revision, Call: call, PlannedAt: now,

@@ -13,8 +13,8 @@ func TestEachFieldOfACallIsItsParentsOrNot(t *testing.T) {
 	of := strings.Fields(`Target Method Path Body ContentType Scopes KeyHeader KeyForm Headers Timeout Backoff Jitter MaxRetryAfter Horizon
 		KeySafeFor Within Poll MemberKey AckEarlier`)
 	notOf := strings.Fields("MaxInFlight Delay StartWithin FinishWithin Each Heartbeat")
-	for f := range reflect.TypeFor[Call]().Fields() {
-		var call Call
+	for f := range reflect.TypeFor[CallSpec]().Fields() {
+		var call CallSpec
 		field := reflect.ValueOf(&call).Elem().FieldByIndex(f.Index)
 		switch f.Type.Kind() {
 		case reflect.Slice:

@@ -18,7 +18,7 @@ import (
 // A member that was released and waits for a retry does not count for inFlight. So retries may
 // pass it; a claim leaves them out if the process has reached it (Claim.BusyJobs).
 type Release struct {
-	Owner    string
+	Process  string
 	Token    string // random, fresh for each release
 	Limit    int    // maximum number of members to lease; below 1, parents are only ended
 	LeaseFor time.Duration
@@ -28,7 +28,7 @@ type Release struct {
 	BusyTargets []string
 	BusyJobs    []string
 	// Call returns what a member sends: the parent's call with the placeholders filled.
-	Call func(parent Call, m Member) Call
+	Call func(parent CallSpec, m Member) CallSpec
 }
 
 // Released is the result of a Release.
@@ -190,7 +190,7 @@ func (m *releaseTx) release(r *Row, room int) (released int, err error) {
 	for _, member := range list {
 		r.Fan.Cursor = member.RunID
 		row := newMember(r, member.Member, m.Call(r.Call, member.Member), m.now)
-		row.lease(m.Owner, m.Token, m.now, m.LeaseFor)
+		row.lease(m.Process, m.Token, m.now, m.LeaseFor)
 		m.inserts = append(m.inserts, row)
 		r.Fan.Released++
 		released++

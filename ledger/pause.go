@@ -9,7 +9,7 @@ import (
 )
 
 // Pause is a time, perhaps to come, in which jobs do not run or nothing is sent to a
-// target. It ends by itself. A job's own pause, which Store.Pause begins, has no end and
+// target. It ends by itself. A job's own pause, which Store.PauseJob begins, has no end and
 // is not one of these.
 //
 // A rule that admits, leases or watches runs reads the pauses in its transaction, and the

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Pause pauses a job: until Resume, all its scheduled times are skipped (paused). Runs that
+// PauseJob pauses a job: until ResumeJob, all its scheduled times are skipped (paused). Runs that
 // were admitted before continue. A pause outlives edits, removal and re-adding of the job. To
 // pause a paused job changes nothing.
-func (l *Ledger) Pause(ctx context.Context, jobID string, who Actor) error {
+func (l *Ledger) PauseJob(ctx context.Context, jobID string, who Actor) error {
 	return l.setPause(ctx, "pause "+jobID, jobID, Audit{Action: ActionPause, JobID: jobID, Actor: who})
 }
 
-// Resume ends a pause. A job that is not paused stays as it is.
-func (l *Ledger) Resume(ctx context.Context, jobID string, who Actor) error {
+// ResumeJob ends the pause of a job. A job that is not paused stays as it is.
+func (l *Ledger) ResumeJob(ctx context.Context, jobID string, who Actor) error {
 	return l.setPause(ctx, "resume "+jobID, jobID, Audit{Action: ActionResume, JobID: jobID, Actor: who})
 }
 

@@ -41,9 +41,9 @@ type RunSpec struct {
 	State       State     // Planned, Missed or Superseded
 	Reason      Reason    // for Missed and Superseded
 	Trigger     Trigger
-	Overlap     Overlap // Planned only
-	Call        Call    // Planned only
-	Lease       bool    // Planned only: can start now, so lease it on admission
+	Overlap     Overlap  // Planned only
+	Call        CallSpec // Planned only
+	Lease       bool     // Planned only: can start now, so lease it on admission
 }
 
 // IsAdHoc reports whether a run ID has a ~: a trigger, a rerun or an event of its
@@ -94,7 +94,7 @@ type Plan struct {
 //   - Runs marked Lease that can start are leased under Token.
 type Admission struct {
 	Plans    []Plan
-	Owner    string        // the process
+	Process  string        // the process
 	Token    string        // random, fresh for each admission
 	LeaseFor time.Duration // length of the leases, from the store's clock; must be positive
 }
@@ -157,9 +157,9 @@ type Entry struct {
 	// run is due, or its lease has expired, nothing is written, and Entered.Due names
 	// it: claim it (Claim.Only), then enter again.
 	YieldToDue bool
-	// Owner, Token and LeaseFor are used when RunSpec.Lease is set. They mean the same as
+	// Process, Token and LeaseFor are used when RunSpec.Lease is set. They mean the same as
 	// in an Admission.
-	Owner    string
+	Process  string
 	Token    string
 	LeaseFor time.Duration
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// judgeRedrive applies the rules of a redrive to dead runs.
-func (m *actionTx) judgeRedrive(rows []Row) (fit []Row, err error) {
+// eligibleForRedrive applies the rules of a redrive to dead runs.
+func (m *actionTx) eligibleForRedrive(rows []Row) (fit []Row, err error) {
 	busy, err := m.busyJobs(distinctJobs(rows))
 	if err != nil {
 		return nil, err

@@ -17,9 +17,9 @@ type Run struct {
 	Count       int       // scheduled times it stands for; 1 for a run
 	Trigger     Trigger
 	State       State
-	Reason      Reason // set in dead, skipped, missed, superseded, canceled
-	Revision    int64  // the job's revision that planned it; 0 for ~ runs
-	Call        Call   // frozen at admission
+	Reason      Reason   // set in dead, skipped, missed, superseded, canceled
+	Revision    int64    // the job's revision that planned it; 0 for ~ runs
+	Call        CallSpec // frozen at admission
 
 	Attempt  int  // number of the latest attempt sent, or perhaps sent
 	Failures int  // attempts that used up the retry budget
@@ -51,10 +51,10 @@ type Run struct {
 	Why string // and their reason
 }
 
-// Call is what a run sends, and the rules under which it is sent again. It is
+// CallSpec is what a run sends, and the rules under which it is sent again. It is
 // frozen in the run's row at admission: a retry after an edit of the registry,
 // by whichever process, is byte-identical.
-type Call struct {
+type CallSpec struct {
 	Target      string          `json:"target"`
 	Method      string          `json:"method"`
 	Path        string          `json:"path"`
@@ -103,22 +103,22 @@ type Call struct {
 }
 
 // keySafeFor returns how long after its first lease the run's key is safe.
-func (c *Call) keySafeFor() time.Duration { return microsecond(max(c.Horizon, c.KeySafeFor)) }
+func (c *CallSpec) keySafeFor() time.Duration { return microsecond(max(c.Horizon, c.KeySafeFor)) }
 
-// Answer is the result of one attempt.
-type Answer string
+// AnswerKind classifies the answer to one attempt.
+type AnswerKind string
 
-// The answers of attempts.
+// The kinds of answers.
 const (
-	AnswerFresh      Answer = "fresh"       // 2xx, the effect was made now
-	AnswerReplayed   Answer = "replayed"    // 2xx, a stored answer: the effect was made before
-	AnswerAccepted   Answer = "accepted"    // 202: accepted, and not completed; uses no retry
-	AnswerInProgress Answer = "in_progress" // an earlier call still runs; uses no retry
-	AnswerThrottled  Answer = "throttled"   // 429 or 503
-	AnswerFailed     Answer = "failed"      // 408, 425, other 5xx
-	AnswerRefused    Answer = "refused"     // final 3xx or 4xx
-	AnswerUnknown    Answer = "unknown"     // timeout or broken connection: the effect may have been made
-	AnswerLost       Answer = "lost"        // the lease expired; the call may have been sent
+	AnswerFresh      AnswerKind = "fresh"       // 2xx, the effect was made now
+	AnswerReplayed   AnswerKind = "replayed"    // 2xx, a stored answer: the effect was made before
+	AnswerAccepted   AnswerKind = "accepted"    // 202: accepted, and not completed; uses no retry
+	AnswerInProgress AnswerKind = "in_progress" // an earlier call still runs; uses no retry
+	AnswerThrottled  AnswerKind = "throttled"   // 429 or 503
+	AnswerFailed     AnswerKind = "failed"      // 408, 425, other 5xx
+	AnswerRefused    AnswerKind = "refused"     // final 3xx or 4xx
+	AnswerUnknown    AnswerKind = "unknown"     // timeout or broken connection: the effect may have been made
+	AnswerLost       AnswerKind = "lost"        // the lease expired; the call may have been sent
 )
 
 // Attempt is one call that was made, or may have been made, for a run. Code, Error and
@@ -129,13 +129,13 @@ type Attempt struct {
 	N          int // 1 and up
 	StartedAt  time.Time
 	FinishedAt time.Time
-	Answer     Answer
+	Answer     AnswerKind
 	Status     int    // 0: no response
 	Code       string // the problem code of the answer, if it had one
 	Error      string // what went wrong; never a secret, never a body
 	Detail     string // a built-in job's report (JSON); empty for calls over HTTP
 	Excerpt    string // when it is read: what the answer said, where an Excerpt is kept
-	Owner      string // the process that made it
+	Process    string // the process that made it
 }
 
 // ProgressLimit is the number of bytes of its progress that a run's row keeps.

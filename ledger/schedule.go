@@ -71,10 +71,10 @@ func TemplateOf(jobID string) string {
 	return template
 }
 
-// OwnerOf returns the template of a schedule's job ID, and another job's ID as it is.
-func OwnerOf(jobID string) string {
-	owner, _, _ := strings.Cut(jobID, keySeparator)
-	return owner
+// RegistryID returns the ID that the registry has for a job: the template of a schedule, or the job's own ID.
+func RegistryID(jobID string) string {
+	id, _, _ := strings.Cut(jobID, keySeparator)
+	return id
 }
 
 // ScheduleRules know what the ledger does not: when a schedule is due, and what its runs

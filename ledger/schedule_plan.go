@@ -22,7 +22,7 @@ type SchedulePlanning struct {
 	// Mark, if it is set, marks the runs that can start now: RunSpec.Lease. It is called in
 	// each transaction, perhaps more than once, and by two at a time.
 	Mark     func([]Plan)
-	Owner    string // as in an Admission
+	Process  string // as in an Admission
 	Token    string
 	LeaseFor time.Duration
 }
@@ -121,7 +121,7 @@ func (l *Ledger) planBatch(ctx context.Context, p schedulePlanTx, full func()) (
 	err = l.rows.Write(ctx, "plan schedules of "+p.template, func(tx Tx) error {
 		fresh := p // the transaction may run more than once
 		m = &fresh
-		m.full, m.admission = full, admissionTx{tx: tx, Admission: Admission{Owner: p.Owner, Token: p.Token, LeaseFor: p.LeaseFor}}
+		m.full, m.admission = full, admissionTx{tx: tx, Admission: Admission{Process: p.Process, Token: p.Token, LeaseFor: p.LeaseFor}}
 		return m.run()
 	})
 	if err == nil {

@@ -31,7 +31,7 @@ func (s Selector) Takes(jobID string, t Traits) bool {
 		}
 	}
 	if !strings.Contains(s.Job, ":") { // a schedule is selected with its template
-		jobID = OwnerOf(jobID)
+		jobID = RegistryID(jobID)
 	}
 	return (s.Job == "" || matches(s.Job, jobID)) && (s.Owner == "" || s.Owner == t.Owner) && (s.Target == "" || s.Target == t.Target)
 }

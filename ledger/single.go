@@ -46,7 +46,7 @@ func (s *Single) Enter(_ context.Context, e Entry) (Entered, error) {
 			s.row.start(got.Now, s.FirstSent(e, got.Now))
 		}
 		if e.Lease && s.row.startable(got.Now) {
-			s.row.lease(e.Owner, e.Token, got.Now, e.LeaseFor)
+			s.row.lease(e.Process, e.Token, got.Now, e.LeaseFor)
 		}
 	}
 	if s.row.ID != e.RunID {

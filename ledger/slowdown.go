@@ -69,7 +69,7 @@ func (l *Ledger) countSlowdowns(ctx context.Context, counted HourSpan, now time.
 		if s, err = readSlowdowns(tx); err != nil || s.Day.Equal(today) || counted.To.Before(today) {
 			return slowdowns{Day: today}, err
 		}
-		jobs, err = ownersOf(tx)
+		jobs, err = countedJobIDs(tx)
 		return s, err
 	})
 	if err != nil || last.Day.Equal(today) {
@@ -91,8 +91,8 @@ func (l *Ledger) countSlowdowns(ctx context.Context, counted HourSpan, now time.
 	return err
 }
 
-// ownersOf returns the jobs and templates that hours are counted of.
-func ownersOf(tx Tx) (ids []string, err error) {
+// countedJobIDs returns the jobs and templates that hours are counted of.
+func countedJobIDs(tx Tx) (ids []string, err error) {
 	asked, names := tx.JobsAndNewest(), tx.Templates()
 	jobs, err := asked.Get()
 	if err != nil {

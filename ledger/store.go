@@ -68,11 +68,11 @@ type MemberStore interface {
 
 // ActionStore is the part of a Store that has the actions of operators.
 type ActionStore interface {
-	Pause(ctx context.Context, jobID string, who Actor) error  // or ErrNotFound
-	Resume(ctx context.Context, jobID string, who Actor) error // or ErrNotFound
-	Pauses(ctx context.Context, ended bool) ([]Pause, error)   // by ID
-	ChangePause(context.Context, PauseChange) (Pause, error)   // or ErrNotFound, ErrPauseEnded, ErrInvalidPause
-	ClosePauses(context.Context) (int, error)                  // notes the ends of those that are over
+	PauseJob(ctx context.Context, jobID string, who Actor) error  // or ErrNotFound
+	ResumeJob(ctx context.Context, jobID string, who Actor) error // or ErrNotFound
+	Pauses(ctx context.Context, ended bool) ([]Pause, error)      // by ID
+	ChangePause(context.Context, PauseChange) (Pause, error)      // or ErrNotFound, ErrPauseEnded, ErrInvalidPause
+	ClosePauses(context.Context) (int, error)                     // notes the ends of those that are over
 	Cancel(context.Context, Action) (ActionResult, error)
 	Redrive(context.Context, Action) (ActionResult, error)
 	Ack(context.Context, Action) (ActionResult, error)

@@ -20,14 +20,14 @@ func (r *Row) startable(now time.Time) bool {
 }
 
 // lease gives a run to a process. Its first lease fixes SendBefore and KeySafeUntil.
-func (r *Row) lease(owner, token string, now time.Time, d time.Duration) {
+func (r *Row) lease(process, token string, now time.Time, d time.Duration) {
 	if r.StartedAt.IsZero() {
 		r.start(now, now)
 	}
 	r.moveTo(Running, "", now.Add(microsecond(d)))
 	r.WaitReason = WaitReason{}
 	r.Attempt++
-	r.LeasedBy, r.Token, r.LeasedAt = owner, token, now
+	r.LeasedBy, r.Token, r.LeasedAt = process, token, now
 }
 
 // start notes the run's first lease, whose key the target has from a time on.
@@ -95,7 +95,7 @@ func (r *Row) lostAttempt(now time.Time) *Attempt {
 	if r.State != Running {
 		return nil
 	}
-	return &Attempt{RunID: r.ID, N: r.Attempt, StartedAt: r.LeasedAt, FinishedAt: now, Answer: AnswerLost, Owner: r.LeasedBy}
+	return &Attempt{RunID: r.ID, N: r.Attempt, StartedAt: r.LeasedAt, FinishedAt: now, Answer: AnswerLost, Process: r.LeasedBy}
 }
 
 // dropLease forgets the lease, so that the record of its holder is fenced.

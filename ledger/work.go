@@ -21,7 +21,7 @@ type Work struct {
 	LeasedUntil  time.Time
 	AcceptedAt   time.Time // of an earlier 202; see Run.AcceptedAt
 	Token        string
-	Call         Call
+	Call         CallSpec
 }
 
 // Claim asks for runs that are due. Due are planned, retrying and accepted runs whose
@@ -34,7 +34,7 @@ type Work struct {
 // attempt number. The attempt of an expired lease may have been sent: it stays in the
 // history as lost and uses up no retry.
 type Claim struct {
-	Owner    string        // the process
+	Process  string        // the process
 	Token    string        // random, fresh for each claim
 	Limit    int           // maximum number of runs to lease; below 1: none
 	LeaseFor time.Duration // length of the leases, from the store's clock; must be positive

@@ -180,7 +180,7 @@ func (p *pings) note(ping ledger.Run, now time.Time) {
 // entry is a ping as a run.
 func (p *pings) entry(r ledger.Run, kind string, at time.Time, text string) ledger.Entry {
 	j := p.jobs[r.JobID]
-	c := ledger.Call{
+	c := ledger.CallSpec{
 		Target: j.HeartbeatTarget(), Method: "POST", Path: "/" + kind,
 		Timeout: timeout, Backoff: backoff, Jitter: 0.2, MaxRetryAfter: 15 * time.Minute, Horizon: horizon,
 	}

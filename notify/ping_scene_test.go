@@ -44,9 +44,9 @@ func (s *scene) beginsBy(trigger ledger.Trigger, jobID string, told bool) ledger
 	s.runs++
 	at := time.Now().UTC().Truncate(time.Second)
 	id := fmt.Sprintf("%s~%d", jobs.RunID(jobID, at), s.runs)
-	got, err := s.Enter(context.Background(), ledger.Entry{JobID: jobID, Token: id, Owner: "p", LeaseFor: time.Hour, RunSpec: ledger.RunSpec{
+	got, err := s.Enter(context.Background(), ledger.Entry{JobID: jobID, Token: id, Process: "p", LeaseFor: time.Hour, RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: trigger, Overlap: ledger.OverlapAllow, Lease: true,
-		Call: ledger.Call{Target: "svc", Method: "POST", Path: "/j", Horizon: 4 * time.Hour, Heartbeat: told},
+		Call: ledger.CallSpec{Target: "svc", Method: "POST", Path: "/j", Horizon: 4 * time.Hour, Heartbeat: told},
 	}})
 	if err != nil || got.Work == nil {
 		s.Fatalf("%+v, %v", got, err)
@@ -87,7 +87,7 @@ func (s *scene) pings() (list []string) {
 // delivered claims what is due and records that the receiver took it.
 func (s *scene) delivered() {
 	s.Helper()
-	got, err := s.Claim(context.Background(), ledger.Claim{Owner: "p", Token: fmt.Sprint("claim", time.Now().UnixNano()), LeaseFor: time.Minute, Limit: 100})
+	got, err := s.Claim(context.Background(), ledger.Claim{Process: "p", Token: fmt.Sprint("claim", time.Now().UnixNano()), LeaseFor: time.Minute, Limit: 100})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func (s *scene) fails(l ledger.Lease) {
 func (s *scene) again(runID string) ledger.Lease {
 	s.Helper()
 	token := fmt.Sprint("again", time.Now().UnixNano())
-	got, err := s.Claim(context.Background(), ledger.Claim{Owner: "p", Token: token, LeaseFor: time.Minute, Limit: 100})
+	got, err := s.Claim(context.Background(), ledger.Claim{Process: "p", Token: token, LeaseFor: time.Minute, Limit: 100})
 	if err != nil || len(got.Work) != 1 || got.Work[0].RunID != runID {
 		s.Fatalf("%+v, %v", got, err)
 	}

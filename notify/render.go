@@ -162,15 +162,15 @@ const (
 
 // NewCall returns the call that delivers a message to a channel, to be stored in the
 // notification's run. id is the ID of that run.
-func NewCall(m Message, c jobs.Channel, id string) (ledger.Call, error) {
+func NewCall(m Message, c jobs.Channel, id string) (ledger.CallSpec, error) {
 	r := render(m, c, id)
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(r.body); err != nil {
-		return ledger.Call{}, fmt.Errorf("write the notification for channel %s: %w", c.Name, err)
+		return ledger.CallSpec{}, fmt.Errorf("write the notification for channel %s: %w", c.Name, err)
 	}
-	return ledger.Call{
+	return ledger.CallSpec{
 		Target: c.Target(), Method: "POST", Path: r.path, Body: bytes.TrimSpace(body.Bytes()), ContentType: r.contentType,
 		Timeout: timeout, Backoff: backoff, Jitter: 0.2, MaxRetryAfter: 15 * time.Minute, Horizon: horizon, FinishWithin: arriveWithin,
 	}, nil

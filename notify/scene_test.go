@@ -125,9 +125,9 @@ func (s *scene) ends(jobID string, state ledger.State) {
 	s.runs++
 	at := time.Now().UTC().Truncate(time.Second)
 	id := fmt.Sprintf("%s~%d", jobs.RunID(jobID, at), s.runs)
-	got, err := s.Enter(context.Background(), ledger.Entry{JobID: jobID, Token: id, Owner: "p", LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
+	got, err := s.Enter(context.Background(), ledger.Entry{JobID: jobID, Token: id, Process: "p", LeaseFor: time.Minute, RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent, Overlap: ledger.OverlapAllow, Lease: true,
-		Call: ledger.Call{Target: "svc", Method: "POST", Path: "/j", Horizon: time.Hour},
+		Call: ledger.CallSpec{Target: "svc", Method: "POST", Path: "/j", Horizon: time.Hour},
 	}})
 	if err != nil || got.Work == nil {
 		s.Fatalf("%+v, %v", got, err)
@@ -154,7 +154,7 @@ func (s *scene) watch(steps int, after bool) error {
 func (s *scene) deliver() {
 	s.Helper()
 	s.runs++
-	got, err := s.Claim(context.Background(), ledger.Claim{Owner: "p", Token: fmt.Sprint("deliver-", s.runs), LeaseFor: time.Minute, Limit: 100})
+	got, err := s.Claim(context.Background(), ledger.Claim{Process: "p", Token: fmt.Sprint("deliver-", s.runs), LeaseFor: time.Minute, Limit: 100})
 	if err != nil {
 		s.Fatal(err)
 	}

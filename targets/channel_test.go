@@ -46,7 +46,7 @@ func TestTheWebhookIDOfANotification(t *testing.T) {
 	for _, token := range []string{"i12.3-opened", "i12.3-opened", "i1.23-opened"} {
 		c := executor.Call{Registry: "acme", Work: ledger.Work{
 			RunID: hub.JobID() + "@2026-11-21T03:00:00Z~" + token, JobID: hub.JobID(), Attempt: 1,
-			Call: ledger.Call{Target: hub.Target(), Method: "POST", Body: []byte(`{"a":1}`), ContentType: "application/cloudevents+json"},
+			Call: ledger.CallSpec{Target: hub.Target(), Method: "POST", Body: []byte(`{"a":1}`), ContentType: "application/cloudevents+json"},
 		}}
 		if a := attempt(t, ts, c, maxWait); a.Kind != ledger.AnswerFresh {
 			t.Fatalf("%s: %+v", token, a)

@@ -93,7 +93,7 @@ func classify(r reply, now time.Time) executor.Answer {
 // exchange, such as a 101 without a request to upgrade.
 func final(status int) bool { return status >= 300 && status < 500 }
 
-func success(h http.Header) ledger.Answer {
+func success(h http.Header) ledger.AnswerKind {
 	if h.Get(headerReplayed) == "true" {
 		return ledger.AnswerReplayed
 	}

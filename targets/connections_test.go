@@ -30,7 +30,7 @@ func TestATargetThatMovesIsFollowed(t *testing.T) {
 			}
 		})
 		begun := time.Now()
-		slow := make(chan ledger.Answer)
+		slow := make(chan ledger.AnswerKind)
 		for time.Since(begun) < 65*time.Second {
 			if a := attempt(t, ts, call(), maxWait); a.Kind != ledger.AnswerFresh {
 				t.Fatalf("after %s: %+v", time.Since(begun), a)

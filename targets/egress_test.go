@@ -65,7 +65,7 @@ func reply(query []byte, addresses []string, asked *atomic.Int32) []byte {
 }
 
 // reach makes a call of a host under a policy.
-func reach(t *testing.T, base string, allow []string, resolver *net.Resolver) (kind ledger.Answer, why string) {
+func reach(t *testing.T, base string, allow []string, resolver *net.Resolver) (kind ledger.AnswerKind, why string) {
 	t.Helper()
 	ts := resolve(t, jobs.Target{AllowHTTP: true}, env{"MEMBERSHIP_URL": base}, func(c *targets.Config) {
 		c.Allow = allow

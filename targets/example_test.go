@@ -39,7 +39,7 @@ func ExampleTargets_Call() {
 	defer cancel()
 	answer := ts.Call(ctx, executor.Call{Registry: registry.Name(), Work: ledger.Work{
 		RunID: "release-locks@2026-11-21T03:00:00Z", JobID: "release-locks", Attempt: 1,
-		Call: ledger.Call{Target: "membership", Method: "POST", Path: "/v1/locks/release"},
+		Call: ledger.CallSpec{Target: "membership", Method: "POST", Path: "/v1/locks/release"},
 	}})
 	fmt.Println(answer.Kind, answer.Status)
 	// Output:

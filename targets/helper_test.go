@@ -87,7 +87,7 @@ func call() executor.Call {
 		ScheduledAt: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
 		Attempt:     1,
 		SendBefore:  time.Now().Add(time.Hour),
-		Call: ledger.Call{
+		Call: ledger.CallSpec{
 			Target: "membership", Method: "POST", Path: "/v1/locks/release",
 			Body: json.RawMessage(`{"reason":"hold expired"}`),
 		},

@@ -71,7 +71,7 @@ func TestHostileAnswers(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		handle func(net.Conn)
-		kind   ledger.Answer
+		kind   ledger.AnswerKind
 		reason ledger.Reason
 	}{
 		{"headers without end are cut off", streaming("HTTP/1.1 200 OK\r\n", "X-Pad: "+kilo+"\r\n"), ledger.AnswerUnknown, ""},
@@ -113,7 +113,7 @@ func TestHostileAnswers(t *testing.T) {
 func TestSlowAnswersEndWithTheAttempt(t *testing.T) {
 	for _, c := range []struct {
 		rule, raw string
-		want      ledger.Answer
+		want      ledger.AnswerKind
 	}{
 		{"nothing at all", "", ledger.AnswerUnknown},
 		{"headers that never end", "HTTP/1.1 200 OK\r\nX-A: b\r\n", ledger.AnswerUnknown},

@@ -74,7 +74,7 @@ func TestNoVendorTakesARetryAsNewWork(t *testing.T) {
 			j, _ := reg.Job("release-commission-locks")
 			at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 			for _, id := range []string{jobs.RunID(j.ID, at), jobs.RunID(j.ID, at.Add(24*time.Hour)), jobs.RunIDWithToken(j.ID, at, "019aa5c4-6f3e-7a0e-8f00-3c5d1c1f0b2a")} {
-				for n, want := range []ledger.Answer{ledger.AnswerUnknown, ledger.AnswerReplayed, ledger.AnswerReplayed} {
+				for n, want := range []ledger.AnswerKind{ledger.AnswerUnknown, ledger.AnswerReplayed, ledger.AnswerReplayed} {
 					c := executor.Call{Registry: "acme", Work: ledger.Work{RunID: id, JobID: j.ID, ScheduledAt: at, Attempt: n + 1, Call: executor.FrozenCall(j, id, at)}}
 					if a := attempt(t, ts, c, maxWait); a.Kind != want {
 						t.Errorf("attempt %d of %s: %+v, want %s", n+1, id, a, want)

@@ -44,7 +44,7 @@ func (t *Targets) Lifetimes(ctx context.Context, registry string, of jobs.Target
 	p := &probe{keep: true, edit: func(h http.Header) { h.Del(jobs.HeaderIdempotencyKey) }}
 	a := t.attempt(ctx, to, executor.Call{Registry: registry, Work: ledger.Work{
 		RunID: "check", JobID: "check", Attempt: 1,
-		Call: ledger.Call{Target: of.Name, Method: http.MethodGet, Path: cmp.Or(of.Key.Lifetime, ttl.LifetimesPath)},
+		Call: ledger.CallSpec{Target: of.Name, Method: http.MethodGet, Path: cmp.Or(of.Key.Lifetime, ttl.LifetimesPath)},
 	}}, p)
 	switch {
 	case a.Status == http.StatusNotFound, a.Status == http.StatusMethodNotAllowed:

@@ -68,7 +68,7 @@ func TestATokenEndpointsRedirectIsNotFollowed(t *testing.T) {
 }
 
 func TestTLSBelow12IsRefused(t *testing.T) {
-	for version, want := range map[uint16]ledger.Answer{tls.VersionTLS11: ledger.AnswerFailed, tls.VersionTLS12: ledger.AnswerFresh} {
+	for version, want := range map[uint16]ledger.AnswerKind{tls.VersionTLS11: ledger.AnswerFailed, tls.VersionTLS12: ledger.AnswerFresh} {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
 		quiet(s)

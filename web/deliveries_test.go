@@ -31,7 +31,7 @@ func TestPagesShowWhetherANotificationArrived(t *testing.T) {
 	done, err := s.Notify(t.Context(), ledger.Notification{ID: incident.ID, Version: incident.Version, NotifierState: state, Runs: []ledger.Entry{{
 		JobID: "notify-ops", RunSpec: ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow,
-			Call: ledger.Call{Target: "notify:ops", Method: "POST", Timeout: time.Minute, Horizon: time.Hour},
+			Call: ledger.CallSpec{Target: "notify:ops", Method: "POST", Timeout: time.Minute, Horizon: time.Hour},
 		},
 	}}})
 	must(t, err)
@@ -42,7 +42,7 @@ func TestPagesShowWhetherANotificationArrived(t *testing.T) {
 	for _, path := range pages {
 		s.has(path, `<a href="/jobs/notify-ops">notify-ops</a>`, ">opened</a>", "not sent yet")
 	}
-	claimed, err := s.Claim(t.Context(), ledger.Claim{Owner: "p1", Token: "deliver", LeaseFor: time.Minute, Limit: 100})
+	claimed, err := s.Claim(t.Context(), ledger.Claim{Process: "p1", Token: "deliver", LeaseFor: time.Minute, Limit: 100})
 	must(t, err)
 	for _, w := range claimed.Work {
 		if w.RunID == id {

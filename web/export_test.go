@@ -10,7 +10,7 @@ import (
 func TestPagesLeadToAnExportOfTheirFilter(t *testing.T) {
 	s := newSite(t)
 	s.day()
-	must(t, s.Pause(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
+	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
 	s.board.Acts = true
 	s.has("/runs?state=dead&target=env%3ASVC_URL&since=2026-01-01&unacked=1",
 		`href="/v1/export/runs?format=csv&amp;since=2026-01-01T00%3A00%3A00Z&amp;state=dead&amp;target=env%3ASVC_URL&amp;unacknowledged=true"`, "format=ndjson")

@@ -72,9 +72,9 @@ func TestTheListBeginsWithWhatGotSlower(t *testing.T) {
 			for job, d := range took {
 				at := s.clock().Truncate(time.Second)
 				id := fmt.Sprintf("%s@%s~%d", job, at.Format(time.RFC3339), n)
-				got, err := s.Enter(t.Context(), ledger.Entry{JobID: job, Owner: "p1", Token: id, LeaseFor: time.Hour, RunSpec: ledger.RunSpec{
+				got, err := s.Enter(t.Context(), ledger.Entry{JobID: job, Process: "p1", Token: id, LeaseFor: time.Hour, RunSpec: ledger.RunSpec{
 					RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByEvent, Overlap: ledger.OverlapAllow, Lease: true,
-					Call: ledger.Call{Target: "env:SVC_URL", Method: "POST", Path: "/", Timeout: time.Minute, Horizon: time.Hour},
+					Call: ledger.CallSpec{Target: "env:SVC_URL", Method: "POST", Path: "/", Timeout: time.Minute, Horizon: time.Hour},
 				}})
 				must(t, err)
 				s.ShiftClock(d)

@@ -125,7 +125,7 @@ func TestAJobIsInOneStateInTheListOnItsPageAndForTheAPI(t *testing.T) {
 	s := newSite(t)
 	ann := ledger.Actor{By: "ann", Why: "a test"}
 	p := s.at["hourly"]
-	_, err := s.Admit(t.Context(), ledger.Admission{Owner: "p1", Token: "t", LeaseFor: time.Minute,
+	_, err := s.Admit(t.Context(), ledger.Admission{Process: "p1", Token: "t", LeaseFor: time.Minute,
 		Plans: []ledger.Plan{{JobID: "hourly", Revision: p.Revision, After: p.Watermark, Through: p.Watermark, Next: &ledger.Definition{}}}})
 	must(t, err)
 	_, err = s.ChangePause(t.Context(), ledger.PauseChange{Kind: ledger.PauseSkip, Until: s.clock().Add(time.Hour).Truncate(time.Second), Actor: ann,

@@ -147,16 +147,16 @@ func headersFor(r *http.Request, headers map[string]string) (lines []string) {
 }
 
 // answerKinds is how an attempt's answer looks.
-var answerKinds = map[ledger.Answer]kind{
+var answerKinds = map[ledger.AnswerKind]kind{
 	ledger.AnswerFresh: "succeeded", ledger.AnswerReplayed: replayed, ledger.AnswerInProgress: "running", ledger.AnswerThrottled: "retrying",
 	ledger.AnswerAccepted: "accepted",
 	ledger.AnswerFailed:   "retrying", ledger.AnswerRefused: "dead", ledger.AnswerUnknown: "missed", ledger.AnswerLost: "missed",
 }
 
-func answerKind(a ledger.Answer) kind { return cmp.Or(answerKinds[a], "retrying") }
+func answerKind(a ledger.AnswerKind) kind { return cmp.Or(answerKinds[a], "retrying") }
 
 // answerWords says what an attempt's answer means.
-var answerWords = map[ledger.Answer]string{
+var answerWords = map[ledger.AnswerKind]string{
 	ledger.AnswerFresh: "success, the effect was made now", ledger.AnswerReplayed: "success, a stored answer: the effect was made before",
 	ledger.AnswerAccepted: "accepted: the target is working on it", ledger.AnswerInProgress: "an earlier call still runs",
 	ledger.AnswerThrottled: "the target asked to wait", ledger.AnswerFailed: "the target failed",

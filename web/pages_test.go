@@ -108,7 +108,7 @@ func TestTroubleIsInTheTitleAndTheIcon(t *testing.T) {
 
 func TestAPauseIsExplained(t *testing.T) {
 	s := newSite(t)
-	must(t, s.Pause(t.Context(), "paris", ledger.Actor{By: "ann", Why: "until the migration is done", Via: ledger.ViaCLI}))
+	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "until the migration is done", Via: ledger.ViaCLI}))
 	for path, want := range map[string]string{
 		"/jobs/paris": "until the migration is done", "/jobs?state=paused": "/jobs/paris", "/audit?by=ann": "until the migration is done",
 	} {
@@ -233,7 +233,7 @@ func TestAProcessIsShownWithItsHostAndVersion(t *testing.T) {
 func TestJobsAreFoundByWordAndState(t *testing.T) {
 	s := newSite(t)
 	s.day()
-	must(t, s.Pause(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
+	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
 	for path, want := range map[string]string{
 		"/jobs?q=hour": "hourly", "/jobs?q=02%3A30": "paris", "/jobs?state=failing": "hourly", "/jobs?state=paused": "paris", "/jobs?state=disabled": "off",
 	} {

@@ -22,7 +22,7 @@ func TestAPauseOfManyIsShownWhereItMatters(t *testing.T) {
 	}
 	change(ledger.PauseChange{Kind: ledger.PauseSkip, Selector: ledger.Selector{Job: "hour*"}})
 	change(ledger.PauseChange{Kind: ledger.PauseHold, Selector: ledger.Selector{Target: "env:SVC_URL"}})
-	must(t, s.Pause(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
+	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
 	for path, want := range map[string][]string{
 		"/":                  {"Paused until", "job hour*", "nothing is sent to target env:SVC_URL", "1 job paused without an end"},
 		"/jobs?state=paused": {"/jobs/hourly", "until", "/jobs/paris", "target held until"},

@@ -150,8 +150,8 @@ func (s *site) admit(jobID string, specs ...ledger.RunSpec) []ledger.Work {
 	}
 	s.token++
 	got, err := s.Admit(s.Context(), ledger.Admission{
-		Plans: []ledger.Plan{{JobID: jobID, Revision: p.Revision, After: p.Watermark, Through: through, Runs: specs}},
-		Owner: "p1", Token: fmt.Sprint("t", s.token), LeaseFor: time.Minute,
+		Plans:   []ledger.Plan{{JobID: jobID, Revision: p.Revision, After: p.Watermark, Through: through, Runs: specs}},
+		Process: "p1", Token: fmt.Sprint("t", s.token), LeaseFor: time.Minute,
 	})
 	must(s.T, err)
 	if len(got.Stale) > 0 {
@@ -181,7 +181,7 @@ func (s *site) spec(jobID string, i int) ledger.RunSpec {
 	at := s.time(jobID, i)
 	return ledger.RunSpec{
 		RunID: s.id(jobID, i), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow, Lease: true,
-		Call: ledger.Call{
+		Call: ledger.CallSpec{
 			Target: j.Target, Method: j.Method, Path: j.Path, Body: json.RawMessage(`{"a":1}`), Timeout: time.Second,
 			Backoff: []time.Duration{time.Second}, Horizon: time.Hour,
 		},
@@ -198,7 +198,7 @@ func (s *site) rangeSpec(jobID string, i, k int, state ledger.State, reason ledg
 
 func (s *site) record(w ledger.Work, state ledger.State, reason ledger.Reason, a ledger.Attempt) {
 	s.Helper()
-	a.RunID, a.N, a.StartedAt, a.FinishedAt, a.Owner = w.RunID, w.Attempt, s.clock(), s.clock(), "p1"
+	a.RunID, a.N, a.StartedAt, a.FinishedAt, a.Process = w.RunID, w.Attempt, s.clock(), s.clock(), "p1"
 	fates, err := s.Record(s.Context(), []ledger.Outcome{{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Attempt: a, Excerpt: a.Excerpt, KeepExcerpt: time.Hour,
 	}})

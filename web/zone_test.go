@@ -25,7 +25,7 @@ func TestEveryTimeObeysTheChosenZone(t *testing.T) {
 	s := newSite(t)
 	s.day()
 	s.board.Acts = true
-	must(t, s.Pause(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
+	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
 	list := append(paths, "/pauses", "/runs/"+s.id("hourly", 1), "/act/pause?job=hourly", "/act/resume?job=paris", "/act/"+operations.AddPause+"?job=hourly&until=1h", "/jobs/hourly?at="+s.time("hourly", 1).Format("15:04"))
 	for _, path := range list {
 		got := s.get(path, inZone("Asia/Tokyo")...)
@@ -66,7 +66,7 @@ func TestTimesAreReadInTheZoneOfTheAddress(t *testing.T) {
 	s := newSite(t)
 	s.day()
 	s.board.Acts = true
-	must(t, s.Pause(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
+	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
 	for _, c := range []struct{ written, zone, cookie, read string }{
 		{"2026-03-29 01:59", "Europe/Paris", "", "2026-03-29T00:59:00Z"},
 		{"2026-03-29 03:00", "Europe/Paris", "", "2026-03-29T01:00:00Z"},

@@ -89,7 +89,7 @@ func (b *book) round(ctx context.Context) error {
 			return err
 		},
 		"claim": func() error {
-			got, err := b.Claim(ctx, ledger.Claim{Owner: "p", Token: b.token(), Limit: batch, LeaseFor: time.Minute})
+			got, err := b.Claim(ctx, ledger.Claim{Process: "p", Token: b.token(), Limit: batch, LeaseFor: time.Minute})
 			if work = got.Work; err == nil && len(work) != batch {
 				err = fmt.Errorf("claimed %d of %d", len(work), batch)
 			}
@@ -135,7 +135,7 @@ func (b *book) token() string {
 
 // admission plans the next second of every job, as work that waits for a claim.
 func (b *book) admission() ledger.Admission {
-	a := ledger.Admission{Owner: "p", Token: b.token(), LeaseFor: time.Minute}
+	a := ledger.Admission{Process: "p", Token: b.token(), LeaseFor: time.Minute}
 	for i := range b.stands {
 		s := &b.stands[i]
 		at := s.Watermark.Truncate(time.Second).Add(time.Second)
@@ -144,7 +144,7 @@ func (b *book) admission() ledger.Admission {
 			Runs: []ledger.RunSpec{{
 				RunID: s.JobID + "@" + at.Format(time.RFC3339), ScheduledAt: at, Count: 1, State: ledger.Planned,
 				Trigger: ledger.BySchedule, Overlap: ledger.OverlapSkip,
-				Call: ledger.Call{Target: "SVC_URL", Method: "POST", Path: "/run", Body: []byte("{}"), Horizon: time.Hour},
+				Call: ledger.CallSpec{Target: "SVC_URL", Method: "POST", Path: "/run", Body: []byte("{}"), Horizon: time.Hour},
 			}},
 		})
 		s.Watermark = at

@@ -70,7 +70,7 @@ func signedCall(t *testing.T, auth jobs.Auth, env map[string]string) (got receiv
 	defer cancel()
 	a := ts.Call(ctx, executor.Call{Registry: "acme", Work: ledger.Work{
 		RunID: "re.lease@2026-11-21T03:00:00Z", JobID: "re.lease", Attempt: 1, SendBefore: time.Now().Add(time.Hour),
-		Call: ledger.Call{Target: "membership", Method: "POST", Path: "/v1/a%20b:c?b=2&a=%2B&a=1", Body: json.RawMessage(`{"reason":"hold expired ü"}`)},
+		Call: ledger.CallSpec{Target: "membership", Method: "POST", Path: "/v1/a%20b:c?b=2&a=%2B&a=1", Body: json.RawMessage(`{"reason":"hold expired ü"}`)},
 	}})
 	if a.Kind != ledger.AnswerFresh {
 		t.Fatalf("%+v", a)

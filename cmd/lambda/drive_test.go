@@ -25,7 +25,7 @@ func held(t *testing.T, ends time.Duration) (waited time.Duration, looks int) {
 	at := time.Now().UTC().Truncate(time.Second)
 	entry := h.entry(j, identity{runID: jobs.RunID(j.ID, at), at: at, scheduled: true})
 	theirs := entry
-	theirs.Owner, theirs.Token, theirs.LeaseFor = "other", "theirs", time.Minute
+	theirs.Process, theirs.Token, theirs.LeaseFor = "other", "theirs", time.Minute
 	if _, err := l.Enter(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}

@@ -126,9 +126,9 @@ func TestALateRepeatIsAnsweredFromTheLedger(t *testing.T) {
 	for _, at := range []time.Time{done, open} {
 		i := ledger.RunSpec{
 			RunID: releaseRun(at), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
-			Call: ledger.Call{Target: "membership", Method: "POST", Path: "/x", Timeout: time.Second, Horizon: time.Hour}, Lease: true,
+			Call: ledger.CallSpec{Target: "membership", Method: "POST", Path: "/x", Timeout: time.Second, Horizon: time.Hour}, Lease: true,
 		}
-		e := ledger.Entry{JobID: "release", RunSpec: i, Owner: "test", Token: "t-" + at.Format("15"), LeaseFor: time.Minute}
+		e := ledger.Entry{JobID: "release", RunSpec: i, Process: "test", Token: "t-" + at.Format("15"), LeaseFor: time.Minute}
 		if _, err := l.Enter(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}

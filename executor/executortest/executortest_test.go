@@ -85,7 +85,7 @@ func TestAPauseDuringTheRun(t *testing.T) {
 	c.Handlers, c.To = map[string]http.Handler{"books": svc}, c.From.Add(24*time.Hour)
 	c.During = func(ctx context.Context, l *memory.Ledger) {
 		time.Sleep(12 * time.Hour)
-		if err := l.Pause(ctx, "hourly", ledger.Actor{By: "ann", Why: "a test"}); err != nil {
+		if err := l.PauseJob(ctx, "hourly", ledger.Actor{By: "ann", Why: "a test"}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -53,7 +53,7 @@ func (d *desk) fanOut() (runID string) {
 	clock = at
 	run := ledger.RunSpec{
 		RunID: "bill@" + at.Format(time.RFC3339), ScheduledAt: at, State: ledger.Planned, Trigger: ledger.BySchedule, Count: 1,
-		Call: ledger.Call{Horizon: 24 * time.Hour, KeySafeFor: 24 * time.Hour, Target: "membership", Method: "POST", Path: "/v1/tenants/{{key}}/bill",
+		Call: ledger.CallSpec{Horizon: 24 * time.Hour, KeySafeFor: 24 * time.Hour, Target: "membership", Method: "POST", Path: "/v1/tenants/{{key}}/bill",
 			Each: &ledger.Each{Path: "/v1/tenants", Max: 100}},
 	}
 	testfan.Out(d.T, l, run, "bill", []string{"acme", "acorn", "globex", "initech", "umbrella"}, 4, func(key string) ledger.State {

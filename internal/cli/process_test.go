@@ -206,7 +206,7 @@ func missedSeconds(t *testing.T, config, path string, n int) time.Time {
 		if s.JobID != "tick" {
 			continue
 		}
-		_, err := l.Admit(t.Context(), ledger.Admission{Owner: "p1", Token: "t1", LeaseFor: time.Minute, Plans: []ledger.Plan{{
+		_, err := l.Admit(t.Context(), ledger.Admission{Process: "p1", Token: "t1", LeaseFor: time.Minute, Plans: []ledger.Plan{{
 			JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: last, Runs: []ledger.RunSpec{{
 				RunID: jobs.RangeID("tick", first, last), ScheduledAt: first, Until: last, Count: n,
 				State: ledger.Missed, Reason: ledger.ReasonCatchUpWindow, Trigger: ledger.BySchedule,

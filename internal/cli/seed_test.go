@@ -43,7 +43,7 @@ func (d *desk) history() {
 			continue
 		}
 		j, _ := reg.Job(s.JobID)
-		got, err := l.Admit(d.Context(), ledger.Admission{Owner: "p1", Token: "t1", LeaseFor: time.Minute, Plans: []ledger.Plan{{
+		got, err := l.Admit(d.Context(), ledger.Admission{Process: "p1", Token: "t1", LeaseFor: time.Minute, Plans: []ledger.Plan{{
 			JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: clock, Runs: fates(j),
 		}}})
 		d.must(err)
@@ -53,7 +53,7 @@ func (d *desk) history() {
 		_, err = l.Record(d.Context(), outcomes(got.Leased, clock))
 		d.must(err)
 	}
-	d.must(l.Pause(d.Context(), "close-books", ledger.Actor{By: "bob", Why: "the auditors are in"}))
+	d.must(l.PauseJob(d.Context(), "close-books", ledger.Actor{By: "bob", Why: "the auditors are in"}))
 }
 
 func (d *desk) must(err error) {
@@ -113,7 +113,7 @@ func outcomes(work []ledger.Work, now time.Time) []ledger.Outcome {
 	for i, w := range work {
 		o := ledger.Outcome{
 			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
-			Attempt: ledger.Attempt{RunID: w.RunID, N: 1, StartedAt: now, FinishedAt: now.Add(120 * time.Millisecond), Answer: ledger.AnswerFresh, Status: 200, Owner: "p1"},
+			Attempt: ledger.Attempt{RunID: w.RunID, N: 1, StartedAt: now, FinishedAt: now.Add(120 * time.Millisecond), Answer: ledger.AnswerFresh, Status: 200, Process: "p1"},
 		}
 		switch i {
 		case 1:

@@ -270,7 +270,7 @@ const finishTime = time.Minute
 func (d *demo) finish(ctx context.Context, show <-chan time.Time) error {
 	d.faults.broken.Store(false)
 	for _, job := range jobIDs {
-		if err := d.ledger.Pause(ctx, job, ledger.Actor{By: "demo", Why: "the demo is over"}); err != nil {
+		if err := d.ledger.PauseJob(ctx, job, ledger.Actor{By: "demo", Why: "the demo is over"}); err != nil {
 			return err
 		}
 	}

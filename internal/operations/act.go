@@ -269,12 +269,12 @@ type JobActionResult struct {
 
 // Pause makes the job's scheduled times skipped (paused) until Resume.
 func (s *Service) Pause(ctx context.Context, jobID string, who ledger.Actor) (JobActionResult, error) {
-	return s.setPaused(ctx, jobID, who, s.ledger.Pause, "paused")
+	return s.setPaused(ctx, jobID, who, s.ledger.PauseJob, "paused")
 }
 
 // Resume ends a pause.
 func (s *Service) Resume(ctx context.Context, jobID string, who ledger.Actor) (JobActionResult, error) {
-	return s.setPaused(ctx, jobID, who, s.ledger.Resume, "resumed")
+	return s.setPaused(ctx, jobID, who, s.ledger.ResumeJob, "resumed")
 }
 
 func (s *Service) setPaused(ctx context.Context, jobID string, who ledger.Actor, act func(context.Context, string, ledger.Actor) error, state string) (JobActionResult, error) {

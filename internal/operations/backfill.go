@@ -98,7 +98,7 @@ func (s *Service) takes(ctx context.Context, b Backfill, j jobs.Job, n int) (*Ba
 	if j.MaxInFlight > 0 {
 		parallel = min(parallel, j.MaxInFlight)
 	}
-	hours, err := s.ledger.Hours(ctx, ledger.OwnerOf(j.ID), s.now().Add(-28*day), s.now().Add(time.Hour))
+	hours, err := s.ledger.Hours(ctx, ledger.RegistryID(j.ID), s.now().Add(-28*day), s.now().Add(time.Hour))
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (b Backfill) from(next time.Time) Backfill {
 
 // and adds what a transaction did.
 func (b Backfilled) and(got ledger.Backfilled) Backfilled {
-	b.Planned, b.Left, b.Refused = b.Planned+got.Planned, b.Left+got.Left, b.Refused+got.Refused
+	b.Planned, b.Left, b.Refused = b.Planned+got.Planned, b.Left+got.Unchanged, b.Refused+got.Refused
 	return b
 }
 

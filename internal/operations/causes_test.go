@@ -17,7 +17,7 @@ func TestDeadRunsOfOneTargetAreOneCause(t *testing.T) {
 		at, job := now.Add(-time.Duration(i)*time.Minute), fmt.Sprintf("job-%02d", i)
 		row := ledger.Row{Run: ledger.Run{
 			ID: job + "@x", JobID: job, Count: 1, State: ledger.Dead, Reason: ledger.ReasonExhausted, Status: 503, ScheduledAt: at,
-			Call: ledger.Call{Target: "payments"}, FinishedAt: at, KeySafeUntil: now.Add(time.Hour - time.Duration(i)*10*time.Minute),
+			Call: ledger.CallSpec{Target: "payments"}, FinishedAt: at, KeySafeUntil: now.Add(time.Hour - time.Duration(i)*10*time.Minute),
 		}}
 		groups = append(groups, ledger.GroupOf(&row))
 	}

@@ -15,9 +15,9 @@ func TestARunShowsItsPings(t *testing.T) {
 		j := jobs.Job{ID: "j", Schedule: "0 0 * * *", HeartbeatURLEnv: "HB"}
 		s, l := served(t, j, 0)
 		enter := func(e ledger.Entry, heartbeat bool) *ledger.Work {
-			e.Owner, e.Token, e.LeaseFor = "p", e.RunID, time.Hour
+			e.Process, e.Token, e.LeaseFor = "p", e.RunID, time.Hour
 			e.Count, e.State, e.Overlap, e.Lease = 1, ledger.Planned, ledger.OverlapAllow, true
-			e.Call = ledger.Call{Target: "svc", Method: "POST", Path: "/", Timeout: time.Minute, Horizon: time.Hour, Heartbeat: heartbeat}
+			e.Call = ledger.CallSpec{Target: "svc", Method: "POST", Path: "/", Timeout: time.Minute, Horizon: time.Hour, Heartbeat: heartbeat}
 			got, err := l.Enter(t.Context(), e)
 			if err != nil || got.Work == nil {
 				t.Fatalf("%+v, %v", got, err)

@@ -20,7 +20,7 @@ func TestRerunOfAnUnknownOutcomeNamesAWayThatIsOpen(t *testing.T) {
 		{"tick@2026-11-21T07:00:00Z", ledger.Canceled, "backfill tick"},
 		{"tick@2026-11-21T07:00:00Z~token", ledger.Canceled, "ask the target"},
 	} {
-		run := ledger.Run{ID: c.id, JobID: "tick", State: c.state, Count: 1, Call: ledger.Call{Method: "POST"}}
+		run := ledger.Run{ID: c.id, JobID: "tick", State: c.state, Count: 1, Call: ledger.CallSpec{Method: "POST"}}
 		err := mayRerun(run, []ledger.Attempt{{Answer: ledger.AnswerLost}}, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--may-double") {
 			t.Errorf("%s %s: %v, want %q", c.id, c.state, err, c.want)
@@ -34,7 +34,7 @@ func TestRerunOfAParentThatDidNotSucceedMustBeAllowedToDouble(t *testing.T) {
 	t.Parallel()
 	run := ledger.Run{
 		ID: "bill@2026-11-21T07:00:00Z", JobID: "bill", State: ledger.Dead, Reason: ledger.ReasonMembers, Count: 1,
-		Call: ledger.Call{Method: "POST", Each: &ledger.Each{}}, Fan: ledger.Fan{Members: 3, Released: 3, Done: true},
+		Call: ledger.CallSpec{Method: "POST", Each: &ledger.Each{}}, Fan: ledger.Fan{Members: 3, Released: 3, Done: true},
 	}
 	attempts := []ledger.Attempt{{N: 1, Answer: ledger.AnswerFresh, Status: 200}}
 	if err := mayRerun(run, attempts, false); err == nil || !strings.Contains(err.Error(), "runs redrive") || !strings.Contains(err.Error(), "--may-double") {

@@ -64,14 +64,14 @@ func (w *Waiting) String() string {
 
 // Attempt is one call made, or perhaps made, for a run.
 type Attempt struct {
-	Attempt    int           `json:"attempt"`
-	StartedAt  string        `json:"startedAt"`
-	FinishedAt string        `json:"finishedAt"`
-	Answer     ledger.Answer `json:"answer"`
-	Status     int           `json:"status"`
-	Code       string        `json:"code,omitempty"`
-	Error      string        `json:"error,omitempty"`
-	Detail     string        `json:"detail,omitempty"`
+	Attempt    int               `json:"attempt"`
+	StartedAt  string            `json:"startedAt"`
+	FinishedAt string            `json:"finishedAt"`
+	Answer     ledger.AnswerKind `json:"answer"`
+	Status     int               `json:"status"`
+	Code       string            `json:"code,omitempty"`
+	Error      string            `json:"error,omitempty"`
+	Detail     string            `json:"detail,omitempty"`
 	// Excerpt is what the answer said, of a target with keepAnswers. The API and the
 	// dashboard omit it for a caller that may not see bodies.
 	Excerpt string `json:"excerpt,omitempty"`
@@ -229,7 +229,7 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 	}
 	for _, at := range attempts {
 		v.History = append(v.History, Attempt{
-			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Excerpt, at.Owner,
+			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Excerpt, at.Process,
 		})
 	}
 	return v, nil

@@ -17,9 +17,9 @@ func ran(t *testing.T, l *memory.Ledger, took time.Duration, state ledger.State)
 	t.Helper()
 	at := time.Now().UTC().Truncate(time.Second)
 	id := jobs.RunID("j", at)
-	got, err := l.Enter(context.Background(), ledger.Entry{JobID: "j", Owner: "p", Token: fmt.Sprint("token", at.Unix()), LeaseFor: time.Hour, RunSpec: ledger.RunSpec{
+	got, err := l.Enter(context.Background(), ledger.Entry{JobID: "j", Process: "p", Token: fmt.Sprint("token", at.Unix()), LeaseFor: time.Hour, RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
-		Call: ledger.Call{Target: "svc", Method: "POST", Path: "/", Timeout: time.Minute, Horizon: time.Hour}, Lease: true,
+		Call: ledger.CallSpec{Target: "svc", Method: "POST", Path: "/", Timeout: time.Minute, Horizon: time.Hour}, Lease: true,
 	}})
 	if err != nil || got.Work == nil {
 		t.Fatalf("%+v, %v", got, err)

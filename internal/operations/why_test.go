@@ -100,7 +100,7 @@ func TestWhyExplainsATriggeredRun(t *testing.T) {
 	}
 	if _, err := l.Enter(t.Context(), ledger.Entry{JobID: "j", Actor: ledger.Actor{By: "ann", Why: "test"}, RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByOperator, Overlap: ledger.OverlapAllow,
-		Call: ledger.Call{Method: "POST", Path: "/"},
+		Call: ledger.CallSpec{Method: "POST", Path: "/"},
 	}}); err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestWholeEvidenceShowsNoViolation(t *testing.T) {
 }
 
 // dead makes the first run dead of this, after these answers.
-func dead(why ledger.Reason, answers ...ledger.Answer) func(*proof.Evidence) {
+func dead(why ledger.Reason, answers ...ledger.AnswerKind) func(*proof.Evidence) {
 	return func(e *proof.Evidence) {
 		r := &e.Rows[0]
 		r.State, r.Reason, r.FinishedAt, r.Attempt = ledger.Dead, why, minute(2), len(answers)

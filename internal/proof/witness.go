@@ -57,7 +57,7 @@ type history struct {
 	forced  bool // an operator let it start beside the slot: it is not judged
 	active  bool // leased before, and not ended since
 
-	call      ledger.Call
+	call      ledger.CallSpec
 	number    int       // of its latest lease's attempt
 	failed    int       // attempts, since its retries began anew
 	notBefore time.Time // on the ledger's clock: its next retry

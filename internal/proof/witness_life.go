@@ -76,7 +76,7 @@ func (w *Witness) took() (all map[string]time.Duration, begun map[string]time.Ti
 func (w *Witness) claimed(c ledger.Claim, work []ledger.Work) {
 	for _, l := range work {
 		if slices.Contains(c.BusyTargets, l.Call.Target) || slices.Contains(c.BusyJobs, group(l.Parent, l.JobID)) {
-			w.saw(Busy, l.RunID, "%s, by %s", l.Call.Target, c.Owner)
+			w.saw(Busy, l.RunID, "%s, by %s", l.Call.Target, c.Process)
 		}
 	}
 }
@@ -117,19 +117,19 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 }
 
 // Pause notes that a job's scheduled times are to be skipped.
-func (w *Witness) Pause(ctx context.Context, jobID string, who ledger.Actor) error {
+func (w *Witness) PauseJob(ctx context.Context, jobID string, who ledger.Actor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := w.Store.Pause(ctx, jobID, who)
+	err := w.Store.PauseJob(ctx, jobID, who)
 	w.paused[jobID] = w.paused[jobID] || err == nil
 	return err
 }
 
 // Resume notes that they are not any more.
-func (w *Witness) Resume(ctx context.Context, jobID string, who ledger.Actor) error {
+func (w *Witness) ResumeJob(ctx context.Context, jobID string, who ledger.Actor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := w.Store.Resume(ctx, jobID, who)
+	err := w.Store.ResumeJob(ctx, jobID, who)
 	w.paused[jobID] = w.paused[jobID] && err != nil
 	return err
 }

@@ -59,7 +59,7 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 	for _, p := range a.Plans {
 		if !stale[p.JobID] {
 			w.verdicts(ctx, p, got.Now)
-			w.admitted(p, a.Owner)
+			w.admitted(p, a.Process)
 			for _, in := range p.Runs {
 				if r, written := w.kept(ctx, in, got.Now); written {
 					w.missed(p, r)

@@ -92,7 +92,7 @@ func (h hasty) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, er
 // restless does not know of pauses.
 type restless struct{ ledger.Store }
 
-func (restless) Pause(context.Context, string, ledger.Actor) error { return nil }
+func (restless) PauseJob(context.Context, string, ledger.Actor) error { return nil }
 
 func behind[S ledger.Store](s func(ledger.Store) S) simulate.Options {
 	return simulate.Options{Ledger: func(inner ledger.Store, _ simulate.World) ledger.Store { return s(inner) }}

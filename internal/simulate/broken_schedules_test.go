@@ -53,7 +53,7 @@ func withholding(p ledger.Plan) ledger.Plan {
 func resigning(p ledger.Plan) ledger.Plan {
 	for i := range p.Runs {
 		in := &p.Runs[i]
-		in.State, in.Reason, in.Call, in.Lease = ledger.Missed, ledger.ReasonNotPlannable, ledger.Call{}, false
+		in.State, in.Reason, in.Call, in.Lease = ledger.Missed, ledger.ReasonNotPlannable, ledger.CallSpec{}, false
 	}
 	return p
 }

@@ -35,7 +35,7 @@ func (s *script) goOn() (stuck []proof.Violation) {
 		if j.Disabled || !s.everSlotted(j.ID) {
 			continue
 		}
-		_ = s.ledger.Resume(context.Background(), j.ID, ledger.Actor{By: "op", Why: "simulated"}) // a job that was never seen is refused
+		_ = s.ledger.ResumeJob(context.Background(), j.ID, ledger.Actor{By: "op", Why: "simulated"}) // a job that was never seen is refused
 		left := s.slotted(j.ID)
 		for end := time.Now().Add(maxWait); len(left) > 0 && time.Now().Before(end); left = s.slotted(j.ID) {
 			next := j.ParsedSchedule().Next(s.Now())

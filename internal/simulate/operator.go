@@ -13,9 +13,9 @@ import (
 func (s *script) pause() {
 	ctx, id := context.Background(), s.someJob().ID
 	if s.IntN(2) == 0 {
-		_ = s.ledger.Pause(ctx, id, ledger.Actor{By: "op", Why: "simulated"}) // a job that was never seen is refused
+		_ = s.ledger.PauseJob(ctx, id, ledger.Actor{By: "op", Why: "simulated"}) // a job that was never seen is refused
 	} else {
-		_ = s.ledger.Resume(ctx, id, ledger.Actor{By: "op", Why: "simulated"})
+		_ = s.ledger.ResumeJob(ctx, id, ledger.Actor{By: "op", Why: "simulated"})
 	}
 	s.note(func(t *Tally) { t.Pauses++ })
 }

@@ -106,12 +106,12 @@ func (c *clocked) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.Reco
 	return at(c, func() ([]ledger.RecordResult, error) { return c.Store.Record(ctx, o) })
 }
 
-func (c *clocked) Pause(ctx context.Context, id string, who ledger.Actor) error {
-	return errors.Join(c.tell(), c.Store.Pause(ctx, id, who))
+func (c *clocked) PauseJob(ctx context.Context, id string, who ledger.Actor) error {
+	return errors.Join(c.tell(), c.Store.PauseJob(ctx, id, who))
 }
 
-func (c *clocked) Resume(ctx context.Context, id string, who ledger.Actor) error {
-	return errors.Join(c.tell(), c.Store.Resume(ctx, id, who))
+func (c *clocked) ResumeJob(ctx context.Context, id string, who ledger.Actor) error {
+	return errors.Join(c.tell(), c.Store.ResumeJob(ctx, id, who))
 }
 
 func (c *clocked) ChangePause(ctx context.Context, p ledger.PauseChange) (ledger.Pause, error) {

@@ -22,7 +22,7 @@ func Out(t testing.TB, s ledger.Store, run ledger.RunSpec, job string, keys []st
 		}
 	}
 	run.Lease = true
-	got, err := s.Enter(ctx, ledger.Entry{JobID: job, Owner: "host-1", Token: "parent of " + run.RunID, LeaseFor: time.Hour, RunSpec: run})
+	got, err := s.Enter(ctx, ledger.Entry{JobID: job, Process: "host-1", Token: "parent of " + run.RunID, LeaseFor: time.Hour, RunSpec: run})
 	must(err)
 	if got.Work == nil {
 		t.Fatalf("%s was not leased: %+v", run.RunID, got)
@@ -38,7 +38,7 @@ func Out(t testing.TB, s ledger.Store, run ledger.RunSpec, job string, keys []st
 	must(err)
 	record := func(o ledger.Outcome) {
 		t.Helper()
-		o.Attempt.RunID, o.Attempt.N, o.Attempt.StartedAt, o.Attempt.FinishedAt, o.Attempt.Owner = o.RunID, 1, got.Now, got.Now, "host-1"
+		o.Attempt.RunID, o.Attempt.N, o.Attempt.StartedAt, o.Attempt.FinishedAt, o.Attempt.Process = o.RunID, 1, got.Now, got.Now, "host-1"
 		results, err := s.Record(ctx, []ledger.Outcome{o})
 		must(err)
 		if results[0] != ledger.Recorded {
@@ -48,8 +48,8 @@ func Out(t testing.TB, s ledger.Store, run ledger.RunSpec, job string, keys []st
 	record(ledger.Outcome{Lease: l, State: ledger.FannedOut, Members: len(keys),
 		Attempt: ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200}})
 	in := ledger.Release{
-		Owner: "host-1", Token: "members of " + run.RunID, Limit: started, LeaseFor: time.Hour, Parents: []string{run.RunID},
-		Call: func(c ledger.Call, m ledger.Member) ledger.Call {
+		Process: "host-1", Token: "members of " + run.RunID, Limit: started, LeaseFor: time.Hour, Parents: []string{run.RunID},
+		Call: func(c ledger.CallSpec, m ledger.Member) ledger.CallSpec {
 			c.MemberKey, c.Path = m.Key, jobs.MemberPath(c.Path, m.Key)
 			return c
 		},

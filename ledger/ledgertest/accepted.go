@@ -70,11 +70,11 @@ var acceptedCases = []testCase{
 		if r := b.get(j.id(0)); !r.AcceptedAt.Equal(first) {
 			b.Errorf("accepted at %s, want %s", r.AcceptedAt, first)
 		}
-		var answers []ledger.Answer
+		var answers []ledger.AnswerKind
 		for _, a := range b.history(j.id(0)) {
 			answers = append(answers, a.Answer)
 		}
-		if want := []ledger.Answer{ledger.AnswerAccepted, ledger.AnswerUnknown, ledger.AnswerLost}; !slices.Equal(answers, want) {
+		if want := []ledger.AnswerKind{ledger.AnswerAccepted, ledger.AnswerUnknown, ledger.AnswerLost}; !slices.Equal(answers, want) {
 			b.Errorf("history %v, want %v", answers, want)
 		}
 	}},

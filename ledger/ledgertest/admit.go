@@ -145,7 +145,7 @@ var admitCases = []testCase{
 	}},
 	{"scheduled times planned for a paused job are skipped; other rows stay as planned", func(b *bed) {
 		j := b.job("j")
-		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		got := j.admit(j.missed(0), j.leased(1, ledger.OverlapSkip), j.leased(2, ledger.OverlapQueue), j.leased(3, ledger.OverlapAllow))
 		if len(got.Leased) != 0 || got.Skipped[ledger.ReasonPaused] != 3 {
 			b.Errorf("leased %v, skipped %v: want none and 3 paused", runIDs(got.Leased), got.Skipped)
@@ -156,7 +156,7 @@ var admitCases = []testCase{
 				b.Errorf("a skipped run is finished: %+v", r)
 			}
 		}
-		b.must(b.Resume(b.ctx, "j", ledger.Actor{By: "ann", Why: "done"}))
+		b.must(b.ResumeJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "done"}))
 		k := j.next()
 		if got := k.admit(k.leased(0, ledger.OverlapSkip)); len(got.Leased) != 1 {
 			b.Errorf("after the pause nothing started: the slot is held by a skipped run")

@@ -70,8 +70,8 @@ func auditAppends(b *bed) {
 	do(b.Ack(b.ctx, one("ann", "seen")))
 	do(b.Redrive(b.ctx, one("bob", "again")))
 	do(b.Cancel(b.ctx, one("eve", "no")))
-	b.must(b.Pause(b.ctx, "j", who("ann", "audit")))
-	b.must(b.Resume(b.ctx, "j", who("bob", "done")))
+	b.must(b.PauseJob(b.ctx, "j", who("ann", "audit")))
+	b.must(b.ResumeJob(b.ctx, "j", who("bob", "done")))
 	b.told(b.audit(ledger.AuditFilter{RunID: id}),
 		"cancel j "+id+" by eve: no (cli)", "redrive j "+id+" by bob: again (cli)", "ack j "+id+" by ann: seen (cli)")
 	b.told(b.audit(ledger.AuditFilter{JobID: "j"}),
@@ -100,14 +100,14 @@ func auditUnchanged(b *bed) {
 		_, err := do()
 		b.must(err)
 	}
-	b.must(b.Resume(b.ctx, "j", who("ann", "x")))
-	if err := b.Pause(b.ctx, "nobody", who("ann", "x")); !errors.Is(err, ledger.ErrNotFound) {
+	b.must(b.ResumeJob(b.ctx, "j", who("ann", "x")))
+	if err := b.PauseJob(b.ctx, "nobody", who("ann", "x")); !errors.Is(err, ledger.ErrNotFound) {
 		b.Error(err)
 	}
 	b.told(b.audit(ledger.AuditFilter{}))
 	for range 2 {
 		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-		b.must(b.Pause(b.ctx, "j", who("ann", "x")))
+		b.must(b.PauseJob(b.ctx, "j", who("ann", "x")))
 	}
 	b.told(b.audit(ledger.AuditFilter{}), "pause j  by ann: x (cli)", "ack j "+j.id(0)+" by ann: asked ()")
 }
@@ -168,9 +168,9 @@ func auditPages(b *bed) {
 	for i := range 5 {
 		for _, job := range []string{"j", "k"} {
 			actor := who([]string{"ann", "bob"}[i%2], fmt.Sprint(i))
-			do, kind := b.Pause, ledger.ActionPause
+			do, kind := b.PauseJob, ledger.ActionPause
 			if i%2 == 1 {
-				do, kind = b.Resume, ledger.ActionResume
+				do, kind = b.ResumeJob, ledger.ActionResume
 			}
 			b.must(do(b.ctx, job, actor))
 			want = append([]string{fmt.Sprintf("%s %s  by %s: %d (cli)", kind, job, actor.By, i)}, want...)

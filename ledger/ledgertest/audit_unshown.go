@@ -14,7 +14,7 @@ func auditUnshown(b *bed) {
 	open, err := b.Incidents(b.ctx, ledger.IncidentFilter{JobID: "j", Open: true, Limit: 1})
 	b.must(err)
 	b.job("paused")
-	b.must(b.Pause(b.ctx, "paused", who("ann", "audit")))
+	b.must(b.PauseJob(b.ctx, "paused", who("ann", "audit")))
 	act := func(do func(context.Context, ledger.Action) (ledger.ActionResult, error)) func(ledger.Actor) error {
 		return func(a ledger.Actor) error {
 			_, err := do(b.ctx, ledger.Action{Filter: ledger.Filter{JobID: "j"}, Actor: a})
@@ -22,8 +22,8 @@ func auditUnshown(b *bed) {
 		}
 	}
 	methods := map[string]func(ledger.Actor) error{
-		"Pause":  func(a ledger.Actor) error { return b.Pause(b.ctx, "j", a) },
-		"Resume": func(a ledger.Actor) error { return b.Resume(b.ctx, "paused", a) },
+		"Pause":  func(a ledger.Actor) error { return b.PauseJob(b.ctx, "j", a) },
+		"Resume": func(a ledger.Actor) error { return b.ResumeJob(b.ctx, "paused", a) },
 		"Cancel": act(b.Cancel), "Redrive": act(b.Redrive), "Ack": act(b.Ack),
 		"Enter": func(a ledger.Actor) error {
 			e := j.adHoc("odd")

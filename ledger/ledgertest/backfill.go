@@ -14,7 +14,7 @@ var backfillCases = []testCase{
 		a := ledger.OverlapAllow
 		got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.planned(3, a))
 		b.record(dead(got.Leased[0], ledger.ReasonPermanent), retrying(got.Leased[1], time.Hour))
-		j.fill(ledger.Backfilled{Left: 4}, 0, 1, 2, 3)
+		j.fill(ledger.Backfilled{Unchanged: 4}, 0, 1, 2, 3)
 		b.is(j.id(0), ledger.Dead, ledger.ReasonPermanent)
 		b.is(j.id(1), ledger.Retrying, "")
 	}},
@@ -29,7 +29,7 @@ var backfillCases = []testCase{
 			b.Errorf("range %+v, want the 4 scheduled times that are left", r)
 		}
 		b.record(succeeded(b.take("p1", j.id(2))))
-		j.fill(ledger.Backfilled{Planned: 4, Left: 2}, 0, 1, 2, 3, 4, 5)
+		j.fill(ledger.Backfilled{Planned: 4, Unchanged: 2}, 0, 1, 2, 3, 4, 5)
 		if _, _, err := b.Get(b.ctx, j.rangeID(0, 5)); !errors.Is(err, ledger.ErrNotFound) {
 			b.Errorf("a range row that stands for nothing: %v, want ErrNotFound", err)
 		}
@@ -41,7 +41,7 @@ var backfillCases = []testCase{
 		j := b.job("j")
 		j.admit(j.missed(0), j.rangeOf(1, 3), j.planned(4, ledger.OverlapAllow))
 		before := b.all("j")
-		want := ledger.Backfilled{Planned: 3, Left: 1, Refused: 1}
+		want := ledger.Backfilled{Planned: 3, Unchanged: 1, Refused: 1}
 		if got := j.backfill(true, 0, 1, 2, 4, 5); got != want {
 			b.Errorf("dry run %+v, want %+v", got, want)
 		}
@@ -114,7 +114,7 @@ var backfillCases = []testCase{
 		j := b.job("j")
 		b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
 		j.admit(j.rangeOf(0, 2))
-		j.fill(ledger.Backfilled{Planned: 1, Left: 1}, 0, 1)
+		j.fill(ledger.Backfilled{Planned: 1, Unchanged: 1}, 0, 1)
 		if r := b.get(j.rangeID(0, 2)); r.Count != 1 {
 			b.Errorf("the range counts %d, want the 1 that is left", r.Count)
 		}
@@ -175,7 +175,7 @@ var backfillCases = []testCase{
 	}},
 	{"a pause does not hold a backfill back", func(b *bed) {
 		j := b.job("j")
-		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		j.admit(j.planned(0, ledger.OverlapSkip))
 		j.fill(ledger.Backfilled{Planned: 1}, 0)
 		b.take("p1", j.id(0))
@@ -184,7 +184,7 @@ var backfillCases = []testCase{
 		j := b.job("j")
 		j.admit(j.missed(0), j.rangeOf(1, 2))
 		j.fill(ledger.Backfilled{Planned: 3}, 0, 1, 2)
-		j.fill(ledger.Backfilled{Left: 3}, 0, 1, 2)
+		j.fill(ledger.Backfilled{Unchanged: 3}, 0, 1, 2)
 		if n := len(b.all("j")); n != 3 {
 			b.Errorf("%d rows for 3 scheduled times", n)
 		}
@@ -240,7 +240,7 @@ func backfills(b *bed) {
 	b.is(j.id(3), ledger.Skipped, ledger.ReasonOverlap)
 	b.canceled(j.id(4))
 	b.record(succeeded(got.Leased[0]))
-	j.fill(ledger.Backfilled{Planned: 4, Left: 1}, 0, 1, 2, 3, 4)
+	j.fill(ledger.Backfilled{Planned: 4, Unchanged: 1}, 0, 1, 2, 3, 4)
 	for _, i := range []int{0, 1, 3, 4} {
 		j.filled(i)
 	}

@@ -48,7 +48,7 @@ func changesHour(what string, change func(*bed, *counted)) testCase {
 		for i := range ins {
 			ins[i].Call.Horizon = 100 * time.Hour
 			if !ins[i].Until.IsZero() || ins[i].State != ledger.Planned {
-				ins[i].Call = ledger.Call{}
+				ins[i].Call = ledger.CallSpec{}
 			}
 		}
 		m := &counted{job: j}

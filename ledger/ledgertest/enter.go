@@ -61,7 +61,7 @@ var enterCases = []testCase{
 	}},
 	{"a scheduled time of a paused job is skipped, a trigger is not", func(b *bed) {
 		j := b.job("j")
-		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		got := b.entered(j.entry(j.leased(0, ledger.OverlapSkip)))
 		if got.Work != nil {
 			b.Error("a scheduled time of a paused job was leased")
@@ -134,7 +134,7 @@ var enterCases = []testCase{
 
 // entry is a scheduled time from outside the planner.
 func (j *job) entry(in ledger.RunSpec) ledger.Entry {
-	return ledger.Entry{JobID: j.JobID, RunSpec: in, Owner: "p1", Token: j.token(), LeaseFor: lease}
+	return ledger.Entry{JobID: j.JobID, RunSpec: in, Process: "p1", Token: j.token(), LeaseFor: lease}
 }
 
 // adHoc is a trigger at the first scheduled time, with its own id.

@@ -102,7 +102,7 @@ func (t *told) tell(o ledger.Outcome) {
 	a.StartedAt = t.at(0).Add(time.Duration(a.N) * time.Second)
 	a.FinishedAt = a.StartedAt.Add(1500 * time.Microsecond)
 	a.Status, a.Code, a.Error = 200+a.N, fmt.Sprint("code-", a.N), fmt.Sprint("error ", a.N)
-	a.Detail, a.Owner = fmt.Sprintf(`{"n": %d}`, a.N), fmt.Sprint("p", a.N)
+	a.Detail, a.Process = fmt.Sprintf(`{"n": %d}`, a.N), fmt.Sprint("p", a.N)
 	t.record(o)
 	t.record(o)
 	t.want = append(t.want, *a)
@@ -110,7 +110,7 @@ func (t *told) tell(o ledger.Outcome) {
 
 // lost expects an attempt whose outcome was not recorded.
 func (t *told) lost() {
-	t.want = append(t.want, ledger.Attempt{RunID: t.id(0), N: t.work.Attempt, Answer: ledger.AnswerLost, Owner: "p1"})
+	t.want = append(t.want, ledger.Attempt{RunID: t.id(0), N: t.work.Attempt, Answer: ledger.AnswerLost, Process: "p1"})
 }
 
 func (t *told) check(step string) {

@@ -258,7 +258,7 @@ func purgeTestHistory(b *bed) {
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
 	b.must(b.Deregister(b.ctx, "p1"))
-	b.must(b.Pause(b.ctx, "j", who("ann", "audit")))
+	b.must(b.PauseJob(b.ctx, "j", who("ann", "audit")))
 	b.declare("p3", "v2", "j")
 	b.pass(2 * day)
 	b.beat("p2")
@@ -266,10 +266,10 @@ func purgeTestHistory(b *bed) {
 
 func auditPurge(b *bed) {
 	b.job("j")
-	b.must(b.Pause(b.ctx, "j", who("ann", "first")))
-	b.must(b.Resume(b.ctx, "j", who("ann", "second")))
+	b.must(b.PauseJob(b.ctx, "j", who("ann", "first")))
+	b.must(b.ResumeJob(b.ctx, "j", who("ann", "second")))
 	b.pass(2 * time.Hour)
-	b.must(b.Pause(b.ctx, "j", who("ann", "third")))
+	b.must(b.PauseJob(b.ctx, "j", who("ann", "third")))
 	p := ledger.HistoryPurge{AuditRetention: 3 * time.Hour}
 	if got := b.purgeHistory(p); got.Audit != 0 {
 		b.Errorf("%+v: want nothing purged within the retention", got)

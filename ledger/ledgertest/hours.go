@@ -191,13 +191,13 @@ var hourCases = []testCase{
 		begun, err := b.Assignments(b.ctx, "v1", "")
 		b.must(err)
 		b.each(stores, 1, func(s ledger.Store, token string) error {
-			_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 5, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease})
+			_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 5, ledger.OverlapAllow), Process: token, Token: token, LeaseFor: lease})
 			return err
 		})
 		b.pass(30 * time.Hour)
 		b.each(stores, 2, func(s ledger.Store, token string) error {
 			for range 200 {
-				if _, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 3, LeaseFor: lease}); err != nil {
+				if _, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 3, LeaseFor: lease}); err != nil {
 					return err
 				}
 				if more, err := s.RollUp(b.ctx); !more || err != nil {

@@ -26,8 +26,8 @@ func runID(jobID string, at time.Time) string {
 }
 
 // call is what the i-th run sends.
-func call(jobID string) ledger.Call {
-	return ledger.Call{
+func call(jobID string) ledger.CallSpec {
+	return ledger.CallSpec{
 		Target: "target-of-" + jobID, Method: "POST", Path: "/v1/admin/work",
 		Body: json.RawMessage(`{"z": 1,"a":"<` + jobID + `> & é"}`), Scopes: []string{"work:admin"},
 		Headers: map[string]string{"X-Edition": "<2> \"é\"", "X-Job": jobID},
@@ -77,7 +77,7 @@ func (j *job) plan(through int, ins ...ledger.RunSpec) ledger.Plan {
 
 // admission is one beat of process p1.
 func (b *bed) admission(plans ...ledger.Plan) ledger.Admission {
-	return ledger.Admission{Plans: plans, Owner: "p1", Token: b.token(), LeaseFor: lease}
+	return ledger.Admission{Plans: plans, Process: "p1", Token: b.token(), LeaseFor: lease}
 }
 
 // admit makes a plan through the last of its scheduled times, which must be admitted,

@@ -17,7 +17,7 @@ var leaseCases = []testCase{
 		if w.Attempt != 1 || w.JobID != "j" || r.LeasedBy != "p1" || !r.LeasedUntil.Equal(w.LeasedUntil) {
 			b.Errorf("work %+v, row %+v", w, r)
 		}
-		got, err := b.second().Claim(b.ctx, ledger.Claim{Owner: "p2", Token: b.token(), Limit: 10, LeaseFor: lease})
+		got, err := b.second().Claim(b.ctx, ledger.Claim{Process: "p2", Token: b.token(), Limit: 10, LeaseFor: lease})
 		b.must(err)
 		if len(got.Work) != 0 {
 			b.Errorf("a second process claimed %v", runIDs(got.Work))
@@ -74,7 +74,7 @@ var leaseCases = []testCase{
 		b.record(succeeded(got.Leased[0]))
 		want := b.get(k.id(0)).NextAt
 		for range 3 {
-			c, err := b.Claim(b.ctx, ledger.Claim{Owner: "p", Token: b.token(), LeaseFor: lease})
+			c, err := b.Claim(b.ctx, ledger.Claim{Process: "p", Token: b.token(), LeaseFor: lease})
 			b.must(err)
 			if !c.NextAt.Equal(want) || len(c.Work) > 0 {
 				b.Errorf("NextAt %s, want %s; claimed %v", c.NextAt, want, runIDs(c.Work))
@@ -88,7 +88,7 @@ var leaseCases = []testCase{
 			j.admit(j.planned(0, ledger.OverlapAllow))
 		}
 		got, err := b.Claim(b.ctx, ledger.Claim{
-			Owner: "p1", Token: b.token(), Limit: 1, LeaseFor: lease,
+			Process: "p1", Token: b.token(), Limit: 1, LeaseFor: lease,
 			BusyTargets: []string{"target-of-a"}, BusyJobs: []string{"b"},
 		})
 		b.must(err)
@@ -104,7 +104,7 @@ var leaseCases = []testCase{
 		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow))
 		only := func(ids ...string) []string {
 			got, err := b.Claim(b.ctx, ledger.Claim{
-				Owner: "p1", Token: b.token(), Limit: 10, LeaseFor: lease, Only: ids,
+				Process: "p1", Token: b.token(), Limit: 10, LeaseFor: lease, Only: ids,
 			})
 			b.must(err)
 			return runIDs(got.Work)
@@ -131,7 +131,7 @@ var leaseCases = []testCase{
 			b.Errorf("attempt %d, failures %d: want 3 and 1", w.Attempt, w.Failures)
 		}
 		h := b.history(j.id(0))
-		if len(h) != 2 || h[1].N != 2 || h[1].Answer != ledger.AnswerLost || h[1].Owner != "p1" || h[1].FinishedAt.IsZero() {
+		if len(h) != 2 || h[1].N != 2 || h[1].Answer != ledger.AnswerLost || h[1].Process != "p1" || h[1].FinishedAt.IsZero() {
 			b.Errorf("history %+v, want attempt 2 of p1 lost", h)
 		}
 		b.record(succeeded(w))
@@ -175,7 +175,7 @@ var leaseCases = []testCase{
 	{"a claim repeated under its token adds to it", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-		c := ledger.Claim{Owner: "p1", Token: b.token(), Limit: 1, LeaseFor: lease}
+		c := ledger.Claim{Process: "p1", Token: b.token(), Limit: 1, LeaseFor: lease}
 		for range 2 {
 			if _, err := b.Claim(b.ctx, c); err != nil {
 				b.Fatal(err)

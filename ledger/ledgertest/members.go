@@ -61,8 +61,8 @@ func (b *bed) fanOut(l ledger.Lease, names ...string) {
 func (b *bed) release(limit int, parents ...string) ledger.Released {
 	b.Helper()
 	got, err := b.Store.Release(b.ctx, ledger.Release{
-		Owner: "p1", Token: b.token(), Limit: limit, LeaseFor: lease, Parents: parents,
-		Call: func(c ledger.Call, m ledger.Member) ledger.Call {
+		Process: "p1", Token: b.token(), Limit: limit, LeaseFor: lease, Parents: parents,
+		Call: func(c ledger.CallSpec, m ledger.Member) ledger.CallSpec {
 			c.Path, c.MemberKey = "/v1/tenants/"+m.Key, m.Key
 			return c
 		},
@@ -199,8 +199,8 @@ var memberCases = []testCase{
 		if len(got.Work) != 2 || got.Work[0].Call.MaxInFlight != 2 {
 			b.Fatalf("released %+v", got.Work)
 		}
-		if more, err := b.second().Release(b.ctx, ledger.Release{Owner: "p2", Token: "t2", Limit: 10, LeaseFor: lease, Parents: []string{l.RunID},
-			Call: func(c ledger.Call, _ ledger.Member) ledger.Call { return c }}); err != nil || len(more.Work) != 0 {
+		if more, err := b.second().Release(b.ctx, ledger.Release{Process: "p2", Token: "t2", Limit: 10, LeaseFor: lease, Parents: []string{l.RunID},
+			Call: func(c ledger.CallSpec, _ ledger.Member) ledger.CallSpec { return c }}); err != nil || len(more.Work) != 0 {
 			b.Errorf("another process: %+v %v", more.Work, err)
 		}
 		b.record(ledger.Outcome{Lease: leaseOf(got.Work[0]), State: ledger.Retrying, Wait: time.Hour, Failures: 1,

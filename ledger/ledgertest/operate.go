@@ -16,7 +16,7 @@ var operateCases = []testCase{
 		j, w := b.started("j")
 		k := j.next()
 		k.admit(k.planned(0, ledger.OverlapQueue))
-		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		b.record(retrying(w, 0))
 		b.record(succeeded(b.take("p1", w.RunID)))
 		b.take("p1", k.id(0))
@@ -24,8 +24,8 @@ var operateCases = []testCase{
 	{"an unknown job cannot be paused or resumed", func(b *bed) {
 		b.job("j")
 		for _, id := range []string{"nobody", "j\x00", "\xff"} {
-			for _, err := range []error{b.Pause(b.ctx, id, ledger.Actor{By: "ann", Why: "x"}),
-				b.Resume(b.ctx, id, ledger.Actor{By: "ann", Why: "x"})} {
+			for _, err := range []error{b.PauseJob(b.ctx, id, ledger.Actor{By: "ann", Why: "x"}),
+				b.ResumeJob(b.ctx, id, ledger.Actor{By: "ann", Why: "x"})} {
 				if !errors.Is(err, ledger.ErrNotFound) {
 					b.Errorf("%q: %v, want ErrNotFound", id, err)
 				}
@@ -194,13 +194,13 @@ func (b *bed) status(id string) ledger.JobStatus {
 func pauses(b *bed) {
 	b.job("j")
 	for range 2 {
-		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
-		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "bob", Why: "me too"}))
+		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "bob", Why: "me too"}))
 		if s := b.status("j"); s.PausedAt.IsZero() || s.PausedBy != "ann" || s.PausedWhy != "audit" {
 			b.Errorf("status %+v, want paused by ann", s)
 		}
-		b.must(b.Resume(b.ctx, "j", ledger.Actor{By: "eve", Why: "done"}))
-		b.must(b.Resume(b.ctx, "j", ledger.Actor{By: "bob", Why: "me too"}))
+		b.must(b.ResumeJob(b.ctx, "j", ledger.Actor{By: "eve", Why: "done"}))
+		b.must(b.ResumeJob(b.ctx, "j", ledger.Actor{By: "bob", Why: "me too"}))
 		if s := b.status("j"); !s.PausedAt.IsZero() || s.PausedBy != "" || s.PausedWhy != "" {
 			b.Errorf("status %+v, want not paused", s)
 		}

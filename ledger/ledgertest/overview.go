@@ -101,7 +101,7 @@ func processes(b *bed) {
 	}))
 	j := b.now("j")
 	got, err := b.Admit(b.ctx, ledger.Admission{
-		Plans: []ledger.Plan{j.plan(0, j.leased(0, ledger.OverlapAllow))}, Owner: "p2", Token: b.token(), LeaseFor: lease,
+		Plans: []ledger.Plan{j.plan(0, j.leased(0, ledger.OverlapAllow))}, Process: "p2", Token: b.token(), LeaseFor: lease,
 	})
 	b.must(err)
 	list, err := b.Processes(b.ctx)

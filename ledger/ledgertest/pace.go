@@ -67,7 +67,7 @@ var paceCases = []testCase{
 		b.claims(j.id(0))
 		b.canceled(j.id(0))
 		b.claims(j.id(1))
-		j.fill(ledger.Backfilled{Planned: 1, Left: 1}, 0, 1)
+		j.fill(ledger.Backfilled{Planned: 1, Unchanged: 1}, 0, 1)
 		b.claims(j.id(0))
 		k := j.next()
 		k.nextIs(ledger.Skipped, ledger.ReasonOverlap)
@@ -162,7 +162,7 @@ func racePace(b *bed) {
 			mu.Lock()
 			done := len(sent) == count
 			mu.Unlock()
-			got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: fmt.Sprint(token, "-", n), Limit: 5, LeaseFor: time.Minute})
+			got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: fmt.Sprint(token, "-", n), Limit: 5, LeaseFor: time.Minute})
 			if err != nil || done {
 				return err
 			}

@@ -122,7 +122,7 @@ var pauseDueCases = []testCase{
 	{"a pause stops no backfill, and a hold does", func(b *bed) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(1))
-		b.must(b.Pause(b.ctx, "j", ann))
+		b.must(b.PauseJob(b.ctx, "j", ann))
 		b.pauseOf(j, 0, 180, ledger.Selector{})
 		b.catchUpOf(j, 0, 180)
 		j.backfill(false, 0, 1)

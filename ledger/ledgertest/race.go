@@ -90,7 +90,7 @@ func racePlans(b *bed) {
 				}
 			}
 			got, err := s.Admit(b.ctx, ledger.Admission{
-				Plans: plans, Owner: token, Token: fmt.Sprintf("%s-%d", token, round), LeaseFor: time.Hour,
+				Plans: plans, Process: token, Token: fmt.Sprintf("%s-%d", token, round), LeaseFor: time.Hour,
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -135,7 +135,7 @@ func raceClaims(b *bed) {
 	leased := map[string]int{}
 	b.each(stores, 3, func(s ledger.Store, token string) error {
 		for empty := 0; empty < 3; {
-			got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 7, LeaseFor: time.Hour})
+			got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 7, LeaseFor: time.Hour})
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func raceEntries(b *bed) {
 	inserted, leased := 0, 0
 	for i := range 10 {
 		b.each(stores, 2, func(s ledger.Store, token string) error {
-			e := ledger.Entry{JobID: "j", RunSpec: j.leased(i, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease}
+			e := ledger.Entry{JobID: "j", RunSpec: j.leased(i, ledger.OverlapAllow), Process: token, Token: token, LeaseFor: lease}
 			got, err := s.Enter(b.ctx, e)
 			mu.Lock()
 			defer mu.Unlock()
@@ -194,11 +194,11 @@ func racePlanEntry(b *bed) {
 		in := j.leased(0, ledger.OverlapAllow)
 		b.each(stores, 2, func(s ledger.Store, token string) error {
 			if strings.HasSuffix(token, "0") {
-				got, err := s.Admit(b.ctx, ledger.Admission{Plans: []ledger.Plan{j.plan(0, in)}, Owner: token, Token: token, LeaseFor: lease})
+				got, err := s.Admit(b.ctx, ledger.Admission{Plans: []ledger.Plan{j.plan(0, in)}, Process: token, Token: token, LeaseFor: lease})
 				give(got.Leased...)
 				return err
 			}
-			got, err := s.Enter(b.ctx, ledger.Entry{JobID: "j", RunSpec: in, Owner: token, Token: token, LeaseFor: lease})
+			got, err := s.Enter(b.ctx, ledger.Entry{JobID: "j", RunSpec: in, Process: token, Token: token, LeaseFor: lease})
 			if got.Work != nil {
 				give(*got.Work)
 			}
@@ -215,7 +215,7 @@ func raceTakeover(b *bed) {
 	var mu sync.Mutex
 	taken := map[string]int{}
 	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 3, func(s ledger.Store, token string) error {
-		got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 10, LeaseFor: lease})
+		got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 10, LeaseFor: lease})
 		mu.Lock()
 		defer mu.Unlock()
 		for _, w := range got.Work {
@@ -269,11 +269,11 @@ func raceAll(b *bed) {
 				plans = append(plans, j.plan(times-1, ins...))
 			}
 			rand.Shuffle(len(plans), func(i, k int) { plans[i], plans[k] = plans[k], plans[i] })
-			admitted, err := s.Admit(b.ctx, ledger.Admission{Plans: plans, Owner: token, Token: token, LeaseFor: time.Hour})
+			admitted, err := s.Admit(b.ctx, ledger.Admission{Plans: plans, Process: token, Token: token, LeaseFor: time.Hour})
 			if err != nil {
 				return err
 			}
-			claimed, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 5, LeaseFor: time.Hour})
+			claimed, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 5, LeaseFor: time.Hour})
 			if err != nil {
 				return err
 			}

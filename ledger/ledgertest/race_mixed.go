@@ -52,7 +52,7 @@ func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 		return false, err
 	}
 	token := fmt.Sprint("mixed-", m.tokens.Add(1))
-	a := ledger.Admission{Owner: token, Token: token, LeaseFor: time.Hour}
+	a := ledger.Admission{Process: token, Token: token, LeaseFor: time.Hour}
 	for _, j := range jobs {
 		next := 0
 		for !m.first[j.JobID].at(next).After(j.Watermark) {
@@ -86,7 +86,7 @@ func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 	if fmt.Sprint(runIDs(held)) != fmt.Sprint(runIDs(admitted.Leased)) {
 		return true, fmt.Errorf("leased %v, and said %v", runIDs(held), runIDs(admitted.Leased))
 	}
-	claimed, err := s.Claim(m.ctx, ledger.Claim{Owner: token, Token: token + "-claim", Limit: 3, LeaseFor: time.Hour})
+	claimed, err := s.Claim(m.ctx, ledger.Claim{Process: token, Token: token + "-claim", Limit: 3, LeaseFor: time.Hour})
 	if err != nil {
 		return false, err
 	}
@@ -126,7 +126,7 @@ func (m *mixed) event(s ledger.Store, jobID string, i int) error {
 		return nil
 	}
 	token := fmt.Sprint("event-", m.tokens.Add(1))
-	got, err := s.Enter(m.ctx, ledger.Entry{JobID: jobID, RunSpec: m.spec(jobID, i), Owner: token, Token: token, LeaseFor: time.Hour})
+	got, err := s.Enter(m.ctx, ledger.Entry{JobID: jobID, RunSpec: m.spec(jobID, i), Process: token, Token: token, LeaseFor: time.Hour})
 	if err != nil {
 		return err
 	}
@@ -142,9 +142,9 @@ func (m *mixed) event(s ledger.Store, jobID string, i int) error {
 func (m *mixed) pauses(s ledger.Store) error {
 	switch rand.IntN(12) {
 	case 0:
-		return s.Pause(m.ctx, "job-001", ledger.Actor{By: "ann", Why: "race"})
+		return s.PauseJob(m.ctx, "job-001", ledger.Actor{By: "ann", Why: "race"})
 	case 1, 2:
-		return s.Resume(m.ctx, "job-001", ledger.Actor{By: "ann", Why: "race"})
+		return s.ResumeJob(m.ctx, "job-001", ledger.Actor{By: "ann", Why: "race"})
 	}
 	return nil
 }

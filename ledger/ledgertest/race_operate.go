@@ -74,13 +74,13 @@ func raceOperators(b *bed) {
 					return err
 				}
 				got, err := s.Admit(b.ctx, ledger.Admission{
-					Plans: plansAt(assignments, 0, ledger.OverlapQueue), Owner: token, Token: token, LeaseFor: lease,
+					Plans: plansAt(assignments, 0, ledger.OverlapQueue), Process: token, Token: token, LeaseFor: lease,
 				})
 				held = append(held, got.Leased...)
 				return err
 			},
 			func(int) error {
-				got, err := s.Claim(b.ctx, ledger.Claim{Owner: token, Token: token, Limit: 5, LeaseFor: lease})
+				got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 5, LeaseFor: lease})
 				held = append(held, got.Work...)
 				return err
 			},
@@ -100,8 +100,8 @@ func raceOperators(b *bed) {
 				_, err := s.Cancel(b.ctx, some)
 				return err
 			},
-			func(int) error { return s.Pause(b.ctx, "job-003", ledger.Actor{By: token, Why: "race"}) },
-			func(int) error { return s.Resume(b.ctx, "job-003", ledger.Actor{By: token, Why: "race"}) },
+			func(int) error { return s.PauseJob(b.ctx, "job-003", ledger.Actor{By: token, Why: "race"}) },
+			func(int) error { return s.ResumeJob(b.ctx, "job-003", ledger.Actor{By: token, Why: "race"}) },
 			func(int) error { _, err := s.PurgeRuns(b.ctx, ledger.Purge{Batch: 5}); return err },
 			func(int) error { _, err := s.PurgeHistory(b.ctx, ledger.HistoryPurge{Batch: 5}); return err },
 			func(int) error { _, err := s.Audit(b.ctx, ledger.AuditFilter{By: token}); return err },
@@ -127,7 +127,7 @@ func racePause(b *bed) {
 	made := make(chan ledger.Pause, 1)
 	b.each(stores, 3, func(s ledger.Store, token string) error {
 		if token != "race-1-1" {
-			_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 0, ledger.OverlapAllow), Owner: token, Token: token, LeaseFor: lease})
+			_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 0, ledger.OverlapAllow), Process: token, Token: token, LeaseFor: lease})
 			return err
 		}
 		all := ledger.Selector{Job: "job-*"}
@@ -144,7 +144,7 @@ func racePause(b *bed) {
 			k := int(pause.From.Sub(j.at(0))/time.Minute) + 1
 			p := j.plan(k, j.planned(k, ledger.OverlapAllow))
 			p.After = j.at(0)
-			if _, err := s.Admit(b.ctx, ledger.Admission{Plans: []ledger.Plan{p}, Owner: token, Token: token + "-2", LeaseFor: lease}); err != nil {
+			if _, err := s.Admit(b.ctx, ledger.Admission{Plans: []ledger.Plan{p}, Process: token, Token: token + "-2", LeaseFor: lease}); err != nil {
 				return err
 			}
 		}

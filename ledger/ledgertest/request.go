@@ -57,7 +57,7 @@ func (b *bed) acts() map[string]func(key string) error {
 		return err
 	}
 	return map[string]func(string) error{
-		"<nil>": func(key string) error { return b.Pause(b.ctx, "m", asked(key)) },
+		"<nil>": func(key string) error { return b.PauseJob(b.ctx, "m", asked(key)) },
 		"ledger.ActionResult": func(key string) error {
 			_, err := b.Redrive(b.ctx, on(key, 1))
 			return err
@@ -106,17 +106,17 @@ func requestUnchanging(b *bed) {
 	all := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 10}, Actor: asked("cancel")}
 	_, err := b.Cancel(b.ctx, all)
 	b.must(err)
-	b.must(b.Resume(b.ctx, "j", asked("resume")))
+	b.must(b.ResumeJob(b.ctx, "j", asked("resume")))
 	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)},
 		Actor: asked("backfill")})
 	b.must(err)
 	b.told(b.audit(ledger.AuditFilter{}))
 	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
-	b.must(b.Pause(b.ctx, "j", who("bob", "no")))
+	b.must(b.PauseJob(b.ctx, "j", who("bob", "no")))
 	if _, err := b.Cancel(b.ctx, all); !errors.Is(err, ledger.ErrRepeated) {
 		b.Error(err)
 	}
-	if err := b.Resume(b.ctx, "j", asked("resume")); !errors.Is(err, ledger.ErrRepeated) {
+	if err := b.ResumeJob(b.ctx, "j", asked("resume")); !errors.Is(err, ledger.ErrRepeated) {
 		b.Error(err)
 	}
 	b.is(j.id(1), ledger.Planned, "")
@@ -127,7 +127,7 @@ func requestUnchanging(b *bed) {
 
 func requestOther(b *bed) {
 	b.job("j")
-	b.must(b.Pause(b.ctx, "j", asked("k")))
+	b.must(b.PauseJob(b.ctx, "j", asked("k")))
 	r := *asked("k").Request
 	r.Fingerprint = "another"
 	if _, _, err := b.Answered(b.ctx, r); !errors.Is(err, ledger.ErrOtherRequest) {
@@ -138,7 +138,7 @@ func requestOther(b *bed) {
 	}
 	bob := asked("k")
 	bob.Request.Principal = "bob"
-	b.must(b.Resume(b.ctx, "j", bob))
+	b.must(b.ResumeJob(b.ctx, "j", bob))
 }
 
 func requestRefused(b *bed) {
@@ -186,8 +186,8 @@ func requestRace(b *bed) {
 func requestOfNoSeries(b *bed) {
 	j, _ := b.died("j")
 	ann := ledger.Actor{By: "ann", Why: "no", Via: ledger.ViaAPI, Request: &ledger.Request{Series: "s"}}
-	b.must(b.Pause(b.ctx, "j", ann))
-	b.must(b.Resume(b.ctx, "j", ann))
+	b.must(b.PauseJob(b.ctx, "j", ann))
+	b.must(b.ResumeJob(b.ctx, "j", ann))
 	var told []string
 	for _, token := range []string{"1", "2"} {
 		r := j.repeat(j.id(0), token)

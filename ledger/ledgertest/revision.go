@@ -114,7 +114,7 @@ var revisionCases = []testCase{
 	}},
 	{"a pause outlives an edit, a removal and the return", func(b *bed) {
 		j := b.begun("j")
-		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
+		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		b.switchTo("j", "v2")
 		b.switchTo("j", "")
 		b.must(b.Deregister(b.ctx, "p1"))

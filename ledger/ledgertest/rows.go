@@ -114,7 +114,7 @@ func minute(jobID string, n int) ledger.Row {
 	at := pastHour.Add(time.Duration(n) * time.Minute)
 	r := ledger.Row{Run: ledger.Run{
 		ID: jobID + "@" + at.Format(time.RFC3339), JobID: jobID, ScheduledAt: at, Count: 1, Trigger: ledger.BySchedule, State: ledger.Planned,
-		Call: ledger.Call{Target: "t", Method: "POST", Path: "/", Body: []byte(`{"a": 1}`)}, PlannedAt: at,
+		Call: ledger.CallSpec{Target: "t", Method: "POST", Path: "/", Body: []byte(`{"a": 1}`)}, PlannedAt: at,
 	}}
 	r.SetDueAt(at)
 	return r

@@ -25,7 +25,7 @@ var insertCases = []rowsCase{
 		r.By, r.Why = "me", "so"
 		span := in(ledger.Missed, minute("j", 1))
 		span.Until, span.Count, span.Reason = span.ScheduledAt.Add(time.Minute), 2, ledger.ReasonCatchUpNone
-		span.Call = ledger.Call{}
+		span.Call = ledger.CallSpec{}
 		t.insert(r, span)
 		same(t, "a leased run", t.row(r.ID), r)
 		same(t, "a range row", t.row(span.ID), span)

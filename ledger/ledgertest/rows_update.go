@@ -127,7 +127,7 @@ func changingFields() (list []field) {
 			value := func(r *ledger.Row) reflect.Value { return of(r).Field(i) }
 			switch {
 			case !f.IsExported() || name == "" && slices.Contains(constant, f.Name):
-			case f.Anonymous, f.Type == reflect.TypeFor[ledger.Call](), f.Type == reflect.TypeFor[ledger.WaitReason](),
+			case f.Anonymous, f.Type == reflect.TypeFor[ledger.CallSpec](), f.Type == reflect.TypeFor[ledger.WaitReason](),
 				f.Type == reflect.TypeFor[ledger.Fan]():
 				walk(map[bool]string{false: f.Name + "."}[f.Anonymous], f.Type, value)
 			default:

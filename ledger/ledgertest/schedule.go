@@ -170,7 +170,7 @@ func (b *bed) refuses(in ledger.ScheduleChange, want error) {
 var someone = who("ann", "asked")
 
 var planner = ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: timing{},
-	Owner: "planner", LeaseFor: lease}
+	Process: "planner", LeaseFor: lease}
 
 // planAll plans all that is due, and returns the IDs of the runs that it planned.
 func (b *bed) planAll() (runs []string) {

@@ -12,7 +12,7 @@ var schedulePauseCases = []testCase{
 		b.template()
 		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
 		b.put(keyed("b", "1m"), ledger.ScheduleCreated)
-		b.must(b.Pause(b.ctx, "t:a", someone))
+		b.must(b.PauseJob(b.ctx, "t:a", someone))
 		if s := b.schedule("a"); s.PausedAt.IsZero() || s.PausedBy != someone.By || s.PausedWhy != someone.Why {
 			b.Errorf("%+v", s)
 		}
@@ -20,8 +20,8 @@ var schedulePauseCases = []testCase{
 		b.planAll()
 		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
 		b.is(b.all("t:b")[0].ID, ledger.Planned, "")
-		b.must(b.Resume(b.ctx, "t:a", someone))
-		b.must(b.Pause(b.ctx, "t", someone))
+		b.must(b.ResumeJob(b.ctx, "t:a", someone))
+		b.must(b.PauseJob(b.ctx, "t", someone))
 		b.showsPaused("t:a")
 		for _, effect := range []ledger.ScheduleEffect{ledger.ScheduleCreated, ledger.ScheduleUnchanged} {
 			if s := b.put(keyed("c", "1m"), effect); s.PausedBy != someone.By || s.PausedWhy != someone.Why || s.PausedAt.IsZero() {
@@ -32,14 +32,14 @@ var schedulePauseCases = []testCase{
 		b.planAll()
 		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
 		b.is(b.all("t:b")[0].ID, ledger.Skipped, ledger.ReasonPaused)
-		if err := b.Pause(b.ctx, "t:unknown", someone); !errors.Is(err, ledger.ErrNotFound) {
+		if err := b.PauseJob(b.ctx, "t:unknown", someone); !errors.Is(err, ledger.ErrNotFound) {
 			b.Errorf("an unknown schedule: %v", err)
 		}
 	}},
 	{"an edit does not run what was due while its template was paused", func(b *bed) {
 		b.template()
 		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
-		b.must(b.Pause(b.ctx, "t", someone))
+		b.must(b.PauseJob(b.ctx, "t", someone))
 		b.pass(time.Minute)
 		b.put(keyed("a", "1h"), ledger.ScheduleChanged)
 		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)

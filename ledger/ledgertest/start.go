@@ -79,7 +79,7 @@ var startCases = []testCase{
 	{"a call without a body stays without one", func(b *bed) {
 		j := b.job("j")
 		in := j.leased(0, ledger.OverlapSkip)
-		in.Call = ledger.Call{Target: "t", Method: "GET", Path: "/", Timeout: time.Second, Horizon: time.Hour}
+		in.Call = ledger.CallSpec{Target: "t", Method: "GET", Path: "/", Timeout: time.Second, Horizon: time.Hour}
 		w := j.admit(in).Leased[0]
 		b.record(retrying(w, 0))
 		if c := b.take("p2", j.id(0)).Call; len(c.Body) != 0 || len(c.Scopes) != 0 || len(c.Backoff) != 0 || c.Path != "/" {
@@ -104,7 +104,7 @@ func (b *bed) sameWork(got, want []ledger.Work) {
 	}
 }
 
-func (b *bed) sameCall(when string, got, want ledger.Call) {
+func (b *bed) sameCall(when string, got, want ledger.CallSpec) {
 	b.Helper()
 	if !reflect.DeepEqual(got, want) || !bytes.Equal(got.Body, want.Body) {
 		b.Errorf("the call %s is %+v (body %s), want %+v (body %s)", when, got, got.Body, want, want.Body)

@@ -8,17 +8,17 @@ import (
 )
 
 // claim is one claim under a fresh token.
-func (b *bed) claim(owner string, limit int) ledger.Claimed {
+func (b *bed) claim(process string, limit int) ledger.Claimed {
 	b.Helper()
-	got, err := b.Claim(b.ctx, ledger.Claim{Owner: owner, Token: b.token(), Limit: limit, LeaseFor: lease})
+	got, err := b.Claim(b.ctx, ledger.Claim{Process: process, Token: b.token(), Limit: limit, LeaseFor: lease})
 	b.must(err)
 	return got
 }
 
 // take claims exactly this run.
-func (b *bed) take(owner, runID string) ledger.Work {
+func (b *bed) take(process, runID string) ledger.Work {
 	b.Helper()
-	got := b.claim(owner, 10)
+	got := b.claim(process, 10)
 	if !slices.Equal(runIDs(got.Work), []string{runID}) {
 		b.Fatalf("claimed %v, want only %s", runIDs(got.Work), runID)
 	}
@@ -46,11 +46,11 @@ func runIDs(ws []ledger.Work) []string {
 }
 
 // outcome is what came of one attempt.
-func outcome(w ledger.Work, s ledger.State, why ledger.Reason, answer ledger.Answer) ledger.Outcome {
+func outcome(w ledger.Work, s ledger.State, why ledger.Reason, answer ledger.AnswerKind) ledger.Outcome {
 	return ledger.Outcome{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: s, Reason: why,
 		Failures: w.Failures,
-		Attempt:  ledger.Attempt{RunID: w.RunID, N: w.Attempt, Answer: answer, Owner: "p1"},
+		Attempt:  ledger.Attempt{RunID: w.RunID, N: w.Attempt, Answer: answer, Process: "p1"},
 	}
 }
 

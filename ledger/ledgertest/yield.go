@@ -16,7 +16,7 @@ var yieldCases = []testCase{
 			b.Errorf("without yielding: %+v; want it skipped", got)
 		}
 	}},
-	{"an entry that yields is judged where the slot's holder is not due", func(b *bed) {
+	{"an entry that yields is decided where the slot's holder is not due", func(b *bed) {
 		j, w := b.started("j")
 		if got := b.entered(j.yielding(1, ledger.OverlapSkip)); got.Run.Reason != ledger.ReasonOverlap || got.Due != "" {
 			b.Errorf("behind a lease: %+v; want it skipped", got)
@@ -32,7 +32,7 @@ var yieldCases = []testCase{
 		j, w := b.started("j")
 		b.pass(horizon + time.Second)
 		b.yields(j.yielding(1, ledger.OverlapSkip), w.RunID)
-		got, err := b.Claim(b.ctx, ledger.Claim{Owner: "p2", Token: b.token(), Limit: 1, LeaseFor: lease, Only: []string{w.RunID}})
+		got, err := b.Claim(b.ctx, ledger.Claim{Process: "p2", Token: b.token(), Limit: 1, LeaseFor: lease, Only: []string{w.RunID}})
 		b.must(err)
 		if len(got.Work) != 0 || len(got.PastSendBefore) != 1 {
 			b.Errorf("claimed %+v; want the run dead", got)
@@ -82,7 +82,7 @@ var yieldCases = []testCase{
 				b.Errorf("%+v; want its work", got)
 			}
 		}
-		b.must(b.Pause(b.ctx, "j", ledger.Actor{By: "me", Why: "test"}))
+		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "me", Why: "test"}))
 		if got := b.entered(j.yielding(2, ledger.OverlapSkip)); got.Run.Reason != ledger.ReasonPaused || got.Due != "" {
 			b.Errorf("%+v; want it skipped", got)
 		}
@@ -105,6 +105,6 @@ func (b *bed) yields(e ledger.Entry, to string) {
 		b.Errorf("entry of %s: %+v; want nothing written, and %s named", e.RunID, got, to)
 	}
 	if _, _, err := b.Get(b.ctx, e.RunID); !errors.Is(err, ledger.ErrNotFound) {
-		b.Errorf("%s has a row (%v); its scheduled time has not been judged", e.RunID, err)
+		b.Errorf("%s has a row (%v); its scheduled time has not been decided", e.RunID, err)
 	}
 }

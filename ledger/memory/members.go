@@ -9,7 +9,7 @@ import (
 )
 
 // group is what limits count a run by.
-func group(r *record) string { return cmp.Or(r.Parent, ledger.OwnerOf(r.JobID)) }
+func group(r *record) string { return cmp.Or(r.Parent, ledger.RegistryID(r.JobID)) }
 
 func byRunID(a, b ledger.Member) int { return cmp.Compare(a.RunID, b.RunID) }
 

@@ -18,7 +18,7 @@ func trigger(tb testing.TB, l *memory.Ledger, from, n int) {
 	for i := from; i < from+n; i++ {
 		_, err := l.Enter(context.Background(), ledger.Entry{JobID: "j", RunSpec: ledger.RunSpec{
 			RunID: fmt.Sprintf("j@%s~%d", time.Unix(int64(i), 0).UTC().Format(time.RFC3339), i), ScheduledAt: time.Unix(int64(i), 0), Count: 1,
-			State: ledger.Planned, Trigger: ledger.ByOperator, Call: ledger.Call{Horizon: time.Hour},
+			State: ledger.Planned, Trigger: ledger.ByOperator, Call: ledger.CallSpec{Horizon: time.Hour},
 		}})
 		if err != nil {
 			tb.Fatal(err)
@@ -33,7 +33,7 @@ func TestClockIsTheBubbles(t *testing.T) {
 		ctx := context.Background()
 		l := memory.New()
 		trigger(t, l, 0, 1)
-		claim := ledger.Claim{Owner: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
+		claim := ledger.Claim{Process: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
 		first, err := l.Claim(ctx, claim)
 		if err != nil || len(first.Work) != 1 {
 			t.Fatalf("claimed %+v, %v", first, err)
@@ -75,10 +75,10 @@ func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 	for job := range jobs {
 		for n := range 2 {
 			_, err := l.Enter(ctx, ledger.Entry{
-				JobID: fmt.Sprint("j", job), Owner: "p", Token: id(job, n), LeaseFor: time.Hour + time.Duration(dice.IntN(6000))*time.Second,
+				JobID: fmt.Sprint("j", job), Process: "p", Token: id(job, n), LeaseFor: time.Hour + time.Duration(dice.IntN(6000))*time.Second,
 				RunSpec: ledger.RunSpec{
 					RunID: id(job, n), ScheduledAt: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Count: 1, State: ledger.Planned,
-					Overlap: ledger.OverlapQueue, Call: ledger.Call{Horizon: time.Hour}, Lease: true,
+					Overlap: ledger.OverlapQueue, Call: ledger.CallSpec{Horizon: time.Hour}, Lease: true,
 				},
 			})
 			if err != nil {
@@ -90,7 +90,7 @@ func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 		if _, err := l.Cancel(ctx, ledger.Action{Filter: ledger.Filter{IDs: []string{id(job, 0)}}}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.Claim(ctx, ledger.Claim{Owner: "p", Token: "next", Limit: jobs, LeaseFor: 3 * time.Hour})
+		got, err := l.Claim(ctx, ledger.Claim{Process: "p", Token: "next", Limit: jobs, LeaseFor: 3 * time.Hour})
 		if err != nil || len(got.Work) != 1 || got.Work[0].RunID != id(job, 1) {
 			t.Fatalf("after job %d's run was canceled a claim got %+v, %v", job, got.Work, err)
 		}
@@ -111,7 +111,7 @@ func TestTheLastMomentOfATime(t *testing.T) {
 			t.Errorf("%s after its heartbeat: %+v, %v; want it alive", ledger.ProcessTTL, list, err)
 		}
 		trigger(t, l, 0, 1)
-		claim := ledger.Claim{Owner: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
+		claim := ledger.Claim{Process: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
 		got, err := l.Claim(ctx, claim)
 		if err != nil || len(got.Work) != 1 {
 			t.Fatalf("claimed %+v, %v", got, err)

@@ -35,7 +35,7 @@ func BenchmarkAdmitClaimRecord(b *testing.B) {
 	f := newFleet(b, 500, ledger.OverlapSkip)
 	for b.Loop() {
 		f.admit(b, false)
-		got, err := f.Claim(b.Context(), ledger.Claim{Owner: "p", Token: f.token(), Limit: 500, LeaseFor: time.Minute})
+		got, err := f.Claim(b.Context(), ledger.Claim{Process: "p", Token: f.token(), Limit: 500, LeaseFor: time.Minute})
 		if err != nil || len(got.Work) != 500 {
 			b.Fatalf("claimed %d: %v", len(got.Work), err)
 		}
@@ -103,7 +103,7 @@ func (f *fleet) token() string {
 // admit plans one scheduled time of each job.
 func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 	t.Helper()
-	a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
+	a := ledger.Admission{Process: "p", Token: f.token(), LeaseFor: time.Minute}
 	for i := range f.stands {
 		a.Plans = append(a.Plans, f.plan(i, lease))
 	}
@@ -130,9 +130,9 @@ func (f *fleet) plan(i int, lease bool) ledger.Plan {
 	return p
 }
 
-func call(jobID string, scheduled time.Time) ledger.Call {
+func call(jobID string, scheduled time.Time) ledger.CallSpec {
 	at := scheduled.Format(time.RFC3339)
-	return ledger.Call{
+	return ledger.CallSpec{
 		Target: "MEMBERSHIP_URL", Method: "POST", Path: "/v1/admin/commission-locks/release-expired",
 		Body:   json.RawMessage(`{"jobId":"` + jobID + `","runId":"` + jobID + `@` + at + `","scheduledAt":"` + at + `"}`),
 		Scopes: []string{"membership:admin"}, Timeout: 30 * time.Second,
@@ -148,7 +148,7 @@ func (f *fleet) record(t testing.TB, work []ledger.Work) {
 	for _, w := range work {
 		o := succeeded(w)
 		if f.apart {
-			o.Attempt.Owner = w.RunID
+			o.Attempt.Process = w.RunID
 		}
 		outcomes = append(outcomes, o)
 	}
@@ -166,7 +166,7 @@ func succeeded(w ledger.Work) ledger.Outcome {
 	now := time.Now()
 	return ledger.Outcome{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
-		Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.AnswerFresh, Status: 200, Owner: "p"},
+		Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.AnswerFresh, Status: 200, Process: "p"},
 	}
 }
 

@@ -32,9 +32,9 @@ func TestABatchLeasesWhatItWroteAndNothingElse(t *testing.T) {
 			f := newFleet(t, 3, ledger.OverlapSkip)
 			f.record(t, slices.DeleteFunc(f.admit(t, true), func(w ledger.Work) bool { return w.JobID == tt.busy }))
 			if tt.paused != "" {
-				must(t, f.Pause(t.Context(), tt.paused, ledger.Actor{By: "me", Why: "test"}))
+				must(t, f.PauseJob(t.Context(), tt.paused, ledger.Actor{By: "me", Why: "test"}))
 			}
-			a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
+			a := ledger.Admission{Process: "p", Token: f.token(), LeaseFor: time.Minute}
 			for i := range f.stands {
 				a.Plans = append(a.Plans, f.plan(i, true))
 			}
@@ -65,7 +65,7 @@ func (f *fleet) enter(t *testing.T, plans []ledger.Plan, jobID string) {
 	for _, p := range plans {
 		if p.JobID == jobID {
 			got, err := f.Enter(t.Context(), ledger.Entry{
-				JobID: jobID, RunSpec: p.Runs[0], Owner: "lambda", Token: f.token(), LeaseFor: time.Minute,
+				JobID: jobID, RunSpec: p.Runs[0], Process: "lambda", Token: f.token(), LeaseFor: time.Minute,
 			})
 			if err != nil || got.Work == nil {
 				t.Fatalf("entered %+v: %v", got, err)

@@ -21,7 +21,7 @@ func TestAServerCrashInTheMiddleOfAnAdmission(t *testing.T) {
 	f := newFleetAt(t, url, 1, ledger.OverlapSkip)
 
 	begin(t, url, `SELECT FROM cronce.jobs FOR UPDATE`)
-	a := ledger.Admission{Plans: []ledger.Plan{f.plan(0, true)}, Owner: "p", Token: "t", LeaseFor: time.Minute}
+	a := ledger.Admission{Plans: []ledger.Plan{f.plan(0, true)}, Process: "p", Token: "t", LeaseFor: time.Minute}
 	failed := make(chan error, 1)
 	go func() {
 		_, err := f.Admit(context.WithoutCancel(t.Context()), a)

@@ -16,7 +16,7 @@ import (
 func TestRowsOfManyKindsInOneStatementKeepApart(t *testing.T) {
 	f := newFleet(t, 40, ledger.OverlapAllow)
 	r := rand.New(rand.NewPCG(1, 2))
-	a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
+	a := ledger.Admission{Process: "p", Token: f.token(), LeaseFor: time.Minute}
 	planned := map[string]ledger.RunSpec{}
 	for i := range f.stands {
 		p := f.plan(i, true)
@@ -55,7 +55,7 @@ func TestRowsOfManyKindsInOneStatementKeepApart(t *testing.T) {
 func someKind(r *rand.Rand, in ledger.RunSpec) ledger.RunSpec {
 	in.Trigger = []ledger.Trigger{ledger.BySchedule, ledger.ByCatchUp}[r.IntN(2)]
 	if r.IntN(4) == 0 {
-		in.State, in.Reason, in.Call, in.Lease = ledger.Superseded, ledger.Reason(fmt.Sprintf("why-%d", r.IntN(2))), ledger.Call{}, false
+		in.State, in.Reason, in.Call, in.Lease = ledger.Superseded, ledger.Reason(fmt.Sprintf("why-%d", r.IntN(2))), ledger.CallSpec{}, false
 		return in
 	}
 	in.Lease = r.IntN(4) > 0
@@ -80,8 +80,8 @@ func (f *fleet) recordApart(t *testing.T, r *rand.Rand, work []ledger.Work) {
 		at := &o.Attempt
 		at.StartedAt = time.UnixMicro(r.Int64N(1 << 50)).UTC()
 		at.FinishedAt = at.StartedAt.Add(time.Microsecond)
-		at.RunID, at.Status, at.Answer = w.RunID, 200+r.IntN(3), []ledger.Answer{ledger.AnswerFresh, ledger.AnswerRefused}[r.IntN(2)]
-		at.Code, at.Error, at.Detail, at.Owner = some(r, "code"), some(r, "error"), some(r, "detail"), some(r, "owner")
+		at.RunID, at.Status, at.Answer = w.RunID, 200+r.IntN(3), []ledger.AnswerKind{ledger.AnswerFresh, ledger.AnswerRefused}[r.IntN(2)]
+		at.Code, at.Error, at.Detail, at.Process = some(r, "code"), some(r, "error"), some(r, "detail"), some(r, "owner")
 		outcomes = append(outcomes, o)
 	}
 	fates, err := f.Record(t.Context(), outcomes)
@@ -105,7 +105,7 @@ func TestAScheduledTimeThatIsPlannedTwiceIsLeasedOnce(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapAllow)
 	p := f.plan(0, true)
 	p.Runs = append(p.Runs, p.Runs[0])
-	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: "t", LeaseFor: time.Minute})
+	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Process: "p", Token: "t", LeaseFor: time.Minute})
 	if err != nil || len(got.Leased) != 1 {
 		t.Errorf("leased %d times: %v", len(got.Leased), err)
 	}

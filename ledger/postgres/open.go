@@ -225,7 +225,7 @@ func utc(m *pgtype.Map) {
 
 // checkSchema asks for the version of the tables, and whose ledger it is, without
 // parameters: nothing is prepared, which takes one round trip.
-func (l *Ledger) checkSchema(ctx context.Context, schema string) (owner string, err error) {
+func (l *Ledger) checkSchema(ctx context.Context, schema string) (registry string, err error) {
 	var have int64
 	err = retry(func() error {
 		conn, err := l.pool.Acquire(ctx)
@@ -240,7 +240,7 @@ func (l *Ledger) checkSchema(ctx context.Context, schema string) (owner string, 
 		results, err := conn.Conn().PgConn().Exec(ctx, text).ReadAll()
 		if err == nil {
 			row := results[len(results)-1].Rows[0]
-			owner = string(row[1])
+			registry = string(row[1])
 			have, err = strconv.ParseInt(string(row[0]), 10, 64)
 		}
 		return err
@@ -252,7 +252,7 @@ func (l *Ledger) checkSchema(ctx context.Context, schema string) (owner string, 
 		return "", fmt.Errorf("%w: schema %s is at version %d and this program needs %d; run `cronce migrate up`",
 			ledger.ErrSchema, schema, have, SchemaVersion)
 	}
-	return owner, nil
+	return registry, nil
 }
 
 // Ping returns ledger.ErrUnavailable if the database does not answer.

@@ -84,10 +84,10 @@ func makeRun(t *testing.T, l *postgres.Ledger, job string, i int) {
 	at := time.Date(2026, 3, 1, 0, 0, i, 0, time.UTC)
 	id := fmt.Sprintf("%s@%s", job, at.Format("2006-01-02T15:04:05Z"))
 	got, err := l.Enter(t.Context(), ledger.Entry{
-		JobID: job, Owner: "p", Token: id, LeaseFor: time.Minute,
+		JobID: job, Process: "p", Token: id, LeaseFor: time.Minute,
 		RunSpec: ledger.RunSpec{
 			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: ledger.OverlapAllow,
-			Call: ledger.Call{Target: "t", Timeout: time.Minute, Horizon: time.Hour}, Lease: true,
+			Call: ledger.CallSpec{Target: "t", Timeout: time.Minute, Horizon: time.Hour}, Lease: true,
 		},
 	})
 	if err != nil || got.Work == nil {

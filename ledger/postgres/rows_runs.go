@@ -88,7 +88,7 @@ var attemptTable = []struct {
 	{"code", textKind, func(b []byte, a *ledger.Attempt) []byte { return appendText(b, a.Code) }},
 	{"error", textKind, func(b []byte, a *ledger.Attempt) []byte { return appendText(b, a.Error) }},
 	{"detail", textKind, func(b []byte, a *ledger.Attempt) []byte { return appendText(b, a.Detail) }},
-	{"owner", textKind, func(b []byte, a *ledger.Attempt) []byte { return appendText(b, a.Owner) }},
+	{"owner", textKind, func(b []byte, a *ledger.Attempt) []byte { return appendText(b, a.Process) }},
 }
 
 // names joins the names of columns, each after a prefix.

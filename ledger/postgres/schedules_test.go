@@ -36,7 +36,7 @@ func TestPlanningABatchOfSchedulesTakesFewRoundTrips(t *testing.T) {
 	execute(t, f.url, `UPDATE cronce.positions SET next_at = now()`)
 	before := relay.Trips()
 	got, err := f.PlanSchedules(t.Context(), ledger.SchedulePlanning{
-		Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Owner: "p", Token: "token", LeaseFor: time.Minute,
+		Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Process: "p", Token: "token", LeaseFor: time.Minute,
 	})
 	if must(t, err); len(got.Plans) != 100 || relay.Trips()-before > 5 {
 		t.Errorf("%d schedules were planned in %d round trips", len(got.Plans), relay.Trips()-before)
@@ -68,7 +68,7 @@ func TestSchedulesAreFoundByTheirIndexes(t *testing.T) {
 	must(t, err)
 	for range 8 { // often enough for generic plans
 		got, err := f.PlanSchedules(t.Context(), ledger.SchedulePlanning{
-			Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Owner: "p", Token: "token", LeaseFor: time.Minute,
+			Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Process: "p", Token: "token", LeaseFor: time.Minute,
 		})
 		if must(t, err); len(seen.texts) < 30 && len(got.Plans) == 0 {
 			t.Fatalf("nothing was due: %+v", got)

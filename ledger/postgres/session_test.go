@@ -21,7 +21,7 @@ import (
 )
 
 // Under REPEATABLE READ an admission that waited for another would fail, or
-// judge a job as it was before the wait.
+// decide about a job as it was before the wait.
 func TestTheDatabasesDefaultIsolationIsNotTheLedgers(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapSkip)
 	execute(t, f.url, `
@@ -61,7 +61,7 @@ func TestAWatermarkThatMovesWhileAnAdmissionWaitsRefusesIt(t *testing.T) {
 func movedWhileWaiting(t *testing.T, f *fleet, change string, check func(ledger.Admitted, error)) {
 	t.Helper()
 	other := begin(t, f.url, change)
-	a := ledger.Admission{Plans: []ledger.Plan{f.plan(0, true)}, Owner: "p", Token: "t", LeaseFor: time.Minute}
+	a := ledger.Admission{Plans: []ledger.Plan{f.plan(0, true)}, Process: "p", Token: "t", LeaseFor: time.Minute}
 	done := make(chan func())
 	go func() {
 		got, err := f.Admit(context.WithoutCancel(t.Context()), a)
@@ -100,7 +100,7 @@ func TestReplicasNeverDeadlockNorDouble(t *testing.T) {
 
 // replica plans every job a second further, rounds times in all replicas
 // together, and works off what it gets.
-func replica(t *testing.T, f *fleet, owner string, rounds int) {
+func replica(t *testing.T, f *fleet, process string, rounds int) {
 	ctx := context.WithoutCancel(t.Context())
 	for {
 		stands, err := f.Assignments(ctx, "v1", "")
@@ -109,7 +109,7 @@ func replica(t *testing.T, f *fleet, owner string, rounds int) {
 			return
 		}
 		f.stands = stands
-		a := ledger.Admission{Owner: owner, Token: owner + f.token(), LeaseFor: time.Hour}
+		a := ledger.Admission{Process: process, Token: process + f.token(), LeaseFor: time.Hour}
 		for i := range stands {
 			if planned := stands[i].Watermark.Sub(stands[i].Watermark.Truncate(24 * time.Hour)); planned < time.Duration(rounds)*time.Second {
 				a.Plans = append(a.Plans, f.plan(i, true))
@@ -121,7 +121,7 @@ func replica(t *testing.T, f *fleet, owner string, rounds int) {
 			t.Errorf("admit: %v", err)
 			return
 		}
-		claimed, err := f.Claim(ctx, ledger.Claim{Owner: owner, Token: owner + f.token(), Limit: 100, LeaseFor: time.Hour})
+		claimed, err := f.Claim(ctx, ledger.Claim{Process: process, Token: process + f.token(), Limit: 100, LeaseFor: time.Hour})
 		if err != nil {
 			t.Errorf("claim: %v", err)
 			return
@@ -158,9 +158,9 @@ func TestABodyIsKeptToTheByte(t *testing.T) {
 	p := f.plan(0, false)
 	const body = "{ \"b\":1.0,\t\"a\":\"<&>\\u0041 \u2028\", \"a\":1e2 }\n"
 	p.Runs[0].Call.Body = json.RawMessage(body)
-	_, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: "t", LeaseFor: time.Minute})
+	_, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Process: "p", Token: "t", LeaseFor: time.Minute})
 	must(t, err)
-	got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: "u", Limit: 1, LeaseFor: time.Minute})
+	got, err := f.Claim(t.Context(), ledger.Claim{Process: "p", Token: "u", Limit: 1, LeaseFor: time.Minute})
 	if err != nil || len(got.Work) != 1 || string(got.Work[0].Call.Body) != body {
 		t.Errorf("claimed %+v, %v; want the body %q", got.Work, err, body)
 	}
@@ -188,7 +188,7 @@ func TestPoolSizeOneIsEnough(t *testing.T) {
 	f.open(t, f.url, postgres.PoolSize(1))
 	f.record(t, f.admit(t, true))
 	f.admit(t, false)
-	got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: "t", Limit: 10, LeaseFor: time.Minute})
+	got, err := f.Claim(t.Context(), ledger.Claim{Process: "p", Token: "t", Limit: 10, LeaseFor: time.Minute})
 	if err != nil || len(got.Work) != 3 {
 		t.Errorf("claimed %d, %v; want 3", len(got.Work), err)
 	}
@@ -287,7 +287,7 @@ func TestARevisionBeginsAtTheWatermarkOfItsJob(t *testing.T) {
 
 func admitOne(t *testing.T, f *fleet, p ledger.Plan) {
 	t.Helper()
-	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
+	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Process: "p", Token: f.token(), LeaseFor: time.Minute})
 	if err != nil || len(got.Stale) > 0 {
 		t.Fatalf("stale %v: %v", got.Stale, err)
 	}

@@ -38,7 +38,7 @@ func TestTheUsualOperationsTakeTwoRoundTrips(t *testing.T) {
 				trips(state+" record", 2, func() { f.record(t, work) })
 				f.admit(t, false)
 				trips(state+" claim", 2, func() {
-					got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
+					got, err := f.Claim(t.Context(), ledger.Claim{Process: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
 					must(t, err)
 					work = got.Work
 				})
@@ -46,7 +46,7 @@ func TestTheUsualOperationsTakeTwoRoundTrips(t *testing.T) {
 				stand := f.stands[0]
 				p := f.plan(0, true)
 				f.stands[0] = stand // the entry moves no watermark
-				e := ledger.Entry{JobID: p.JobID, RunSpec: p.Runs[0], Owner: "p", Token: f.token(), LeaseFor: time.Minute}
+				e := ledger.Entry{JobID: p.JobID, RunSpec: p.Runs[0], Process: "p", Token: f.token(), LeaseFor: time.Minute}
 				trips(state+" enter", 2, func() {
 					got, err := f.Enter(t.Context(), e)
 					must(t, err)
@@ -74,7 +74,7 @@ func TestAClaimThatGivesPlacesTakesAsManyRoundTripsForManyJobs(t *testing.T) {
 			for range 2 {
 				p := f.plan(i, false)
 				p.Runs[0].State, p.Runs[0].Reason = ledger.Missed, ledger.ReasonCatchUpWindow
-				_, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
+				_, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Process: "p", Token: f.token(), LeaseFor: time.Minute})
 				must(t, err)
 				late = append(late, p.Runs[0])
 			}
@@ -86,7 +86,7 @@ func TestAClaimThatGivesPlacesTakesAsManyRoundTripsForManyJobs(t *testing.T) {
 			}
 		}
 		claim := func() []ledger.Work {
-			got, err := f.Claim(t.Context(), ledger.Claim{Owner: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
+			got, err := f.Claim(t.Context(), ledger.Claim{Process: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
 			if err != nil || len(got.Work) != jobs {
 				t.Fatalf("claimed %d, %v, want %d", len(got.Work), err, jobs)
 			}

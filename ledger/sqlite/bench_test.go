@@ -34,7 +34,7 @@ func BenchmarkAdmitClaimRecord(b *testing.B) {
 	f := newFleet(b, ledger.OverlapSkip)
 	for b.Loop() {
 		f.admit(b, false)
-		got, err := f.Claim(b.Context(), ledger.Claim{Owner: "p", Token: f.token(), Limit: batch, LeaseFor: time.Minute})
+		got, err := f.Claim(b.Context(), ledger.Claim{Process: "p", Token: f.token(), Limit: batch, LeaseFor: time.Minute})
 		if err != nil || len(got.Work) != batch {
 			b.Fatalf("claimed %d: %v", len(got.Work), err)
 		}
@@ -87,7 +87,7 @@ func (f *fleet) token() string {
 func (f *fleet) admit(t testing.TB, lease bool) []ledger.Work {
 	t.Helper()
 	f.clock.shift.Add(int64(time.Second))
-	a := ledger.Admission{Owner: "p", Token: f.token(), LeaseFor: time.Minute}
+	a := ledger.Admission{Process: "p", Token: f.token(), LeaseFor: time.Minute}
 	for i := range f.stands {
 		a.Plans = append(a.Plans, f.plan(&f.stands[i], f.overlap, lease))
 	}
@@ -112,9 +112,9 @@ func (f *fleet) plan(s *ledger.JobAssignment, overlap ledger.Overlap, lease bool
 	return p
 }
 
-func call(jobID string, scheduled time.Time) ledger.Call {
+func call(jobID string, scheduled time.Time) ledger.CallSpec {
 	at := scheduled.Format(time.RFC3339)
-	return ledger.Call{
+	return ledger.CallSpec{
 		Target: "MEMBERSHIP_URL", Method: "POST", Path: "/v1/admin/commission-locks/release-expired",
 		Body:   json.RawMessage(`{"jobId":"` + jobID + `","runId":"` + jobID + `@` + at + `","scheduledAt":"` + at + `"}`),
 		Scopes: []string{"membership:admin"}, Timeout: 30 * time.Second,
@@ -136,7 +136,7 @@ func recordAll(t testing.TB, l *sqlite.Ledger, work []ledger.Work) {
 	for _, w := range work {
 		outcomes = append(outcomes, ledger.Outcome{
 			Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
-			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.AnswerFresh, Status: 200, Owner: "p"},
+			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.AnswerFresh, Status: 200, Process: "p"},
 		})
 	}
 	fates, err := l.Record(t.Context(), outcomes)
@@ -173,7 +173,7 @@ func BenchmarkClaimPastABusyTarget(b *testing.B) {
 	for range 40 {
 		f.admit(b, false)
 	}
-	c := ledger.Claim{Owner: "p", Limit: batch, LeaseFor: time.Minute, BusyTargets: []string{"MEMBERSHIP_URL"}}
+	c := ledger.Claim{Process: "p", Limit: batch, LeaseFor: time.Minute, BusyTargets: []string{"MEMBERSHIP_URL"}}
 	for b.Loop() {
 		c.Token = f.token()
 		if got, err := f.Claim(b.Context(), c); err != nil || len(got.Work) > 0 {

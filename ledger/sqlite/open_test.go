@@ -142,7 +142,7 @@ func TestTroubleIsUnavailabilityAndPasses(t *testing.T) {
 			}
 			before := append([]ledger.JobAssignment(nil), f.stands...)
 			f.clock.shift.Add(int64(time.Hour))
-			a := ledger.Admission{Owner: "p", Token: "t", LeaseFor: time.Minute}
+			a := ledger.Admission{Process: "p", Token: "t", LeaseFor: time.Minute}
 			for i := range f.stands {
 				a.Plans = append(a.Plans, f.plan(&f.stands[i], ledger.OverlapAllow, true))
 			}
@@ -260,13 +260,13 @@ func TestAClockThatJumpsBackAdmitsNothingTwice(t *testing.T) {
 	again := f.plan(&old, ledger.OverlapAllow, true)
 	next := f.plan(&ahead, ledger.OverlapAllow, true)
 	for name, p := range map[string]ledger.Plan{"the same plan again": again, "a plan ahead of the clock": next} {
-		got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Owner: "p", Token: "t", LeaseFor: time.Minute})
+		got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Process: "p", Token: "t", LeaseFor: time.Minute})
 		if err != nil || len(got.Stale) != 1 || len(got.Leased) > 0 {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 	f.clock.shift.Add(int64(2 * time.Hour))
-	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{next}, Owner: "p", Token: "t", LeaseFor: time.Minute})
+	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{next}, Process: "p", Token: "t", LeaseFor: time.Minute})
 	if err != nil || len(got.Leased) != 1 {
 		t.Errorf("when the clock is there: %+v, %v", got, err)
 	}

@@ -42,13 +42,13 @@ func (f *fleet) everything(t *testing.T) {
 	must(err)
 	_, err = f.Cancel(ctx, act)
 	must(err)
-	must(f.Pause(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
-	must(f.Resume(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
+	must(f.PauseJob(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
+	must(f.ResumeJob(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
 	f.queueAndRange(t, must)
 	f.clock.shift.Add(int64(2 * time.Minute)) // leases expire
-	_, err = f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1, LeaseFor: time.Minute})
+	_, err = f.Claim(ctx, ledger.Claim{Process: "p", Token: f.token(), Limit: 1, LeaseFor: time.Minute})
 	must(err)
-	_, err = f.Claim(ctx, ledger.Claim{Owner: "p", Token: f.token(), Limit: 1, Only: []string{"a@b"}})
+	_, err = f.Claim(ctx, ledger.Claim{Process: "p", Token: f.token(), Limit: 1, Only: []string{"a@b"}})
 	must(err)
 	_, err = f.PurgeRuns(ctx, ledger.Purge{})
 	must(err)
@@ -72,7 +72,7 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	}
 	p.Runs = append(p.Runs, p2.Runs[0], missed)
 	p.Through = missed.Until
-	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p, p}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
+	got, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p, p}, Process: "p", Token: f.token(), LeaseFor: time.Minute})
 	must(err)
 	if len(got.Stale) != 1 || len(got.Leased) != 1 {
 		t.Fatalf("%+v", got)
@@ -86,7 +86,7 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 		t.Fatalf("%+v", done)
 	}
 	edit := ledger.Plan{JobID: s.JobID, Revision: p.Revision, After: p.Through, Through: p.Through, Next: &ledger.Definition{JobID: s.JobID, Hash: "h2"}}
-	got, err = f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{edit}, Owner: "p", Token: f.token(), LeaseFor: time.Minute})
+	got, err = f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{edit}, Process: "p", Token: f.token(), LeaseFor: time.Minute})
 	must(err)
 	if len(got.Stale) != 0 {
 		t.Fatalf("%+v", got)
@@ -126,14 +126,14 @@ func (f *fleet) schedules(t *testing.T) {
 	change("t:b", "", true)
 	f.clock.shift.Add(int64(time.Hour))
 	planned, planErr := f.PlanSchedules(ctx, ledger.SchedulePlanning{
-		Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Owner: "p", Token: f.token(), LeaseFor: time.Minute,
+		Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Process: "p", Token: f.token(), LeaseFor: time.Minute,
 	})
 	if len(planned.Plans) != 1 {
 		t.Fatalf("%+v, %v", planned, planErr)
 	}
 	_, sweepErr := f.SweepSchedules(ctx, ledger.ScheduleSweep{Template: "t", Revision: 1, Hash: "t", Rules: minutes{}})
 	_, purgeErr := f.PurgeHistory(ctx, ledger.HistoryPurge{})
-	if err := errors.Join(err, planErr, sweepErr, purgeErr, f.Pause(ctx, "t:a", who)); err != nil {
+	if err := errors.Join(err, planErr, sweepErr, purgeErr, f.PauseJob(ctx, "t:a", who)); err != nil {
 		t.Fatal(err)
 	}
 }

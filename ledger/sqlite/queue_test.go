@@ -22,10 +22,10 @@ func hog(path string) error {
 		return err
 	}
 	for {
-		if err := l.Pause(ctx, "job-000", ledger.Actor{By: "hog", Why: "test"}); err != nil {
+		if err := l.PauseJob(ctx, "job-000", ledger.Actor{By: "hog", Why: "test"}); err != nil {
 			return err
 		}
-		if err := l.Resume(ctx, "job-000", ledger.Actor{By: "hog", Why: "test"}); err != nil {
+		if err := l.ResumeJob(ctx, "job-000", ledger.Actor{By: "hog", Why: "test"}); err != nil {
 			return err
 		}
 	}

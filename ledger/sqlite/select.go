@@ -60,7 +60,7 @@ func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 		only, args = `run_id IN (SELECT value FROM json_each(?7)) AND `, append(args, q.Only)
 	}
 	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM runs WHERE `+only+`due_at <= ?1 AND waiting = 0
-		  AND target NOT IN (SELECT value FROM json_each(?2)) AND coalesce(parent, `+ownerOf+`) NOT IN (SELECT value FROM json_each(?3))
+		  AND target NOT IN (SELECT value FROM json_each(?2)) AND coalesce(parent, `+registryID+`) NOT IN (SELECT value FROM json_each(?3))
 		  AND (?5 OR state IN (SELECT value FROM json_each(?6)))
 		ORDER BY due_at LIMIT 0 + ?4`, args...)
 }

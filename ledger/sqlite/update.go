@@ -134,7 +134,7 @@ func (t *tx) update(c *ledger.Change) (bool, error) {
 	shape := updateShape{c.Set, c.Unlisted, c.Attempt != nil && c.Attempt.N == 1, c.LeasedAs != ""}
 	if shape.first {
 		a := c.Attempt
-		args = append(args, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner)
+		args = append(args, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Process)
 	}
 	args = append(args, c.Row.ID, string(c.From))
 	if shape.fenced {
@@ -195,7 +195,7 @@ func (t *tx) attempt(runID string, a *ledger.Attempt) error {
 		INSERT INTO attempts (run, n, started_at, finished_at, answer, status, code, error, detail, owner)
 		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ?
 		ON CONFLICT (run, n) DO NOTHING`,
-		a.N, a.StartedAt, a.FinishedAt, string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Owner, runID)
+		a.N, a.StartedAt, a.FinishedAt, string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Process, runID)
 }
 
 const insertRun = `

@@ -95,7 +95,7 @@ func TestWhatAServerDoesNotTakeIsSaidWithoutItsWords(t *testing.T) {
 		url    string
 		refuse error
 		roots  bool
-		kind   ledger.Answer
+		kind   ledger.AnswerKind
 	}{
 		"a recipient that it does not know": {"smtp://cronce:s3cret@mail.test", &smtp.SMTPError{Code: 550, Message: "no s3cret here"}, true, ledger.AnswerRefused},
 		"a mailbox that is full now":        {"smtp://cronce:s3cret@mail.test", &smtp.SMTPError{Code: 452, Message: "full of s3cret"}, true, ledger.AnswerFailed},

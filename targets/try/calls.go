@@ -45,7 +45,7 @@ type Call struct {
 	Call    string              `json:"call"` // what it tests, in words
 	Key     string              `json:"key"`
 	Status  int                 `json:"status"`
-	Answer  ledger.Answer       `json:"answer"` // what the scheduler would take it for
+	Answer  ledger.AnswerKind   `json:"answer"` // what the scheduler would take it for
 	Code    string              `json:"code,omitempty"`
 	Headers map[string][]string `json:"headers"`
 	Error   string              `json:"error,omitempty"`

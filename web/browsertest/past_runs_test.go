@@ -69,22 +69,22 @@ func (p *past) record(w ledger.Work, state ledger.State, reason ledger.Reason, w
 	}
 }
 
-func (p *past) attempt(w ledger.Work, answer ledger.Answer, status int, text string, took time.Duration) ledger.Attempt {
+func (p *past) attempt(w ledger.Work, answer ledger.AnswerKind, status int, text string, took time.Duration) ledger.Attempt {
 	began := p.clock
 	p.clock = began.Add(took)
 	return ledger.Attempt{
-		RunID: w.RunID, N: w.Attempt, StartedAt: began, FinishedAt: p.clock, Answer: answer, Status: status, Error: text, Owner: "seed",
+		RunID: w.RunID, N: w.Attempt, StartedAt: began, FinishedAt: p.clock, Answer: answer, Status: status, Error: text, Process: "seed",
 	}
 }
 
 // again ends an attempt without a final answer, and leases the run for the next.
-func (p *past) again(w ledger.Work, answer ledger.Answer, status int, text string, took time.Duration) ledger.Work {
+func (p *past) again(w ledger.Work, answer ledger.AnswerKind, status int, text string, took time.Duration) ledger.Work {
 	wait := w.Call.Backoff[min(w.Failures, len(w.Call.Backoff)-1)]
 	p.record(w, ledger.Retrying, "", wait, p.attempt(w, answer, status, text, took))
 	p.clock = p.clock.Add(wait)
 	p.token++
 	p.tell()
-	got, err := p.Claim(p.Context(), ledger.Claim{Owner: "seed", Token: fmt.Sprint("t", p.token), Limit: 1, LeaseFor: time.Hour, Only: []string{w.RunID}})
+	got, err := p.Claim(p.Context(), ledger.Claim{Process: "seed", Token: fmt.Sprint("t", p.token), Limit: 1, LeaseFor: time.Hour, Only: []string{w.RunID}})
 	must(p.T, err)
 	if len(got.Work) != 1 {
 		p.Fatalf("%s cannot be leased again", w.RunID)
@@ -92,6 +92,6 @@ func (p *past) again(w ledger.Work, answer ledger.Answer, status int, text strin
 	return got.Work[0]
 }
 
-func (p *past) end(w ledger.Work, state ledger.State, reason ledger.Reason, answer ledger.Answer, status int, text string, took time.Duration) {
+func (p *past) end(w ledger.Work, state ledger.State, reason ledger.Reason, answer ledger.AnswerKind, status int, text string, took time.Duration) {
 	p.record(w, state, reason, 0, p.attempt(w, answer, status, text, took))
 }

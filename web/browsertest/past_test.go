@@ -155,7 +155,7 @@ func (p *past) live() {
 			paused = true
 			p.clock = pause
 			p.tell()
-			must(p.T, p.Pause(p.Context(), "expire-trials", ledger.Actor{By: "maria", Why: "the trial table is being migrated until Monday", Via: ledger.ViaCLI}))
+			must(p.T, p.PauseJob(p.Context(), "expire-trials", ledger.Actor{By: "maria", Why: "the trial table is being migrated until Monday", Via: ledger.ViaCLI}))
 		}
 		if d.at.After(outage) && d.at.Before(outageEnd) {
 			late[d.job.ID] = append(late[d.job.ID], d)
@@ -211,7 +211,7 @@ func (p *past) spec(d due, trigger ledger.Trigger) ledger.RunSpec {
 	id := j.ID + "@" + d.at.Format(time.RFC3339)
 	return ledger.RunSpec{
 		RunID: id, ScheduledAt: d.at, Count: 1, State: ledger.Planned, Trigger: trigger, Overlap: ledger.Overlap(j.Overlap), Lease: true,
-		Call: ledger.Call{
+		Call: ledger.CallSpec{
 			Target: j.Target, Method: j.Method, Path: j.Path, Body: j.RequestBody(id, d.at), Scopes: j.Scopes, Timeout: j.Timeout,
 			Backoff: j.Retry.Backoff, Jitter: j.Retry.Jitter, MaxRetryAfter: j.Retry.MaxRetryAfter, Horizon: j.Retry.Horizon,
 		},
@@ -224,8 +224,8 @@ func (p *past) admit(jobID string, through time.Time, specs ...ledger.RunSpec) [
 	p.token++
 	p.tell()
 	got, err := p.Admit(p.Context(), ledger.Admission{
-		Plans: []ledger.Plan{{JobID: jobID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: specs}},
-		Owner: "seed", Token: fmt.Sprint("t", p.token), LeaseFor: time.Hour,
+		Plans:   []ledger.Plan{{JobID: jobID, Revision: at.Revision, After: at.Watermark, Through: through, Runs: specs}},
+		Process: "seed", Token: fmt.Sprint("t", p.token), LeaseFor: time.Hour,
 	})
 	must(p.T, err)
 	if len(got.Stale) > 0 {

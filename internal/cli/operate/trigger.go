@@ -82,7 +82,7 @@ func (a *app) triggerEntry(ctx context.Context, jobID string, w who) (ledger.Ent
 }
 
 // warnIfClosed says at once if nothing listens at the target: the retries take a while.
-func (a *app) warnIfClosed(ctx context.Context, reg *jobs.Registry, call ledger.Call) {
+func (a *app) warnIfClosed(ctx context.Context, reg *jobs.Registry, call ledger.CallSpec) {
 	look, err := caller.NewProbe(a.Env)
 	t, ok := reg.Target(call.Target)
 	if err != nil || !ok || t.URLEnv == "" {

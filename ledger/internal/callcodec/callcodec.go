@@ -13,14 +13,14 @@ import (
 // Encoder encodes the calls of one statement. One that differs from the call before it only
 // in its body, as that of another member of a list, it encodes once.
 type Encoder struct {
-	last *ledger.Call
+	last *ledger.CallSpec
 	text string
 }
 
 // Encode returns the column of a call without its body; "" for a run that is not sent. The
 // body has a column of its own: encoding/json rewrites JSON within JSON, and every attempt
 // must send the same bytes.
-func (e *Encoder) Encode(c *ledger.Call) (string, error) {
+func (e *Encoder) Encode(c *ledger.CallSpec) (string, error) {
 	if c.Method == "" && c.Target == "" {
 		return "", nil
 	}
@@ -37,7 +37,7 @@ func (e *Encoder) Encode(c *ledger.Call) (string, error) {
 }
 
 // alike reports whether two calls are the same but for their bodies.
-func alike(a, b *ledger.Call) bool {
+func alike(a, b *ledger.CallSpec) bool {
 	return a.Path == b.Path && a.MemberKey == b.MemberKey && a.Delay == b.Delay && a.Target == b.Target && a.Method == b.Method &&
 		a.ContentType == b.ContentType && slices.Equal(a.Scopes, b.Scopes) && a.KeyHeader == b.KeyHeader && a.KeyForm == b.KeyForm &&
 		maps.Equal(a.Headers, b.Headers) && a.Timeout == b.Timeout && slices.Equal(a.Backoff, b.Backoff) && a.Jitter == b.Jitter &&
@@ -48,10 +48,10 @@ func alike(a, b *ledger.Call) bool {
 
 // Decoder decodes the calls of one result. Runs of one job, and of jobs that are called
 // alike, were frozen with the same bytes: those it decodes once.
-type Decoder struct{ known map[string]ledger.Call }
+type Decoder struct{ known map[string]ledger.CallSpec }
 
 // Decode returns the call of two columns. It keeps the body, and not the bytes of call.
-func (d *Decoder) Decode(call, body []byte) (c ledger.Call, err error) {
+func (d *Decoder) Decode(call, body []byte) (c ledger.CallSpec, err error) {
 	if call == nil {
 		return c, nil
 	}
@@ -61,7 +61,7 @@ func (d *Decoder) Decode(call, body []byte) (c ledger.Call, err error) {
 			return c, fmt.Errorf("the stored call cannot be read: %w", err)
 		}
 		if d.known == nil {
-			d.known = map[string]ledger.Call{}
+			d.known = map[string]ledger.CallSpec{}
 		}
 		d.known[string(call)] = c
 	}

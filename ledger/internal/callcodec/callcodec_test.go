@@ -59,16 +59,16 @@ func TestDecodeKeepsTheBodiesApart(t *testing.T) {
 			t.Errorf("%+v, %v, want the body %s", c, err, body)
 		}
 	}
-	if c, err := d.Decode(nil, nil); err != nil || !reflect.DeepEqual(c, ledger.Call{}) {
+	if c, err := d.Decode(nil, nil); err != nil || !reflect.DeepEqual(c, ledger.CallSpec{}) {
 		t.Errorf("no columns read as %+v, %v", c, err)
 	}
 }
 
 // Of two calls in a row, the second is encoded anew if any field is another than in the first.
 func TestEncodeTellsCallsApart(t *testing.T) {
-	whole := ledger.Call{Target: "t", Method: "POST", Scopes: []string{"a"}, Headers: map[string]string{"A": "1"},
+	whole := ledger.CallSpec{Target: "t", Method: "POST", Scopes: []string{"a"}, Headers: map[string]string{"A": "1"},
 		Backoff: []time.Duration{1}, Each: &ledger.Each{Path: "/a"}}
-	for field := range reflect.TypeFor[ledger.Call]().Fields() {
+	for field := range reflect.TypeFor[ledger.CallSpec]().Fields() {
 		if field.Name == "Body" {
 			continue
 		}
@@ -106,7 +106,7 @@ func TestEncodeTellsCallsApart(t *testing.T) {
 }
 
 // withoutEmpty makes lists of nothing no lists, which are the same call.
-func withoutEmpty(c *ledger.Call) ledger.Call {
+func withoutEmpty(c *ledger.CallSpec) ledger.CallSpec {
 	if len(c.Scopes) == 0 {
 		c.Scopes = nil
 	}

@@ -47,8 +47,8 @@ func (t Tx) Settled(f ledger.Filter) ledger.Future[[]ledger.SettledCount] {
 
 // ReadAttempt reads the columns of an attempt, in the order of its fields.
 func ReadAttempt(v Values) (a ledger.Attempt, err error) {
-	a.RunID, a.N, a.StartedAt, a.FinishedAt, a.Answer = v.Text(), int(v.Int()), v.Time(), v.Time(), ledger.Answer(v.Text())
-	a.Status, a.Code, a.Error, a.Detail, a.Owner = int(v.Int()), v.Text(), v.Text(), v.Text(), v.Text()
+	a.RunID, a.N, a.StartedAt, a.FinishedAt, a.Answer = v.Text(), int(v.Int()), v.Time(), v.Time(), ledger.AnswerKind(v.Text())
+	a.Status, a.Code, a.Error, a.Detail, a.Process = int(v.Int()), v.Text(), v.Text(), v.Text(), v.Text()
 	return a, nil
 }
 

@@ -12,17 +12,17 @@ const (
 	// planLimit bounds the runs of one plan. A longer backlog that is to be
 	// caught up is planned in several, each moving the watermark.
 	planLimit = 1_000
-	// rangeAbove is the number of scheduled times with one verdict that get rows of their own;
+	// rangeAbove is the number of scheduled times in one state that get rows of their own;
 	// more become one range row, so that a gap of any length is cheap.
 	rangeAbove = 100
 )
 
-// planTimes judges a job's scheduled times in (after, due], oldest first, and returns
+// planTimes decides about a job's scheduled times in (after, due], oldest first, and returns
 // the rows to write and the scheduled time up to which they account for everything. due
 // is now, or before the scheduled time whose delay has not passed.
 //
 // Time falls into three parts: what is older than the job's catch-up window,
-// however short, is missed, what is late is judged by catchUp, what is on time
+// however short, is missed, what is late follows the catchUp rule, what is on time
 // is planned.
 func planTimes(j jobs.Job, after, now, due time.Time, onTime time.Duration) (rows []ledger.RunSpec, through time.Time) {
 	s := j.ParsedSchedule()
@@ -41,7 +41,7 @@ func planTimes(j jobs.Job, after, now, due time.Time, onTime time.Duration) (row
 	return rows, clocks.Later(after, due.Truncate(time.Second))
 }
 
-// lateRows judges (from, to] by the job's catchUp; the scheduled times up to due are due.
+// lateRows applies the job's catchUp rule to (from, to]; the scheduled times up to due are due.
 func lateRows(j jobs.Job, from, to, due time.Time) (rows []ledger.RunSpec) {
 	s := j.ParsedSchedule()
 	switch j.CatchUp {
@@ -107,14 +107,14 @@ func TraitsOf(j jobs.Job) ledger.Traits {
 
 // FrozenCall returns what a run of the job sends and the rules of its retries, to be
 // stored in the run's row. at is the run's scheduled time.
-func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.Call {
+func FrozenCall(j jobs.Job, runID string, at time.Time) ledger.CallSpec {
 	var each *ledger.Each
 	form := string(j.Key.Form)
 	if e := j.Each; e != (jobs.Each{}) {
 		form = parentForm + form
 		each = &ledger.Each{Path: e.Path, Items: e.Items, Max: e.Max, InFlight: e.InFlight}
 	}
-	return ledger.Call{
+	return ledger.CallSpec{
 		Each:          each,
 		Target:        j.Target,
 		Method:        j.Method,
