@@ -1,6 +1,6 @@
 // Makes the operations of a service take effect once, however often they are called.
 
-export { vendorKey, type Effect, type VendorCall } from "./call.js";
+export { vendorKey, type Effect, type VendorCall } from "./once/call.js";
 export { FinalError, KitError, LostRace, NotDone, hasCode, type Code } from "./errors.js";
 export {
   eventBridge,
@@ -11,10 +11,10 @@ export {
   type SqsBatchAnswer,
   type SqsRecord,
 } from "./events.js";
-export { payloadFingerprint, requestFingerprint, type RequestLine } from "./fingerprint.js";
-export { canonicalJSON } from "./canonical.js";
-export type { LongRoute, PrincipalOption, Route } from "./exchange.js";
-export type { Work, WorkRequest } from "./work.js";
+export { payloadFingerprint, requestFingerprint, type RequestLine } from "./fingerprint/fingerprint.js";
+export { canonicalJSON } from "./fingerprint/canonical.js";
+export type { LongRoute, PrincipalOption, Route } from "./http/exchange.js";
+export type { Work, WorkRequest } from "./once/work.js";
 export { EVENT_SCOPES, eventScope, parseKey, routeScope, type Key } from "./key.js";
 export { Kit, type Lifetimes, type Once, type Operation } from "./kit.js";
 export type { Options, RenderedProblem } from "./options.js";

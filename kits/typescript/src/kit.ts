@@ -1,12 +1,12 @@
 // The kit: the entry points to a store, with their options.
 
-import { Caller, type Effect } from "./call.js";
+import { Caller, type Effect } from "./once/call.js";
 import { FinalError, KitError, replyTooLarge, transactionEnded } from "./errors.js";
-import { payloadFingerprint } from "./fingerprint.js";
-import { HttpHandlers } from "./http.js";
+import { payloadFingerprint } from "./fingerprint/fingerprint.js";
+import { HttpHandlers } from "./http/handlers.js";
 import { complete, type Options } from "./options.js";
 import type { Reply } from "./reply.js";
-import { Settler } from "./settle.js";
+import { OnceRunner } from "./once/once.js";
 import type { Claim, Store } from "./store.js";
 
 /** Operation names one piece of work for {@link Kit.once} and {@link Kit.callOnce}. */
@@ -53,14 +53,14 @@ const FINAL = 422;
 export class Kit<Tx> {
   /** @internal */
   readonly http: HttpHandlers<Tx>;
-  readonly #settler: Settler<Tx>;
+  readonly #runner: OnceRunner<Tx>;
 
   constructor(
     readonly store: Store<Tx>,
     options: Options = {},
   ) {
-    this.#settler = new Settler(store, complete(options));
-    this.http = new HttpHandlers(this.#settler);
+    this.#runner = new OnceRunner(store, complete(options));
+    this.http = new HttpHandlers(this.#runner);
   }
 
   /**
@@ -68,7 +68,7 @@ export class Kit<Tx> {
    * privileges. Call it when the service starts. The error says what to do.
    */
   async ready(): Promise<void> {
-    await this.#settler.exchange("check the table", (signal) => this.store.check(signal));
+    await this.#runner.exchange("check the table", (signal) => this.store.check(signal));
   }
 
   /**
@@ -77,7 +77,7 @@ export class Kit<Tx> {
    * compare it before its first call. The TTL of a single route is not in it.
    */
   lifetimes(): Lifetimes {
-    const { ttlMs, ttlsMs } = this.#settler.options;
+    const { ttlMs, ttlsMs } = this.#runner.options;
     return {
       "idempotency-key-lifetime": iso8601(ttlMs),
       scopes: Object.fromEntries(Object.entries(ttlsMs).map(([scope, ms]) => [scope, iso8601(ms)])),
@@ -102,7 +102,7 @@ export class Kit<Tx> {
    * leaves the key free, unless it is a {@link FinalError}.
    */
   async once<T>(op: Operation, work: (tx: Tx, signal: AbortSignal) => Promise<T>): Promise<Once<T>> {
-    const settled = await this.#settler.once(this.#claim(op), async (tx, signal) => {
+    const { reply, replayed } = await this.#runner.once(this.#claim(op), async (tx, signal) => {
       try {
         return { reply: this.#reply(await work(tx, signal)), then: "commit" };
       } catch (error) {
@@ -112,7 +112,7 @@ export class Kit<Tx> {
         return { reply: { ...this.#reply({ error: error.message, result: null }), status: FINAL }, then: "record" };
       }
     });
-    return { result: decode<T>(settled.reply), duplicate: settled.replayed };
+    return { result: decode<T>(reply), duplicate: replayed };
   }
 
   /**
@@ -122,19 +122,20 @@ export class Kit<Tx> {
    * callOnce reconciles it, and never makes the call again unasked.
    */
   async callOnce<T>(op: Operation, effect: Effect<T>): Promise<Once<T>> {
-    const settled = await new Caller(this.#settler, this.#claim(op), effect, (result) => this.#reply(result)).call();
-    return { result: decode<T>(settled.reply), duplicate: settled.replayed };
+    const caller = new Caller(this.#runner, this.#claim(op), effect, (result) => this.#reply(result));
+    const { reply, replayed } = await caller.call();
+    return { result: decode<T>(reply), duplicate: replayed };
   }
 
   #claim(op: Operation): Claim {
     const key = { scope: op.scope, principal: op.principal ?? "-", value: op.key };
-    const claim = this.#settler.claim(key, payloadFingerprint(op.payload), op);
+    const claim = this.#runner.claim(key, payloadFingerprint(op.payload), op);
     return { ...claim, ...(op.sendBefore && { sendBefore: op.sendBefore }) };
   }
 
   #reply(result: unknown): Reply {
     const body = Buffer.from(JSON.stringify(result) ?? "null");
-    const { maxStoredBody } = this.#settler.options;
+    const { maxStoredBody } = this.#runner.options;
     if (body.length > maxStoredBody) {
       throw replyTooLarge(
         `the result has ${body.length} bytes of JSON, more than maxStoredBody (${maxStoredBody}); return less, or a reference`,

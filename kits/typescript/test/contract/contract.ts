@@ -66,7 +66,7 @@ async function all({ engine, service, names, hold }: Served, fate: Fate, t: Test
   t.diagnostic(`${names.length} idioms`);
   assert.deepEqual(service.early, [], "bytes reached the client before the commit");
   assert.equal(engine.taken(), 0, "connections are not back in the pool");
-  assert.equal(service.kit.http.settler.gate.size, 0, "the gate remembers a key");
+  assert.equal(service.kit.http.runner.gate.size, 0, "the gate remembers a key");
 }
 
 /** open are the connections of a test, on which nothing more may come. */

@@ -3,7 +3,7 @@
 import { Kit, KitError, type Claim, type OpenTx, type Store } from "@cronce/idempotency";
 import type { MysqlTx } from "@cronce/idempotency/mysql2";
 import type { PgTx } from "@cronce/idempotency/pg";
-import { database, insert, mysqlDatabase } from "../database.js";
+import { database, insert, mysqlDatabase } from "../support/database.js";
 import type { Client } from "./wire.js";
 
 /** Tx is the transaction of either database. */

@@ -3,12 +3,12 @@
 import { cookies } from "next/headers";
 import { redirect } from "next/navigation";
 import { Kit } from "../../../../dist/index.js";
-import { nextIdempotency } from "../../../../dist/next.js";
+import { nextIdempotency } from "../../../../dist/adapters/next.js";
 
 export const dynamic = "force-dynamic";
 
 const kit = new Kit(
-  { begin: (...args) => globalThis.bundledStore.begin(...args), look: async () => ({}) },
+  { begin: (...args) => globalThis.bundledStore.begin(...args), lookup: async () => ({}) },
   { logError: () => {} },
 );
 

@@ -1,0 +1,280 @@
+// The loop of every entry point. For each key one caller of this process tries to take it,
+// and the others wait for that caller. After a lost race each caller decides again.
+
+import { randomBytes } from "node:crypto";
+import * as timers from "node:timers/promises";
+import { checkKey, type Key } from "../key.js";
+import {
+  inProgress,
+  LostRace,
+  mismatch,
+  outcomeUnknown,
+  runTooLong,
+  hasCode,
+  tooLate,
+  unavailable,
+} from "../errors.js";
+import { Gate, type KeyQueue } from "./gate.js";
+import { ttlOf, type Complete } from "../options.js";
+import type { Disposition, Reply } from "../reply.js";
+import { decide, type Claim, type KeyStatus, type OpenTx, type Store, type Decision } from "../store.js";
+
+/** OnceResult is the reply to a call. */
+export interface OnceResult {
+  readonly reply: Reply;
+  /** The reply is a stored one. */
+  readonly replayed: boolean;
+}
+
+/** Attempt tries to take a key. */
+export interface Attempt {
+  readonly look: KeyStatus;
+  /** do is what follows if the key is the caller's. */
+  do(): Promise<OnceResult>;
+  /** drop ends the attempt otherwise. */
+  drop(): Promise<void>;
+}
+
+/** WorkInTx runs inside a transaction. The signal aborts when maxRunMs is over. */
+export type WorkInTx<Tx> = (tx: Tx, signal: AbortSignal) => Promise<{ reply: Reply; then: Disposition }>;
+
+const FIRST_PAUSE_MS = 5;
+const MAX_PAUSE_MS = 250;
+
+/** OnceRunner does the work of each key once. */
+export class OnceRunner<Tx> {
+  readonly gate = new Gate();
+
+  constructor(
+    readonly store: Store<Tx>,
+    readonly options: Complete,
+  ) {}
+
+  /** claim fills in what every claim of this kit has. */
+  claim(key: Key, fingerprint: string, own: { ttlMs?: number | undefined; maxRunMs?: number | undefined }): Claim {
+    const { ttlsMs, ttlMs, maxRunMs } = this.options;
+    return {
+      key,
+      fingerprint,
+      owner: randomBytes(18).toString("base64url"),
+      ttlMs: own.ttlMs ?? ttlOf(key.scope, ttlsMs, ttlMs),
+      maxRunMs: own.maxRunMs ?? maxRunMs,
+    };
+  }
+
+  /** once does the work in a transaction unless the key says otherwise. */
+  once(claim: Claim, work: WorkInTx<Tx>): Promise<OnceResult> {
+    return this.claimOrWait(claim, async () => {
+      const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
+      return {
+        look,
+        do: () => this.run(open, claim, work),
+        drop: () => this.#rollback(open, claim),
+      };
+    });
+  }
+
+  async claimOrWait(claim: Claim, attempt: () => Promise<Attempt>): Promise<OnceResult> {
+    checkKey(claim.key);
+    const { waitMs, storeTimeoutMs } = this.options;
+    const until = Date.now() + waitMs;
+    // A last try, the work, its end, and a look at what came of it.
+    const due = until + claim.maxRunMs + 3 * storeTimeoutMs;
+    const name = JSON.stringify([claim.key.scope, claim.key.principal, claim.key.value]);
+    for (;;) {
+      const turn = await this.gate.enter(name, until, due);
+      let look: KeyStatus;
+      switch (turn.do) {
+        case "timedOut":
+          // The other call may only be reading what is stored.
+          look = await this.lookup(claim);
+          if (look.record === undefined) {
+            throw inProgress();
+          }
+          return answer(decide(look, claim), look);
+        case "leader":
+          return await this.#lead(turn.queue, until, claim, attempt);
+        case "lookup":
+          look = await this.#lookForAll(turn.queue, claim);
+          break;
+        case "shared":
+          look = turn.found === undefined ? {} : { record: turn.found };
+      }
+      const decision = decide(look, claim);
+      if (decision === "replay" || decision === "mismatch") {
+        return answer(decision, look);
+      }
+    }
+  }
+
+  /** exchange bounds one exchange with the store. */
+  exchange<T>(doing: string, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { storeTimeoutMs } = this.options;
+    const signal = AbortSignal.timeout(storeTimeoutMs);
+    return fn(signal).catch((error: unknown) => {
+      throw signal.aborted ? unavailable(`${doing}: no answer within ${storeTimeoutMs} ms`, error) : error;
+    });
+  }
+
+  async #lookForAll(queue: KeyQueue, claim: Claim): Promise<KeyStatus> {
+    let look: KeyStatus | undefined;
+    try {
+      look = await this.lookup(claim);
+      return look;
+    } finally {
+      this.gate.share(queue, look && { found: look.record });
+    }
+  }
+
+  lookup(claim: Claim): Promise<KeyStatus> {
+    return this.exchange("look the key up", (signal) => this.store.lookup(claim, signal));
+  }
+
+  async #lead(queue: KeyQueue, until: number, claim: Claim, attempt: () => Promise<Attempt>): Promise<OnceResult> {
+    let known = false;
+    try {
+      for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+        const a = await attempt();
+        const decision = decide(a.look, claim);
+        if (decision === "doWork") {
+          const result = await a.do();
+          known = result.reply.expiresAt !== undefined;
+          return result;
+        }
+        await a.drop();
+        if (decision !== "inFlight") {
+          known = decision === "replay" || decision === "mismatch";
+          return answer(decision, a.look);
+        }
+        const left = until - Date.now();
+        if (left <= 0) {
+          throw inProgress();
+        }
+        // A little less than the pause, so that pollers drift apart.
+        await timers.setTimeout(Math.min(left, pause * (1 - Math.random() / 4)));
+      }
+    } finally {
+      this.gate.leave(queue, known);
+    }
+  }
+
+  /** run does the work in the transaction and ends it. An error of the work is thrown on after the rollback. */
+  async run(open: OpenTx<Tx>, claim: Claim, work: WorkInTx<Tx>): Promise<OnceResult> {
+    let done: { reply: Reply; then: Disposition };
+    try {
+      done = await bounded(claim.maxRunMs, (signal) => work(open.tx, signal));
+    } catch (error) {
+      await this.#rollback(open, claim);
+      throw error;
+    }
+    if (done.then === "commit") {
+      try {
+        const expiresAt = await this.exchange("store the reply and commit", (signal) =>
+          open.commit(claim, done.reply, signal),
+        );
+        return { reply: { ...done.reply, expiresAt }, replayed: false };
+      } catch (error) {
+        return await this.#afterFailedCommit(claim, done.reply, error);
+      }
+    }
+    await this.#rollback(open, claim);
+    return done.then === "release" ? { reply: done.reply, replayed: false } : await this.#record(claim, done.reply);
+  }
+
+  /**
+   * #rollback undoes the work. Of work that ended its transaction itself it is not
+   * known what stands, so the key is used up.
+   */
+  async #rollback(open: OpenTx<Tx>, claim: Claim): Promise<void> {
+    try {
+      await this.exchange("roll back", (signal) => open.rollback(signal));
+    } catch (error) {
+      if (hasCode(error, "transaction_ended_by_handler")) {
+        await this.#useUp(claim);
+        throw error;
+      }
+    }
+  }
+
+  /** #useUp records that the outcome of the key's work is unknown. */
+  async #useUp(claim: Claim): Promise<void> {
+    try {
+      await this.#record(claim, { status: 500, headers: {}, body: new Uint8Array(), omitted: true });
+    } catch (error) {
+      this.options.logError("idempotency key not used up", { ...claim.key, error });
+    }
+  }
+
+  /** #record stores a reply whose work was rolled back. If another call has the key by now, that one's reply counts. */
+  async #record(claim: Claim, reply: Reply): Promise<OnceResult> {
+    const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
+    const decision = decide(look, claim);
+    if (decision !== "doWork" && decision !== "tooLate") {
+      await this.#rollback(open, claim);
+      return answer(decision, look);
+    }
+    try {
+      const expiresAt = await this.exchange("store the reply", (signal) => open.commit(claim, reply, signal));
+      return { reply: { ...reply, expiresAt }, replayed: false };
+    } catch (error) {
+      if (hasCode(error, "transaction_ended_by_handler")) {
+        throw error; // and not of the handler: it has no part in this transaction
+      }
+      return await this.#afterFailedCommit(claim, reply, error);
+    }
+  }
+
+  /** #afterFailedCommit finds out what can be found out. A commit whose answer was lost is known by its owner. */
+  async #afterFailedCommit(claim: Claim, reply: Reply, cause: unknown): Promise<OnceResult> {
+    if (hasCode(cause, "transaction_ended_by_handler")) {
+      await this.#useUp(claim);
+      throw cause;
+    }
+    const look = await this.lookup(claim).catch(() => undefined);
+    if (look?.record === undefined || look.record.state === "accepted") {
+      throw cause instanceof LostRace ? inProgress() : cause;
+    }
+    const { record } = look;
+    if (record.owner === claim.owner) {
+      return {
+        reply: { ...reply, ...(record.reply.expiresAt && { expiresAt: record.reply.expiresAt }) },
+        replayed: false,
+      };
+    }
+    return answer(decide(look, claim), look);
+  }
+}
+
+/** answer is what a caller is told when no work is to be done. */
+export function answer(decision: Decision, look: KeyStatus): OnceResult {
+  switch (decision) {
+    case "replay":
+      return { reply: look.record!.reply, replayed: true };
+    case "mismatch":
+      throw mismatch();
+    case "unknown":
+      throw outcomeUnknown();
+    case "tooLate":
+      throw tooLate();
+    default:
+      throw inProgress();
+  }
+}
+
+/** bounded waits for fn for at most so long. What fn does after that finds its transaction closed. */
+export async function bounded<T>(ms: number, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = runTooLong();
+      controller.abort(error);
+      reject(error);
+    }, ms);
+  });
+  try {
+    return await Promise.race([fn(controller.signal), over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

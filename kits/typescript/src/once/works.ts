@@ -1,0 +1,92 @@
+// The long work of one process: how it starts, and how the process ends it.
+
+import { shuttingDown, KitError } from "../errors.js";
+import { checkKey } from "../key.js";
+import type { HttpReply, Reply } from "../reply.js";
+import type { OnceRunner } from "./once.js";
+import { decideLong, type Claim, type KeyStatus, type Decision } from "../store.js";
+import { Work, type WorkRequest } from "./work.js";
+
+/** Works are the pieces of long work that run in this process. */
+export class Works<Tx> {
+  readonly #running = new Set<Work<Tx>>();
+  #closed = false;
+  #idle: (() => void) | undefined;
+
+  constructor(
+    readonly runner: OnceRunner<Tx>,
+    readonly storable: (full: HttpReply) => Reply,
+  ) {}
+
+  /** start takes the key for long work. Unless there is work, the decision and the look say what the key is. */
+  async start(claim: Claim, request: WorkRequest): Promise<{ decision: Decision; look: KeyStatus; work?: Work<Tx> }> {
+    checkKey(claim.key);
+    let look = await this.runner.lookup(claim);
+    if (look.record !== undefined && decideLong(look, claim) !== "doWork") {
+      return { decision: decideLong(look, claim), look };
+    }
+    if (this.#closed) {
+      throw shuttingDown();
+    }
+    const asked = performance.now(); // before the store counts from it
+    const make = (former?: Uint8Array) => new Work(this.runner, claim, request, former, asked, this.storable);
+    try {
+      look = await this.runner.exchange("accept the work", (signal) => this.runner.store.accept(claim, signal));
+    } catch (error) {
+      await make().free(); // the answer may be lost, and the key ours
+      throw error;
+    }
+    if (!look.held) {
+      const decision = decideLong(look, claim);
+      return { decision: decision === "doWork" ? "inFlight" : decision, look }; // it was free only for a moment
+    }
+    const former = look.record?.reply.body;
+    return { decision: "doWork", look, work: make(former?.length ? former : undefined) };
+  }
+
+  /** run runs the work after its request was answered. */
+  run(work: Work<Tx>, fn: (work: Work<Tx>) => unknown, failed: (message: string) => Response): void {
+    this.#running.add(work);
+    work
+      .run(fn, failed)
+      .catch((error: unknown) => {
+        const { logError } = this.runner.options;
+        logError("long work failed; the next request starts it again", { ...work.key, error });
+      })
+      .finally(() => {
+        this.#running.delete(work);
+        if (this.#running.size === 0) {
+          this.#idle?.();
+        }
+      });
+  }
+
+  async shutdown(graceMs: number): Promise<void> {
+    this.#closed = true;
+    if (await this.#idleWithin(graceMs)) {
+      return;
+    }
+    const ended = this.#running.size;
+    for (const work of this.#running) {
+      work.end(shuttingDown());
+    }
+    const idle = await this.#idleWithin(this.runner.options.storeTimeoutMs);
+    throw new KitError(
+      "service_shutting_down",
+      idle
+        ? `the service is shutting down: ${ended} pieces of long work were ended and given up`
+        : "the service is shutting down: long work went on although its signal had aborted; its key is free when its lease ends",
+    );
+  }
+
+  async #idleWithin(ms: number): Promise<boolean> {
+    if (this.#running.size === 0) {
+      return true;
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+    await Promise.race([new Promise<void>((resolve) => (this.#idle = resolve)), over]);
+    clearTimeout(timer);
+    return this.#running.size === 0;
+  }
+}

@@ -1,0 +1,148 @@
+// What the stores on SQL databases have in common: each method but those of a
+// transaction with work in it.
+
+import { claimant, lease } from "./rows.js";
+import type { Common, Statement, Values } from "./statements.js";
+import { decideLong, type Claim, type KeyStatus } from "../store.js";
+
+/** Done is what a statement gave. */
+export interface Done<Row> {
+  readonly rows: Row[];
+  readonly changed: number;
+}
+
+/** Session runs statements on one connection. */
+export interface Session<Row> {
+  release(signal: AbortSignal): void | Promise<void>;
+  run(signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>>;
+}
+
+/** SqlStore keeps keys in one table of an SQL database. */
+export abstract class SqlStore<Row extends readonly unknown[], S extends Session<Row>> {
+  protected abstract readonly sql: Common;
+  /** What an error calls the engine and the table, and how the table is made. */
+  protected abstract readonly names: { readonly engine: string; readonly table: string; readonly create: string };
+  protected abstract take(signal: AbortSignal): Promise<S>;
+  /** isRefused reports whether the server understood a statement and would not do it. */
+  protected abstract isRefused(error: unknown): boolean;
+  /** checkSettings throws for settings of a connection with which calls would fail. */
+  protected abstract checkSettings(session: S, signal: AbortSignal): Promise<void>;
+  /** alone runs fn in a transaction of its own. */
+  protected abstract alone<T>(doing: string, signal: AbortSignal, fn: (session: S) => Promise<T>): Promise<T>;
+  /** once runs a statement that is a transaction of its own. */
+  protected abstract once(doing: string, signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>>;
+  /** place takes the key for the values' `claim`, unless a live row has it. */
+  protected abstract place(session: S, values: Values, signal: AbortSignal): Promise<boolean>;
+  /** values are a claim's. */
+  protected abstract values(claim: Claim): Values;
+  protected abstract lookAt(row: Row): KeyStatus;
+
+  async check(signal: AbortSignal): Promise<void> {
+    const session = await this.take(signal);
+    try {
+      for (const statement of this.sql.checks) {
+        await session.run(signal, statement, {});
+      }
+      await this.checkSettings(session, signal);
+    } catch (error) {
+      if (!this.isRefused(error)) {
+        throw error;
+      }
+      const { engine, table, create } = this.names;
+      throw new Error(
+        `${engine}: the table ${table} cannot be used: ${(error as Error).message}; create it (${create}) and GRANT SELECT, INSERT, UPDATE, DELETE on it`,
+        { cause: error },
+      );
+    } finally {
+      await session.release(signal);
+    }
+  }
+
+  async lookup(claim: Claim, signal: AbortSignal): Promise<KeyStatus> {
+    const { rows } = await this.once("look the key up", signal, this.sql.look, this.values(claim));
+    return this.lookAt(rows[0]!);
+  }
+
+  /**
+   * @internal committedByWork reports, after the rollback, whether the work has committed the claim's
+   * transaction: its row is there.
+   */
+  async committedByWork(claim: Claim): Promise<boolean> {
+    // The time of the rollback may be used up by a connection that gave no answer.
+    const look = await this.lookup(claim, AbortSignal.timeout(5_000)).catch(() => undefined);
+    return look?.record?.owner === claimant(claim);
+  }
+
+  /** @internal lookupIn looks the key up in a session. */
+  async lookupIn(session: S, values: Values, signal: AbortSignal): Promise<KeyStatus> {
+    return this.lookAt((await session.run(signal, this.sql.look, values)).rows[0]!);
+  }
+
+  /** It looks in a statement of its own after the write, whose snapshot does not show a row that was committed meanwhile. */
+  async reserve(claim: Claim, leaseMs: number, takeOver: boolean, signal: AbortSignal): Promise<KeyStatus> {
+    const values = { ...this.values(claim), claim: claim.owner, state: "calling", lease: leaseMs, ttl: null };
+    return this.alone("reserve the key", signal, async (session) => {
+      const held = takeOver
+        ? (await session.run(signal, this.sql.takeOver, values)).changed === 1
+        : await this.place(session, values, signal);
+      const look = await this.lookupIn(session, values, signal);
+      return held ? { held, tooLate: look.tooLate ?? false } : { ...look, held };
+    });
+  }
+
+  markUnknown(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.sql.markUnknown, claim, signal);
+  }
+
+  release(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.sql.release, claim, signal);
+  }
+
+  abandon(claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return this.#owned(this.sql.abandon, claim, signal);
+  }
+
+  async #owned(statement: Statement, claim: Claim, signal: AbortSignal): Promise<boolean> {
+    return (await this.once("give the key up", signal, statement, this.values(claim))).changed === 1;
+  }
+
+  #accepted(claim: Claim): Values {
+    const [held, lives] = lease(claim);
+    return { ...this.values(claim), claim: claim.owner, state: "accepted", lease: held, ttl: lives };
+  }
+
+  async accept(claim: Claim, signal: AbortSignal): Promise<KeyStatus> {
+    const values = this.#accepted(claim);
+    return this.alone("accept the work", signal, async (session) => {
+      let held = await this.place(session, values, signal);
+      let look = await this.lookupIn(session, values, signal);
+      if (held && look.tooLate) {
+        await session.run(signal, this.sql.abandon, values);
+        return { tooLate: true, held: false };
+      }
+      if (!held && decideLong(look, claim) === "doWork" && look.record !== undefined) {
+        held = (await session.run(signal, this.sql.takeOverWork, values)).changed === 1;
+        look = await this.lookupIn(session, values, signal);
+      }
+      return { ...look, held };
+    });
+  }
+
+  /** A server may count no row whose values are the same as before. */
+  async renew(claim: Claim, progress: Uint8Array | undefined, signal: AbortSignal): Promise<boolean> {
+    const values = { ...this.#accepted(claim), body: this.bodyOf(progress) };
+    if ((await this.once("renew the lease", signal, this.sql.renew, values)).changed === 1) {
+      return true;
+    }
+    const { record } = await this.lookup(claim, signal);
+    return record?.state === "accepted" && record.owner === claim.owner;
+  }
+
+  /** bodyOf is a body as the database takes it. */
+  protected abstract bodyOf(body: Uint8Array | undefined): unknown;
+
+  async countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>> {
+    const { rows } = await this.once("count the expired keys", signal, this.sql.count, { only: scope });
+    return new Map(rows.map(([name, n]) => [String(name), Number(n)]));
+  }
+}
