@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -20,9 +19,8 @@ func TestContractThroughPgBouncer(t *testing.T) {
 		"pq":  {"binary_parameters", "yes"},
 	} {
 		t.Run(driver, func(t *testing.T) {
-			database := reused(t)
-			idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
-				u, err := url.Parse(database(t))
+			contract(t, drivers[driver], func(address string) string {
+				u, err := url.Parse(address)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -30,7 +28,7 @@ func TestContractThroughPgBouncer(t *testing.T) {
 				query := u.Query()
 				query.Set(unprepared[0], unprepared[1])
 				u.RawQuery = query.Encode()
-				return engineOn(t, drivers[driver], u.String(), nil)
+				return u.String()
 			})
 		})
 	}

@@ -1,12 +1,10 @@
 package pgsql_test
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
 	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/pgsql"
 )
 
@@ -25,7 +23,7 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 		{"no writes", `SET default_transaction_read_only = on`, "read-only"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+			eachDriver(t, func(t *testing.T, open opener) {
 				db := open(t, database(t), nil)
 				db.SetMaxOpenConns(1)
 				must(t, db, tt.statement)

@@ -2,19 +2,17 @@ package pgsql_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"testing"
 
 	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/pgsql"
 )
 
 // What the work has committed behind the kit's back is not done again, even if
 // its last transaction has failed and it takes no notice of that.
 func TestWorkThatCommitsAndFailsInAnotherTransactionUsesTheKeyUp(t *testing.T) {
-	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+	eachDriver(t, func(t *testing.T, open opener) {
 		db := open(t, database(t), nil)
 		k, err := idempotency.New(pgsql.New(db, options), idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
 		if err != nil {
@@ -44,7 +42,7 @@ func TestWorkThatCommitsAndFailsInAnotherTransactionUsesTheKeyUp(t *testing.T) {
 // The claim's row is committed with what the work commits, so that no other
 // process has to wait for the work's return to learn of it.
 func TestAKeyWhoseWorkHasCommittedIsUsedUpAtOnce(t *testing.T) {
-	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+	eachDriver(t, func(t *testing.T, open opener) {
 		url := database(t)
 		var kits []*idempotency.Kit
 		for range 2 {

@@ -21,8 +21,10 @@ import (
 
 var options = pgsql.Options{Schema: "accounting"}
 
-// drivers open a pool on which the fault strikes.
-var drivers = map[string]func(t testing.TB, url string, f *idempotencytest.Fault) *sql.DB{
+// An opener opens a pool on which the fault strikes.
+type opener = func(t testing.TB, url string, f *idempotencytest.Fault) *sql.DB
+
+var drivers = map[string]opener{
 	"pgx": func(t testing.TB, url string, f *idempotencytest.Fault) *sql.DB {
 		config, err := pgx.ParseConfig(url)
 		if err != nil {
@@ -69,7 +71,7 @@ func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net
 }
 
 // eachDriver runs test with each driver, on databases with the tables in them.
-func eachDriver(t *testing.T, test func(t *testing.T, open func(t testing.TB, url string, f *idempotencytest.Fault) *sql.DB)) {
+func eachDriver(t *testing.T, test func(t *testing.T, open opener)) {
 	for name, open := range drivers {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
@@ -86,22 +88,6 @@ func database(t testing.TB) (url string) {
 	return url
 }
 
-// reused is database for the cases of a test.
-func reused(t testing.TB) func(testing.TB) string {
-	t.Helper()
-	return testdb.Reuse(t, database, func(url string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		conn, err := pgx.Connect(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer conn.Close(ctx)
-		_, err = conn.Exec(ctx, `TRUNCATE accounting.idempotency_keys, effects`)
-		return err
-	})
-}
-
 func must(t testing.TB, db *sql.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.Exec(query, args...); err != nil {
@@ -110,26 +96,48 @@ func must(t testing.TB, db *sql.DB, query string, args ...any) {
 }
 
 func TestContract(t *testing.T) {
-	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
-		database := reused(t)
-		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engineOn(t, open, database(t), nil) })
+	eachDriver(t, func(t *testing.T, open opener) {
+		contract(t, open, func(url string) string { return url })
 	})
 }
 
+// contract runs the contract. Address changes the URL of each database. The cases share
+// databases and connections: to open a connection takes the server longer than most cases.
+func contract(t *testing.T, open opener, address func(url string) string) {
+	fresh := func(t testing.TB) pools { return connect(t, open, address(database(t)), nil) }
+	next := testdb.Reuse(t, fresh, pools.empty)
+	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return next(t).engine(t, open) })
+}
+
 func TestFaults(t *testing.T) {
-	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+	eachDriver(t, func(t *testing.T, open opener) {
 		idempotencytest.RunFaults(t, idempotencytest.Service{
 			Fresh: func(t *testing.T) string { return database(t) },
 			Open: func(t *testing.T, url string, f *idempotencytest.Fault) idempotencytest.Engine {
-				return engineOn(t, open, url, f)
+				return connect(t, open, url, f).engine(t, open)
 			},
 		})
 	})
 }
 
-func engineOn(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB, url string, f *idempotencytest.Fault) idempotencytest.Engine {
-	db, other := open(t, url, f), open(t, url, nil)
-	store := pgsql.New(db, options)
+// pools are those of two services on one database.
+type pools struct{ one, other *sql.DB }
+
+// connect opens pools. The fault strikes the connections of the first.
+func connect(t testing.TB, open opener, url string, f *idempotencytest.Fault) pools {
+	return pools{open(t, url, f), open(t, url, nil)}
+}
+
+func (p pools) empty() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := p.other.ExecContext(ctx, `TRUNCATE accounting.idempotency_keys, effects`)
+	return err
+}
+
+func (p pools) engine(t *testing.T, open opener) idempotencytest.Engine {
+	one, other := p.one, p.other
+	store := pgsql.New(one, options)
 	return idempotencytest.Engine{
 		Store: store,
 		Other: pgsql.New(other, options),
@@ -176,7 +184,7 @@ func engineOn(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault
 			return err
 		},
 		InTx: func(commit bool, fn func(context.Context) error) error {
-			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+			tx, err := one.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 			if err != nil {
 				return err
 			}

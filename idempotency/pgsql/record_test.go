@@ -2,20 +2,18 @@ package pgsql_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/pgsql"
 )
 
 // A trigger that keeps the key's row from the table must not have the work
 // committed without its key.
 func TestARecordThatStoresNoRowUndoesTheWork(t *testing.T) {
-	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+	eachDriver(t, func(t *testing.T, open opener) {
 		db := open(t, database(t), nil)
 		must(t, db, `CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`)
 		must(t, db, `CREATE TRIGGER ignores BEFORE INSERT ON accounting.idempotency_keys FOR EACH ROW EXECUTE FUNCTION nothing()`)

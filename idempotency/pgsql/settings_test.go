@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/idempotency/store"
 )
@@ -17,7 +16,7 @@ import (
 // a lost call over.
 func TestAReservationIsOnDiskWhateverTheSessionSays(t *testing.T) {
 	for set, want := range map[string]string{"off": "local", "on": "on", "remote_apply": "remote_apply"} {
-		eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+		eachDriver(t, func(t *testing.T, open opener) {
 			db := open(t, database(t)+"&synchronous_commit="+set, nil)
 			atCommit(t, db, "synchronous_commit")
 			keys := pgsql.New(db, options)
@@ -36,7 +35,7 @@ func TestAReservationIsOnDiskWhateverTheSessionSays(t *testing.T) {
 // A limit would end a commit's wait for its standby, with the work committed on
 // this server alone.
 func TestNoLimitOfTheWorkIsOnItsCommit(t *testing.T) {
-	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+	eachDriver(t, func(t *testing.T, open opener) {
 		db := open(t, database(t), nil)
 		atCommit(t, db, "statement_timeout")
 		keys := pgsql.New(db, options)
@@ -63,7 +62,7 @@ func TestNoLimitOfTheWorkIsOnItsCommit(t *testing.T) {
 // A session's own statement_timeout must not keep the key of a process that has
 // died for longer than MaxRun allows.
 func TestAStatementEndsByTheSessionsLimitOrMaxRunWhicheverIsSooner(t *testing.T) {
-	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+	eachDriver(t, func(t *testing.T, open opener) {
 		url := database(t)
 		for set, want := range map[string]string{"0": "1min", "1h": "1min", "30s": "30s"} {
 			k, err := idempotency.New(pgsql.New(open(t, url+"&statement_timeout="+set, nil), options),

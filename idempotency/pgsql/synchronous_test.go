@@ -2,13 +2,11 @@ package pgsql_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/internal/testdb"
 )
@@ -22,7 +20,7 @@ func TestACommitWaitsForTheSynchronousStandby(t *testing.T) {
 	}
 	waiting := shop
 	shop += "&synchronous_commit=local" // what the test itself writes waits for nobody
-	eachDriver(t, func(t *testing.T, open func(testing.TB, string, *idempotencytest.Fault) *sql.DB) {
+	eachDriver(t, func(t *testing.T, open opener) {
 		db := open(t, shop, nil)
 		s := pgsql.New(db, options)
 		exec := func(sql string) {

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/internal/testdb"
 )
 
@@ -17,16 +16,12 @@ func TestContractThroughPgBouncer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	database := reused(t)
-	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
-		u, err := url.Parse(database(t))
+	contract(t, func(address string) string {
+		u, err := url.Parse(with(address, "default_query_exec_mode", "exec"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		u.Host = pooler.Host
-		query := u.Query()
-		query.Set("default_query_exec_mode", "exec")
-		u.RawQuery = query.Encode()
-		return engineOn(t, u.String(), nil)
+		return u.String()
 	})
 }

@@ -6,27 +6,16 @@
 package postgres_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 )
 
 // Behind a pooler that knows no prepared statements, or with a tracer, what is
 // sent goes through pgx: the rules are the same.
 func TestContractWithoutPreparedStatements(t *testing.T) {
-	database := reused(t)
-	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
-		separator := "?"
-		url := database(t)
-		if strings.Contains(url, "?") {
-			separator = "&"
-		}
-		return engineOn(t, url+separator+"default_query_exec_mode=exec", nil)
-	})
+	contract(t, func(url string) string { return with(url, "default_query_exec_mode", "exec") })
 }
 
 // In every mode a request, its replay and another request are answered, on the

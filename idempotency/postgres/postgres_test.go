@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -17,25 +18,26 @@ import (
 	"github.com/cronce/cronce/internal/testdb"
 )
 
-func TestContract(t *testing.T) {
-	database := reused(t)
-	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engineOn(t, database(t), nil) })
+func TestContract(t *testing.T) { contract(t, func(url string) string { return url }) }
+
+// contract runs the contract. Address changes the URL of each database. The cases share
+// databases and connections: to open a connection takes the server longer than most cases.
+func contract(t *testing.T, address func(url string) string) {
+	fresh := func(t testing.TB) pools { return connect(t, address(database(t)), nil) }
+	next := testdb.Reuse(t, fresh, pools.empty)
+	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return next(t).engine(t) })
 }
 
-// reused is database for the cases of a test.
-func reused(t testing.TB) func(testing.TB) string {
-	t.Helper()
-	return testdb.Reuse(t, database, func(url string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		conn, err := pgx.Connect(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer conn.Close(ctx)
-		_, err = conn.Exec(ctx, `TRUNCATE accounting.idempotency_keys, effects`)
-		return err
-	})
+// with adds a parameter to a URL.
+func with(address, name, value string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		panic(err)
+	}
+	query := u.Query()
+	query.Set(name, value)
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 // database is a fresh database with the tables in it.
@@ -83,8 +85,13 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytest.Engine {
-	p, other := pool(t, url, func(c *pgxpool.Config) {
+// pools are those of two services on one database.
+type pools struct{ one, other *pgxpool.Pool }
+
+// connect opens pools. The fault strikes the connections of the first.
+func connect(t testing.TB, url string, f *idempotencytest.Fault) pools {
+	t.Helper()
+	return pools{pool(t, url, func(c *pgxpool.Config) {
 		c.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 			if err != nil {
@@ -92,8 +99,23 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 			}
 			return f.Conn(conn), nil
 		}
-	}), pool(t, url, func(c *pgxpool.Config) { delete(c.ConnConfig.RuntimeParams, readOnly) })
-	store := postgres.New(p, options)
+	}), pool(t, url, func(c *pgxpool.Config) { delete(c.ConnConfig.RuntimeParams, readOnly) })}
+}
+
+func (p pools) empty() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := p.other.Exec(ctx, `TRUNCATE accounting.idempotency_keys, effects`)
+	return err
+}
+
+func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytest.Engine {
+	return connect(t, url, f).engine(t)
+}
+
+func (p pools) engine(t *testing.T) idempotencytest.Engine {
+	one, other := p.one, p.other
+	store := postgres.New(one, options)
 	down := pool(t, "postgres://nobody@127.0.0.1:1/none")
 	return idempotencytest.Engine{
 		Store: store,
@@ -145,7 +167,7 @@ func engineOn(t *testing.T, url string, f *idempotencytest.Fault) idempotencytes
 			return err
 		},
 		InTx: func(commit bool, fn func(context.Context) error) error {
-			tx, err := p.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
+			tx, err := one.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
 			if err != nil {
 				return err
 			}

@@ -2,12 +2,10 @@ package postgres_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/cronce/cronce/idempotency/idempotencytest"
 	"github.com/cronce/cronce/idempotency/postgres"
 )
 
@@ -23,15 +21,7 @@ func TestTheRolesDefaultOfReadOnlyDoesNotMatter(t *testing.T) {
 
 // Nor does it for what each method of a store writes.
 func TestContractWhereTransactionsAreReadOnlyByDefault(t *testing.T) {
-	database := reused(t)
-	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
-		separator := "?"
-		url := database(t)
-		if strings.Contains(url, "?") {
-			separator = "&"
-		}
-		return engineOn(t, url+separator+readOnly+"=on", nil)
-	})
+	contract(t, func(url string) string { return with(url, readOnly, "on") })
 }
 
 // Neither does it matter when it changes on a connection that is ready.
