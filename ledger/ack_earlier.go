@@ -6,8 +6,8 @@ import "time"
 // ones are acknowledged by the next success.
 const MaxAckEarlier = 1000
 
-// earlierDead asks for the dead runs that successes may acknowledge.
-func (c *incidentChanges) earlierDead(tx Tx) Future[[]Row] {
+// queryEarlierDead asks for the dead runs that successes may acknowledge.
+func (c *incidentChanges) queryEarlierDead(tx Tx) Future[[]Row] {
 	var jobs []string
 	for job := range c.acks {
 		jobs = append(jobs, job)

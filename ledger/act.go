@@ -15,8 +15,8 @@ func (l *Ledger) Cancel(ctx context.Context, a Action) (ActionResult, error) {
 func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 	many := len(a.IDs) == 0
 	return l.act(ctx, action{
-		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*actionTx).redrive, eligible: (*actionTx).eligibleForRedrive,
-		leavesOut: exclusion{Acknowledged: many && !a.IncludeAcknowledged, Rerun: many && !a.MayDouble},
+		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*actionTx).redrive, check: (*actionTx).checkRedrive,
+		excludes: exclusion{Acknowledged: many && !a.IncludeAcknowledged, Rerun: many && !a.MayDouble},
 	})
 }
 
@@ -24,20 +24,20 @@ func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 func (l *Ledger) Ack(ctx context.Context, a Action) (ActionResult, error) {
 	return l.act(ctx, action{
 		Action: a, kind: ActionAck, from: []State{Dead}, change: (*actionTx).acknowledge,
-		leavesOut: exclusion{Acknowledged: len(a.IDs) == 0},
+		excludes: exclusion{Acknowledged: len(a.IDs) == 0},
 	})
 }
 
 // action is how one kind of action is done.
 type action struct {
 	Action
-	kind      ActionKind
-	from      []State   // that the action applies to
-	leavesOut exclusion // without IDs
-	jobs      bool      // it locks the runs' jobs
-	// eligible returns those of the runs that the action applies to, and rejects the
+	kind     ActionKind
+	from     []State   // that the action applies to
+	excludes exclusion // without IDs
+	jobs     bool      // it locks the runs' jobs
+	// check returns those of the runs that the action applies to, and rejects the
 	// others; nil: it applies to all.
-	eligible func(*actionTx, []Row) ([]Row, error)
+	check func(*actionTx, []Row) ([]Row, error)
 	// change applies the action to a run.
 	change func(*actionTx, *Row)
 }
@@ -73,37 +73,37 @@ func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
 }
 
 func (m *actionTx) run() error {
-	fit, err := m.selected()
+	eligible, err := m.selected()
 	if err != nil {
 		return err
 	}
-	remaining := m.remaining(fit)
+	remainingFuture := m.remaining(eligible)
 	if m.DryRun {
-		m.add(fit)
-	} else if fit, err = m.lock(fit); err != nil {
+		m.addChanged(eligible)
+	} else if eligible, err = m.lock(eligible); err != nil {
 		return err
 	}
-	if m.got.Remaining, err = remaining.Get(); err != nil || m.DryRun {
+	if m.got.Remaining, err = remainingFuture.Get(); err != nil || m.DryRun {
 		return err
 	}
-	return m.write(fit)
+	return m.write(eligible)
 }
 
 // filter returns what selects the runs of an action without IDs.
 func (m *actionTx) filter() Filter {
 	f := m.Filter
-	f.Unacknowledged = f.Unacknowledged || m.leavesOut.Acknowledged
-	f.NotRerun = f.NotRerun || m.leavesOut.Rerun
+	f.Unacknowledged = f.Unacknowledged || m.excludes.Acknowledged
+	f.NotRerun = f.NotRerun || m.excludes.Rerun
 	f.States = selectStates(m.from, f.States)
 	return f
 }
 
 // rows returns rows that were asked for, and reads the clock, with one round trip.
-func (m *actionTx) rows(asked Future[[]Row]) (list []Row, err error) {
+func (m *actionTx) rows(rowsFuture Future[[]Row]) (list []Row, err error) {
 	if m.now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
-	return asked.Get()
+	return rowsFuture.Get()
 }
 
 // prepare lets a further request of a series go on after the runs of the ones before it.
@@ -111,17 +111,17 @@ func (m *actionTx) rows(asked Future[[]Row]) (list []Row, err error) {
 // that it counts them before it writes.
 func (l *Ledger) prepare(ctx context.Context, a *action) (map[RejectionCause]int, error) {
 	leftOut := map[RejectionCause]int{}
-	if len(a.IDs) > 0 || a.leavesOut == (exclusion{}) && a.series() == "" {
+	if len(a.IDs) > 0 || a.excludes == (exclusion{}) && a.series() == "" {
 		return leftOut, nil
 	}
 	f := a.Filter
 	f.States = selectStates(a.from, f.States)
 	return read(ctx, l, string(a.kind), func(tx Tx) (map[RejectionCause]int, error) {
-		var end Future[[]Cursor]
+		var endFuture Future[[]Cursor]
 		if a.series() != "" {
-			end = tx.SeriesEnd(a.By, a.series())
+			endFuture = tx.SeriesEnd(a.By, a.series())
 		}
-		last, err := end.Get()
+		last, err := endFuture.Get()
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (l *Ledger) prepare(ctx context.Context, a *action) (map[RejectionCause]int
 			a.After = &last[0]
 			return leftOut, nil
 		}
-		if a.leavesOut == (exclusion{}) {
+		if a.excludes == (exclusion{}) {
 			return leftOut, nil
 		}
 		counts, err := settled(tx, f)
@@ -137,7 +137,7 @@ func (l *Ledger) prepare(ctx context.Context, a *action) (map[RejectionCause]int
 			return nil, err
 		}
 		for _, c := range counts {
-			if cause := a.leavesOut.cause(c.Acknowledged, c.Rerun); cause != "" {
+			if cause := a.excludes.cause(c.Acknowledged, c.Rerun); cause != "" {
 				leftOut[cause] += c.Count
 			}
 		}
@@ -147,7 +147,7 @@ func (l *Ledger) prepare(ctx context.Context, a *action) (map[RejectionCause]int
 
 // selected returns the runs that the action applies to, oldest first. Those that it
 // rejects leave room for others.
-func (m *actionTx) selected() (fit []Row, err error) {
+func (m *actionTx) selected() (eligible []Row, err error) {
 	if err := m.withinParent(); err != nil || m.full {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (m *actionTx) selected() (fit []Row, err error) {
 		f.States, f.Limit = m.States, 0
 	}
 	limit, found := f.Limit, map[string]bool{}
-	for more := true; more; f.Limit = limit - len(fit) {
+	for more := true; more; f.Limit = limit - len(eligible) {
 		rows, err := m.rows(m.tx.Runs(f))
 		if err != nil {
 			return nil, err
@@ -165,12 +165,12 @@ func (m *actionTx) selected() (fit []Row, err error) {
 		for _, r := range rows {
 			found[r.ID] = true
 		}
-		page, err := m.fit(rows)
+		page, err := m.eligibleRuns(rows)
 		if err != nil {
 			return nil, err
 		}
-		fit = append(fit, page...)
-		if more = limit > 0 && len(rows) == f.Limit && len(fit) < limit; more {
+		eligible = append(eligible, page...)
+		if more = limit > 0 && len(rows) == f.Limit && len(eligible) < limit; more {
 			last := rows[len(rows)-1]
 			f.After = &Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
 		}
@@ -181,25 +181,25 @@ func (m *actionTx) selected() (fit []Row, err error) {
 			m.reject(rejectNotFound(id))
 		}
 	}
-	return fit, nil
+	return eligible, nil
 }
 
 func (m *actionTx) reject(r Rejection) { m.got.Rejected = append(m.got.Rejected, r) }
 
-// fit returns the runs that the action applies to, and rejects the others.
-func (m *actionTx) fit(rows []Row) ([]Row, error) {
-	var fit []Row
+// eligibleRuns returns the runs that the action applies to, and rejects the others.
+func (m *actionTx) eligibleRuns(rows []Row) ([]Row, error) {
+	var eligible []Row
 	for _, r := range rows {
 		if slices.Contains(m.from, r.State) {
-			fit = append(fit, r)
+			eligible = append(eligible, r)
 		} else {
 			m.reject(rejectState(r.Visible(), m.from))
 		}
 	}
-	if m.action.eligible == nil || len(fit) == 0 {
-		return fit, nil
+	if m.action.check == nil || len(eligible) == 0 {
+		return eligible, nil
 	}
-	return m.action.eligible(m, fit)
+	return m.action.check(m, eligible)
 }
 
 // lock locks the runs, and their jobs first if the action needs that. It returns those
@@ -208,34 +208,34 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	var jobs Future[[]JobRow]
-	var free Future[[]Slot]
+	var jobsFuture Future[[]JobRow]
+	var slotsFuture Future[[]Slot]
 	if m.jobs {
 		ids := distinctJobs(rows)
-		jobs, free = m.tx.LockJobs(ids), m.tx.Slots(ids)
+		jobsFuture, slotsFuture = m.tx.LockJobs(ids), m.tx.Slots(ids)
 	}
-	parents := m.lockParents(rows)
+	parentsFuture := m.lockParents(rows)
 	locked, err := m.rows(m.tx.LockRuns(runIDs(rows)))
 	if err != nil {
 		return nil, err
 	}
-	if m.parents, err = parents.Get(); err != nil {
+	if m.parents, err = parentsFuture.Get(); err != nil {
 		return nil, err
 	}
-	if _, err := jobs.Get(); err != nil {
+	if _, err := jobsFuture.Get(); err != nil {
 		return nil, err
 	}
-	list, err := free.Get()
+	list, err := slotsFuture.Get()
 	if err != nil {
 		return nil, err
 	}
 	m.slots = grant(m.tx, list)
 	if len(m.IDs) == 0 { // what has changed since it was selected is not selected any more
 		locked = slices.DeleteFunc(locked, func(r Row) bool {
-			return !slices.Contains(m.from, r.State) || m.leavesOut.cause(!r.AckedAt.IsZero(), r.RerunID != "") != ""
+			return !slices.Contains(m.from, r.State) || m.excludes.cause(!r.AckedAt.IsZero(), r.RerunID != "") != ""
 		})
 	}
-	if locked, err = m.fit(locked); err != nil {
+	if locked, err = m.eligibleRuns(locked); err != nil {
 		return nil, err
 	}
 	return locked, m.lockMembers(locked)
@@ -258,12 +258,12 @@ func (m *actionTx) write(rows []Row) error {
 	if err := update(m.tx, append(changes, m.changeMembers(rows)...)); err != nil {
 		return err
 	}
-	m.add(rows)
+	m.addChanged(rows)
 	return addAudit(m.tx, Audit{Action: m.kind, JobID: m.JobID, Actor: m.Actor}, changed, m.got)
 }
 
-// add adds runs to the changed ones.
-func (m *actionTx) add(rows []Row) {
+// addChanged adds runs to the changed ones.
+func (m *actionTx) addChanged(rows []Row) {
 	for i := range rows {
 		m.got.Changed = append(m.got.Changed, rows[i].listed())
 	}

@@ -18,7 +18,7 @@ func (l *Ledger) Admit(ctx context.Context, a Admission) (Admitted, error) {
 		return m.run()
 	})
 	if err == nil {
-		err = m.count()
+		err = m.countWritten()
 	}
 	if err != nil {
 		return Admitted{}, err
@@ -29,13 +29,13 @@ func (l *Ledger) Admit(ctx context.Context, a Admission) (Admitted, error) {
 // admissionTx is an Admission in its transaction.
 type admissionTx struct {
 	Admission
-	tx       Tx
-	pauses   pauses
-	last     bool // the plans are the last of their schedules' contents
-	slots    slots
-	existing map[string]bool        // of the runs of jobs with several that take the slot
-	ownRows  map[string]Future[int] // of each range row: its scheduled times that have rows of their own
-	got      Admitted
+	tx         Tx
+	pauses     pauses
+	last       bool // the plans are the last of their schedules' contents
+	slots      slots
+	existing   map[string]bool        // of the runs of jobs with several that take the slot
+	singleRows map[string]Future[int] // of each range row: its scheduled times that have rows of their own
+	got        Admitted
 
 	rows            []Row
 	missed          bool            // some of them are
@@ -59,34 +59,34 @@ func (m *admissionTx) run() error {
 			return err
 		}
 	}
-	return m.openMissed()
+	return m.openMissedIncidents()
 }
 
-// admitKeyed writes the rows of plans of schedules, which are locked. Their positions and
+// admitSchedules writes the rows of plans of schedules, which are locked. Their positions and
 // the pauses are the caller's.
-func (m *admissionTx) admitKeyed(current []currentPlan) error {
+func (m *admissionTx) admitSchedules(current []currentPlan) error {
 	for _, c := range current {
 		m.Plans = append(m.Plans, *c.plan)
 	}
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	slots, existing := m.askSlots()
-	m.countOwnRows()
-	if err := m.lockAndGrant(slots, existing); err != nil {
+	slotsFuture, existingFuture := m.querySlots()
+	m.countSingleRows()
+	if err := m.lockAndGrant(slotsFuture, existingFuture); err != nil {
 		return err
 	}
 	if err := m.write(current); err != nil {
 		return err
 	}
-	return m.openMissed()
+	return m.openMissedIncidents()
 }
 
 // write writes the rows and the events of plans.
 func (m *admissionTx) write(current []currentPlan) error {
 	m.rows, m.opensNoIncident = make([]Row, 0, len(current)), map[string]bool{}
 	for _, c := range current {
-		if err := m.plan(c.plan, c.job); err != nil {
+		if err := m.addPlan(c.plan, c.job); err != nil {
 			return err
 		}
 	}
@@ -112,32 +112,32 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	for i := range m.Plans {
 		ids[i] = m.Plans[i].JobID
 	}
-	asked, paused := m.tx.LockJobs(sortedSet(ids)), m.tx.Pauses(m.first())
-	slots, existing := m.askSlots()
-	m.countOwnRows()
+	jobsFuture, pausesFuture := m.tx.LockJobs(sortedSet(ids)), m.tx.Pauses(m.earliestAfter())
+	slotsFuture, existingFuture := m.querySlots()
+	m.countSingleRows()
 	if m.got.Now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
-	jobs, err := asked.Get()
+	jobs, err := jobsFuture.Get()
 	if err != nil {
 		return nil, err
 	}
-	if m.pauses, err = paused.Get(); err != nil {
+	if m.pauses, err = pausesFuture.Get(); err != nil {
 		return nil, err
 	}
-	if err := m.lockAndGrant(slots, existing); err != nil {
+	if err := m.lockAndGrant(slotsFuture, existingFuture); err != nil {
 		return nil, err
 	}
 	return m.current(jobs), nil
 }
 
 // lockAndGrant locks the pauses that runs are due after, gives the free slots, and notes which runs exist.
-func (m *admissionTx) lockAndGrant(slots Future[[]Slot], existing Future[[]Row]) error {
-	list, err := slots.Get()
+func (m *admissionTx) lockAndGrant(slotsFuture Future[[]Slot], existingFuture Future[[]Row]) error {
+	list, err := slotsFuture.Get()
 	if err != nil {
 		return err
 	}
-	found, err := existing.Get()
+	found, err := existingFuture.Get()
 	if err != nil {
 		return err
 	}
@@ -151,10 +151,10 @@ func (m *admissionTx) lockAndGrant(slots Future[[]Slot], existing Future[[]Row])
 	return nil
 }
 
-// askSlots asks for the slots of the jobs whose plans take them. One row takes the slot or
+// querySlots asks for the slots of the jobs whose plans take them. One row takes the slot or
 // is refused as it exists. Of several it has to be known before which of them exist: the
 // first that does not exist takes the slot.
-func (m *admissionTx) askSlots() (slots Future[[]Slot], existing Future[[]Row]) {
+func (m *admissionTx) querySlots() (slotsFuture Future[[]Slot], existingFuture Future[[]Row]) {
 	takers := make(map[string]string, len(m.Plans)) // by job; "": several
 	var several []string
 	for i := range m.Plans {
@@ -176,23 +176,23 @@ func (m *admissionTx) askSlots() (slots Future[[]Slot], existing Future[[]Row]) 
 		}
 	}
 	if len(takers) == 0 {
-		return slots, existing
+		return slotsFuture, existingFuture
 	}
-	slots = m.tx.Slots(slices.Sorted(maps.Keys(takers)))
+	slotsFuture = m.tx.Slots(slices.Sorted(maps.Keys(takers)))
 	if len(several) > 0 {
-		existing = m.tx.Runs(Filter{IDs: several})
+		existingFuture = m.tx.Runs(Filter{IDs: several})
 	}
-	return slots, existing
+	return slotsFuture, existingFuture
 }
 
-// countOwnRows asks how many scheduled times of each range row have rows of their own.
-func (m *admissionTx) countOwnRows() {
-	m.ownRows = map[string]Future[int]{}
+// countSingleRows asks how many scheduled times of each range row have rows of their own.
+func (m *admissionTx) countSingleRows() {
+	m.singleRows = map[string]Future[int]{}
 	for i := range m.Plans {
 		p := &m.Plans[i]
 		for k := range p.Runs {
 			if in := &p.Runs[k]; !in.Until.IsZero() {
-				m.ownRows[in.RunID] = m.tx.CountOwn(p.JobID, in.ScheduledAt, in.Until)
+				m.singleRows[in.RunID] = m.tx.CountSingles(p.JobID, in.ScheduledAt, in.Until)
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
 		case !j.admits(p, m.got.Now):
 			m.got.Stale = append(m.got.Stale, j.Position)
 		default:
-			p = m.keepBack(p)
+			p = m.deferPaused(p)
 			current = append(current, currentPlan{p, *j})
 			j.Watermark = p.Through.UTC() // of another plan of the job, if there is one
 		}
@@ -222,23 +222,23 @@ func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
 	return current
 }
 
-// plan adds what a plan writes.
-func (m *admissionTx) plan(p *Plan, was JobRow) error {
+// addPlan adds what a plan writes.
+func (m *admissionTx) addPlan(p *Plan, was JobRow) error {
 	for i := range p.Runs {
 		in := p.Runs[i]
-		own, err := m.ownRows[in.RunID].Get()
+		singles, err := m.singleRows[in.RunID].Get()
 		if err != nil {
 			return err
 		}
-		if in.Count -= own; !in.Until.IsZero() && in.Count <= 0 || m.existing[in.RunID] {
+		if in.Count -= singles; !in.Until.IsZero() && in.Count <= 0 || m.existing[in.RunID] {
 			continue
 		}
-		r := newRow(in, was, m.pauses.over(p.JobID, p.Traits, in.ScheduledAt), m.got.Now)
+		r := newRow(in, was, m.pauses.covering(p.JobID, p.Traits, in.ScheduledAt), m.got.Now)
 		if r.State == Missed {
 			m.missed, m.opensNoIncident[r.ID] = true, m.covered(p, &in) || !was.EndedAt.IsZero()
 		}
 		m.slots.applyOverlap(&r, in.Overlap, m.got.Now)
-		if in.Lease && r.startable(m.got.Now) && m.pauses.hold(in.Call.Target, m.got.Now) == nil {
+		if in.Lease && r.startable(m.got.Now) && m.pauses.holdOf(in.Call.Target, m.got.Now) == nil {
 			r.lease(m.Process, m.Token, m.got.Now, m.LeaseFor)
 		}
 		m.rows = append(m.rows, r)
@@ -258,8 +258,8 @@ func (m *admissionTx) plan(p *Plan, was JobRow) error {
 	return nil
 }
 
-// openMissed opens the incidents of missed rows that were written.
-func (m *admissionTx) openMissed() error {
+// openMissedIncidents opens the incidents of missed rows that were written.
+func (m *admissionTx) openMissedIncidents() error {
 	if !m.missed {
 		return nil
 	}
@@ -276,8 +276,8 @@ func (m *admissionTx) openMissed() error {
 	return openIncidents(m.tx, IncidentMissed, missed, m.got.Now)
 }
 
-// count adds the rows that were written to the result.
-func (m *admissionTx) count() error {
+// countWritten adds the rows that were written to the result.
+func (m *admissionTx) countWritten() error {
 	inserted, err := m.inserted.Get()
 	if err != nil {
 		return err

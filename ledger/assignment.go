@@ -59,21 +59,21 @@ type assignmentPage struct {
 }
 
 func readAssignments(tx Tx, version, after string) (*assignmentPage, error) {
-	processes := tx.Processes()
+	processesFuture := tx.Processes()
 	now, err := tx.Now()
 	if err != nil {
 		return nil, err
 	}
-	list, err := processes.Get()
+	list, err := processesFuture.Get()
 	if err != nil {
 		return nil, err
 	}
 	versions, _ := liveVersions(list, now)
-	asked, declared := tx.JobsAfter(after, AssignmentsPage), make([]Future[[]JobDefinition], len(versions))
+	jobsFuture, declaredFutures := tx.JobsAfter(after, AssignmentsPage), make([]Future[[]JobDefinition], len(versions))
 	for i, v := range versions {
-		declared[i] = tx.Declared(v, after, AssignmentsPage)
+		declaredFutures[i] = tx.Declared(v, after, AssignmentsPage)
 	}
-	jobs, err := asked.Get()
+	jobs, err := jobsFuture.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func readAssignments(tx Tx, version, after string) (*assignmentPage, error) {
 		p.last = jobs[len(jobs)-1].JobID
 	}
 	for i, v := range versions {
-		list, err := declared[i].Get()
+		list, err := declaredFutures[i].Get()
 		if err != nil {
 			return nil, err
 		}
@@ -197,11 +197,11 @@ func lockedJobs(tx Tx, list []Definition) (jobs []JobRow, now time.Time, err err
 		ids[i] = list[i].JobID
 	}
 	for range 2 {
-		asked := tx.LockJobs(ids)
+		jobsFuture := tx.LockJobs(ids)
 		if now, err = tx.Now(); err != nil {
 			return nil, now, err
 		}
-		if jobs, err = asked.Get(); err != nil || len(jobs) == len(ids) {
+		if jobs, err = jobsFuture.Get(); err != nil || len(jobs) == len(ids) {
 			return jobs, now, err
 		}
 		known := jobs

@@ -50,7 +50,7 @@ func (l *Ledger) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 		return Backfilled{}, err
 	}
 	return write(ctx, l, "backfill "+b.JobID, func(tx Tx) (Backfilled, error) {
-		m := backfillTx{Backfill: b, tx: tx, own: map[string]*Row{}, split: map[string]int{}}
+		m := backfillTx{Backfill: b, tx: tx, singles: map[string]*Row{}, takenOut: map[string]int{}}
 		err := m.run()
 		return m.got, err
 	})
@@ -59,17 +59,17 @@ func (l *Ledger) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 // backfillTx is a Backfill in progress.
 type backfillTx struct {
 	Backfill
-	tx     Tx
-	now    time.Time
-	job    JobRow
-	own    map[string]*Row // the rows of single scheduled times, by ID
-	ranges []Row
-	got    Backfilled
+	tx      Tx
+	now     time.Time
+	job     JobRow
+	singles map[string]*Row // the rows of single scheduled times, by ID
+	ranges  []Row
+	got     Backfilled
 
-	inserts []Row
-	changes []Change
-	split   map[string]int // how many scheduled times are taken out of a range row
-	planned []Row
+	inserts  []Row
+	changes  []Change
+	takenOut map[string]int // how many scheduled times are taken out of a range row
+	planned  []Row
 }
 
 func (m *backfillTx) run() error {
@@ -107,54 +107,54 @@ func (m *backfillTx) read() (known bool, err error) {
 			last = in.ScheduledAt
 		}
 	}
-	jobs := m.tx.LockJobs([]string{m.JobID})
-	own, ranges := m.tx.LockRuns(ids), m.tx.LockRanges(m.JobID, first, last)
+	jobsFuture := m.tx.LockJobs([]string{m.JobID})
+	ownFuture, rangesFuture := m.tx.LockRuns(ids), m.tx.LockRanges(m.JobID, first, last)
 	if m.now, err = m.tx.Now(); err != nil {
 		return false, err
 	}
-	found, err := jobs.Get()
+	found, err := jobsFuture.Get()
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
 	m.job = found[0]
-	rows, err := own.Get()
+	rows, err := ownFuture.Get()
 	if err != nil {
 		return false, err
 	}
 	for i := range rows {
-		m.own[rows[i].ID] = &rows[i]
+		m.singles[rows[i].ID] = &rows[i]
 	}
-	m.ranges, err = ranges.Get()
+	m.ranges, err = rangesFuture.Get()
 	return true, err
 }
 
 // decide decides what becomes of one scheduled time.
 func (m *backfillTx) decide(in RunSpec) {
-	r, own := m.own[in.RunID]
-	span, foreign := m.covering(in.ScheduledAt)
-	unplanned := !own && span == nil
+	r, single := m.singles[in.RunID]
+	rangeRow, otherRevision := m.covering(in.ScheduledAt)
+	unplanned := !single && rangeRow == nil
 	switch {
 	case !in.ScheduledAt.After(m.job.PurgedThrough),
-		unplanned && (foreign || !m.NeverPlanned || in.ScheduledAt.After(m.job.Watermark)):
+		unplanned && (otherRevision || !m.NeverPlanned || in.ScheduledAt.After(m.job.Watermark)):
 		m.got.Refused++
 		return
-	case own && !r.State.backfillable():
+	case single && !r.State.backfillable():
 		m.got.Unchanged++
 		return
-	case own && (r.Fan.Purged || r.RerunID != "" || r.State == Canceled && r.KeyUnsafe(m.now)):
+	case single && (r.Fan.Purged || r.RerunID != "" || r.State == Canceled && r.KeyUnsafe(m.now)):
 		m.got.Refused++
 		return
 	}
 	m.got.Planned++
 	m.planned = append(m.planned, Row{Run: Run{ID: in.RunID, JobID: m.JobID}})
-	if own {
-		m.refill(r, in)
+	if single {
+		m.replan(r, in)
 		return
 	}
-	if span != nil {
-		m.split[span.ID]++
+	if rangeRow != nil {
+		m.takenOut[rangeRow.ID]++
 	}
-	m.add(in)
+	m.addRow(in)
 }
 
 // backfillable reports whether a run in this state did not run, and can be made planned.
@@ -163,7 +163,7 @@ func (s State) backfillable() bool { return s.Finished() && CanMove(s, Planned) 
 // covering returns the range row that a scheduled time can be taken out of, or nil, and
 // whether it is in one of an earlier revision: that belongs to another definition, and no time
 // is taken out of it.
-func (m *backfillTx) covering(at time.Time) (span *Row, foreign bool) {
+func (m *backfillTx) covering(at time.Time) (rangeRow *Row, otherRevision bool) {
 	for i := range m.ranges {
 		r := &m.ranges[i]
 		if at.Before(r.ScheduledAt) || at.After(r.Until) {
@@ -172,18 +172,18 @@ func (m *backfillTx) covering(at time.Time) (span *Row, foreign bool) {
 		if r.Revision == m.job.Revision {
 			return r, false
 		}
-		foreign = true
+		otherRevision = true
 	}
-	return nil, foreign
+	return nil, otherRevision
 }
 
-// refill makes a row planned again. A run that was leased before may have been sent, so
+// replan makes a row planned again. A run that was leased before may have been sent, so
 // it keeps its call: the target has bound the key to it.
-func (m *backfillTx) refill(r *Row, in RunSpec) {
+func (m *backfillTx) replan(r *Row, in RunSpec) {
 	was := *r
 	r.revive(Planned, m.now)
 	m.plan(r)
-	r.Fan.pass(Canceled)
+	r.Fan.beginPass(Canceled)
 	c := Changed(&was, r)
 	if r.StartedAt.IsZero() {
 		r.Call = in.Call
@@ -199,8 +199,8 @@ func (m *backfillTx) plan(r *Row) {
 	r.By, r.Why = m.By, m.Why
 }
 
-// add gives a scheduled time a row of its own.
-func (m *backfillTx) add(in RunSpec) {
+// addRow gives a scheduled time a row of its own.
+func (m *backfillTx) addRow(in RunSpec) {
 	r := Row{Run: Run{
 		ID: in.RunID, JobID: m.JobID, ScheduledAt: in.ScheduledAt.UTC(), Count: 1, Revision: m.job.Revision,
 		Call: in.Call, PlannedAt: m.now,
@@ -215,7 +215,7 @@ func (m *backfillTx) write() error {
 	var empty []string
 	for i := range m.ranges {
 		r := &m.ranges[i]
-		was, n := *r, m.split[r.ID]
+		was, n := *r, m.takenOut[r.ID]
 		if r.Count -= n; n > 0 && r.Count <= 0 {
 			empty = append(empty, r.ID)
 		} else if n > 0 {

@@ -41,8 +41,8 @@ func (c *Change) Apply(to *Row) {
 
 // WrittenAll is the error of an Update by an engine that writes it as an UpdateFenced: nil if that
 // has written all.
-func WrittenAll(changes []Change, written Future[[]bool]) error {
-	updated, err := written.Get()
+func WrittenAll(changes []Change, writtenFuture Future[[]bool]) error {
+	updated, err := writtenFuture.Get()
 	if i := slices.Index(updated, false); i >= 0 && err == nil {
 		return fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)
 	}

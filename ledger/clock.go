@@ -58,12 +58,12 @@ func AheadText(watermark, now time.Time) string {
 func ClockStep(latest, now time.Time) time.Duration { return AheadOfClock(latest, now) }
 
 // clockStep returns the ClockStep since the latest heartbeat or lease.
-func clockStep(processes Future[[]ProcessRow], lease Future[time.Time], now time.Time) (time.Duration, error) {
-	list, err := processes.Get()
+func clockStep(processesFuture Future[[]ProcessRow], leaseFuture Future[time.Time], now time.Time) (time.Duration, error) {
+	list, err := processesFuture.Get()
 	if err != nil {
 		return 0, err
 	}
-	latest, err := lease.Get()
+	latest, err := leaseFuture.Get()
 	if at := latestHeartbeat(list); at.After(latest) {
 		latest = at
 	}
@@ -103,19 +103,19 @@ func followClock(tx Tx) error {
 	if err := tx.LockAll(); err != nil {
 		return err
 	}
-	processes, lease, incidents := tx.Processes(), tx.LastLease(), tx.LockPendingIncidents()
+	processesFuture, leaseFuture, incidentsFuture := tx.Processes(), tx.LastLease(), tx.LockPendingIncidents()
 	now, err := tx.Now()
 	if err != nil {
 		return err
 	}
-	step, err := clockStep(processes, lease, now)
+	step, err := clockStep(processesFuture, leaseFuture, now)
 	if err != nil || step == 0 {
 		return err
 	}
-	if err := moveHeartbeats(tx, processes, now); err != nil {
+	if err := moveHeartbeats(tx, processesFuture, now); err != nil {
 		return err
 	}
-	if err := moveIncidents(tx, incidents, step); err != nil {
+	if err := moveIncidents(tx, incidentsFuture, step); err != nil {
 		return err
 	}
 	list, err := tx.Pauses(now).Get()
@@ -138,8 +138,8 @@ func followClock(tx Tx) error {
 	return moveRuns(tx, []State{Dead, Canceled}, lasting, step, now)
 }
 
-func moveHeartbeats(tx Tx, processes Future[[]ProcessRow], now time.Time) error {
-	list, err := processes.Get()
+func moveHeartbeats(tx Tx, processesFuture Future[[]ProcessRow], now time.Time) error {
+	list, err := processesFuture.Get()
 	if err != nil {
 		return err
 	}
@@ -152,8 +152,8 @@ func moveHeartbeats(tx Tx, processes Future[[]ProcessRow], now time.Time) error 
 	return tx.SetHeartbeats(ids, now)
 }
 
-func moveIncidents(tx Tx, asked Future[[]Incident], step time.Duration) error {
-	list, err := asked.Get()
+func moveIncidents(tx Tx, incidentsFuture Future[[]Incident], step time.Duration) error {
+	list, err := incidentsFuture.Get()
 	if err != nil || len(list) == 0 {
 		return err
 	}

@@ -38,7 +38,7 @@ type Declaration struct {
 // It returns ErrOtherRegistry for a registry of another name: see BindRegistry.
 func (l *Ledger) Declare(ctx context.Context, d Declaration) error {
 	return l.writeAfterClockStep(ctx, "declare the process", func(tx Tx) (stepped bool, err error) {
-		registryFuture, processes, lease := tx.BindRegistry(d.Registry), tx.Processes(), tx.LastLease()
+		registryFuture, processesFuture, leaseFuture := tx.BindRegistry(d.Registry), tx.Processes(), tx.LastLease()
 		now, err := tx.Now()
 		if err != nil {
 			return false, err
@@ -46,7 +46,7 @@ func (l *Ledger) Declare(ctx context.Context, d Declaration) error {
 		if err := checkRegistry(registryFuture, d.Registry); err != nil {
 			return false, err
 		}
-		step, err := clockStep(processes, lease, now)
+		step, err := clockStep(processesFuture, leaseFuture, now)
 		if err != nil || step > 0 {
 			return true, err
 		}

@@ -82,45 +82,45 @@ func (m *entryTx) readAll() error {
 // needs one.
 func (m *entryTx) read() (known bool, err error) {
 	scheduled, id := !IsAdHoc(m.RunID), []string{m.JobID}
-	var jobs Future[[]JobRow]
-	var free Future[[]Slot]
-	var ranges, repeated Future[[]Row]
+	var jobsFuture Future[[]JobRow]
+	var slotsFuture Future[[]Slot]
+	var rangesFuture, repeatedFuture Future[[]Row]
 	if scheduled {
-		jobs, free = m.tx.LockJobs(id), m.tx.Slots(id)
+		jobsFuture, slotsFuture = m.tx.LockJobs(id), m.tx.Slots(id)
 	}
 	if m.RerunOf != "" {
-		repeated = m.tx.LockRuns([]string{m.RerunOf})
+		repeatedFuture = m.tx.LockRuns([]string{m.RerunOf})
 	}
-	own, paused := m.tx.Find([]string{m.RunID}), m.tx.Pauses(m.ScheduledAt)
+	ownFuture, pausesFuture := m.tx.Find([]string{m.RunID}), m.tx.Pauses(m.ScheduledAt)
 	if scheduled {
-		ranges = m.tx.LockRanges(m.JobID, m.ScheduledAt, m.ScheduledAt)
+		rangesFuture = m.tx.LockRanges(m.JobID, m.ScheduledAt, m.ScheduledAt)
 	}
 	if m.now, err = m.tx.Now(); err != nil {
 		return false, err
 	}
-	list, err := jobs.Get()
+	list, err := jobsFuture.Get()
 	if err != nil || scheduled && len(list) == 0 {
 		return false, err
 	}
 	if scheduled {
 		m.job = list[0]
 	}
-	if m.repeated, err = repeated.Get(); err != nil {
+	if m.repeated, err = repeatedFuture.Get(); err != nil {
 		return false, err
 	}
-	if m.found, err = own.Get(); err != nil {
+	if m.found, err = ownFuture.Get(); err != nil {
 		return false, err
 	}
 	if len(m.found) == 0 {
-		if m.found, err = ranges.Get(); err != nil {
+		if m.found, err = rangesFuture.Get(); err != nil {
 			return false, err
 		}
 	}
-	slots, err := free.Get()
+	slots, err := slotsFuture.Get()
 	if err != nil {
 		return false, err
 	}
-	if m.pauses, err = paused.Get(); err != nil {
+	if m.pauses, err = pausesFuture.Get(); err != nil {
 		return false, err
 	}
 	if scheduled && len(m.found) == 0 {
@@ -140,7 +140,7 @@ func (e *Entry) yields() bool { return e.YieldToDue && e.takesSlot() }
 // while the target is held, nor a parent whose members are called.
 func (m *entryTx) dueHolder() string {
 	h := m.slots.holder(m.JobID)
-	if h.ID == "" || h.State == FannedOut || h.DueAt.After(m.now) || m.pauses.hold(m.Call.Target, m.now) != nil {
+	if h.ID == "" || h.State == FannedOut || h.DueAt.After(m.now) || m.pauses.holdOf(m.Call.Target, m.now) != nil {
 		return ""
 	}
 	return h.ID
@@ -159,14 +159,14 @@ func (m *entryTx) answer(r Row) {
 }
 
 // pause returns the pause that the scheduled time is in, or nil.
-func (m *entryTx) pause() *Pause { return m.pauses.over(m.JobID, m.Traits, m.ScheduledAt) }
+func (m *entryTx) pause() *Pause { return m.pauses.covering(m.JobID, m.Traits, m.ScheduledAt) }
 
 // insert writes the entry's row, and who made it.
 func (m *entryTx) insert() error {
 	r := newRow(m.RunSpec, m.job, m.pause(), m.now)
 	r.JobID, r.By, r.Why = m.JobID, m.By, m.Why
 	m.slots.applyOverlap(&r, m.Overlap, m.now)
-	if m.Lease && r.startable(m.now) && m.pauses.hold(r.Call.Target, m.now) == nil {
+	if m.Lease && r.startable(m.now) && m.pauses.holdOf(r.Call.Target, m.now) == nil {
 		r.lease(m.Process, m.Token, m.now, m.LeaseFor)
 	}
 	m.inserted = m.tx.Insert([]Row{r})

@@ -25,8 +25,8 @@ func (o *Outcome) excerpt(now time.Time) (Excerpt, bool) {
 }
 
 // addExcerpts adds to the attempts of a run what is still to be kept of their answers.
-func addExcerpts(tx Tx, attempts []Attempt, asked Future[[]Excerpt]) error {
-	list, err := asked.Get()
+func addExcerpts(tx Tx, attempts []Attempt, excerptsFuture Future[[]Excerpt]) error {
+	list, err := excerptsFuture.Get()
 	if err != nil || len(list) == 0 {
 		return err
 	}

@@ -8,118 +8,119 @@ import (
 	"github.com/cronce/cronce/internal/clocks"
 )
 
-// freeSlots finds the free slots that runs wait for. Each claim looks at a bounded number of the
-// jobs that wait, and goes on where the last one ended. Only if there are more, claims also look
-// at the jobs whose slots this process has given back, and at those of runs that begin to wait:
-// a run that ends while another begins to wait gives back a slot that nobody has seen free.
+// slotScanner finds the free slots that runs wait for. Each claim scans a bounded number of the
+// jobs that wait, and continues where the last scan ended; a round covers all of them. Only if one
+// scan does not cover them, claims also scan the jobs of its hints: those whose slots this process
+// has given back, and those of runs that begin to wait. A run that ends while another begins to
+// wait gives back a slot that nobody has seen free.
 //
 // So if more jobs wait, the slot that another process gave back, and did not give before it ended,
-// is found when the look comes round to it: within about lookAroundEvery.
-type freeSlots struct {
-	atOnce int
+// is found within a round: about scanRound.
+type slotScanner struct {
+	batch int
 
-	mu      sync.Mutex
-	after   string    // the job at which the last look ended; "": the next begins with the first
-	partial bool      // the last look did not see all jobs that wait, or there was none
-	noted   []string  // jobs to look at, the last noted first
-	began   time.Time // of this round, on the store's clock; zero: it is to be ended at once
-	hurried bool      // this round has lasted for lookAroundEvery
+	mu         sync.Mutex
+	after      string    // the job at which the last scan ended; "": the next begins with the first
+	partial    bool      // the last scan did not cover all jobs that wait, or there was none
+	hints      []string  // jobs to scan, the latest hint first
+	roundStart time.Time // on the store's clock; zero: the round is to be ended at once
+	overdue    bool      // this round has lasted for scanRound
 }
 
 const (
-	lookAtOnce = 200
-	// Looks of a round that is not hurried, after the first, take fewer jobs: so many times.
-	lookFewer       = 10
-	lookAroundEvery = 5 * time.Minute
-	maxNoted        = 20_000 // jobs; about 1 MB
+	scanBatch = 200
+	// scanFraction divides scanBatch for the scans after the first of a round that is not overdue.
+	scanFraction = 10
+	scanRound    = 5 * time.Minute
+	maxHints     = 20_000 // jobs; about 1 MB
 )
 
-// freeLook names the jobs at which one claim looks.
-type freeLook struct {
+// slotScan names the jobs that one claim scans.
+type slotScan struct {
 	after string
-	limit int      // below 1: only at jobs
-	jobs  []string // beside the next ones
-	noted []string // of freeSlots: jobs, or what the next ones must have in them
+	limit int      // below 1: only jobs are scanned
+	jobs  []string // scanned besides the next ones
+	hints []string // the hints that it took: jobs, or what a full scan must find
 }
 
-// freed has the jobs that a look found: the next ones, and those that it named.
-type freed struct{ next, jobs []WaitingJob }
+// scanResult has the jobs that a scan found: the next ones, and those that it named.
+type scanResult struct{ next, jobs []WaitingJob }
 
-// note adds jobs to look at.
-func (f *freeSlots) note(jobs []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.add(jobs)
+// hint adds jobs to scan.
+func (s *slotScanner) hint(jobs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addHints(jobs)
 }
 
-func (f *freeSlots) add(jobs []string) {
-	f.noted = append(f.noted, jobs...)
-	if over := len(f.noted) - maxNoted; over > 0 { // the oldest are found by looking around
-		f.noted, f.began = f.noted[over:], time.Time{}
+func (s *slotScanner) addHints(jobs []string) {
+	s.hints = append(s.hints, jobs...)
+	if over := len(s.hints) - maxHints; over > 0 { // the round finds the oldest
+		s.hints, s.roundStart = s.hints[over:], time.Time{}
 	}
 }
 
-// look returns what the next claim looks at: of one that is only for some runs, their jobs.
-func (f *freeSlots) look(only []string) freeLook {
+// next returns what the next claim scans: of one that is only for some runs, their jobs.
+func (s *slotScanner) next(only []string) slotScan {
 	if len(only) > 0 {
 		jobs := make([]string, len(only))
 		for i, id := range only {
 			jobs[i] = JobOf(id)
 		}
-		return freeLook{jobs: jobs}
+		return slotScan{jobs: jobs}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	l, left := freeLook{after: f.after, limit: f.atOnce}, 0
-	if f.after != "" && !f.hurried {
-		l.limit = max(1, f.atOnce/lookFewer)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	scan, left := slotScan{after: s.after, limit: s.batch}, 0
+	if s.after != "" && !s.overdue {
+		scan.limit = max(1, s.batch/scanFraction)
 	}
-	if f.partial {
-		left = max(0, len(f.noted)-f.atOnce)
-		l.jobs = f.noted[left:]
+	if s.partial {
+		left = max(0, len(s.hints)-s.batch)
+		scan.jobs = s.hints[left:]
 	}
-	l.noted, f.noted = f.noted[left:], f.noted[:left:left]
-	return l
+	scan.hints, s.hints = s.hints[left:], s.hints[:left:left]
+	return scan
 }
 
-// failed notes again what a look was to find.
-func (f *freeSlots) failed(l freeLook) { f.note(l.noted) }
+// retry has a later scan find what this one failed to.
+func (s *slotScanner) retry(scan slotScan) { s.hint(scan.hints) }
 
-// looked goes on to the next jobs, and reports whether to look at them at once. Jobs that were
-// free are looked at again: the runs that were to get their slots may have been canceled.
-func (f *freeSlots) looked(l freeLook, found freed, now time.Time) (again bool) {
-	if l.limit < 1 {
+// finish moves on to the next jobs, and reports whether to scan them at once. Jobs that were
+// free are scanned again: the runs that were to get their slots may have been canceled.
+func (s *slotScanner) finish(scan slotScan, result scanResult, now time.Time) (again bool) {
+	if scan.limit < 1 {
 		return false
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	full := len(found.next) == l.limit
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	full := len(result.next) == scan.limit
 	switch {
 	case full:
-		f.after, f.partial = found.next[l.limit-1].JobID, true
-	case l.after != "":
-		f.after, f.began = "", now
+		s.after, s.partial = result.next[scan.limit-1].JobID, true
+	case scan.after != "":
+		s.after, s.roundStart = "", now
 	default:
-		f.partial, f.hurried, f.began = false, false, now
+		s.partial, s.overdue, s.roundStart = false, false, now
 		return false
 	}
-	if len(l.jobs) < len(l.noted) {
-		f.add(l.noted)
+	if len(scan.jobs) < len(scan.hints) {
+		s.addHints(scan.hints)
 	}
-	f.began = clocks.Earlier(f.began, now) // the clock may have been set back
-	f.hurried = now.Sub(f.began) >= lookAroundEvery
-	again = f.hurried || len(f.noted) >= f.atOnce // a later claim looks at fewer
-	for _, j := range found.free() {
-		f.add([]string{j.JobID})
+	s.roundStart = clocks.Earlier(s.roundStart, now) // the clock may have been set back
+	s.overdue = now.Sub(s.roundStart) >= scanRound
+	again = s.overdue || len(s.hints) >= s.batch // a later claim scans fewer
+	for _, j := range result.freeJobs() {
+		s.addHints([]string{j.JobID})
 	}
 	return again
 }
 
-// free returns the jobs that have something free, by ID.
-func (f freed) free() (list []WaitingJob) {
+// freeJobs returns the jobs that have something free, by ID.
+func (f scanResult) freeJobs() (list []WaitingJob) {
 	known := map[string]bool{}
-	for _, found := range [][]WaitingJob{f.next, f.jobs} {
-		for _, j := range found {
+	for _, jobs := range [][]WaitingJob{f.next, f.jobs} {
+		for _, j := range jobs {
 			if (j.FreeSlot || j.FreePlace) && !known[j.JobID] {
 				known[j.JobID] = true
 				list = append(list, j)
@@ -130,13 +131,13 @@ func (f freed) free() (list []WaitingJob) {
 	return list
 }
 
-// ask asks for what a claim looks at.
-func (l freeLook) ask(tx Tx) (next, jobs Future[[]WaitingJob]) {
-	if l.limit > 0 {
-		next = tx.WaitingJobs(l.after, l.limit)
+// query reads the jobs of a scan.
+func (scan slotScan) query(tx Tx) (next, jobs Future[[]WaitingJob]) {
+	if scan.limit > 0 {
+		next = tx.WaitingJobs(scan.after, scan.limit)
 	}
-	if len(l.jobs) > 0 {
-		jobs = tx.WaitingOf(sortedSet(l.jobs))
+	if len(scan.jobs) > 0 {
+		jobs = tx.WaitingOf(sortedSet(scan.jobs))
 	}
 	return next, jobs
 }

@@ -42,16 +42,16 @@ func (l *Ledger) HoursOf(ctx context.Context, jobIDs []string, since, until time
 // minutes after an upgrade, and a reader who does not wait asks for the hours from then on.
 func (l *Ledger) CountedFrom(ctx context.Context) (time.Time, error) {
 	return read(ctx, l, "look which hours are counted", func(tx Tx) (from time.Time, err error) {
-		asked, oldest := tx.HourSpan(), tx.Runs(Filter{Limit: 1})
+		spanFuture, oldestFuture := tx.HourSpan(), tx.Runs(Filter{Limit: 1})
 		now, err := tx.Now()
 		if err != nil {
 			return from, err
 		}
-		span, err := asked.Get()
+		span, err := spanFuture.Get()
 		if err != nil {
 			return from, err
 		}
-		runs, err := oldest.Get()
+		runs, err := oldestFuture.Get()
 		if err != nil || len(runs) == 0 {
 			return from, err
 		}
@@ -74,36 +74,36 @@ type hourReader struct {
 	row          Tally // of the last row that was added to others
 }
 
-// manyJobs is of how many jobs runs are counted one by one, and the times of runs are read.
-const manyJobs = 20
+// maxDetailedJobs is the number of jobs up to which runs are counted one by one, and their times read.
+const maxDetailedJobs = 20
 
-func (r *hourReader) many() bool { return len(r.jobIDs) > manyJobs }
+func (r *hourReader) manyJobs() bool { return len(r.jobIDs) > maxDetailedJobs }
 
 // read adds the stored rows of the hours that are counted, and counts the others: those
 // before and after them, and those of jobs whose runs have changed since.
 func (r *hourReader) read() error {
-	span, stored, names := r.tx.HourSpan(), r.ask(), r.tx.Templates()
-	var sums Future[[]HourSum]
-	if r.many() {
-		sums = r.tx.HourSums(r.jobIDs, r.since, r.until, timesInTally)
+	spanFuture, rowsFutures, templatesFuture := r.tx.HourSpan(), r.queryRows(), r.tx.Templates()
+	var sumsFuture Future[[]HourSum]
+	if r.manyJobs() {
+		sumsFuture = r.tx.HourSums(r.jobIDs, r.since, r.until, timesInTally)
 	}
 	now, err := r.tx.Now()
 	if err != nil {
 		return err
 	}
-	counted, err := span.Get()
+	counted, err := spanFuture.Get()
 	if err != nil {
 		return err
 	}
 	from, to := counted.within(r.since, r.until, now)
-	stale, err := r.addStored(stored, from, to)
+	stale, err := r.addStored(rowsFutures, from, to)
 	if err != nil {
 		return err
 	}
-	if err := r.addSums(sums, from, to); err != nil {
+	if err := r.addSums(sumsFuture, from, to); err != nil {
 		return err
 	}
-	templates, err := names.Get()
+	templates, err := templatesFuture.Get()
 	if err != nil {
 		return err
 	}
@@ -114,28 +114,28 @@ func (r *hourReader) read() error {
 	return r.count(queries)
 }
 
-// ask asks for the rows of the jobs; of many, for the stale ones. The sum of all jobs has what is
+// queryRows asks for the rows of the jobs; of many, for the stale ones. The sum of all jobs has what is
 // stale: it is taken off.
-func (r *hourReader) ask() (rows []Future[[]HourRow]) {
-	if !r.many() {
-		rows = append(rows, r.tx.HoursOf(r.jobIDs, r.since, r.until))
+func (r *hourReader) queryRows() (futures []Future[[]HourRow]) {
+	if !r.manyJobs() {
+		futures = append(futures, r.tx.HoursOf(r.jobIDs, r.since, r.until))
 	}
-	if r.all() || r.many() {
-		rows = append(rows, r.tx.HoursIn(r.since, r.until, true, 0))
+	if r.all() || r.manyJobs() {
+		futures = append(futures, r.tx.HoursIn(r.since, r.until, true, 0))
 	}
-	return rows
+	return futures
 }
 
 // addStored adds the rows of hours in [from, to), and returns those that are stale.
-func (r *hourReader) addStored(asked []Future[[]HourRow], from, to time.Time) (stale []HourRow, err error) {
-	for _, a := range asked {
-		rows, err := a.Get()
+func (r *hourReader) addStored(rowsFutures []Future[[]HourRow], from, to time.Time) (stale []HourRow, err error) {
+	for _, future := range rowsFutures {
+		rows, err := future.Get()
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
 			h, sign := &rows[i], 1
-			if h.Hour.Before(from) || !h.Hour.Before(to) || r.many() && !r.wants(h.JobID) {
+			if h.Hour.Before(from) || !h.Hour.Before(to) || r.manyJobs() && !r.selects(h.JobID) {
 				continue
 			}
 			if h.Stale {
@@ -153,8 +153,8 @@ func (r *hourReader) addStored(asked []Future[[]HourRow], from, to time.Time) (s
 }
 
 // addSums adds the counts of many jobs.
-func (r *hourReader) addSums(asked Future[[]HourSum], from, to time.Time) error {
-	sums, err := asked.Get()
+func (r *hourReader) addSums(sumsFuture Future[[]HourSum], from, to time.Time) error {
+	sums, err := sumsFuture.Get()
 	for i := 0; i < len(sums) && err == nil; i++ {
 		s := sums[i]
 		if s.Hour.Before(from) || !s.Hour.Before(to) {
@@ -173,7 +173,7 @@ func (r *hourReader) addMany(hour time.Time, t Tally, n int) {
 	r.sum(hour).add(t, n)
 }
 
-func (r *hourReader) wants(jobID string) bool {
+func (r *hourReader) selects(jobID string) bool {
 	_, wanted := slices.BinarySearch(r.jobIDs, jobID)
 	return wanted
 }
@@ -181,7 +181,7 @@ func (r *hourReader) wants(jobID string) bool {
 // uncounted returns what to count of the jobs outside of [from, to): of many jobs, it is faster
 // to count all.
 func (r *hourReader) uncounted(from, to time.Time) (queries []TallyQuery) {
-	if r.many() && !slices.ContainsFunc(r.jobIDs, func(id string) bool { return TemplateOf(id) != "" }) {
+	if r.manyJobs() && !slices.ContainsFunc(r.jobIDs, func(id string) bool { return TemplateOf(id) != "" }) {
 		return []TallyQuery{{Since: r.since, Until: from, ByJob: true, States: true}, {Since: to, Until: r.until, ByJob: true, States: true}}
 	}
 	for _, id := range r.jobIDs {
@@ -233,19 +233,19 @@ func (r *hourReader) sum(hour time.Time) *Tally {
 // count counts runs from their rows.
 func (r *hourReader) count(queries []TallyQuery) error {
 	queries = slices.DeleteFunc(queries, func(q TallyQuery) bool { return !q.Since.Before(q.Until) })
-	asked := make([]Future[[]RunCount], len(queries))
+	countsFutures := make([]Future[[]RunCount], len(queries))
 	for i, q := range queries {
-		asked[i] = r.tx.Tally(q)
+		countsFutures[i] = r.tx.Tally(q)
 	}
-	for i, a := range asked {
-		counts, err := a.Get()
+	for i, future := range countsFutures {
+		counts, err := future.Get()
 		if err != nil {
 			return err
 		}
 		for _, c := range counts {
 			switch {
-			case queries[i].ByJob && !r.wants(c.JobID):
-			case r.many():
+			case queries[i].ByJob && !r.selects(c.JobID):
+			case r.manyJobs():
 				r.addMany(c.Hour, c.tally(), 1)
 			default:
 				r.sum(c.Hour).Add(c.tally())

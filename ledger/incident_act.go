@@ -11,15 +11,15 @@ import (
 // as it is. One for ReasonNotPlannable closes when no planning has failed for long enough
 // that each of its schedules was tried again.
 func (l *Ledger) ReconcileIncidents(ctx context.Context, cause IncidentCause, observed []JobProblem) error {
-	openOnes := func(tx Tx) ([]Incident, error) { return tx.OpenIncidents(cause, nil).Get() }
+	readOpen := func(tx Tx) ([]Incident, error) { return tx.OpenIncidents(cause, nil).Get() }
 	if len(observed) == 0 {
-		open, err := read(ctx, l, "compare incidents", openOnes)
+		open, err := read(ctx, l, "compare incidents", readOpen)
 		if err != nil || len(open) == 0 { // usual; no need to write
 			return err
 		}
 	}
 	return l.rows.Write(ctx, "compare incidents", func(tx Tx) error {
-		open, err := openOnes(tx)
+		open, err := readOpen(tx)
 		if err != nil {
 			return err
 		}
@@ -124,10 +124,10 @@ func (l *Ledger) Notify(ctx context.Context, n Notification) (bool, error) {
 
 // lockIncident locks and returns an incident, in a list of at most one, and the time.
 func lockIncident(tx Tx, id int64) (found []Incident, now time.Time, err error) {
-	asked := tx.LockIncidents([]int64{id})
+	incidentFuture := tx.LockIncidents([]int64{id})
 	if now, err = tx.Now(); err != nil {
 		return nil, now, err
 	}
-	found, err = asked.Get()
+	found, err = incidentFuture.Get()
 	return found, now, err
 }

@@ -143,28 +143,28 @@ type jobListing struct {
 
 // readJobs reads the jobs, all without IDs, and their last runs.
 func (m *jobListing) readJobs(ids []string) (err error) {
-	var asked Future[[]JobRow]
+	var jobsFuture Future[[]JobRow]
 	if len(ids) > 0 {
 		ids = sortedSet(ids)
-		asked = m.tx.LockJobs(ids)
+		jobsFuture = m.tx.LockJobs(ids)
 	} else {
-		asked = m.tx.JobsAfter("", math.MaxInt32)
-		if m.jobs, err = asked.Get(); err != nil {
+		jobsFuture = m.tx.JobsAfter("", math.MaxInt32)
+		if m.jobs, err = jobsFuture.Get(); err != nil {
 			return err
 		}
 		for i := range m.jobs {
 			ids = append(ids, m.jobs[i].JobID)
 		}
 	}
-	last := m.tx.Last(ids, nil, 1)
+	lastFuture := m.tx.Last(ids, nil, 1)
 	m.slots, m.unacknowledged, m.open = m.tx.Slots(ids), m.tx.CountUnacknowledged(ids), m.tx.OpenIncidents("", ids)
-	if m.jobs, err = asked.Get(); err != nil {
+	if m.jobs, err = jobsFuture.Get(); err != nil {
 		return err
 	}
 	if err := m.pauseByTemplates(); err != nil {
 		return err
 	}
-	if m.last, err = byJob(last); err != nil {
+	if m.last, err = byJob(lastFuture); err != nil {
 		return err
 	}
 	return m.readOutcomes()
@@ -209,8 +209,8 @@ func (m *jobListing) readOutcomes() error {
 	return err
 }
 
-func byJob(asked Future[[]Row]) (map[string]*Row, error) {
-	list, err := asked.Get()
+func byJob(rowsFuture Future[[]Row]) (map[string]*Row, error) {
+	list, err := rowsFuture.Get()
 	rows := make(map[string]*Row, len(list))
 	for i := range list {
 		rows[list[i].JobID] = &list[i]

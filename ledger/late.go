@@ -17,16 +17,16 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 		return 0, err
 	}
 	return write(ctx, l, "look for late runs", func(tx Tx) (int, error) {
-		asked, askedPauses := tx.LockLate(limit), tx.Pauses(time.Time{})
+		rowsFuture, pausesFuture := tx.LockLate(limit), tx.Pauses(time.Time{})
 		now, err := tx.Now()
 		if err != nil {
 			return 0, err
 		}
-		rows, err := asked.Get()
+		rows, err := rowsFuture.Get()
 		if err != nil {
 			return 0, err
 		}
-		paused, err := askedPauses.Get()
+		paused, err := pausesFuture.Get()
 		if err != nil {
 			return 0, err
 		}
@@ -46,7 +46,7 @@ func markLate(rows []Row, paused pauses, now time.Time) (changes []Change, late 
 		r := &rows[i]
 		was := *r
 		why, next := isLate(r.Run, now)
-		if hold := paused.hold(r.Call.Target, now); hold != nil {
+		if hold := paused.holdOf(r.Call.Target, now); hold != nil {
 			why, next = "", hold.Until.Add(r.untilBound())
 		}
 		if why != "" {

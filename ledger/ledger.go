@@ -13,20 +13,20 @@ type Ledger struct {
 	rows    Rows
 	changes changeBatches
 	due     dueFloor
-	free    *freeSlots
+	scanner *slotScanner
 }
 
 // Option changes what New returns.
 type Option func(*Ledger)
 
-// LookAtOnce bounds the jobs that wait at which one claim looks for free slots; default 200. A
+// SlotScanBatch bounds the waiting jobs that one claim scans for free slots; default 200. A
 // simulation has few jobs, and a smaller bound.
-func LookAtOnce(jobs int) Option { return func(l *Ledger) { l.free.atOnce = jobs } }
+func SlotScanBatch(jobs int) Option { return func(l *Ledger) { l.scanner.batch = jobs } }
 
 // New returns a ledger over an engine's rows.
 func New(rows Rows, options ...Option) *Ledger {
-	free := &freeSlots{atOnce: lookAtOnce, partial: true}
-	l := &Ledger{rows: ruleRows{rows, free}, free: free}
+	scanner := &slotScanner{batch: scanBatch, partial: true}
+	l := &Ledger{rows: ruleRows{rows, scanner}, scanner: scanner}
 	for _, option := range options {
 		option(l)
 	}

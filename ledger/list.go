@@ -18,19 +18,19 @@ func pageSize(limit, most int) int {
 // for an ID that has no row.
 func (l *Ledger) Get(ctx context.Context, runID string) (run Run, attempts []Attempt, err error) {
 	run, err = read(ctx, l, "run "+runID, func(tx Tx) (Run, error) {
-		asked := tx.Find([]string{runID})
-		history, said := tx.Attempts(runID), tx.Excerpts(runID)
-		rows, err := asked.Get()
+		rowsFuture := tx.Find([]string{runID})
+		attemptsFuture, excerptsFuture := tx.Attempts(runID), tx.Excerpts(runID)
+		rows, err := rowsFuture.Get()
 		if err != nil {
 			return Run{}, err
 		}
 		if len(rows) == 0 {
 			return Run{}, ErrNotFound
 		}
-		if attempts, err = history.Get(); err != nil {
+		if attempts, err = attemptsFuture.Get(); err != nil {
 			return Run{}, err
 		}
-		return rows[0].Visible(), addExcerpts(tx, attempts, said)
+		return rows[0].Visible(), addExcerpts(tx, attempts, excerptsFuture)
 	})
 	if err != nil {
 		return Run{}, nil, err
@@ -41,13 +41,13 @@ func (l *Ledger) Get(ctx context.Context, runID string) (run Run, attempts []Att
 // LastAttempts returns the last attempt of each of the runs that has one, by run ID.
 func (l *Ledger) LastAttempts(ctx context.Context, runIDs []string) (map[string]Attempt, error) {
 	return read(ctx, l, "last attempts", func(tx Tx) (map[string]Attempt, error) {
-		asked := make([]Future[[]Attempt], len(runIDs))
+		futures := make([]Future[[]Attempt], len(runIDs))
 		for i, id := range runIDs {
-			asked[i] = tx.Attempts(id)
+			futures[i] = tx.Attempts(id)
 		}
 		last := make(map[string]Attempt, len(runIDs))
-		for i, a := range asked {
-			list, err := a.Get()
+		for i, future := range futures {
+			list, err := future.Get()
 			if err != nil {
 				return nil, err
 			}
@@ -181,12 +181,12 @@ func (c Counts) Ahead() time.Duration { return AheadOfClock(c.PlannedThrough, c.
 // See Counts.
 func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 	return read(ctx, l, "count runs", func(tx Tx) (Counts, error) {
-		asked := tx.Counts([]State{Planned, Retrying, Accepted})
+		countsFuture := tx.Counts([]State{Planned, Retrying, Accepted})
 		now, err := tx.Now()
 		if err != nil {
 			return Counts{}, err
 		}
-		c, err := asked.Get()
+		c, err := countsFuture.Get()
 		for i := 0; i < len(Unfinished) && err == nil; i++ { // those of which there is no run too
 			c.Unfinished[Unfinished[i]] += 0
 		}

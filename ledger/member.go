@@ -78,18 +78,18 @@ type Fan struct {
 // Frozen reports whether the list is frozen.
 func (f Fan) Frozen() bool { return f.Members > 0 }
 
-// pass begins a pass over the members that makes those in a state due again.
-func (f *Fan) pass(again State) {
+// beginPass begins a pass over the members that makes those in a state due again.
+func (f *Fan) beginPass(again State) {
 	if f.Frozen() {
 		f.Again, f.After = again, ""
 	}
 }
 
-// more reports whether members are left to release.
-func (f Fan) more() bool { return !f.Done || f.Again != "" }
+// hasMore reports whether members are left to release.
+func (f Fan) hasMore() bool { return !f.Done || f.Again != "" }
 
-// fail keeps how many members failed.
-func (f *Fan) fail(counts map[State]int) {
+// setFailed keeps how many members failed.
+func (f *Fan) setFailed(counts map[State]int) {
 	f.Failed, f.Canceled = counts[Dead]+counts[Canceled], counts[Canceled]
 }
 

@@ -59,7 +59,7 @@ func (m *actionTx) lockMembers(rows []Row) error {
 			if !rows[i].Fan.Frozen() {
 				continue
 			}
-			if err := m.lockOpen(rows[i].ID, rows); err != nil {
+			if err := m.lockUnfinished(rows[i].ID, rows); err != nil {
 				return err
 			}
 		}
@@ -67,9 +67,9 @@ func (m *actionTx) lockMembers(rows []Row) error {
 	return nil
 }
 
-// lockOpen locks the unfinished members of a parent that are canceled with it. A parent that
+// lockUnfinished locks the unfinished members of a parent that are canceled with it. A parent that
 // was redriven has some before it fans out again.
-func (m *actionTx) lockOpen(parent string, rows []Row) error {
+func (m *actionTx) lockUnfinished(parent string, rows []Row) error {
 	open, err := m.tx.Runs(Filter{Parent: parent, States: Claimable}).Get()
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (m *actionTx) cancel(r *Row) {
 	r.finish(Canceled, ReasonOperator, m.now)
 	r.dropLease()
 	if r.Fan.Frozen() {
-		r.Fan.fail(m.failed[r.ID])
+		r.Fan.setFailed(m.failed[r.ID])
 	}
 }
 

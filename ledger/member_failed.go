@@ -42,15 +42,15 @@ func settled(tx Tx, f Filter) (settled []SettledCount, err error) {
 }
 
 // remaining counts the runs after those that the action applies to, if there may be some.
-func (m *actionTx) remaining(fit []Row) Future[int] {
+func (m *actionTx) remaining(eligible []Row) Future[int] {
 	f := m.filter()
 	f.Limit = 0
 	switch {
 	case m.full:
-	case len(m.IDs) > 0 || m.Limit < 1 || len(fit) < m.Limit:
+	case len(m.IDs) > 0 || m.Limit < 1 || len(eligible) < m.Limit:
 		return Future[int]{}
 	case !f.ofFailedMembers():
-		last := fit[len(fit)-1]
+		last := eligible[len(eligible)-1]
 		f.After = &Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}
 	}
 	if !f.ofFailedMembers() {
@@ -58,9 +58,9 @@ func (m *actionTx) remaining(fit []Row) Future[int] {
 	}
 	// Those that a request of the series before has rejected are counted again, until a request
 	// finds fewer than its limit.
-	asked := m.tx.CountFailed([]string{f.Parent})
+	failedFuture := m.tx.CountFailed([]string{f.Parent})
 	return Await(func() (int, error) {
-		counts, err := asked.Get()
+		counts, err := failedFuture.Get()
 		return max(0, f.countFailed(counts)-m.scanned), err
 	})
 }

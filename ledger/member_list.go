@@ -214,12 +214,12 @@ func (l *Ledger) MemberCounts(ctx context.Context, parents []string) (map[string
 		if len(open) == 0 || err != nil {
 			return byParent, err
 		}
-		asked := tx.CountFailed(open)
+		failedFuture := tx.CountFailed(open)
 		unfinished, err := tx.CountMembers(open, Claimable).Get()
 		if err != nil {
 			return nil, err
 		}
-		failed, err := asked.Get()
+		failed, err := failedFuture.Get()
 		for _, c := range failed {
 			unfinished = append(unfinished, MemberCount{c.Parent, c.State, c.Count})
 		}

@@ -88,7 +88,7 @@ func (m *releaseTx) run() error {
 	if err := update(m.tx, m.changes); err != nil {
 		return err
 	}
-	if err := m.end(); err != nil {
+	if err := m.applyIncidents(); err != nil {
 		return err
 	}
 	inserted, err := m.inserted.Get()
@@ -103,19 +103,19 @@ func (m *releaseTx) run() error {
 // read locks the parents, and counts their members afterwards: an action on a member locks
 // its parent first.
 func (m *releaseTx) read() (parents []Row, err error) {
-	var named Future[[]Row]
+	var namedFuture Future[[]Row]
 	if len(m.Parents) > 0 {
-		named = m.tx.LockRuns(m.Parents)
+		namedFuture = m.tx.LockRuns(m.Parents)
 	}
-	due, paused := m.tx.LockDue(DueQuery{Limit: parentsAtOnce, States: []State{FannedOut}}), m.tx.Pauses(time.Time{})
+	dueFuture, pausesFuture := m.tx.LockDue(DueQuery{Limit: parentsAtOnce, States: []State{FannedOut}}), m.tx.Pauses(time.Time{})
 	if m.now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
 	m.got.Now = m.now
-	if parents, err = named.Get(); err != nil {
+	if parents, err = namedFuture.Get(); err != nil {
 		return nil, err
 	}
-	others, err := due.Get()
+	others, err := dueFuture.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (m *releaseTx) read() (parents []Row, err error) {
 	if len(parents) == 0 {
 		return nil, nil
 	}
-	list, err := paused.Get()
+	list, err := pausesFuture.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (m *releaseTx) advance(r *Row) error {
 	if slices.Contains(m.BusyTargets, r.Call.Target) || slices.Contains(m.BusyJobs, r.ID) {
 		room = 0
 	}
-	if r.Fan.more() && room > 0 {
+	if r.Fan.hasMore() && room > 0 {
 		released, err := m.release(r, room)
 		if err != nil {
 			return err
@@ -160,13 +160,13 @@ func (m *releaseTx) advance(r *Row) error {
 	}
 	r.SetDueAt(m.now.Add(recheckParents))
 	switch {
-	case r.Fan.more():
+	case r.Fan.hasMore():
 		m.got.More = append(m.got.More, r.ID)
 		if open < MaxOpenMembers && m.Limit <= len(m.inserts) { // another process may have room
 			r.SetDueAt(m.now)
 		}
 	case open == 0:
-		if err := m.finish(r); err != nil {
+		if err := m.finishParent(r); err != nil {
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func (m *releaseTx) releaseAgain(r *Row, room int) (released int, err error) {
 	rows, err := m.tx.LockRuns(runIDs(list)).Get()
 	for i := range rows {
 		was := rows[i]
-		if rows[i].again(m.now) {
+		if rows[i].makeDueAgain(m.now) {
 			m.changes = append(m.changes, Changed(&was, &rows[i]))
 			released++
 		}
@@ -226,9 +226,9 @@ func (m *releaseTx) releaseAgain(r *Row, room int) (released int, err error) {
 	return released, err
 }
 
-// again makes a member due that is dead and not settled, or canceled, and reports whether it
+// makeDueAgain makes a member due that is dead and not settled, or canceled, and reports whether it
 // did. It keeps its key, which the target must still have.
-func (r *Row) again(now time.Time) bool {
+func (r *Row) makeDueAgain(now time.Time) bool {
 	switch {
 	case r.KeyUnsafe(now):
 		return false
@@ -242,13 +242,13 @@ func (r *Row) again(now time.Time) bool {
 	return true
 }
 
-// finish ends a parent, and keeps in its row how many of its members failed.
-func (m *releaseTx) finish(r *Row) error {
+// finishParent ends a parent, and keeps in its row how many of its members failed.
+func (m *releaseTx) finishParent(r *Row) error {
 	counts, err := countMembers(m.tx, []string{r.ID}, failedStates)
 	if err != nil {
 		return err
 	}
-	r.Fan.fail(counts[r.ID])
+	r.Fan.setFailed(counts[r.ID])
 	if failed := r.Fan.Failed + r.Fan.Members - r.Fan.Released; failed == 0 {
 		r.finish(Succeeded, "", m.now)
 		m.ended.add(&Outcome{Lease: Lease{RunID: r.ID}, State: Succeeded, AckEarlier: r.Call.AckEarlier})
@@ -269,11 +269,11 @@ func failedMembers(f Fan) string {
 	return text
 }
 
-// end opens and closes the incidents of the parents that ended, and acknowledges dead runs
+// applyIncidents opens and closes the incidents of the parents that ended, and acknowledges dead runs
 // before them.
-func (m *releaseTx) end() error {
+func (m *releaseTx) applyIncidents() error {
 	if len(m.ended.dead) == 0 && len(m.ended.succeeded) == 0 {
 		return nil
 	}
-	return m.ended.apply(m.tx, m.ended.openOnes(m.tx), m.ended.earlierDead(m.tx), m.now)
+	return m.ended.apply(m.tx, m.ended.queryOpen(m.tx), m.ended.queryEarlierDead(m.tx), m.now)
 }

@@ -39,10 +39,10 @@ type PacedRun struct {
 // Claims take the run first that has been due the longest. A run with a place is due from when
 // it got the place, not from its backfill on: else all runs of a backfill went before one that
 // the schedule makes due meanwhile. Only a run that is due waits, so this shortens no wait.
-func grantPlaces(tx Tx, jobIDs []string, paced []Future[[]PacedRun], now time.Time) error {
+func grantPlaces(tx Tx, jobIDs []string, pacedFutures []Future[[]PacedRun], now time.Time) error {
 	var changes []Change
 	for i, id := range jobIDs {
-		list, err := paced[i].Get()
+		list, err := pacedFutures[i].Get()
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func grantPlaces(tx Tx, jobIDs []string, paced []Future[[]PacedRun], now time.Ti
 		for _, w := range list {
 			if w.Taken+given < w.Pace.Parallel() {
 				given++
-				c := give(Row{Run: Run{ID: w.ID, JobID: id, State: w.State}, Pace: w.Pace, Waiting: true})
+				c := grantChange(Row{Run: Run{ID: w.ID, JobID: id, State: w.State}, Pace: w.Pace, Waiting: true})
 				c.Row.SetDueAt(now)
 				c.Set |= ColDue
 				changes = append(changes, c)
@@ -61,8 +61,8 @@ func grantPlaces(tx Tx, jobIDs []string, paced []Future[[]PacedRun], now time.Ti
 	return nil
 }
 
-// give returns the change by which a run that waits gets its slot or place.
-func give(was Row) Change {
+// grantChange returns the change by which a run that waits gets its slot or place.
+func grantChange(was Row) Change {
 	is := was
 	is.Waiting, is.HasSlot = false, true
 	return Changed(&was, &is)

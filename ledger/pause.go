@@ -70,15 +70,15 @@ type PauseChange struct {
 
 // Covers reports whether a scheduled time of a job is in the pause.
 func (p Pause) Covers(jobID string, t Traits, at time.Time) bool {
-	return p.Kind != PauseHold && p.spans(at) && p.Takes(jobID, t)
+	return p.Kind != PauseHold && p.contains(at) && p.Takes(jobID, t)
 }
 
 // Holds reports whether nothing is sent to a target at a time.
 func (p Pause) Holds(target string, at time.Time) bool {
-	return p.Kind == PauseHold && p.Target == target && p.spans(at)
+	return p.Kind == PauseHold && p.Target == target && p.contains(at)
 }
 
-func (p Pause) spans(at time.Time) bool { return !at.Before(p.From) && at.Before(p.Until) }
+func (p Pause) contains(at time.Time) bool { return !at.Before(p.From) && at.Before(p.Until) }
 
 // String returns what the pause does, and when: "hold target payments from … until …".
 func (p Pause) String() string {
@@ -93,12 +93,12 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		return Pause{}, err
 	}
 	return write(ctx, l, "change a pause", func(tx Tx) (p Pause, err error) {
-		asked := tx.Pauses(time.Time{})
+		pausesFuture := tx.Pauses(time.Time{})
 		now, err := tx.Now()
 		if err != nil {
 			return p, err
 		}
-		list, err := asked.Get()
+		list, err := pausesFuture.Get()
 		if err != nil {
 			return p, err
 		}
@@ -217,13 +217,13 @@ func (l *Ledger) Pauses(ctx context.Context, ended bool) ([]Pause, error) {
 // ClosePauses notes in the audit which pauses have ended by themselves, and returns how many
 // they are. Their ends do not depend on it.
 func (l *Ledger) ClosePauses(ctx context.Context) (int, error) {
-	over := func(tx Tx) (list []Pause, err error) {
-		asked := tx.Pauses(time.Time{})
+	readEnded := func(tx Tx) (list []Pause, err error) {
+		pausesFuture := tx.Pauses(time.Time{})
 		now, err := tx.Now()
 		if err != nil {
 			return nil, err
 		}
-		all, err := asked.Get()
+		all, err := pausesFuture.Get()
 		for _, p := range all {
 			if !now.Before(p.Until) {
 				list = append(list, p)
@@ -231,7 +231,7 @@ func (l *Ledger) ClosePauses(ctx context.Context) (int, error) {
 		}
 		return list, err
 	}
-	found, err := read(ctx, l, "look for pauses that are over", over)
+	found, err := read(ctx, l, "look for pauses that are over", readEnded)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
@@ -262,9 +262,9 @@ const SystemActor = "cronce"
 // pauses are those that a transaction has read.
 type pauses []Pause
 
-// over returns the pause that a scheduled time of a job is in, or nil. One that skips goes before
+// covering returns the pause that a scheduled time of a job is in, or nil. One that skips goes before
 // one that catches up, and of several the one that ends last.
-func (list pauses) over(jobID string, t Traits, at time.Time) (found *Pause) {
+func (list pauses) covering(jobID string, t Traits, at time.Time) (found *Pause) {
 	for i := range list {
 		p := &list[i]
 		if !p.Covers(jobID, t, at) {
@@ -277,8 +277,8 @@ func (list pauses) over(jobID string, t Traits, at time.Time) (found *Pause) {
 	return found
 }
 
-// hold returns the hold of a target that ends last, or nil if the target is not held.
-func (list pauses) hold(target string, now time.Time) (found *Pause) {
+// holdOf returns the hold of a target that ends last, or nil if the target is not held.
+func (list pauses) holdOf(target string, now time.Time) (found *Pause) {
 	for i := range list {
 		if p := &list[i]; p.Holds(target, now) && (found == nil || p.Until.After(found.Until)) {
 			found = p

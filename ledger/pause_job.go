@@ -22,12 +22,12 @@ func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) erro
 		return err
 	}
 	return l.rows.Write(ctx, name, func(tx Tx) error {
-		asked := tx.LockJobs([]string{jobID})
+		jobsFuture := tx.LockJobs([]string{jobID})
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
-		jobs, err := asked.Get()
+		jobs, err := jobsFuture.Get()
 		if err != nil {
 			return err
 		}

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// keepBack returns the part of a plan before the first scheduled time that a pause keeps
+// deferPaused returns the part of a plan before the first scheduled time that a pause keeps
 // back, which is the whole plan but for a pause that catches up and lasts. The last plan
 // of a revision is whole: what it plans in the pause is due at the pause's end.
-func (m *admissionTx) keepBack(p *Plan) *Plan {
+func (m *admissionTx) deferPaused(p *Plan) *Plan {
 	if len(m.pauses) == 0 || p.Next != nil {
 		return p
 	}
 	for i := range p.Runs {
 		in := &p.Runs[i]
-		pause := m.pauses.over(p.JobID, p.Traits, in.last())
+		pause := m.pauses.covering(p.JobID, p.Traits, in.last())
 		if pause == nil || pause.Kind != PauseCatchUp || !m.got.Now.Before(pause.Until) {
 			continue
 		}
@@ -60,11 +60,11 @@ func (p *Plan) cut(at time.Time, runs int) {
 // covered reports whether a scheduled time is in a pause; of a range, its first and its
 // last. What did not run then is not a problem.
 func (m *admissionTx) covered(p *Plan, in *RunSpec) bool {
-	return m.pauses.over(p.JobID, p.Traits, in.ScheduledAt) != nil && m.pauses.over(p.JobID, p.Traits, in.last()) != nil
+	return m.pauses.covering(p.JobID, p.Traits, in.ScheduledAt) != nil && m.pauses.covering(p.JobID, p.Traits, in.last()) != nil
 }
 
-// first returns the time that the first plan begins after: an earlier pause does not matter.
-func (m *admissionTx) first() (first time.Time) {
+// earliestAfter returns the time that the first plan begins after: an earlier pause does not matter.
+func (m *admissionTx) earliestAfter() (first time.Time) {
 	for i := range m.Plans {
 		if after := m.Plans[i].After; first.IsZero() || after.Before(first) {
 			first = after

@@ -134,8 +134,8 @@ func (c *incidentChanges) add(o *Outcome) {
 	}
 }
 
-// openOnes asks for the open incidents of the jobs that succeeded.
-func (c *incidentChanges) openOnes(tx Tx) Future[[]Incident] {
+// queryOpen asks for the open incidents of the jobs that succeeded.
+func (c *incidentChanges) queryOpen(tx Tx) Future[[]Incident] {
 	var jobs []string
 	for job := range c.succeeded {
 		jobs = append(jobs, job)
@@ -167,12 +167,12 @@ func (c *incidentChanges) expires(jobID string) bool {
 
 // apply closes the incidents of the jobs that succeeded, of which open lists those that were
 // open, opens those of dead runs, and acknowledges earlier ones.
-func (c *incidentChanges) apply(tx Tx, openOnes Future[[]Incident], earlierDead Future[[]Row], now time.Time) error {
-	open, err := openOnes.Get()
+func (c *incidentChanges) apply(tx Tx, openFuture Future[[]Incident], earlierFuture Future[[]Row], now time.Time) error {
+	open, err := openFuture.Get()
 	if err != nil {
 		return err
 	}
-	dead, err := earlierDead.Get()
+	dead, err := earlierFuture.Get()
 	if err != nil {
 		return err
 	}

@@ -61,11 +61,11 @@ func liveVersions(list []ProcessRow, now time.Time) (versions []string, processe
 func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply, error) {
 	var reply HeartbeatReply
 	err := l.writeAfterClockStep(ctx, "heartbeat of process "+process, func(tx Tx) (stepped bool, err error) {
-		asked, paused := tx.Processes(), tx.Pauses(time.Time{})
+		processesFuture, pausesFuture := tx.Processes(), tx.Pauses(time.Time{})
 		if reply.Now, err = tx.Now(); err != nil {
 			return false, err
 		}
-		list, err := asked.Get()
+		list, err := processesFuture.Get()
 		if err != nil || ClockStep(latestHeartbeat(list), reply.Now) > 0 {
 			return true, err
 		}
@@ -75,7 +75,7 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply,
 		}
 		list[own].HeartbeatAt = reply.Now
 		reply.LiveVersions, reply.Processes = liveVersions(list, reply.Now)
-		all, err := paused.Get()
+		all, err := pausesFuture.Get()
 		if err != nil {
 			return false, err
 		}
@@ -94,20 +94,20 @@ func (l *Ledger) Deregister(ctx context.Context, process string) error {
 // Processes lists the processes that the ledger knows, by ID. See ProcessRetention.
 func (l *Ledger) Processes(ctx context.Context) ([]Process, error) {
 	return read(ctx, l, "list processes", func(tx Tx) (list []Process, err error) {
-		asked, askedRunning, askedDefinitions := tx.Processes(), tx.CountRunning(), tx.CountDefinitions()
+		processesFuture, runningFuture, definitionsFuture := tx.Processes(), tx.CountRunning(), tx.CountDefinitions()
 		now, err := tx.Now()
 		if err != nil {
 			return nil, err
 		}
-		rows, err := asked.Get()
+		rows, err := processesFuture.Get()
 		if err != nil {
 			return nil, err
 		}
-		running, err := askedRunning.Get()
+		running, err := runningFuture.Get()
 		if err != nil {
 			return nil, err
 		}
-		definitions, err := askedDefinitions.Get()
+		definitions, err := definitionsFuture.Get()
 		for _, p := range rows {
 			list = append(list, Process{p, p.alive(now), definitions[p.Version], running[p.ID]})
 		}

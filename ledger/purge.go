@@ -100,8 +100,8 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error)
 	return got, nil
 }
 
-// old selects the runs that are past their retention at a time, of the pass.
-func (p Purge) old(now time.Time) OldRuns {
+// oldRuns selects the runs that are past their retention at a time, of the pass.
+func (p Purge) oldRuns(now time.Time) OldRuns {
 	retention, of := p.Retention, exceptTemplates(p.Templates)
 	if p.From.Pass > 0 {
 		t := p.Templates[p.From.Pass-1]
@@ -122,7 +122,7 @@ func (p Purge) find(tx Tx) (PurgeCursor, error) {
 	if err != nil {
 		return next, err
 	}
-	found, err := tx.OldRuns(p.old(now), p.From.After, p.BatchSize()).Get()
+	found, err := tx.OldRuns(p.oldRuns(now), p.From.After, p.BatchSize()).Get()
 	for _, r := range found {
 		next.After, next.Found = r.ScheduledAt, append(next.Found, r.RunID)
 	}
@@ -133,24 +133,24 @@ func (p Purge) find(tx Tx) (PurgeCursor, error) {
 // run without a lock of its job. If they have members, it deletes a batch of those instead,
 // and there is More.
 func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
-	asked := tx.LockJobs(jobsOf(found))
+	jobsFuture := tx.LockJobs(jobsOf(found))
 	now, err := tx.Now()
 	if err != nil {
 		return got, err
 	}
-	jobs, err := jobsByID(asked)
+	jobs, err := jobsByID(jobsFuture)
 	if err != nil {
 		return got, err
 	}
 	found = notAhead(found, jobs)
-	members, err := tx.DeleteOldMembers(found, p.old(now), min(p.BatchSize(), membersPurged)).Get()
+	members, err := tx.DeleteOldMembers(found, p.oldRuns(now), min(p.BatchSize(), membersPurged)).Get()
 	if err != nil || len(members) > 0 {
 		if err == nil {
 			err = keepPurged(tx, members)
 		}
 		return Purged{Runs: len(members), More: true}, err
 	}
-	gone, err := tx.DeleteOldRuns(found, p.old(now)).Get()
+	gone, err := tx.DeleteOldRuns(found, p.oldRuns(now)).Get()
 	if err != nil || len(gone) == 0 {
 		return got, err
 	}
@@ -184,8 +184,8 @@ func keepPurged(tx Tx, members []string) error {
 	return update(tx, changes)
 }
 
-func jobsByID(asked Future[[]JobRow]) (map[string]*JobRow, error) {
-	list, err := asked.Get()
+func jobsByID(jobsFuture Future[[]JobRow]) (map[string]*JobRow, error) {
+	list, err := jobsFuture.Get()
 	jobs := make(map[string]*JobRow, len(list))
 	for i := range list {
 		jobs[list[i].JobID] = &list[i]
@@ -252,7 +252,7 @@ func (p Purge) countPass(tx Tx, from PurgeCursor) (n int, err error) {
 	now, err := tx.Now()
 	for after, more := p.From.After, true; more && err == nil; {
 		var found []RunSummary
-		if found, err = tx.OldRuns(p.old(now), after, countPage).Get(); err != nil || len(found) == 0 {
+		if found, err = tx.OldRuns(p.oldRuns(now), after, countPage).Get(); err != nil || len(found) == 0 {
 			break
 		}
 		after, more = found[len(found)-1].ScheduledAt, len(found) >= countPage

@@ -62,8 +62,8 @@ func (p PurgedHistory) Total() int {
 	return p.Audit + p.Pauses + p.Events + p.Incidents + p.Excerpts + p.Processes + p.VersionEntries + p.Definitions + p.Schedules
 }
 
-// fullest returns the number of deleted rows of the kind of which most were deleted.
-func (p PurgedHistory) fullest() int {
+// maxDeleted returns the number of deleted rows of the kind of which most were deleted.
+func (p PurgedHistory) maxDeleted() int {
 	return max(p.Audit, p.Pauses, p.Events, p.Incidents, p.Excerpts, p.Processes, p.VersionEntries, p.Definitions, p.Schedules)
 }
 
@@ -79,7 +79,7 @@ func (l *Ledger) PurgeHistory(ctx context.Context, p HistoryPurge) (PurgedHistor
 		return got, err
 	}
 	got, err = write(ctx, l, "purge the history", func(tx Tx) (PurgedHistory, error) { return p.purge(tx, limit, true) })
-	got.More = err == nil && got.fullest() >= limit
+	got.More = err == nil && got.maxDeleted() >= limit
 	return got, err
 }
 
@@ -111,19 +111,19 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 		old := OldRows{Kind: ScheduleRows, Until: now.Add(-t.Retention), Of: OfTemplates{Templates: []string{t.Template}}}
 		kinds = append(kinds, oldKind{old, &got.Schedules})
 	}
-	asked := make([]Future[int], len(kinds))
+	countFutures := make([]Future[int], len(kinds))
 	for i, k := range kinds {
-		asked[i] = tx.OldRows(k.rows, limit, del)
+		countFutures[i] = tx.OldRows(k.rows, limit, del)
 	}
-	processes := tx.Processes() // those that are left
+	processesFuture := tx.Processes() // those that are left
 	for i, k := range kinds {
-		n, err := asked[i].Get()
+		n, err := countFutures[i].Get()
 		if err != nil {
 			return got, err
 		}
 		*k.n += n
 	}
-	list, err := processes.Get()
+	list, err := processesFuture.Get()
 	if err != nil {
 		return got, err
 	}

@@ -12,7 +12,7 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	pending, err := write(ctx, l, "extend leases", func(tx Tx) (Future[[]bool], error) {
+	extendedFuture, err := write(ctx, l, "extend leases", func(tx Tx) (Future[[]bool], error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Future[[]bool]{}, err
@@ -27,7 +27,7 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 	if err != nil {
 		return nil, err
 	}
-	extended, err := pending.Get()
+	extended, err := extendedFuture.Get()
 	var lost []Lease
 	for i, ok := range extended {
 		if !ok {
@@ -47,11 +47,11 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
-	pending, err := write(ctx, l, "record", func(tx Tx) (Future[[]bool], error) { return record(tx, outcomes) })
+	writtenFuture, err := write(ctx, l, "record", func(tx Tx) (Future[[]bool], error) { return record(tx, outcomes) })
 	if err != nil {
 		return nil, err
 	}
-	written, err := pending.Get()
+	written, err := writtenFuture.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -59,51 +59,51 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 }
 
 // record writes outcomes, and returns which were written.
-func record(tx Tx, outcomes []Outcome) (written Future[[]bool], err error) {
-	open, earlier := openOf(tx, outcomes)
-	before := lockContinued(tx, outcomes)
+func record(tx Tx, outcomes []Outcome) (writtenFuture Future[[]bool], err error) {
+	openFuture, earlierFuture := queryIncidents(tx, outcomes)
+	rowsFuture := lockContinued(tx, outcomes)
 	now, err := tx.Now()
 	if err != nil {
-		return written, err
+		return writtenFuture, err
 	}
-	rows, err := continued(before, outcomes)
+	rows, err := continued(rowsFuture, outcomes)
 	if err != nil {
-		return written, err
+		return writtenFuture, err
 	}
 	changes := make([]Change, len(outcomes))
 	for i := range outcomes {
 		if changes[i], err = outcomes[i].change(&rows[i], now); err != nil {
-			return written, err
+			return writtenFuture, err
 		}
 	}
-	written = updateFenced(tx, changes)
-	incidents, err := open.Get()
+	writtenFuture = updateFenced(tx, changes)
+	incidents, err := openFuture.Get()
 	if err != nil {
-		return written, err
+		return writtenFuture, err
 	}
-	dead, err := earlier.Get()
+	dead, err := earlierFuture.Get()
 	if err != nil || len(incidents) == 0 && len(dead) == 0 && !anyResult(outcomes) {
-		return written, err // usual; which were written is not needed here
+		return writtenFuture, err // usual; which were written is not needed here
 	}
-	ok, err := written.Get()
+	ok, err := writtenFuture.Get()
 	if err != nil {
-		return written, err
+		return writtenFuture, err
 	}
 	var ended incidentChanges
-	var said []Excerpt
+	var excerpts []Excerpt
 	for i := range outcomes {
 		if !ok[i] {
 			continue
 		}
 		ended.add(&outcomes[i])
 		if e, keep := outcomes[i].excerpt(now); keep {
-			said = append(said, e)
+			excerpts = append(excerpts, e)
 		}
 	}
-	if err := ended.apply(tx, open, earlier, now); err != nil || len(said) == 0 {
-		return written, err
+	if err := ended.apply(tx, openFuture, earlierFuture, now); err != nil || len(excerpts) == 0 {
+		return writtenFuture, err
 	}
-	return written, tx.PutExcerpts(said)
+	return writtenFuture, tx.PutExcerpts(excerpts)
 }
 
 // anyResult reports whether an outcome that is written opens an incident, or has an excerpt.
@@ -116,16 +116,16 @@ func anyResult(outcomes []Outcome) bool {
 	return false
 }
 
-// openOf asks for the open incidents of the jobs that succeeded, and for the dead runs that
+// queryIncidents asks for the open incidents of the jobs that succeeded, and for the dead runs that
 // their successes may acknowledge.
-func openOf(tx Tx, outcomes []Outcome) (Future[[]Incident], Future[[]Row]) {
+func queryIncidents(tx Tx, outcomes []Outcome) (Future[[]Incident], Future[[]Row]) {
 	var succeeded incidentChanges
 	for i := range outcomes {
 		if outcomes[i].State == Succeeded {
 			succeeded.add(&outcomes[i])
 		}
 	}
-	return succeeded.openOnes(tx), succeeded.earlierDead(tx)
+	return succeeded.queryOpen(tx), succeeded.queryEarlierDead(tx)
 }
 
 // lockContinued locks the runs whose outcome depends on their row. An outcome that ends a
@@ -145,8 +145,8 @@ func lockContinued(tx Tx, outcomes []Outcome) Future[[]Row] {
 
 // continued returns a row for each outcome: that of a run that continues as it is, of
 // others only the ID.
-func continued(before Future[[]Row], outcomes []Outcome) ([]Row, error) {
-	found, err := before.Get()
+func continued(rowsFuture Future[[]Row], outcomes []Outcome) ([]Row, error) {
+	found, err := rowsFuture.Get()
 	byID := make(map[string]*Row, len(found))
 	for i := range found {
 		byID[found[i].ID] = &found[i]
@@ -173,7 +173,7 @@ func (o *Outcome) change(r *Row, now time.Time) (Change, error) {
 	r.moveTo(o.State, "", now.Add(microsecond(max(o.Wait, 0))))
 	r.WaitReason = WaitReason{}
 	if o.expiresEarly() {
-		r.keySafe(o.KeySafeUntil)
+		r.endKeySafety(o.KeySafeUntil)
 		c.Set |= ColStart
 	}
 	switch o.State {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// eligibleForRedrive applies the rules of a redrive to dead runs.
-func (m *actionTx) eligibleForRedrive(rows []Row) (fit []Row, err error) {
+// checkRedrive applies the rules of a redrive to dead runs.
+func (m *actionTx) checkRedrive(rows []Row) (eligible []Row, err error) {
 	busy, err := m.busyJobs(distinctJobs(rows))
 	if err != nil {
 		return nil, err
@@ -25,12 +25,12 @@ func (m *actionTx) eligibleForRedrive(rows []Row) (fit []Row, err error) {
 			cause, why = RejectedNotFound, whyPurged
 		}
 		if cause == "" {
-			fit = append(fit, r)
+			eligible = append(eligible, r)
 		} else {
 			m.reject(Rejection{RunID: r.ID, Cause: cause, Why: why})
 		}
 	}
-	return fit, nil
+	return eligible, nil
 }
 
 // whyNotRedriven returns why a dead run may not be redriven; "" if it may. other is
@@ -81,6 +81,6 @@ func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {
 // without.
 func (m *actionTx) redrive(r *Row) {
 	r.revive(Retrying, m.now)
-	r.Fan.pass(Dead)
+	r.Fan.beginPass(Dead)
 	m.slots.occupyOrWait(r, m.Force)
 }

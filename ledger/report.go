@@ -25,12 +25,12 @@ type Report struct {
 // Report stores what a target reports of a run.
 func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error) {
 	err = l.rows.Write(ctx, "report on run "+report.RunID, func(tx Tx) error {
-		asked := tx.LockRuns([]string{report.RunID})
+		rowsFuture := tx.LockRuns([]string{report.RunID})
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
-		rows, err := asked.Get()
+		rows, err := rowsFuture.Get()
 		if err != nil {
 			return err
 		}

@@ -58,14 +58,14 @@ type rollUp struct {
 }
 
 func lookForHours(tx Tx) (todo rollUp, err error) {
-	asked, oldest := tx.HourSpan(), tx.Runs(Filter{Limit: 1})
+	spanFuture, oldestFuture := tx.HourSpan(), tx.Runs(Filter{Limit: 1})
 	if todo.now, err = tx.Now(); err != nil {
 		return todo, err
 	}
-	if todo.span, err = asked.Get(); err != nil {
+	if todo.span, err = spanFuture.Get(); err != nil {
 		return todo, err
 	}
-	runs, err := oldest.Get()
+	runs, err := oldestFuture.Get()
 	if err != nil {
 		return todo, err
 	}
@@ -75,13 +75,13 @@ func lookForHours(tx Tx) (todo rollUp, err error) {
 		first = runs[0].ScheduledAt
 	}
 	todo.hour = todo.next.extend(todo.now, first)
-	stale := tx.HoursIn(todo.span.From, todo.span.To, true, 1)
+	staleFuture := tx.HoursIn(todo.span.From, todo.span.To, true, 1)
 	if !todo.hour.IsZero() {
 		if todo.counts, err = tx.Tally(TallyQuery{Since: todo.hour, Until: todo.hour.Add(time.Hour), ByJob: true}).Get(); err != nil {
 			return todo, err
 		}
 	}
-	todo.stale, err = stale.Get()
+	todo.stale, err = staleFuture.Get()
 	return todo, err
 }
 
@@ -112,12 +112,12 @@ func (s *HourSpan) extend(now, oldest time.Time) (hour time.Time) {
 // store writes the next span and the counts of its new hour, unless another process was
 // faster. What has changed since it was counted is stale.
 func (u *rollUp) store(tx Tx) error {
-	asked, there := tx.HourSpan(), tx.HoursIn(u.hour, u.hour.Add(time.Hour), false, 0)
-	span, err := asked.Get()
+	spanFuture, rowsFuture := tx.HourSpan(), tx.HoursIn(u.hour, u.hour.Add(time.Hour), false, 0)
+	span, err := spanFuture.Get()
 	if err != nil || span != u.span {
 		return err
 	}
-	rows, err := there.Get()
+	rows, err := rowsFuture.Get()
 	if err != nil {
 		return err
 	}
@@ -179,16 +179,17 @@ func putHour(tx Tx, hour time.Time, byJob map[string]*Tally) (err error) {
 // recount counts an hour again of jobs whose runs have changed.
 func recount(tx Tx, hour time.Time) error {
 	end := hour.Add(time.Hour)
-	asked, changed, names := tx.HoursOf([]string{""}, hour, end), tx.HoursIn(hour, end, true, recountAtOnce), tx.Templates()
-	total, err := asked.Get()
+	totalFuture, staleFuture := tx.HoursOf([]string{""}, hour, end), tx.HoursIn(hour, end, true, recountAtOnce)
+	templatesFuture := tx.Templates()
+	total, err := totalFuture.Get()
 	if err != nil {
 		return err
 	}
-	stale, err := changed.Get()
+	stale, err := staleFuture.Get()
 	if err != nil {
 		return err
 	}
-	templates, err := names.Get()
+	templates, err := templatesFuture.Get()
 	if err != nil {
 		return err
 	}
@@ -201,13 +202,14 @@ func recount(tx Tx, hour time.Time) error {
 		return err
 	}
 	var keys []HourKey
-	var counts []Future[[]RunCount]
+	var countsFutures []Future[[]RunCount]
 	for _, h := range stale {
-		counts = append(counts, tx.Tally(TallyQuery{JobID: h.JobID, Since: hour, Until: end, Template: isTemplate(templates, h.JobID)}))
+		q := TallyQuery{JobID: h.JobID, Since: hour, Until: end, Template: isTemplate(templates, h.JobID)}
+		countsFutures = append(countsFutures, tx.Tally(q))
 		keys = append(keys, h.HourKey)
 	}
 	for i := range stale {
-		if err := stale[i].replace(counts[i], &t); err != nil {
+		if err := stale[i].replace(countsFutures[i], &t); err != nil {
 			return err
 		}
 	}
@@ -221,8 +223,8 @@ func recount(tx Tx, hour time.Time) error {
 }
 
 // replace replaces the counts of a row, also in the sum of all jobs.
-func (h *HourRow) replace(counted Future[[]RunCount], sum *Tally) error {
-	counts, err := counted.Get()
+func (h *HourRow) replace(countsFuture Future[[]RunCount], sum *Tally) error {
+	counts, err := countsFuture.Get()
 	if err != nil {
 		return err
 	}

@@ -33,8 +33,8 @@ type RunTable interface {
 	// LockRanges locks and returns the range rows of a job in which a scheduled time of
 	// [first, last] lies, the oldest first.
 	LockRanges(jobID string, first, last time.Time) Future[[]Row]
-	// CountOwn counts a job's rows of single scheduled times in [first, last].
-	CountOwn(jobID string, first, last time.Time) Future[int]
+	// CountSingles counts a job's rows of single scheduled times in [first, last].
+	CountSingles(jobID string, first, last time.Time) Future[int]
 	// CountRuns counts the runs of a filter, without regard to its Limit.
 	CountRuns(Filter) Future[int]
 	// Settled counts the runs of a filter that are acknowledged or were rerun.

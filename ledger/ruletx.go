@@ -11,7 +11,7 @@ import (
 // ruleRows are the rows of an engine as the rules see them.
 type ruleRows struct {
 	Rows
-	free *freeSlots
+	scanner *slotScanner
 }
 
 // Write runs f, and makes the counts stale of the hours whose runs it changes, in the same
@@ -26,8 +26,8 @@ func (r ruleRows) Write(ctx context.Context, name string, f func(Tx) error) erro
 		}
 		return t.mark()
 	})
-	if t != nil && len(t.free) > 0 { // also after an error, which may be that of a commit
-		r.free.note(t.free)
+	if t != nil && len(t.hints) > 0 { // also after an error, which may be that of a commit
+		r.scanner.hint(t.hints)
 	}
 	return err
 }
@@ -42,7 +42,7 @@ func (r ruleRows) Read(ctx context.Context, name string, f func(Tx) error) error
 type ruleTx struct {
 	Tx
 	ids       []string
-	free      []string // jobs that freeSlots notes
+	hints     []string // jobs for the slotScanner
 	schedules map[string]*ScheduleRow
 }
 
@@ -55,7 +55,7 @@ func (t *ruleTx) note(changes []Change) {
 			t.ids = append(t.ids, changes[i].Row.ID)
 		}
 		if r := changes[i].Row; changes[i].Set&ColSlot != 0 && !r.HasSlot {
-			t.free = append(t.free, JobOf(r.ID))
+			t.hints = append(t.hints, JobOf(r.ID))
 		}
 	}
 }
@@ -76,8 +76,8 @@ func (t *ruleTx) UpdateFenced(changes []Change) Future[[]bool] {
 func (t *ruleTx) Insert(rows []Row) Future[[]bool] {
 	for i := range rows {
 		t.ids = append(t.ids, rows[i].ID)
-		if n := len(t.free); rows[i].Waiting && (n == 0 || t.free[n-1] != rows[i].JobID) { // a backfill has many of one job
-			t.free = append(t.free, rows[i].JobID)
+		if n := len(t.hints); rows[i].Waiting && (n == 0 || t.hints[n-1] != rows[i].JobID) { // a backfill has many of one job
+			t.hints = append(t.hints, rows[i].JobID)
 		}
 	}
 	return t.Tx.Insert(rows)

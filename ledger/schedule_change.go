@@ -60,11 +60,11 @@ type scheduleChangeTx struct {
 	job      JobRow // of the template
 	pauses   pauses // all that the ledger keeps, if a schedule is in the quota
 
-	outgoing []currentPlan // of contents that end
-	runs     int           // of these
-	crowded  bool          // a change was refused that may have room alone
-	inserts  []ScheduleRow
-	updates  []ScheduleUpdate
+	outgoing  []currentPlan // of contents that end
+	runs      int           // of these
+	overLimit bool          // a change was refused that may have room alone
+	inserts   []ScheduleRow
+	updates   []ScheduleUpdate
 }
 
 // scheduleRequest is one ChangeSchedules of a transaction.
@@ -87,7 +87,7 @@ func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 		for k := range r.Items {
 			r.results[k] = m.change(r, &r.Items[k], stored[r.Items[k].JobID])
 			r.results[k].Schedule = r.results[k].Schedule.withPauseOf(m.job)
-			if len(m.requests) > 1 && m.crowded {
+			if len(m.requests) > 1 && m.overLimit {
 				return nil, errSplitBatch
 			}
 		}
@@ -133,11 +133,11 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 			ids = append(ids, m.requests[i].Items[k].JobID)
 		}
 	}
-	asked, jobs := m.tx.LockSchedules(sortedSet(ids)), m.tx.Jobs([]string{template})
+	rowsFuture, jobsFuture := m.tx.LockSchedules(sortedSet(ids)), m.tx.Jobs([]string{template})
 	if m.now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
-	rows, err := asked.Get()
+	rows, err := rowsFuture.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 	for i := range rows {
 		stored[rows[i].JobID] = &rows[i]
 	}
-	if m.job, err = onlyJob(jobs); err != nil {
+	if m.job, err = onlyJob(jobsFuture); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.InQuota() }) {
@@ -175,7 +175,7 @@ func (m *scheduleChangeTx) changesQuota(stored map[string]*ScheduleRow) bool {
 func (m *scheduleChangeTx) write() error {
 	if len(m.outgoing) > 0 {
 		a := admissionTx{tx: m.tx, pauses: m.pauses, last: true, got: Admitted{Now: m.now, Skipped: map[Reason]int{}}}
-		if err := a.admitKeyed(m.outgoing); err != nil {
+		if err := a.admitSchedules(m.outgoing); err != nil {
 			return err
 		}
 	}

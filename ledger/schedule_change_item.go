@@ -117,7 +117,7 @@ func (m *scheduleChangeTx) next(
 		err = errors.New("all its scheduled times have passed; set a schedule that has one to come")
 	}
 	if err == nil && outgoing != nil && is.Watermark.Before(from) {
-		err = outgoing.plan.leave(is.Watermark.Add(time.Second), r.Rules, &was.Schedule)
+		err = outgoing.plan.exclude(is.Watermark.Add(time.Second), r.Rules, &was.Schedule)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, in.JobID, err)
@@ -125,9 +125,9 @@ func (m *scheduleChangeTx) next(
 	return is, outgoing, nil
 }
 
-// leave takes a scheduled time out of the last plan of a schedule's content if that could not
+// exclude takes a scheduled time out of the last plan of a schedule's content if that could not
 // run it: the next content does.
-func (p *Plan) leave(at time.Time, rules ScheduleRules, s *Schedule) error {
+func (p *Plan) exclude(at time.Time, rules ScheduleRules, s *Schedule) error {
 	if !slices.ContainsFunc(p.Runs, func(in RunSpec) bool { return in.Reason == ReasonNotPlannable || in.Reason == ReasonPaused }) {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (m *scheduleChangeTx) end(r *scheduleRequest, was *ScheduleRow, from time.T
 	case p.Through.Before(from.Truncate(time.Second)): // also alone
 		return nil, ErrBacklog
 	case m.runs > 0 && m.runs+len(p.Runs) > maxBacklog:
-		m.crowded = true
+		m.overLimit = true
 		return nil, ErrBacklog
 	}
 	p.Through = from
@@ -164,12 +164,12 @@ func nextCheck(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, erro
 	if err != nil {
 		return time.Time{}, err
 	}
-	return checkAt(next, now), nil
+	return nextCheckAt(next, now), nil
 }
 
-// checkAt returns when to check a schedule that is due next at a time; zero: it is not. It is not
+// nextCheckAt returns when to check a schedule that is due next at a time; zero: it is not. It is not
 // before now: see dueFloor.
-func checkAt(next, now time.Time) time.Time {
+func nextCheckAt(next, now time.Time) time.Time {
 	if next.IsZero() {
 		return next
 	}

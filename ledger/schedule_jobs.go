@@ -15,17 +15,17 @@ func (t *ruleTx) LockJobs(ids []string) Future[[]JobRow] {
 	if len(keyed) == 0 {
 		return t.Tx.LockJobs(ids)
 	}
-	var jobs Future[[]JobRow]
+	var jobsFuture Future[[]JobRow]
 	if len(others) > 0 {
-		jobs = t.Tx.LockJobs(others)
+		jobsFuture = t.Tx.LockJobs(others)
 	}
-	asked := t.LockSchedules(keyed)
+	rowsFuture := t.LockSchedules(keyed)
 	return Await(func() ([]JobRow, error) {
-		list, err := jobs.Get()
+		list, err := jobsFuture.Get()
 		if err != nil {
 			return nil, err
 		}
-		rows, err := asked.Get()
+		rows, err := rowsFuture.Get()
 		if t.schedules == nil {
 			t.schedules = make(map[string]*ScheduleRow, len(rows))
 		}

@@ -25,12 +25,12 @@ func (f ScheduleFilter) Bounds() (after, below string) {
 // Schedules returns a page of schedules. See ScheduleFilter.
 func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
 	return read(ctx, l, "list schedules", func(tx Tx) ([]Schedule, error) {
-		asked, jobs := tx.Schedules(f), tx.Jobs([]string{f.Template})
-		rows, err := asked.Get()
+		rowsFuture, jobsFuture := tx.Schedules(f), tx.Jobs([]string{f.Template})
+		rows, err := rowsFuture.Get()
 		if err != nil {
 			return nil, err
 		}
-		template, err := onlyJob(jobs)
+		template, err := onlyJob(jobsFuture)
 		list := make([]Schedule, len(rows))
 		for i := range rows {
 			list[i] = rows[i].withPauseOf(template)
@@ -42,22 +42,22 @@ func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, e
 // Schedule returns the schedule with a job ID.
 func (l *Ledger) Schedule(ctx context.Context, jobID string) (Schedule, error) {
 	return read(ctx, l, "read schedule "+jobID, func(tx Tx) (Schedule, error) {
-		asked, jobs := tx.LockSchedules([]string{jobID}), tx.Jobs([]string{TemplateOf(jobID)})
-		rows, err := asked.Get()
+		rowsFuture, jobsFuture := tx.LockSchedules([]string{jobID}), tx.Jobs([]string{TemplateOf(jobID)})
+		rows, err := rowsFuture.Get()
 		if err == nil && (len(rows) == 0 || !rows[0].DeletedAt.IsZero()) {
 			err = ErrNotFound
 		}
 		if err != nil {
 			return Schedule{}, err
 		}
-		template, err := onlyJob(jobs)
+		template, err := onlyJob(jobsFuture)
 		return rows[0].withPauseOf(template), err
 	})
 }
 
 // onlyJob is the job of a question about one; zero: the ledger does not know it.
-func onlyJob(asked Future[[]JobRow]) (JobRow, error) {
-	rows, err := asked.Get()
+func onlyJob(jobsFuture Future[[]JobRow]) (JobRow, error) {
+	rows, err := jobsFuture.Get()
 	if len(rows) == 0 {
 		return JobRow{}, err
 	}

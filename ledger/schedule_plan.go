@@ -125,7 +125,7 @@ func (l *Ledger) planBatch(ctx context.Context, p schedulePlanTx, full func()) (
 		return m.run()
 	})
 	if err == nil {
-		err = m.admission.count()
+		err = m.admission.countWritten()
 	}
 	return m, err
 }
@@ -166,19 +166,20 @@ func (m *schedulePlanTx) run() (err error) {
 	// The job is read after the schedules are locked: what a later definition has swept is
 	// not planned by an earlier one. All pauses are read, which are few, as it is not known
 	// yet how far back the schedules' watermarks are.
-	due, asked, paused := a.tx.LockDueSchedules(m.template, m.since, planAtOnce), a.tx.Jobs([]string{m.template}), a.tx.Pauses(time.Unix(0, 0))
-	rows, err := due.Get()
+	dueFuture, jobsFuture := a.tx.LockDueSchedules(m.template, m.since, planAtOnce), a.tx.Jobs([]string{m.template})
+	pausesFuture := a.tx.Pauses(time.Unix(0, 0))
+	rows, err := dueFuture.Get()
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	if len(rows) == planAtOnce {
 		m.full()
 	}
-	jobs, err := asked.Get()
+	jobs, err := jobsFuture.Get()
 	if err != nil {
 		return err
 	}
-	if a.pauses, err = paused.Get(); err != nil {
+	if a.pauses, err = pausesFuture.Get(); err != nil {
 		return err
 	}
 	if m.moved = m.SchedulePlanning.moved(jobs); slices.Contains(m.moved, m.template) {
@@ -217,8 +218,8 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 		s.NextAt = now.Add(planFailedAfter)
 		return
 	}
-	j, kept := s.jobWithPauseOf(template), m.admission.keepBack(&p)
-	s.Watermark, s.NextAt = kept.Through, checkAt(next, now)
+	j, kept := s.jobWithPauseOf(template), m.admission.deferPaused(&p)
+	s.Watermark, s.NextAt = kept.Through, nextCheckAt(next, now)
 	switch deferred := m.admission.got.Deferred; {
 	case kept != &p:
 		s.NextAt = clocks.Earlier(deferred[len(deferred)-1].Until, now.Add(planDeferredAfter))
@@ -237,7 +238,7 @@ func (m *schedulePlanTx) write() error {
 	if m.Mark != nil {
 		m.mark()
 	}
-	if err := a.admitKeyed(m.current); err != nil {
+	if err := a.admitSchedules(m.current); err != nil {
 		return err
 	}
 	if err := a.tx.UpdateSchedules(m.updates); err != nil {

@@ -22,16 +22,16 @@ func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err
 		names[i] = t.Template
 	}
 	got.since = floor.since(names)
-	asked, jobs, paused := tx.FirstDue(names, got.since), tx.Jobs(names), tx.Pauses(time.Time{})
+	firstFuture, jobsFuture, pausesFuture := tx.FirstDue(names, got.since), tx.Jobs(names), tx.Pauses(time.Time{})
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
 	}
-	first, err := asked.Get()
+	first, err := firstFuture.Get()
 	if err != nil {
 		return got, err
 	}
 	floor.raise(first, got.Now)
-	list, err := jobs.Get()
+	list, err := jobsFuture.Get()
 	if err != nil {
 		return got, err
 	}
@@ -44,7 +44,7 @@ func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err
 	if got.NextAt = first[names[0]]; got.NextAt.After(got.Now) {
 		return got, nil
 	}
-	backlog, due, err := backlogs(tx, got.Now, paused)
+	backlog, due, err := backlogs(tx, got.Now, pausesFuture)
 	names = slices.DeleteFunc(names, func(n string) bool { return backlog[n] >= maxBacklog })
 	if len(names) == 0 || err != nil || due >= dueWindow {
 		got.NextAt = time.Time{} // find them after the next poll
@@ -64,21 +64,21 @@ func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err
 
 // backlogs returns how many runs of each template are due for a while, and how many are to
 // be claimed before others: not those of held targets, which wait without being in the way.
-func backlogs(tx Tx, now time.Time, paused Future[[]Pause]) (byTemplate map[string]int, due int, err error) {
-	list, err := paused.Get()
+func backlogs(tx Tx, now time.Time, pausesFuture Future[[]Pause]) (byTemplate map[string]int, due int, err error) {
+	list, err := pausesFuture.Get()
 	if err != nil {
 		return nil, 0, err
 	}
 	by, held := now.Add(-backlogAfter), pauses(list).heldTargets(now)
-	all := tx.CountDue(by, dueWindow, nil)
-	others := all
+	allFuture := tx.CountDue(by, dueWindow, nil)
+	othersFuture := allFuture
 	if len(held) > 0 {
-		others = tx.CountDue(by, dueWindow, held)
+		othersFuture = tx.CountDue(by, dueWindow, held)
 	}
-	if byTemplate, err = all.Get(); err != nil {
+	if byTemplate, err = allFuture.Get(); err != nil {
 		return nil, 0, err
 	}
-	rest, err := others.Get()
+	rest, err := othersFuture.Get()
 	for t, n := range rest {
 		byTemplate[t] = max(byTemplate[t], n)
 		due += n

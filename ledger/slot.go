@@ -68,7 +68,7 @@ func grant(tx Tx, list []Slot) slots {
 		s := &list[i]
 		given[s.JobID] = s
 		if w := s.Waiter; s.Holder.ID == "" && w.ID != "" {
-			changes = append(changes, give(Row{Run: Run{ID: w.ID, JobID: s.JobID, State: w.State}, Waiting: true}))
+			changes = append(changes, grantChange(Row{Run: Run{ID: w.ID, JobID: s.JobID, State: w.State}, Waiting: true}))
 		}
 	}
 	// A run that was canceled meanwhile no longer waits, and stays as it is. The next claim
@@ -89,22 +89,22 @@ func grantFree(tx Tx, free []WaitingJob) error {
 			placed = append(placed, j.JobID)
 		}
 	}
-	jobs, slots := tx.LockJobs(all), tx.Slots(slotted)
-	paced := make([]Future[[]PacedRun], len(placed))
+	jobsFuture, slotsFuture := tx.LockJobs(all), tx.Slots(slotted)
+	pacedFutures := make([]Future[[]PacedRun], len(placed))
 	for i, id := range placed { // all before the first Get, in one round trip: the jobs are locked meanwhile
-		paced[i] = tx.Paced(id)
+		pacedFutures[i] = tx.Paced(id)
 	}
 	now, err := tx.Now()
 	if err != nil {
 		return err
 	}
-	if _, err := jobs.Get(); err != nil {
+	if _, err := jobsFuture.Get(); err != nil {
 		return err
 	}
-	list, err := slots.Get()
+	list, err := slotsFuture.Get()
 	if err != nil {
 		return err
 	}
 	grant(tx, list)
-	return grantPlaces(tx, placed, paced, now)
+	return grantPlaces(tx, placed, pacedFutures, now)
 }

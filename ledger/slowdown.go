@@ -93,12 +93,12 @@ func (l *Ledger) countSlowdowns(ctx context.Context, counted HourSpan, now time.
 
 // countedJobIDs returns the jobs and templates that hours are counted of.
 func countedJobIDs(tx Tx) (ids []string, err error) {
-	asked, names := tx.JobsAndNewest(), tx.Templates()
-	jobs, err := asked.Get()
+	jobsFuture, templatesFuture := tx.JobsAndNewest(), tx.Templates()
+	jobs, err := jobsFuture.Get()
 	if err != nil {
 		return nil, err
 	}
-	templates, err := names.Get()
+	templates, err := templatesFuture.Get()
 	for i := range jobs {
 		ids = append(ids, jobs[i].JobID)
 	}

@@ -47,8 +47,8 @@ func (r *Row) sendAgain(now time.Time) {
 	}
 }
 
-// keySafe notes that the key is safe only until a time, and the run is sent no longer.
-func (r *Row) keySafe(until time.Time) {
+// endKeySafety notes that the key is safe only until a time, and the run is sent no longer.
+func (r *Row) endKeySafety(until time.Time) {
 	r.KeySafeUntil = clocks.Earlier(r.keySafeUntil(), until)
 	r.SendBefore = clocks.Earlier(r.SendBefore, r.KeySafeUntil)
 }

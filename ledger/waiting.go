@@ -46,21 +46,21 @@ func readWaits(tx Tx, rows []Row) (s waits, err error) {
 			limited = append(limited, rows[i].limitKey())
 		}
 	}
-	askedProcesses, askedSlots := tx.Processes(), tx.Slots(distinctJobs(rows))
-	askedPauses := tx.Pauses(time.Time{})
-	askedRunning, askedGivenBack := tx.CountByJob(Running, sortedSet(limited)), tx.GivenBack(sortedSet(targets))
+	processesFuture, slotsFuture := tx.Processes(), tx.Slots(distinctJobs(rows))
+	pausesFuture := tx.Pauses(time.Time{})
+	runningFuture, givenBackFuture := tx.CountByJob(Running, sortedSet(limited)), tx.GivenBack(sortedSet(targets))
 	if s.now, err = tx.Now(); err != nil {
 		return s, err
 	}
-	if s.pauses, err = askedPauses.Get(); err != nil {
+	if s.pauses, err = pausesFuture.Get(); err != nil {
 		return s, err
 	}
-	processes, err := askedProcesses.Get()
+	processes, err := processesFuture.Get()
 	if err != nil {
 		return s, err
 	}
 	_, s.liveProcesses = liveVersions(processes, s.now)
-	list, err := askedSlots.Get()
+	list, err := slotsFuture.Get()
 	if err != nil {
 		return s, err
 	}
@@ -68,10 +68,10 @@ func readWaits(tx Tx, rows []Row) (s waits, err error) {
 	for _, slot := range list {
 		s.holders[slot.JobID] = slot.Holder.ID
 	}
-	if s.running, err = askedRunning.Get(); err != nil {
+	if s.running, err = runningFuture.Get(); err != nil {
 		return s, err
 	}
-	givenBack, err := askedGivenBack.Get()
+	givenBack, err := givenBackFuture.Get()
 	s.givenBack = make(map[string]GivenBack, len(givenBack))
 	for _, g := range givenBack {
 		s.givenBack[g.Target] = g
@@ -108,7 +108,7 @@ func (g GivenBack) waitReason() WaitReason {
 // waitReason returns the first reason why the run is not being sent.
 func (s *waits) waitReason(r *Row) WaitReason {
 	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[r.limitKey()]
-	hold := s.pauses.hold(r.Call.Target, s.now)
+	hold := s.pauses.holdOf(r.Call.Target, s.now)
 	switch {
 	case s.liveProcesses == 0:
 		return WaitReason{Code: WaitNoProcess, Text: "no process works on this ledger"}

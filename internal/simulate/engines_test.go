@@ -31,7 +31,7 @@ var engines = []struct {
 type opener func(context.Context, func() time.Time) (ledger.Store, error)
 
 func inMemory(_ context.Context, now func() time.Time) (ledger.Store, error) {
-	return memory.WithClock(now, ledger.LookAtOnce(2)), nil
+	return memory.WithClock(now, ledger.SlotScanBatch(2)), nil
 }
 
 // onSQLite returns an opener of ledgers in files, in memory where the machine has such a

@@ -123,7 +123,7 @@ func newWorld(seed uint64, o Options) *world {
 	}
 	if w.options.Open == nil {
 		w.options.Open = func(_ context.Context, now func() time.Time) (ledger.Store, error) {
-			return memory.WithClock(now, ledger.LookAtOnce(2)), nil
+			return memory.WithClock(now, ledger.SlotScanBatch(2)), nil
 		}
 	}
 	if w.options.Floor == nil {

@@ -62,7 +62,7 @@ var selectCases = []rowsCase{
 		span.ID, span.Until = span.ID+"/x", span.ScheduledAt.Add(time.Minute)
 		t.insert(minute("j", 0), minute("j", 1), minute("j", 3), minute("j", 4), adHoc, span, minute("k", 1))
 		first, last := minute("j", 1).ScheduledAt, minute("j", 3).ScheduledAt
-		same(t, "own", ask(t, func(tx ledger.Tx) ledger.Future[int] { return tx.CountOwn("j", first, last) }), 2)
+		same(t, "own", ask(t, func(tx ledger.Tx) ledger.Future[int] { return tx.CountSingles("j", first, last) }), 2)
 	}},
 	{"groups have the rows of a filter and its limit", func(t *table) {
 		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Dead, minute("j", 1)), minute("j", 2), in(ledger.Dead, minute("k", 3)))

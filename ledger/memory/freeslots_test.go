@@ -35,7 +35,7 @@ func (s *scene) holds(r *ledger.Row) {
 }
 
 // process is another process on the scene's ledger.
-func (s *scene) process() *ledger.Ledger { return ledger.New(s.Rows(), ledger.LookAtOnce(2)) }
+func (s *scene) process() *ledger.Ledger { return ledger.New(s.Rows(), ledger.SlotScanBatch(2)) }
 
 func (s *scene) succeed(l *ledger.Ledger, lease ledger.Lease) {
 	s.Helper()
@@ -110,7 +110,7 @@ func TestFreeSlotsOfManyJobs(t *testing.T) {
 		},
 		"a transaction that fails forgets nothing": func(s *scene) {
 			held, broken := s.queued(), &brokenRows{Rows: s.Rows()}
-			p := ledger.New(broken, ledger.LookAtOnce(2))
+			p := ledger.New(broken, ledger.SlotScanBatch(2))
 			s.round(p)
 			for i, name := range []string{"claim", "give free slots", "record"} {
 				s.run("z", time.Duration(i)*time.Minute, func(*ledger.Row) {}) // due, so that slots are given after the claim
@@ -145,7 +145,7 @@ func TestFreeSlotsOfManyJobs(t *testing.T) {
 			s.queued()
 			s.job(ledger.JobRow{Position: ledger.Position{JobID: "z"}})
 			s.run("z", time.Hour, s.holds)
-			p := ledger.New(endingRows{s.Rows()}, ledger.LookAtOnce(2))
+			p := ledger.New(endingRows{s.Rows()}, ledger.SlotScanBatch(2))
 			s.round(p)
 			at := s.now.Add(-time.Minute).Truncate(time.Second)
 			_, err := p.Enter(context.Background(), ledger.Entry{JobID: "z", RunSpec: ledger.RunSpec{

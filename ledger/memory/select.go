@@ -161,7 +161,7 @@ func (t *tx) LockRanges(jobID string, first, last time.Time) ledger.Future[[]led
 	})), nil)
 }
 
-func (t *tx) CountOwn(jobID string, first, last time.Time) ledger.Future[int] {
+func (t *tx) CountSingles(jobID string, first, last time.Time) ledger.Future[int] {
 	return ledger.Known(len(where(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() && !ledger.IsAdHoc(r.ID) &&
 			!r.ScheduledAt.Before(first) && !r.ScheduledAt.After(last)

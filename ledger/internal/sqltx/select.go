@@ -94,7 +94,7 @@ func (t Tx) LockRanges(jobID string, first, last time.Time) ledger.Future[[]ledg
 		WHERE job_id = $1 AND until IS NOT NULL AND scheduled_at <= $3 AND until >= $2 ORDER BY run_id`+t.Lock, jobID, first, last)
 }
 
-func (t Tx) CountOwn(jobID string, first, last time.Time) ledger.Future[int] {
+func (t Tx) CountSingles(jobID string, first, last time.Time) ledger.Future[int] {
 	from, below := ledger.RunIDRange(jobID, first, last)
 	return One(t, Count, `SELECT count(*) FROM runs WHERE run_id >= $1 AND run_id < $2 AND `+t.Dialect.NoIndex+`scheduled_at BETWEEN $3 AND $4
 		AND until IS NULL AND `+t.Dialect.Planned(), from, below, first, last)
