@@ -38,11 +38,11 @@ type Observer interface {
 	Ended(StoreReport)
 }
 
-type silent struct{}
+type nopObserver struct{}
 
-func (silent) Removed(string, map[string]int64, time.Duration) {}
-func (silent) RemovedRuns(int, time.Duration)                  {}
-func (silent) Ended(StoreReport)                               {}
+func (nopObserver) Removed(string, map[string]int64, time.Duration) {}
+func (nopObserver) RemovedRuns(int, time.Duration)                  {}
+func (nopObserver) Ended(StoreReport)                               {}
 
 // Purge deletes expired keys from every key store, and old runs from the ledger. Make it
 // with New.
@@ -73,7 +73,7 @@ func New(r *jobs.Registry, stores []Store, runs Runs) Purge {
 	c := r.Cleanup()
 	p := Purge{
 		Stores: stores, Runs: runs, Retention: c.LedgerRetention, DeadRetention: c.DeadRetention, AuditRetention: c.AuditRetention,
-		TTL: r.TTL, Observer: silent{}, Logger: slog.New(slog.DiscardHandler),
+		TTL: r.TTL, Observer: nopObserver{}, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, t := range r.Templates() {
 		if t.Retention > 0 {
@@ -90,20 +90,21 @@ func (p Purge) Run(ctx context.Context) (Report, error) {
 	var group sync.WaitGroup
 	for i, s := range p.Stores {
 		group.Go(func() {
-			stores[i] = p.clean(ctx, s)
-			p.ended(stores[i])
+			stores[i] = p.purgeStore(ctx, s)
+			p.reportEnd(stores[i])
 		})
 	}
 	var runs StoreReport
 	if p.Runs != nil {
-		runs = p.forget(ctx)
-		p.ended(runs)
+		runs = p.purgeLedger(ctx)
+		p.reportEnd(runs)
 	}
 	group.Wait()
-	return p.report(stores, runs)
+	return p.summarize(stores, runs)
 }
 
-func (p Purge) clean(ctx context.Context, s Store) StoreReport {
+// purgeStore deletes the expired keys of one store.
+func (p Purge) purgeStore(ctx context.Context, s Store) StoreReport {
 	r := StoreReport{Name: s.Name, scopes: map[string]int64{}}
 	keys, done, err := s.Open(ctx)
 	if err != nil {
@@ -114,7 +115,7 @@ func (p Purge) clean(ctx context.Context, s Store) StoreReport {
 	if p.DryRun {
 		r.scopes, err = keys.CountExpired(ctx, p.Scope)
 	} else {
-		err = p.remove(ctx, keys, &r)
+		err = p.deleteExpired(ctx, keys, &r)
 	}
 	for _, n := range r.scopes {
 		r.Deleted += n
@@ -125,8 +126,8 @@ func (p Purge) clean(ctx context.Context, s Store) StoreReport {
 	return r
 }
 
-// remove purges at the pace and counts what is left if the time runs out.
-func (p Purge) remove(ctx context.Context, keys purge.Store, r *StoreReport) error {
+// deleteExpired purges at the pace and counts what is left if the time runs out.
+func (p Purge) deleteExpired(ctx context.Context, keys purge.Store, r *StoreReport) error {
 	done, err := p.Pace.Purge(ctx, keys, p.Scope, func(got purge.BatchResult, took time.Duration) {
 		for s, n := range got.Scopes {
 			r.scopes[s] += n
@@ -143,63 +144,64 @@ func (p Purge) remove(ctx context.Context, keys purge.Store, r *StoreReport) err
 	return err
 }
 
-// forget purges the ledger's finished runs, then its history.
-func (p Purge) forget(ctx context.Context) StoreReport {
+// purgeLedger purges the ledger's finished runs, then its history.
+func (p Purge) purgeLedger(ctx context.Context) StoreReport {
 	r := StoreReport{Name: FinishedRuns}
-	ask := ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention, Templates: p.Templates}
-	beside := ledger.HistoryPurge{Retention: p.Retention, AuditRetention: p.AuditRetention, Templates: p.Templates}
+	runsPurge := ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention, Templates: p.Templates}
+	historyPurge := ledger.HistoryPurge{Retention: p.Retention, AuditRetention: p.AuditRetention, Templates: p.Templates}
 	if p.DryRun {
 		var err error
-		r.Deleted, r.beside, err = p.count(ctx, ask, beside)
+		r.Deleted, r.history, err = p.count(ctx, runsPurge, historyPurge)
 		r.fail(err)
 		return r
 	}
-	runsGone := false
+	runsDone := false
 	pace := p.Pace
 	pace.BatchSize = min(pace.BatchSize, runsBatch)
 	if pace.BatchSize <= 0 {
 		pace.BatchSize = runsBatch
 	}
 	done, err := pace.Run(ctx, func(ctx context.Context, limit int) (int, error) {
-		if runsGone {
-			beside.Batch = limit
-			got, err := p.Runs.PurgeHistory(ctx, beside)
-			r.beside += int64(got.Total())
+		if runsDone {
+			historyPurge.Batch = limit
+			got, err := p.Runs.PurgeHistory(ctx, historyPurge)
+			r.history += int64(got.Total())
 			if got.More {
 				return limit, err
 			}
 			return 0, err
 		}
 		begun := time.Now()
-		ask.Batch = limit
-		got, err := p.Runs.PurgeRuns(ctx, ask)
+		runsPurge.Batch = limit
+		got, err := p.Runs.PurgeRuns(ctx, runsPurge)
 		if err != nil {
 			return 0, err
 		}
-		ask.From = got.Next
+		runsPurge.From = got.Next
 		r.Deleted += int64(got.Runs)
 		p.Observer.RemovedRuns(got.Runs, time.Since(begun))
-		runsGone = !got.More
+		runsDone = !got.More
 		return limit, nil // there may be more: of a full batch some may have been revived
 	})
 	if err == nil && !done {
-		var runs, rows int64
-		runs, rows, err = p.count(ctx, ledger.Purge{Retention: p.Retention, DeadRetention: p.DeadRetention, Templates: p.Templates}, beside)
-		r.Remaining = runs + rows
+		var runs, history int64
+		runsPurge.From = ledger.PurgeCursor{}
+		runs, history, err = p.count(ctx, runsPurge, historyPurge)
+		r.Remaining = runs + history
 	}
 	r.fail(err)
 	return r
 }
 
-// count counts the finished runs, and the rows beside them, that are past their
+// count counts the finished runs, and the rows of the history, that are past their
 // retention.
-func (p Purge) count(ctx context.Context, ask ledger.Purge, beside ledger.HistoryPurge) (runs, rows int64, err error) {
-	ask.DryRun, beside.DryRun = true, true
-	got, err := p.Runs.PurgeRuns(ctx, ask)
+func (p Purge) count(ctx context.Context, runsPurge ledger.Purge, historyPurge ledger.HistoryPurge) (runs, rows int64, err error) {
+	runsPurge.DryRun, historyPurge.DryRun = true, true
+	got, err := p.Runs.PurgeRuns(ctx, runsPurge)
 	if err != nil {
 		return 0, 0, err
 	}
-	history, err := p.Runs.PurgeHistory(ctx, beside)
+	history, err := p.Runs.PurgeHistory(ctx, historyPurge)
 	return int64(got.Runs), int64(history.Total()), err
 }
 
@@ -207,7 +209,7 @@ func (p Purge) count(ctx context.Context, ask ledger.Purge, beside ledger.Histor
 // one at full pace: a run goes with its attempts.
 const runsBatch = 1000
 
-func (p Purge) ended(r StoreReport) {
+func (p Purge) reportEnd(r StoreReport) {
 	p.Observer.Ended(r)
 	attrs := []any{"store", r.Name, "deleted", r.Deleted, "dryRun", p.DryRun}
 	switch {

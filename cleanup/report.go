@@ -49,8 +49,8 @@ type StoreReport struct {
 	Error  string  `json:"error,omitempty"`
 	Err    error   `json:"-"`
 
-	scopes map[string]int64
-	beside int64 // rows of the ledger that are not runs
+	scopes  map[string]int64
+	history int64 // rows of the ledger that are not runs
 }
 
 func (r *StoreReport) fail(err error) {
@@ -71,8 +71,8 @@ func (r Report) Remaining() (n int64) {
 	return n
 }
 
-func (p Purge) report(stores []StoreReport, runs StoreReport) (Report, error) {
-	r := Report{Scopes: []Scope{}, Stores: stores, Runs: runs.Deleted, History: runs.beside, DryRun: p.DryRun}
+func (p Purge) summarize(stores []StoreReport, runs StoreReport) (Report, error) {
+	r := Report{Scopes: []Scope{}, Stores: stores, Runs: runs.Deleted, History: runs.history, DryRun: p.DryRun}
 	sums := map[string]int64{}
 	var failures []error
 	for i, s := range stores {

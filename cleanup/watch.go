@@ -65,7 +65,7 @@ func (w *Watch) Run(ctx context.Context) {
 func (w *Watch) Check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	last, since, err := w.ask(ctx)
+	last, since, err := w.lastSuccessSince(ctx)
 	if err != nil {
 		return
 	}
@@ -90,12 +90,12 @@ func (w *Watch) Check(ctx context.Context) {
 // State asks the ledger once and returns when a purge last succeeded, zero for
 // never, and whether the next one is overdue. It logs nothing.
 func (w *Watch) State(ctx context.Context) (last time.Time, overdue bool, err error) {
-	last, since, err := w.ask(ctx)
+	last, since, err := w.lastSuccessSince(ctx)
 	return last, err == nil && isOverdue(w.job, since, w.Now()), err
 }
 
-// ask returns the last success, and since when one is expected.
-func (w *Watch) ask(ctx context.Context) (last, since time.Time, err error) {
+// lastSuccessSince returns the last success, and since when one is expected.
+func (w *Watch) lastSuccessSince(ctx context.Context) (last, since time.Time, err error) {
 	last, err = w.lastSuccess(ctx)
 	if since = last; err == nil && since.IsZero() {
 		since = w.firstSeen(ctx)

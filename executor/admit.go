@@ -33,7 +33,7 @@ type admitter struct {
 // planDue admits a batch of what is due. The loop comes back at once for more:
 // planning alone must not keep calls from starting.
 func (a *admitter) planDue(ctx context.Context) {
-	if ctx.Err() != nil || a.ledger.backoff.left() > 0 {
+	if ctx.Err() != nil || a.ledger.backoff.remaining() > 0 {
 		return
 	}
 	if b := a.plan.due(a.ledger.clock.now()); len(b.plans) > 0 {
@@ -53,7 +53,7 @@ func (a *admitter) admit(ctx context.Context, b batch) bool {
 	}
 	a.work.add(got.Leased, until)
 	if startable(b.plans) > len(got.Leased) {
-		a.claims.want(time.Now())
+		a.claims.advanceTo(time.Now())
 	}
 	return a.advance(b, got) > 0
 }
@@ -78,10 +78,10 @@ func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 			}
 			a.report(p, at.Watermark)
 			if p.Next != nil {
-				continue // a switch: the assignments are taken up again
+				continue // a switch: the assignments are applied again
 			}
 		}
-		if index := b.indexes[i]; index >= 0 && !a.plan.reach(index, at) {
+		if index := b.indexes[i]; index >= 0 && !a.plan.moveTo(index, at) {
 			a.reassign()
 		} else if h, isDeferred := deferred[p.JobID]; isDeferred && index >= 0 {
 			a.plan.postpone(index, clocks.Earlier(h.Until, got.Now.Add(deferredAgain)))

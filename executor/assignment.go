@@ -10,15 +10,15 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// takeUpAssignments begins to plan the jobs whose current definition this process
+// applyAssignments begins to plan the jobs whose current definition this process
 // has, stops planning the others, and switches the jobs whose current definition
 // is no longer the desired one. It reports whether nothing is left to switch.
-func (m *membership) takeUpAssignments(ctx context.Context) bool {
+func (m *membership) applyAssignments(ctx context.Context) bool {
 	m.handover = time.Time{}
 	var done switched
 	defer done.log(m.logger)
 	for after, pages := "", 0; ; pages++ {
-		last, ok := m.takeUpPage(ctx, after, &done)
+		last, ok := m.applyPage(ctx, after, &done)
 		if !ok || last == "" {
 			if pages > 1 { // what each job's definition took is not needed again soon
 				debug.FreeOSMemory()
@@ -29,9 +29,9 @@ func (m *membership) takeUpAssignments(ctx context.Context) bool {
 	}
 }
 
-// takeUpPage takes up the assignments of the first jobs after an ID, and returns the last
+// applyPage applies the assignments of the first jobs after an ID, and returns the last
 // of them; "" where there are none. It reports whether nothing is left to switch.
-func (m *membership) takeUpPage(ctx context.Context, after string, done *switched) (last string, ok bool) {
+func (m *membership) applyPage(ctx context.Context, after string, done *switched) (last string, ok bool) {
 	for range 10 { // a switch moves the assignments; other processes may switch at the same time
 		page, ok := m.ledger.assignments(ctx, m.registry.Version(), after)
 		if !ok || len(page) == 0 {
@@ -41,7 +41,7 @@ func (m *membership) takeUpPage(ctx context.Context, after string, done *switche
 			m.reassign() // its heartbeat first
 			return "", false
 		}
-		switches := m.takeUp(page)
+		switches := m.apply(page)
 		if len(switches.plans) == 0 {
 			return page[len(page)-1].JobID, true
 		}
@@ -91,7 +91,7 @@ func (m *membership) heartbeatExpired(assignments []ledger.JobAssignment) bool {
 		if s.Desired != "" {
 			continue
 		}
-		if _, _, held := m.declares(s.JobID); held {
+		if _, _, declared := m.declares(s.JobID); declared {
 			return true
 		}
 	}
@@ -100,7 +100,7 @@ func (m *membership) heartbeatExpired(assignments []ledger.JobAssignment) bool {
 
 // declares returns the index in the registry of a job that this process declares, and the hash of
 // its definition; -1 where it does not, and for a template.
-func (m *membership) declares(jobID string) (index int, hash string, held bool) {
+func (m *membership) declares(jobID string) (index int, hash string, declared bool) {
 	index, known := m.registry.Index(jobID)
 	if t, isTemplate := m.registry.Template(jobID); isTemplate && !t.Disabled {
 		_, hash, err := t.Definition()
@@ -112,21 +112,21 @@ func (m *membership) declares(jobID string) (index int, hash string, held bool) 
 	return index, m.registry.Hash(index), true
 }
 
-// takeUp hands the planner the jobs that are this process's and returns the plans
+// apply hands the planner the jobs that are this process's and returns the plans
 // that switch jobs to their desired definitions.
-func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch) {
+func (m *membership) apply(assignments []ledger.JobAssignment) (switches batch) {
 	for _, s := range assignments {
-		index, mine, held := m.declares(s.JobID)
+		index, hash, declared := m.declares(s.JobID)
 		switch {
-		case held && index < 0:
-			m.schedules.take(s.JobID, s.Revision, mine, s.Hash == mine)
-		case held && s.Hash == mine:
-			m.plan.put(index, s.Position)
-		case held:
+		case declared && index < 0:
+			m.schedules.applyTemplate(s.JobID, s.Revision, hash, s.Hash == hash)
+		case declared && s.Hash == hash:
+			m.plan.update(index, s.Position)
+		case declared:
 			m.plan.drop(index)
 		}
-		if s.Hash != s.Desired && (s.Desired == "" || held && s.Desired == mine) {
-			if plan, ok := m.switchOf(s); ok {
+		if s.Hash != s.Desired && (s.Desired == "" || declared && s.Desired == hash) {
+			if plan, ok := m.planSwitch(s); ok {
 				switches.add(index, plan)
 			}
 		}
@@ -134,13 +134,13 @@ func (m *membership) takeUp(assignments []ledger.JobAssignment) (switches batch)
 	return switches
 }
 
-// switchOf plans a job's outgoing definition up to now and its next one, which
+// planSwitch plans a job's outgoing definition up to now and its next one, which
 // this process has or no process has, from there. A run that its spread delays is
 // planned at once: its scheduled time belongs to the outgoing definition. A gap too long
 // for one plan is planned first, without the switch. So is what is due while the
 // outgoing definition keeps the job for a while, because it has another release of the
 // time zones.
-func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
+func (m *membership) planSwitch(s ledger.JobAssignment) (ledger.Plan, bool) {
 	now := m.ledger.clock.now().Truncate(time.Microsecond) // as a ledger keeps it
 	plan := ledger.Plan{JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: now}
 	if now.Before(s.Watermark) {
@@ -156,7 +156,7 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 		if whole.Through.Before(now.Truncate(time.Second)) {
 			return whole, true
 		}
-		if m.keeps(old, now) {
+		if m.keepsOutgoing(old, now) {
 			kept := planJob(old, s.Position, now, old.DueBy(now), m.onTime)
 			return kept, len(kept.Runs) > 0
 		}
@@ -171,13 +171,13 @@ func (m *membership) switchOf(s ledger.JobAssignment) (ledger.Plan, bool) {
 	return plan, true
 }
 
-// keeps reports whether a job keeps its outgoing definition for now: a scheduled time
+// keepsOutgoing reports whether a job keeps its outgoing definition for now: a scheduled time
 // has passed in only one of two releases of the time zones. A switch would lose it, or
-// repeat it. The assignments are taken up again when the outgoing definition is due,
+// repeat it. The assignments are applied again when the outgoing definition is due,
 // and when the time of the switch has come.
-func (m *membership) keeps(old jobs.Job, now time.Time) bool {
-	index, _, held := m.declares(old.ID)
-	if !held || index < 0 {
+func (m *membership) keepsOutgoing(old jobs.Job, now time.Time) bool {
+	index, _, declared := m.declares(old.ID)
+	if !declared || index < 0 {
 		return false
 	}
 	at := old.ParsedSchedule().Handover(m.registry.At(index).ParsedSchedule(), now)
@@ -194,7 +194,7 @@ func (m *membership) keeps(old jobs.Job, now time.Time) bool {
 	return true
 }
 
-// handoverDue takes up the assignments again when the time of a switch has come.
+// handoverDue applies the assignments again when the time of a switch has come.
 func (m *membership) handoverDue() {
 	if !m.handover.IsZero() && !m.ledger.clock.now().Before(m.handover) {
 		m.handover = time.Time{}

@@ -13,26 +13,26 @@ const (
 	maxBackoff = 5 * time.Second
 )
 
-// backoff says when the loop and the planner of schedules ask a ledger again that failed.
+// backoff says when the loop and the planner of schedules call a ledger again that failed.
 type backoff struct {
 	mu    sync.Mutex
 	wait  time.Duration // the last one
-	until time.Time     // ask nothing before, on this machine's clocks
-	fatal error         // what asking again cannot mend
+	until time.Time     // no call before, on this machine's clocks
+	fatal error         // an error that no retry cures
 }
 
-// fail waits twice as long as after the failure before.
-func (b *backoff) fail(err error, rnd func() float64) {
+// extend waits twice as long as after the failure before, and keeps a fatal error.
+func (b *backoff) extend(err error, rnd func() float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if final(err) {
+	if isFatal(err) {
 		b.fatal = err
 	}
 	b.wait = min(max(2*b.wait, minBackoff), maxBackoff)
 	b.until = time.Now().Add(jittered(b.wait, 0.2, rnd))
 }
 
-// pauseFor asks nothing for d.
+// pauseFor calls nothing for d.
 func (b *backoff) pauseFor(d time.Duration) {
 	b.mu.Lock()
 	b.until = time.Now().Add(d)
@@ -46,21 +46,21 @@ func (b *backoff) reset() {
 	b.mu.Unlock()
 }
 
-// left is how long to wait before anything is asked.
-func (b *backoff) left() time.Duration {
+// remaining returns how long to wait before the next call.
+func (b *backoff) remaining() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return max(0, time.Until(b.until))
 }
 
-// failed returns what asking again cannot mend.
-func (b *backoff) failed() error {
+// fatalError returns the error that no retry cures, or nil.
+func (b *backoff) fatalError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.fatal
 }
 
-// final reports whether asking the ledger again cannot help.
-func final(err error) bool {
+// isFatal reports whether no retry cures the error.
+func isFatal(err error) bool {
 	return errors.Is(err, ledger.ErrOtherRegistry) || errors.Is(err, ledger.ErrSchema) || errors.Is(err, ledger.ErrInvalidRun)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// pollEvery is how often a process that lives asks the ledger for work that it
+// pollEvery is how often a long-lived process polls the ledger for work that it
 // does not know of: a trigger, a backfill, an expired lease.
 const pollEvery = time.Second
 
@@ -20,14 +20,14 @@ type claimer struct {
 	work        *workset
 	timer       *claimTimer
 	poll        time.Duration // how often to claim when nothing is known to be due
-	lastStarved time.Time     // when claimStarved asked last
+	lastStarved time.Time     // when claimStarved last claimed
 }
 
 // claimDue leases a batch of due work if it is time and there is room for it.
 // Many small claims cost more than a few large ones: while there is work at
 // hand, it waits until a good part of the room is free.
 func (c *claimer) claimDue(ctx context.Context) {
-	if ctx.Err() != nil || c.ledger.backoff.left() > 0 || c.timer.wait() > 0 {
+	if ctx.Err() != nil || c.ledger.backoff.remaining() > 0 || c.timer.wait() > 0 {
 		return
 	}
 	if _, waiting, room := c.work.size(); room > 0 && waiting <= room {
@@ -39,7 +39,7 @@ func (c *claimer) claimDue(ctx context.Context) {
 // target or all places. The ledger hands out the longest due first, so a retry would else
 // wait for the whole backlog of another job, even of another target.
 func (c *claimer) claimStarved(ctx context.Context) {
-	if ctx.Err() != nil || c.ledger.backoff.left() > 0 || time.Since(c.lastStarved) < c.poll {
+	if ctx.Err() != nil || c.ledger.backoff.remaining() > 0 || time.Since(c.lastStarved) < c.poll {
 		return
 	}
 	limit, targets, jobIDs := c.work.starved()
@@ -62,12 +62,12 @@ func (c *claimer) claim(ctx context.Context, limit int) {
 	}
 	c.work.add(got.Work, until)
 	if len(got.Work) == limit {
-		c.timer.want(start)
+		c.timer.advanceTo(start)
 		return
 	}
-	c.timer.want(start.Add(c.poll))
+	c.timer.advanceTo(start.Add(c.poll))
 	if !got.NextAt.IsZero() {
-		c.timer.want(time.Now().Add(got.NextAt.Sub(got.Now)))
+		c.timer.advanceTo(time.Now().Add(got.NextAt.Sub(got.Now)))
 	}
 }
 
@@ -85,8 +85,8 @@ type claimTimer struct {
 	at time.Time
 }
 
-// want brings the next claim forward to at, never back.
-func (t *claimTimer) want(at time.Time) {
+// advanceTo brings the next claim forward to at. It never postpones it.
+func (t *claimTimer) advanceTo(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at.IsZero() || at.Before(t.at) {
@@ -94,8 +94,8 @@ func (t *claimTimer) want(at time.Time) {
 	}
 }
 
-// clear forgets what was wanted: a claim is being made. What is wanted while it
-// is under way stands.
+// clear removes the time: a claim is being made. A time that is set while it is under way
+// stays.
 func (t *claimTimer) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

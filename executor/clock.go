@@ -21,12 +21,12 @@ type storeClock struct {
 
 // reading is a time of the ledger's, and between which two moments here it was
 // read.
-type reading struct{ store, asked, local time.Time }
+type reading struct{ store, sentAt, local time.Time }
 
-// set takes an answer's time, which was asked for at that moment.
-func (c *storeClock) set(store, asked time.Time) {
+// set takes an answer's time, of a call that was sent at that moment.
+func (c *storeClock) set(store, sentAt time.Time) {
 	if !store.IsZero() {
-		c.last.Store(&reading{store.UTC(), asked, c.local()})
+		c.last.Store(&reading{store.UTC(), sentAt, c.local()})
 	}
 }
 
@@ -37,7 +37,7 @@ func (c *storeClock) latest() time.Time {
 	if r == nil {
 		return c.local().UTC()
 	}
-	return r.store.Add(clocks.Elapsed(c.local(), r.asked))
+	return r.store.Add(clocks.Elapsed(c.local(), r.sentAt))
 }
 
 // now is the ledger's time, as far as it is known here. It runs on the monotonic

@@ -114,18 +114,18 @@ func (e *Executor) attemptOnce(ctx context.Context, w ledger.Work, until time.Ti
 	r := e.work.begin(w, until)
 	o, _ := e.calls.attempts.attempt(ctx, r)
 	e.work.end(r, o)
-	after, cancel := e.afterwards(ctx)
+	after, cancel := e.graceContext(ctx)
 	defer cancel()
-	e.rec.drain(after)
+	e.recorder.drain(after)
 	if after.Err() != nil { // perhaps not recorded
 		return ledger.Run{ID: w.RunID}, errors.Join(ledger.ErrUnavailable, after.Err())
 	}
 	return e.ledger.get(after, w.RunID)
 }
 
-// afterwards outlasts ctx, so that what came of a call is recorded: its deadline,
+// graceContext outlasts ctx, so that what came of a call is recorded: its deadline,
 // if it has one, by Config.Grace, and its cancellation too.
-func (e *Executor) afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+func (e *Executor) graceContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(e.cfg.Grace)
 	if deadline, ok := ctx.Deadline(); ok && !errors.Is(ctx.Err(), context.Canceled) {
 		end = deadline.Add(e.cfg.Grace)

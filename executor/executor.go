@@ -26,11 +26,11 @@ type Executor struct {
 	work       *workset
 	membership *membership
 	admit      *admitter
-	keyed      *schedulePlanner
+	schedules  *schedulePlanner
 	claim      *claimer
-	fan        *releaser
+	releaser   *releaser
 	calls      *dispatcher
-	rec        *recorder
+	recorder   *recorder
 	leases     *leaseKeeper
 
 	planDue, heartbeatDue, wake signal
@@ -55,20 +55,20 @@ func New(cfg Config) (*Executor, error) {
 		ledger: e.ledger, plan: e.plan, work: e.work, claims: e.claim.timer,
 		observer: cfg.Observer, logger: cfg.Logger,
 	}
-	e.keyed = &schedulePlanner{
+	e.schedules = &schedulePlanner{
 		ledger: e.ledger, rules: ScheduleRules(cfg.Registry, cfg.OnTime), work: e.work, claims: e.claim.timer,
 		planned: e.wake.send, changed: newSignal(), observer: cfg.Observer, logger: cfg.Logger,
 	}
-	e.fan = &releaser{ledger: e.ledger, work: e.work, poll: slowPoll, parents: map[string]*fanned{}}
+	e.releaser = &releaser{ledger: e.ledger, work: e.work, poll: slowPoll, parents: map[string]*fanned{}}
 	if cfg.Registry.FansOut() {
-		e.fan.poll = pollEvery
+		e.releaser.poll = pollEvery
 	}
 	e.membership = &membership{
-		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, schedules: e.keyed, work: e.work, onTime: cfg.OnTime, host: cfg.Host,
+		ledger: e.ledger, registry: cfg.Registry, plan: e.plan, schedules: e.schedules, work: e.work, onTime: cfg.OnTime, host: cfg.Host,
 		program: cfg.Program,
 		admit:   e.admit.admit, heartbeatDue: e.heartbeatDue, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
 	}
-	e.admit.reassign, e.keyed.reassign = e.membership.reassign, e.membership.reassign
+	e.admit.reassign, e.schedules.reassign = e.membership.reassign, e.membership.reassign
 	e.calls = &dispatcher{
 		work: e.work, wake: e.wake, observer: cfg.Observer,
 		attempts: &attempter{
@@ -76,7 +76,7 @@ func New(cfg Config) (*Executor, error) {
 			observer: cfg.Observer, logger: cfg.Logger,
 		},
 	}
-	e.rec = &recorder{
+	e.recorder = &recorder{
 		runs: e.work, write: e.ledger.record, recorded: e.recorded, wake: e.wake.send,
 		random: rnd, logger: cfg.Logger, writing: make(chan struct{}, 1),
 	}
@@ -97,11 +97,11 @@ func (e *Executor) limitOf(target string) int {
 // ledger.ErrSchema and ledger.ErrInvalidRun. It returns that error; after a graceful stop
 // it returns nil, or the error of Waker.Stop. Call Run at most once.
 func (e *Executor) Run(ctx context.Context) error {
-	e.membership.lasting = true
+	e.membership.longLived = true
 	// What is recorded and renewed during the stop must survive ctx.
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	wait := e.keep(after)
+	wait := e.renewAndRecord(after)
 	err := e.startWaker()
 	if err == nil {
 		err = e.loop(ctx, after, func() bool { return false })
@@ -115,12 +115,12 @@ func (e *Executor) Run(ctx context.Context) error {
 	return err
 }
 
-// keep renews leases and records outcomes until ctx ends. wait returns when both
+// renewAndRecord renews leases and records outcomes until ctx ends. wait returns when both
 // have stopped.
-func (e *Executor) keep(ctx context.Context) (wait func()) {
+func (e *Executor) renewAndRecord(ctx context.Context) (wait func()) {
 	var group sync.WaitGroup
 	group.Go(func() { e.leases.run(ctx) })
-	group.Go(func() { e.rec.run(ctx, e.work.unwritten, e.work.calling) })
+	group.Go(func() { e.recorder.run(ctx, e.work.unwritten, e.work.calling) })
 	return group.Wait
 }
 
@@ -137,12 +137,12 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 	e.membership.declare(ctx)
 	planning, cancel := context.WithCancel(ctx)
 	var planner sync.WaitGroup
-	planner.Go(func() { e.keyed.run(planning) })
+	planner.Go(func() { e.schedules.run(planning) })
 	defer planner.Wait()
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for ctx.Err() == nil && e.ledger.backoff.failed() == nil {
+	for ctx.Err() == nil && e.ledger.backoff.fatalError() == nil {
 		e.lastLoop.Store(new(time.Now()))
 		e.membership.handoverDue()
 		select { // a heartbeat that is due goes before all else
@@ -150,13 +150,13 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 			e.membership.heartbeat(ctx)
 		default:
 		}
-		e.ledger.recall(ctx, e.work.add)
+		e.ledger.recoverGrants(ctx, e.work.add)
 		if !e.work.behind() {
 			e.admit.planDue(ctx)
 			e.calls.start(calls)
 			e.claim.claimDue(ctx)
 			e.claim.claimStarved(ctx)
-			e.fan.release(ctx)
+			e.releaser.release(ctx)
 		}
 		e.calls.start(calls)
 		if enough() {
@@ -178,14 +178,14 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 		case <-timer.C:
 		}
 	}
-	return e.ledger.backoff.failed()
+	return e.ledger.backoff.fatalError()
 }
 
 // untilNext is how long nothing can be due: up to the next scheduled time, the
 // next claim or the end of the back-off from a failing ledger, whichever counts.
 // Where the recorder is behind, its next batch comes first, and wakes the loop.
 func (e *Executor) untilNext() time.Duration {
-	if wait := e.ledger.backoff.left(); wait > 0 {
+	if wait := e.ledger.backoff.remaining(); wait > 0 {
 		return wait
 	}
 	wait := planEvery
@@ -205,7 +205,7 @@ func (e *Executor) untilNext() time.Duration {
 // flight and records it.
 func (e *Executor) stop(ctx context.Context) {
 	e.work.giveBackAll() // first: a call that ends would take what is queued
-	e.ledger.recallAtStop(ctx, e.cfg.Grace, e.work.addUnsent)
+	e.ledger.recoverGrantsAtStop(ctx, e.cfg.Grace, e.work.addUnsent)
 	var deregistered sync.WaitGroup
 	deregistered.Go(func() { e.deregister(ctx) }) // not last: no process would plan its jobs for as long as a call takes
 	defer deregistered.Wait()
@@ -215,7 +215,7 @@ func (e *Executor) stop(ctx context.Context) {
 	}
 	record, cancel := context.WithTimeout(ctx, e.cfg.Grace)
 	defer cancel()
-	e.rec.drain(record)
+	e.recorder.drain(record)
 }
 
 // deregister ends this process's heartbeat. It keeps its leases.
@@ -239,9 +239,9 @@ func (e *Executor) recorded(r *run, result ledger.RecordResult) {
 	o := r.outcome
 	e.cfg.Observer.Recorded(o, r.JobID, result)
 	if r.Parent != "" {
-		e.fan.ended(r.Parent)
+		e.releaser.ended(r.Parent)
 	} else if o.State == ledger.FannedOut {
-		e.fan.fannedOut(o.RunID)
+		e.releaser.fannedOut(o.RunID)
 	}
 	if result == ledger.Fenced {
 		if o.State != ledger.Planned { // a run that was not sent has no result
@@ -251,11 +251,11 @@ func (e *Executor) recorded(r *run, result ledger.RecordResult) {
 	}
 	switch {
 	case e.claim.poll == tickPoll: // what is known to be due is the end of this run's lease
-		e.claim.timer.want(time.Now())
+		e.claim.timer.advanceTo(time.Now())
 	case !o.State.Finished():
-		e.claim.timer.want(time.Now().Add(o.Wait))
+		e.claim.timer.advanceTo(time.Now().Add(o.Wait))
 	case e.mayWait(r):
-		e.claim.timer.want(time.Now())
+		e.claim.timer.advanceTo(time.Now())
 	}
 }
 
@@ -279,7 +279,7 @@ func (e *Executor) Ready() error { return e.ledger.ready() }
 // schedules; 0 before its first check. The planner checks at least once a second, also while the
 // ledger returns errors. Only a ledger that does not respond at all blocks it.
 func (e *Executor) PlannerAge() (age time.Duration) {
-	for _, last := range []*time.Time{e.lastLoop.Load(), e.keyed.lastPass.Load()} {
+	for _, last := range []*time.Time{e.lastLoop.Load(), e.schedules.lastPass.Load()} {
 		if last != nil {
 			age = max(age, time.Since(*last))
 		}

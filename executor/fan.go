@@ -160,16 +160,16 @@ type releaser struct {
 
 // fanned is a parent that this process works on.
 type fanned struct {
-	more   bool // it has members left to release
-	leased int  // members that are leased here
-	hint   bool // a member ended since the last check
+	hasMore bool // it has members left to release
+	leased  int  // members that are leased here
+	changed bool // a member ended since the last check
 }
 
 // fannedOut notes that a parent's list is frozen.
 func (f *releaser) fannedOut(parent string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.parents[parent] = &fanned{more: true, hint: true}
+	f.parents[parent] = &fanned{hasMore: true, changed: true}
 }
 
 // ended notes that a member is no longer leased here.
@@ -177,19 +177,19 @@ func (f *releaser) ended(parent string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.parents[parent]; p != nil {
-		p.leased, p.hint = max(0, p.leased-1), true
+		p.leased, p.changed = max(0, p.leased-1), true
 	}
 }
 
-// wanted returns the parents to check now: those that may have members for the room here,
+// toCheck returns the parents to check now: those that may have members for the room here,
 // and those whose last member may have ended.
-func (f *releaser) wanted(low bool) (parents []string) {
+func (f *releaser) toCheck(low bool) (parents []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id, p := range f.parents {
-		if p.hint && (p.more && low || !p.more && p.leased == 0) {
+		if p.changed && (p.hasMore && low || !p.hasMore && p.leased == 0) {
 			parents = append(parents, id)
-			p.hint = false
+			p.changed = false
 		}
 	}
 	return parents
@@ -201,7 +201,7 @@ func (f *releaser) busy() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.parents {
-		if p.hint && (p.more || p.leased == 0) {
+		if p.changed && (p.hasMore || p.leased == 0) {
 			return true
 		}
 	}
@@ -210,10 +210,10 @@ func (f *releaser) busy() bool {
 
 // release checks parents, and leases members as far as there is room.
 func (f *releaser) release(ctx context.Context) {
-	if ctx.Err() != nil || f.ledger.backoff.left() > 0 {
+	if ctx.Err() != nil || f.ledger.backoff.remaining() > 0 {
 		return
 	}
-	parents := f.wanted(f.work.low())
+	parents := f.toCheck(f.work.low())
 	if len(parents) == 0 && time.Since(f.last) < f.poll {
 		return
 	}
@@ -229,12 +229,12 @@ func (f *releaser) release(ctx context.Context) {
 		}
 		return
 	}
-	f.note(got, parents)
+	f.apply(got, parents)
 	f.work.add(got.Work, until)
 }
 
-// note notes what a check of parents found. A named one that it did not find has ended.
-func (f *releaser) note(got ledger.Released, named []string) {
+// apply notes what a check of parents found. A named one that it did not find has ended.
+func (f *releaser) apply(got ledger.Released, named []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ended := slices.Clone(named)
@@ -247,13 +247,13 @@ func (f *releaser) note(got ledger.Released, named []string) {
 		if f.parents[r.ID] == nil {
 			f.parents[r.ID] = &fanned{}
 		}
-		f.parents[r.ID].more = false
+		f.parents[r.ID].hasMore = false
 	}
 	for _, id := range ended {
 		delete(f.parents, id)
 	}
 	for _, id := range got.More {
-		f.parents[id].more = true
+		f.parents[id].hasMore = true
 	}
 	for i := range got.Work {
 		f.parents[got.Work[i].Parent].leased++

@@ -6,69 +6,69 @@ import (
 	"time"
 )
 
-// troubleLasts is how long a failed operation counts that is not asked again,
-// because there is nothing left to ask for: longer than any back-off.
-const troubleLasts = 10 * time.Second
+// failureTTL is how long a failed operation counts that is not called again,
+// because there is nothing left to call it for: longer than any back-off.
+const failureTTL = 10 * time.Second
 
-var errNotAsked = errors.New("the ledger has not been asked yet")
+var errNotCalled = errors.New("the ledger has not been called yet")
 
-// health follows which of the ledger's operations fail. A ledger whose disk is
-// full still answers what only reads: it is well when nothing fails.
+// health tracks which of the ledger's operations fail. A ledger whose disk is
+// full still answers what only reads: it is available when nothing fails.
 type health struct {
-	mu    sync.Mutex
-	asked bool
-	fails map[string]trouble // by operation
-	told  bool               // the log's last word is that something fails
+	mu           sync.Mutex
+	called       bool
+	failures     map[string]failure // by operation
+	reportedDown bool               // what the log said last: something fails
 }
 
-type trouble struct {
+type failure struct {
 	err error
 	at  time.Time
 }
 
-// note takes an answer in. It reports whether the ledger has just fallen ill,
-// or just become well.
-func (h *health) note(op string, err error, now time.Time) (fell, rose bool) {
+// record takes the result of a call. It reports whether the ledger has just become unavailable,
+// or just available again.
+func (h *health) record(op string, err error, now time.Time) (down, up bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.asked = true
-	if delete(h.fails, op); err != nil {
-		h.fails[op] = trouble{err, now}
+	h.called = true
+	if delete(h.failures, op); err != nil {
+		h.failures[op] = failure{err, now}
 	}
-	ill := h.trouble(now) != nil
-	fell, rose = ill && !h.told, !ill && h.told
-	h.told = ill
-	return fell, rose
+	failing := h.latestFailure(now) != nil
+	down, up = failing && !h.reportedDown, !failing && h.reportedDown
+	h.reportedDown = failing
+	return down, up
 }
 
-// state is nil, or what fails.
-func (h *health) state(now time.Time) error {
+// err returns the latest failure, or nil.
+func (h *health) err(now time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.asked {
-		return errNotAsked
+	if !h.called {
+		return errNotCalled
 	}
-	return h.trouble(now)
+	return h.latestFailure(now)
 }
 
-// trouble is the latest failure that still counts.
-func (h *health) trouble(now time.Time) error {
-	var latest trouble
-	for op, t := range h.fails {
+// latestFailure returns the latest failure that still counts, or nil.
+func (h *health) latestFailure(now time.Time) error {
+	var latest failure
+	for op, f := range h.failures {
 		switch {
-		case now.Sub(t.at) > troubleLasts:
-			delete(h.fails, op)
-		case !t.at.Before(latest.at):
-			latest = t
+		case now.Sub(f.at) > failureTTL:
+			delete(h.failures, op)
+		case !f.at.Before(latest.at):
+			latest = f
 		}
 	}
 	return latest.err
 }
 
-// forget starts anew.
-func (h *health) forget() {
+// reset forgets all results.
+func (h *health) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.asked = false
-	clear(h.fails)
+	h.called = false
+	clear(h.failures)
 }

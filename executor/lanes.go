@@ -19,8 +19,8 @@ const (
 // Notifications and pings together have one place in noticeShare, and each receiver has
 // noticesEach: a receiver that is slow must not delay jobs.
 const (
-	noticeShare = 4
-	noticesEach = 4
+	notificationShare = 4
+	notificationsEach = 4
 )
 
 // maxStarvedJobs limits how many waiting jobs a claim names.
@@ -31,37 +31,37 @@ const maxStarvedJobs = 1000
 // a thousand runs does not hold up another's one; and within a lane jobs do. The workset
 // guards them.
 type lanes struct {
-	max      int
-	alone    bool                    // no other process works on the ledger
-	limit    func(target string) int // 0: none of its own
-	all      counter
-	byTarget map[string]*lane
-	turns    []*lane
-	turn     int
-	jobs     map[string]*counter // of jobs that have a limit
-	others   counter             // of all other jobs
-	notices  counter             // of notifications and pings
-	firsts   counter             // of the first runs of their jobs in a lane, which the other counters count too
-	rest     counter             // of all others: every run has a counter, and nobody reads this one
+	max           int
+	alone         bool                    // no other process works on the ledger
+	limit         func(target string) int // 0: none of its own
+	all           counter
+	byTarget      map[string]*lane
+	turns         []*lane
+	turn          int
+	jobs          map[string]*counter // of jobs that have a limit
+	others        counter             // of all other jobs
+	notifications counter             // of notifications and pings
+	firsts        counter             // of the first runs of their jobs in a lane, which the other counters count too
+	rest          counter             // of all others: every run has a counter, and nobody reads this one
 }
 
 // lane is a target's queue.
 type lane struct {
 	counter
-	target      string
-	runs        jobQueues
-	firsts      counter             // of the first runs of their jobs in a lane, which the lane counts too
-	jobs        map[string]*counter // of each job that has runs here
-	closedUntil time.Time           // nothing is leased for this target until then
-	throttle    throttle
-	notices     bool // the target is a channel or a heartbeat
+	target        string
+	runs          jobQueues
+	firsts        counter             // of the first runs of their jobs in a lane, which the lane counts too
+	jobs          map[string]*counter // of each job that has runs here
+	closedUntil   time.Time           // nothing is leased for this target until then
+	throttle      throttle
+	notifications bool // the target is a channel or a heartbeat
 }
 
 // counter counts runs against a limit.
 type counter struct{ inFlight, waiting, limit int }
 
-func (t *counter) full() bool  { return t.limit > 0 && t.inFlight+t.waiting >= t.limit }
-func (t *counter) ready() bool { return t.limit == 0 || t.inFlight < t.limit }
+func (t *counter) full() bool    { return t.limit > 0 && t.inFlight+t.waiting >= t.limit }
+func (t *counter) hasRoom() bool { return t.limit == 0 || t.inFlight < t.limit }
 
 // count returns how many runs count against a limit.
 func (t *counter) count() int { return t.inFlight + t.waiting }
@@ -86,7 +86,7 @@ func (l *lane) closed(now time.Time, first bool) bool {
 func newLanes(maxInFlight int, limit func(string) int) lanes {
 	return lanes{
 		max: maxInFlight, limit: limit, byTarget: map[string]*lane{}, jobs: map[string]*counter{},
-		notices: counter{limit: max(1, maxInFlight/noticeShare)},
+		notifications: counter{limit: max(1, maxInFlight/notificationShare)},
 	}
 }
 
@@ -94,9 +94,9 @@ func newLanes(maxInFlight int, limit func(string) int) lanes {
 func (q *lanes) of(target string) *lane {
 	l := q.byTarget[target]
 	if l == nil {
-		l = &lane{target: target, jobs: map[string]*counter{}, counter: counter{limit: q.limit(target)}, notices: jobs.OwnAddress(target)}
-		if l.notices && l.limit == 0 {
-			l.limit = noticesEach
+		l = &lane{target: target, jobs: map[string]*counter{}, counter: counter{limit: q.limit(target)}, notifications: jobs.OwnAddress(target)}
+		if l.notifications && l.limit == 0 {
+			l.limit = notificationsEach
 		}
 		q.byTarget[target] = l
 		q.turns = append(q.turns, l)
@@ -108,12 +108,12 @@ func (q *lanes) of(target string) *lane {
 func (q *lanes) assign(r *run) {
 	r.lane = q.of(r.Call.Target)
 	r.first = !r.lane.has(r.limitKey())
-	if r.ofJob = r.lane.jobs[r.limitKey()]; r.ofJob == nil {
-		r.ofJob = &counter{}
-		r.lane.jobs[r.limitKey()] = r.ofJob
+	if r.laneJob = r.lane.jobs[r.limitKey()]; r.laneJob == nil {
+		r.laneJob = &counter{}
+		r.lane.jobs[r.limitKey()] = r.laneJob
 	}
-	if r.lane.notices {
-		r.job = &q.notices
+	if r.lane.notifications {
+		r.job = &q.notifications
 		return
 	}
 	t, limit := q.jobs[r.limitKey()], r.Call.MaxInFlight
@@ -131,7 +131,7 @@ func (q *lanes) assign(r *run) {
 
 // counts are all that a run counts against.
 func (q *lanes) counts(r *run) [6]*counter {
-	counts := [...]*counter{&q.all, &r.lane.counter, r.job, r.ofJob, &q.rest, &q.rest}
+	counts := [...]*counter{&q.all, &r.lane.counter, r.job, r.laneJob, &q.rest, &q.rest}
 	if r.first {
 		counts[4], counts[5] = &q.firsts, &r.lane.firsts
 	}
@@ -154,10 +154,10 @@ func (q *lanes) pop() *run {
 	for range q.turns {
 		l := q.turns[q.turn]
 		q.turn = (q.turn + 1) % len(q.turns)
-		if l.waiting == 0 || !l.ready() || l.throttle.wait() > 0 {
+		if l.waiting == 0 || !l.hasRoom() || l.throttle.wait() > 0 {
 			continue
 		}
-		if r := l.runs.pop(func(r *run) bool { return r.job.ready() }); r != nil {
+		if r := l.runs.pop(func(r *run) bool { return r.job.hasRoom() }); r != nil {
 			q.unqueue(r)
 			return r
 		}
@@ -189,10 +189,10 @@ func (q *lanes) stop(r *run) {
 
 // forget drops the count of a job of which nothing is here any more.
 func (q *lanes) forget(r *run) {
-	if r.ofJob.count() == 0 {
+	if r.laneJob.count() == 0 {
 		delete(r.lane.jobs, r.limitKey())
 	}
-	if r.job != &q.others && r.job != &q.notices && r.job.count() == 0 {
+	if r.job != &q.others && r.job != &q.notifications && r.job.count() == 0 {
 		delete(q.jobs, r.limitKey())
 	}
 }
@@ -252,7 +252,7 @@ func (q *lanes) excess() (out []*run) {
 // busy names the targets and jobs at their limits, and the targets that are closed.
 func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 	for _, l := range q.turns {
-		if l.closed(now, false) || l.notices && q.notices.full() {
+		if l.closed(now, false) || l.notifications && q.notifications.full() {
 			targets = append(targets, l.target)
 		}
 	}
@@ -268,10 +268,10 @@ func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 // many runs it may lease: none where an ordinary claim finds them. It leaves out the jobs
 // that wait, and the targets that take not even the first run of a job.
 func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
-	crowded := q.all.waiting > q.room()
+	backlogged := q.all.waiting > q.room()
 	for _, l := range q.turns {
-		crowded = crowded || l.full() && l.waiting > 0
-		if l.closed(now, true) || l.notices && q.notices.full() {
+		backlogged = backlogged || l.full() && l.waiting > 0
+		if l.closed(now, true) || l.notifications && q.notifications.full() {
 			targets = append(targets, l.target)
 		}
 		for id, t := range l.jobs {
@@ -285,7 +285,7 @@ func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 			jobIDs = append(jobIDs, id)
 		}
 	}
-	if !crowded || len(jobIDs) > maxStarvedJobs {
+	if !backlogged || len(jobIDs) > maxStarvedJobs {
 		return 0, nil, nil
 	}
 	return max(0, q.max-q.firsts.waiting), targets, jobIDs

@@ -45,7 +45,7 @@ func (k *leaseKeeper) renew(ctx context.Context) {
 	}
 	k.work.extend(leases, until)
 	for _, l := range lost {
-		if !k.work.lose(l) {
+		if !k.work.markLost(l) {
 			continue
 		}
 		k.logger.Warn("lease lost; the result of the attempt will be discarded", "run", l.RunID)
@@ -76,11 +76,11 @@ func (s *workset) extend(leases []ledger.Lease, until time.Time) {
 	}
 }
 
-// lose notes that a lease is not ours any more, and reports whether its run was still
+// markLost notes that a lease is not ours any more, and reports whether its run was still
 // queued or calling. What is queued under it will not be sent, and what comes of a call
 // that is in flight will be refused. The lease of an ended run may be gone because the
 // outcome was written since the renewal began: the recorder learns which it is.
-func (s *workset) lose(l ledger.Lease) bool {
+func (s *workset) markLost(l ledger.Lease) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.runs[l]

@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// ledgerClient asks the ledger for one executor. It owns all that follows from
+// ledgerClient calls the ledger for one executor. It owns all that follows from
 // the answers to any request: the ledger's clock, which operations fail, when to
 // try again after a failure, and the leases whose grant was lost with an answer.
 type ledgerClient struct {
@@ -31,7 +31,7 @@ func newLedgerClient(cfg Config, r *random) *ledgerClient {
 	return &ledgerClient{
 		ledger: cfg.Ledger, process: cfg.Process, lease: cfg.Lease, now: cfg.now,
 		observer: cfg.Observer, logger: cfg.Logger, random: r,
-		clock: storeClock{local: cfg.now}, health: health{fails: map[string]trouble{}},
+		clock: storeClock{local: cfg.now}, health: health{failures: map[string]failure{}},
 	}
 }
 
@@ -39,7 +39,7 @@ func newLedgerClient(cfg Config, r *random) *ledgerClient {
 func (c *ledgerClient) declare(ctx context.Context, d ledger.Declaration) bool {
 	start := c.now()
 	d.Process = c.process
-	return !c.failed(c.asked("declare", start, c.ledger.Declare(ctx, d)))
+	return !c.backOffOn(c.observe("declare", start, c.ledger.Declare(ctx, d)))
 }
 
 // heartbeat keeps this process alive.
@@ -54,22 +54,22 @@ func (c *ledgerClient) heartbeat(ctx context.Context) (ledger.HeartbeatReply, er
 
 func (c *ledgerClient) deregister(ctx context.Context) error {
 	start := c.now()
-	return c.asked("deregister", start, c.ledger.Deregister(ctx, c.process))
+	return c.observe("deregister", start, c.ledger.Deregister(ctx, c.process))
 }
 
 func (c *ledgerClient) assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, bool) {
 	start := c.now()
 	got, err := c.ledger.Assignments(ctx, version, after)
-	return got, !c.failed(c.asked("assignments", start, err))
+	return got, !c.backOffOn(c.observe("assignments", start, err))
 }
 
 // admit writes plans and leases the runs that they mark. The leases last until
-// the returned time on this machine's clocks, counted from before they were asked for.
+// the returned time on this machine's clocks, counted from before the call.
 func (c *ledgerClient) admit(ctx context.Context, plans []ledger.Plan) (_ ledger.Admitted, until time.Time, ok bool) {
 	a := ledger.Admission{Plans: plans, Process: c.process, Token: c.random.token(), LeaseFor: c.lease}
 	start := c.now()
 	got, err := c.ledger.Admit(ctx, a)
-	if c.failed(c.asked("admit", start, err)) {
+	if c.backOffOn(c.observe("admit", start, err)) {
 		c.lost.add(a.Token, start)
 		return got, until, false
 	}
@@ -82,7 +82,7 @@ func (c *ledgerClient) planSchedules(ctx context.Context, p ledger.SchedulePlann
 	p.Process, p.Token, p.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
 	got, err := c.ledger.PlanSchedules(ctx, p)
-	if c.failed(c.asked("plan", start, err)) {
+	if c.backOffOn(c.observe("plan", start, err)) {
 		c.lost.add(p.Token, start)
 		return got, until, false
 	}
@@ -93,7 +93,7 @@ func (c *ledgerClient) planSchedules(ctx context.Context, p ledger.SchedulePlann
 func (c *ledgerClient) sweepSchedules(ctx context.Context, s ledger.ScheduleSweep) (next int64, ok bool) {
 	start := c.now()
 	next, err := c.ledger.SweepSchedules(ctx, s)
-	return next, !c.failed(c.asked("sweep", start, err))
+	return next, !c.backOffOn(c.observe("sweep", start, err))
 }
 
 // claim leases due runs, but none of the targets and jobs that are busy.
@@ -102,7 +102,7 @@ func (c *ledgerClient) claim(ctx context.Context, limit int, busyTargets, busyJo
 	claim.BusyTargets, claim.BusyJobs = busyTargets, busyJobs
 	start := c.now()
 	got, err := c.ledger.Claim(ctx, claim)
-	if c.failed(c.asked("claim", start, err)) {
+	if c.backOffOn(c.observe("claim", start, err)) {
 		c.lost.add(claim.Token, start)
 		return got, until, false
 	}
@@ -118,7 +118,7 @@ func (c *ledgerClient) claimOne(ctx context.Context, runID string) (_ *ledger.Wo
 	claim.Only = []string{runID}
 	start := c.now()
 	got, err := c.ledger.Claim(ctx, claim)
-	if err = c.asked("claim", start, err); err != nil {
+	if err = c.observe("claim", start, err); err != nil {
 		return nil, until, err
 	}
 	c.clock.set(got.Now, start)
@@ -149,7 +149,7 @@ func (c *ledgerClient) enter(ctx context.Context, entry ledger.Entry) (_ ledger.
 	entry.Process, entry.Token, entry.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
 	got, err := c.ledger.Enter(ctx, entry)
-	if err = c.asked("enter", start, err); err != nil {
+	if err = c.observe("enter", start, err); err != nil {
 		return got, until, err
 	}
 	c.clock.set(got.Now, start)
@@ -163,13 +163,13 @@ func (c *ledgerClient) extend(ctx context.Context, leases []ledger.Lease) (lost 
 	defer cancel()
 	start := c.now()
 	lost, err = c.ledger.Extend(ctx, leases, c.lease)
-	return lost, start.Add(c.lease), c.asked("extend", start, err)
+	return lost, start.Add(c.lease), c.observe("extend", start, err)
 }
 
 func (c *ledgerClient) freeze(ctx context.Context, part ledger.Freeze) (ledger.RecordResult, error) {
 	start := c.now()
 	result, err := c.ledger.FreezeMembers(ctx, part)
-	return result, c.asked("freeze", start, err)
+	return result, c.observe("freeze", start, err)
 }
 
 // release leases members of parents that have fanned out.
@@ -177,7 +177,7 @@ func (c *ledgerClient) release(ctx context.Context, in ledger.Release) (_ ledger
 	in.Process, in.Token, in.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
 	got, err := c.ledger.Release(ctx, in)
-	if c.failed(c.asked("release", start, err)) {
+	if c.backOffOn(c.observe("release", start, err)) {
 		c.lost.add(in.Token, start)
 		return got, until, false
 	}
@@ -190,43 +190,43 @@ func (c *ledgerClient) release(ctx context.Context, in ledger.Release) (_ ledger
 func (c *ledgerClient) record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 	start := c.now()
 	results, err := c.ledger.Record(ctx, outcomes)
-	return results, c.asked("record", start, err)
+	return results, c.observe("record", start, err)
 }
 
 func (c *ledgerClient) get(ctx context.Context, runID string) (ledger.Run, error) {
 	start := c.now()
 	run, _, err := c.ledger.Get(ctx, runID)
-	return run, c.asked("get", start, err)
+	return run, c.observe("get", start, err)
 }
 
-// asked notes an answer of the ledger for metrics and readiness. A request that its own
-// caller cut off, such as a stop, tells nothing of the ledger.
-func (c *ledgerClient) asked(op string, since time.Time, err error) error {
+// observe notes the result of a call for metrics and readiness, and returns its error. A call
+// that its own caller canceled, such as at a stop, says nothing about the ledger.
+func (c *ledgerClient) observe(op string, since time.Time, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	c.observer.LedgerCalled(op, c.now().Sub(since), err)
-	switch fell, rose := c.health.note(op, err, time.Now()); {
-	case fell && err != nil && !final(err): // the final ones are Run's error
+	switch down, up := c.health.record(op, err, time.Now()); {
+	case down && err != nil && !isFatal(err): // a fatal one is Run's error
 		c.logger.Error("ledger unavailable; retrying", "operation", op, "error", err)
-	case rose:
+	case up:
 		c.logger.Info("ledger available again", "operation", op)
 	}
 	return err
 }
 
-// failed backs off from a ledger that does not answer, for longer each time
-// until none of its operations fails: what only reads may answer all the while.
-func (c *ledgerClient) failed(err error) bool {
+// backOffOn reports whether a call failed, and then backs off, for longer each time until no
+// operation fails: what only reads may succeed all the while.
+func (c *ledgerClient) backOffOn(err error) bool {
 	if err == nil {
 		if c.ready() == nil {
 			c.backoff.reset()
 		}
 		return false
 	}
-	c.backoff.fail(err, c.random.float64)
+	c.backoff.extend(err, c.random.float64)
 	return true
 }
 
 // ready is nil when the ledger answers, else its latest failure.
-func (c *ledgerClient) ready() error { return c.health.state(time.Now()) }
+func (c *ledgerClient) ready() error { return c.health.err(time.Now()) }

@@ -31,9 +31,9 @@ type membership struct {
 	logger       *slog.Logger
 	ahead        aheadWatch
 
-	lasting      bool        // this process lives longer than one beat
+	longLived    bool        // this process lives longer than one beat
 	liveVersions []string    // at the last heartbeat
-	stale        atomic.Bool // take up the assignments again, even if these are the same
+	stale        atomic.Bool // apply the assignments again, even if these are the same
 	// handover is when to take them up again for a job that waits to use new time zones.
 	handover time.Time
 }
@@ -59,7 +59,7 @@ func (m *membership) definitions(yield func(ledger.Definition) bool) {
 	}
 }
 
-// heartbeat says that this process lives, and takes up the assignments again
+// heartbeat says that this process lives, and applies the assignments again
 // when the set of live processes has changed.
 func (m *membership) heartbeat(ctx context.Context) {
 	start := m.ledger.now()
@@ -69,21 +69,21 @@ func (m *membership) heartbeat(ctx context.Context) {
 		m.declare(ctx)
 		return
 	}
-	if m.ledger.failed(m.ledger.asked("heartbeat", start, err)) {
+	if m.ledger.backOffOn(m.ledger.observe("heartbeat", start, err)) {
 		return
 	}
-	defer func() { m.ahead.note(m.plan.latest(), reply.Now) }()
-	m.work.setAlone(m.lasting && reply.Processes == 1)
+	defer func() { m.ahead.observe(m.plan.latest(), reply.Now) }()
+	m.work.setAlone(m.longLived && reply.Processes == 1)
 	m.work.giveBackHeldTargets(reply.HeldTargets)
 	if !m.stale.Swap(false) && slices.Equal(m.liveVersions, reply.LiveVersions) {
 		return
 	}
-	if m.liveVersions = reply.LiveVersions; !m.takeUpAssignments(ctx) {
+	if m.liveVersions = reply.LiveVersions; !m.applyAssignments(ctx) {
 		m.stale.Store(true)
 	}
 }
 
-// reassign has the loop take up the assignments again at once.
+// reassign has the loop apply the assignments again at once.
 func (m *membership) reassign() {
 	m.stale.Store(true)
 	m.heartbeatDue.send()

@@ -33,7 +33,7 @@ func benchmarkDue(b *testing.B, n int, schedule string) {
 	for b.Loop() {
 		b.StopTimer()
 		for i, j := range reg.All() {
-			p.put(i, ledger.Position{JobID: j.ID, Revision: 1, Watermark: scheduled.Add(-time.Second)})
+			p.update(i, ledger.Position{JobID: j.ID, Revision: 1, Watermark: scheduled.Add(-time.Second)})
 		}
 		b.StartTimer()
 		if rows := planAll(p, scheduled); rows != n {
@@ -51,7 +51,7 @@ func planAll(p *planner, now time.Time) (rows int) {
 		}
 		rows += b.rows
 		for i, plan := range b.plans {
-			p.reach(b.indexes[i], ledger.Position{JobID: plan.JobID, Revision: plan.Revision, Watermark: plan.Through})
+			p.moveTo(b.indexes[i], ledger.Position{JobID: plan.JobID, Revision: plan.Revision, Watermark: plan.Through})
 		}
 	}
 }

@@ -47,8 +47,8 @@ func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 	return p
 }
 
-// put plans the job at an index of the registry from a position on.
-func (p *planner) put(index int, at ledger.Position) {
+// update plans the job at an index of the registry from a position on.
+func (p *planner) update(index int, at ledger.Position) {
 	j := &p.jobs[index]
 	j.revision, j.watermark, j.planned = at.Revision, at.Watermark.UnixMicro(), true
 	next := p.registry.NextDue(index, at.Watermark)
@@ -75,16 +75,16 @@ func (p *planner) drop(index int) {
 	p.heap.remove(&p.jobs[index])
 }
 
-// reach moves a job to where the ledger says that it stands. It reports false
+// moveTo moves a job to where the ledger says that it stands. It reports false
 // where the revision is another: another process switched the job's definition.
-func (p *planner) reach(index int, at ledger.Position) bool {
+func (p *planner) moveTo(index int, at ledger.Position) bool {
 	switch j := &p.jobs[index]; {
 	case !j.planned:
 	case j.revision != at.Revision:
 		p.drop(index)
 		return false
 	default:
-		p.put(index, at)
+		p.update(index, at)
 	}
 	return true
 }
@@ -132,7 +132,7 @@ func (p *planner) due(now time.Time) (b batch) {
 func (p *planner) restore(b batch) {
 	for _, index := range b.indexes {
 		if index >= 0 && p.jobs[index].planned {
-			p.put(index, p.position(index))
+			p.update(index, p.position(index))
 		}
 	}
 }

@@ -20,29 +20,29 @@ func TestThePlannerPlansOnlyWhatItWasGivenAndWhatIsToCome(t *testing.T) {
 		steps    func(p *planner)
 		want     time.Time
 	}{
-		"a job that was never put is not reached": {"0 * * * *", func(p *planner) { p.reach(0, before) }, time.Time{}},
+		"a job that was never put is not reached": {"0 * * * *", func(p *planner) { p.moveTo(0, before) }, time.Time{}},
 		"a job that was dropped is not reached": {"0 * * * *", func(p *planner) {
-			p.put(0, before)
+			p.update(0, before)
 			p.drop(0)
-			p.reach(0, before)
+			p.moveTo(0, before)
 		}, time.Time{}},
 		"a job of another revision is dropped": {"0 * * * *", func(p *planner) {
-			p.put(0, before)
-			if p.reach(0, ledger.Position{JobID: "a", Revision: 2, Watermark: scheduled}) {
+			p.update(0, before)
+			if p.moveTo(0, ledger.Position{JobID: "a", Revision: 2, Watermark: scheduled}) {
 				t.Error("reached, in another revision")
 			}
-			p.reach(0, before)
+			p.moveTo(0, before)
 		}, time.Time{}},
 		"a job that was dropped can be put again": {"0 * * * *", func(p *planner) {
-			p.put(0, before)
+			p.update(0, before)
 			p.drop(0)
-			p.put(0, after)
+			p.update(0, after)
 		}, scheduled.Add(time.Hour)},
-		"a watermark before the full second leaves it due": {"0 * * * *", func(p *planner) { p.put(0, before) }, scheduled},
-		"the last scheduled time of all is due":            {"at(2026-11-21T12:00:00)", func(p *planner) { p.put(0, before) }, scheduled},
+		"a watermark before the full second leaves it due": {"0 * * * *", func(p *planner) { p.update(0, before) }, scheduled},
+		"the last scheduled time of all is due":            {"at(2026-11-21T12:00:00)", func(p *planner) { p.update(0, before) }, scheduled},
 		"after its last scheduled time a job is never due": {"at(2026-11-21T12:00:00)", func(p *planner) {
-			p.put(0, before)
-			p.reach(0, after)
+			p.update(0, before)
+			p.moveTo(0, after)
 		}, time.Time{}},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestASkippedLocalTimeIsDueWhenItsGapEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newPlanner(reg, 30*time.Second)
-			p.put(0, ledger.Position{JobID: "a", Revision: 1, Watermark: begin})
+			p.update(0, ledger.Position{JobID: "a", Revision: 1, Watermark: begin})
 			if got := p.nextDue(); !got.Equal(gap) {
 				t.Fatalf("next due at %v, want the end of the gap, %v", got, gap)
 			}
@@ -104,7 +104,7 @@ func TestASkippedLocalTimeIsDueWhenItsGapEnds(t *testing.T) {
 			if len(b.plans) != 1 || len(b.plans[0].Runs) != 0 || len(b.plans[0].Events) != 1 || b.plans[0].Events[0].Local != "2026-03-08T02:30:00" {
 				t.Fatalf("plans %+v, want the skipped local time", b.plans)
 			}
-			p.reach(0, ledger.Position{JobID: "a", Revision: 1, Watermark: b.plans[0].Through})
+			p.moveTo(0, ledger.Position{JobID: "a", Revision: 1, Watermark: b.plans[0].Through})
 			if got := p.nextDue(); got.Year() != c.year {
 				t.Errorf("then due at %v, want in %d", got, c.year)
 			}

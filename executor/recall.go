@@ -9,25 +9,25 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// stopRecall is how long a stop asks for lost grants before it lets them expire.
-const stopRecall = 2 * time.Second
+// stopRecovery is how long a stop tries to recover lost grants before it lets them expire.
+const stopRecovery = 2 * time.Second
 
 // lostGrant is the token of an admission or a claim whose answer was lost. What
 // it leased, if anything, is known to the ledger alone.
 type lostGrant struct {
-	token string
-	asked time.Time
+	token  string
+	sentAt time.Time
 }
 
-// lostGrants lists the lost grants about which the ledger has not been asked yet.
+// lostGrants lists the lost grants that are still to be recovered.
 type lostGrants struct {
 	mu   sync.Mutex
 	list []lostGrant
 }
 
-func (l *lostGrants) add(token string, asked time.Time) {
+func (l *lostGrants) add(token string, sentAt time.Time) {
 	l.mu.Lock()
-	l.list = append(l.list, lostGrant{token, asked})
+	l.list = append(l.list, lostGrant{token, sentAt})
 	l.mu.Unlock()
 }
 
@@ -47,29 +47,29 @@ func (l *lostGrants) dropFirst() {
 	l.mu.Unlock()
 }
 
-// recall asks the ledger what was leased with the answers that were lost, so that
+// recoverGrants reads from the ledger what was leased with the answers that were lost, so that
 // those runs need not wait for their leases to expire, and hands it to take with
 // the time until which the leases last.
-func (c *ledgerClient) recall(ctx context.Context, take func(work []ledger.Work, until time.Time)) {
-	for grant, some := c.lost.first(); some && c.backoff.left() == 0; grant, some = c.lost.first() {
-		if clocks.Elapsed(c.now(), grant.asked) > c.lease {
-			c.lost.dropFirst() // expired by now, if it was ever had
+func (c *ledgerClient) recoverGrants(ctx context.Context, take func(work []ledger.Work, until time.Time)) {
+	for grant, some := c.lost.first(); some && c.backoff.remaining() == 0; grant, some = c.lost.first() {
+		if clocks.Elapsed(c.now(), grant.sentAt) > c.lease {
+			c.lost.dropFirst() // expired by now, if it was ever granted
 			continue
 		}
 		start := c.now()
 		work, err := c.ledger.LeasedWork(ctx, grant.token)
-		if c.failed(c.asked("recall", start, err)) {
+		if c.backOffOn(c.observe("recall", start, err)) {
 			return
 		}
 		c.lost.dropFirst()
-		take(work, grant.asked.Add(c.lease))
+		take(work, grant.sentAt.Add(c.lease))
 	}
 }
 
-// recallAtStop asks once, however soon the ledger failed before.
-func (c *ledgerClient) recallAtStop(ctx context.Context, limit time.Duration, take func(work []ledger.Work, until time.Time)) {
-	ctx, cancel := context.WithTimeout(ctx, min(stopRecall, limit))
+// recoverGrantsAtStop tries once, however soon the ledger failed before.
+func (c *ledgerClient) recoverGrantsAtStop(ctx context.Context, limit time.Duration, take func(work []ledger.Work, until time.Time)) {
+	ctx, cancel := context.WithTimeout(ctx, min(stopRecovery, limit))
 	defer cancel()
 	c.backoff.pauseFor(0)
-	c.recall(ctx, take)
+	c.recoverGrants(ctx, take)
 }

@@ -24,7 +24,7 @@ const (
 
 // endedRuns is what the recorder needs of the workset.
 type endedRuns interface {
-	next(n int) []*run
+	nextEnded(n int) []*run
 	requeue(*run)
 	remove(...*run)
 }
@@ -77,7 +77,7 @@ func (r *recorder) flush(ctx context.Context) bool {
 	case <-ctx.Done(): // at a stop, while another batch waits for a ledger that does not answer
 		return false
 	}
-	batch := r.runs.next(recordBatch)
+	batch := r.runs.nextEnded(recordBatch)
 	if len(batch) == 0 {
 		return false
 	}

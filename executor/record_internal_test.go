@@ -97,7 +97,7 @@ func TestRecorderIsBehindBeyondItsBacklog(t *testing.T) {
 	if !s.behind() {
 		t.Errorf("not behind with %d outcomes, one beyond the bound", recordBacklog+1)
 	}
-	if s.next(recordBatch); s.behind() {
+	if s.nextEnded(recordBatch); s.behind() {
 		t.Error("behind although a batch was taken")
 	}
 }
@@ -105,7 +105,7 @@ func TestRecorderIsBehindBeyondItsBacklog(t *testing.T) {
 // While the ledger is slow many outcomes wait: none keeps its request.
 func TestAnEndedRunDoesNotKeepItsRequest(t *testing.T) {
 	s := ending(1)
-	if r := s.next(1)[0]; r.Call.Body != nil || r.RunID != "run-0" || r.outcome.RunID != "run-0" {
+	if r := s.nextEnded(1)[0]; r.Call.Body != nil || r.RunID != "run-0" || r.outcome.RunID != "run-0" {
 		t.Errorf("an ended run keeps %+v", r)
 	}
 }

@@ -8,11 +8,11 @@ import (
 
 // markLeases marks the runs of plans that can start soon, so that the admission
 // leases that many and leaves the rest to any process.
-func (s *workset) markLeases(plans []ledger.Plan) { s.marker()(plans) }
+func (s *workset) markLeases(plans []ledger.Plan) { s.leaseMarker()(plans) }
 
-// marker returns a function that does what markLeases does for several admissions at once:
+// leaseMarker returns a function that does what markLeases does for several admissions at once:
 // they share the places.
-func (s *workset) marker() func([]ledger.Plan) {
+func (s *workset) leaseMarker() func([]ledger.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := reservation{

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// inProgressWait is how long to wait before asking again after a target
+	// inProgressWait is how long to wait before the next call to a target
 	// that says "in progress" without a Retry-After.
 	inProgressWait = time.Second
 	// unsentWait is the same for a call that could not be sent.
@@ -38,13 +38,13 @@ func outcomeOf(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledge
 		o.State, o.Reason = ledger.Dead, ledger.ReasonNotCompleted
 		return o
 	case a.Kind == ledger.AnswerAccepted:
-		return accepted(o, w, a, now, rnd)
+		return acceptedOutcome(o, w, a, now, rnd)
 	case a.Kind == ledger.AnswerInProgress:
-		// The first call still works on it: asking again is not a failure,
+		// The first call still works on it: another call is not a failure,
 		// and is bounded by SendBefore alone.
 		o.State = ledger.Retrying
-		asked := capped(a.RetryAfter, w.Call.MaxRetryAfter)
-		o.Wait = orElse(delayed(asked, asked/5, rnd), inProgressWait)
+		requested := capped(a.RetryAfter, w.Call.MaxRetryAfter)
+		o.Wait = orElse(jitteredAfter(requested, requested/5, rnd), inProgressWait)
 		return o
 	case a.Kind == ledger.AnswerRefused:
 		o.State, o.Reason = ledger.Dead, a.Reason
@@ -54,7 +54,7 @@ func outcomeOf(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledge
 		o.Failures++
 		return o
 	}
-	return afterFailure(o, w.Call, a, rnd)
+	return failureOutcome(o, w.Call, a, rnd)
 }
 
 // overdue reports whether the time for the work of an accepted run is over.
@@ -62,14 +62,14 @@ func overdue(w ledger.Work, now time.Time) bool {
 	return !w.AcceptedAt.IsZero() && !now.Before(w.AcceptedAt.Add(w.Call.Within))
 }
 
-// accepted has a run asked again: after what the target asks for, or poll, and for
+// acceptedOutcome has the target called again: after what it asks for, or poll, and for
 // the last time when the time for its work is over. The target answers, so earlier
 // failures are over.
-func accepted(o ledger.Outcome, w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Outcome {
+func acceptedOutcome(o ledger.Outcome, w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Outcome {
 	o.State, o.Failures, o.Progress = ledger.Accepted, 0, a.Progress
 	o.Wait = orElse(capped(a.RetryAfter, max(w.Call.MaxRetryAfter, w.Call.Poll)), w.Call.Poll)
 	if a.RetryAfter > 0 {
-		o.Wait = delayed(o.Wait, o.Wait/5, rnd)
+		o.Wait = jitteredAfter(o.Wait, o.Wait/5, rnd)
 	}
 	left := w.Call.Within
 	if !w.AcceptedAt.IsZero() {
@@ -88,7 +88,7 @@ func waitReason(a Answer) ledger.WaitReason {
 	return why
 }
 
-func afterFailure(o ledger.Outcome, c ledger.CallSpec, a Answer, rnd func() float64) ledger.Outcome {
+func failureOutcome(o ledger.Outcome, c ledger.CallSpec, a Answer, rnd func() float64) ledger.Outcome {
 	o.Failures++
 	if o.Failures > len(c.Backoff) {
 		o.State, o.Reason = ledger.Dead, ledger.ReasonExhausted
@@ -97,15 +97,15 @@ func afterFailure(o ledger.Outcome, c ledger.CallSpec, a Answer, rnd func() floa
 	o.State = ledger.Retrying
 	step := c.Backoff[o.Failures-1]
 	o.Wait = jittered(step, c.Jitter, rnd)
-	if asked := capped(a.RetryAfter, c.MaxRetryAfter); asked > o.Wait {
-		o.Wait = delayed(asked, step, rnd)
+	if requested := capped(a.RetryAfter, c.MaxRetryAfter); requested > o.Wait {
+		o.Wait = jitteredAfter(requested, step, rnd)
 	}
 	return o
 }
 
-// delayed spreads what a target asks for evenly over d to d+by. A target that takes one
+// jitteredAfter spreads what a target asks for evenly over d to d+by. A target that takes one
 // call a second tells all others the same time.
-func delayed(d, by time.Duration, rnd func() float64) time.Duration {
+func jitteredAfter(d, by time.Duration, rnd func() float64) time.Duration {
 	return d + time.Duration(float64(by)*rnd())
 }
 

@@ -45,16 +45,16 @@ type schedulePlanner struct {
 	planning  bool
 }
 
-// take begins to plan the schedules of a template, if its current definition is that of this
+// applyTemplate begins to plan the schedules of a template, if its current definition is that of this
 // process, and stops otherwise.
-func (p *schedulePlanner) take(template string, revision int64, hash string, current bool) {
+func (p *schedulePlanner) applyTemplate(template string, revision int64, hash string, current bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	same := ledger.TemplateRevision{Template: template, Revision: revision}
 	if current && slices.Contains(p.templates, same) {
 		return
 	}
-	p.drop(template)
+	p.dropTemplates(template)
 	p.sweeps = slices.DeleteFunc(p.sweeps, func(s ledger.ScheduleSweep) bool { return s.Template == template })
 	if current {
 		p.templates = append(p.templates, same)
@@ -64,9 +64,9 @@ func (p *schedulePlanner) take(template string, revision int64, hash string, cur
 	}
 }
 
-// drop stops planning templates, in a slice of its own: a batch may be under way. The
+// dropTemplates stops planning templates, in a slice of its own: a batch may be under way. The
 // caller holds mu.
-func (p *schedulePlanner) drop(templates ...string) {
+func (p *schedulePlanner) dropTemplates(templates ...string) {
 	var rest []ledger.TemplateRevision
 	for _, t := range p.templates {
 		if !slices.Contains(templates, t.Template) {
@@ -83,7 +83,7 @@ func (p *schedulePlanner) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		p.lastPass.Store(new(time.Now()))
 		p.planDue(ctx)
-		timer.Reset(max(p.wait(), p.ledger.backoff.left()))
+		timer.Reset(max(p.wait(), p.ledger.backoff.remaining()))
 		select {
 		case <-ctx.Done():
 		case <-p.changed:
@@ -110,7 +110,7 @@ func (p *schedulePlanner) begin() []ledger.TemplateRevision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if len(p.templates) == 0 || now.Before(p.next) || p.ledger.backoff.left() > 0 {
+	if len(p.templates) == 0 || now.Before(p.next) || p.ledger.backoff.remaining() > 0 {
 		return nil
 	}
 	if p.work.behind() {
@@ -122,7 +122,7 @@ func (p *schedulePlanner) begin() []ledger.TemplateRevision {
 }
 
 func (p *schedulePlanner) end() {
-	p.want(time.Now().Add(schedulePoll))
+	p.advanceTo(time.Now().Add(schedulePoll))
 	p.mu.Lock()
 	p.planning = false
 	p.mu.Unlock()
@@ -137,25 +137,25 @@ func (p *schedulePlanner) planDue(ctx context.Context) {
 	}
 	defer p.end()
 	got, until, ok := p.ledger.planSchedules(ctx, ledger.SchedulePlanning{Templates: templates, After: p.last, Rules: p.rules,
-		Mark: p.work.marker()})
+		Mark: p.work.leaseMarker()})
 	if !ok {
-		p.want(time.Now()) // after the back-off: a tick waits for it
+		p.advanceTo(time.Now()) // after the back-off: a tick waits for it
 		return
 	}
 	p.last = got.Template
 	p.work.add(got.Leased, until)
 	if startable(got.Plans) > len(got.Leased) {
-		p.claims.want(time.Now())
+		p.claims.advanceTo(time.Now())
 	}
 	if !got.NextAt.IsZero() {
-		p.want(time.Now().Add(got.NextAt.Sub(got.Now)))
+		p.advanceTo(time.Now().Add(got.NextAt.Sub(got.Now)))
 	}
 	p.report(got)
 	p.sweep(ctx)
 }
 
-// want brings the next batch forward to at.
-func (p *schedulePlanner) want(at time.Time) {
+// advanceTo brings the next batch forward to at.
+func (p *schedulePlanner) advanceTo(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at.Before(p.next) {
@@ -178,7 +178,7 @@ func (p *schedulePlanner) sweep(ctx context.Context) {
 	if !ok {
 		return
 	}
-	p.want(time.Now())
+	p.advanceTo(time.Now())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -208,7 +208,7 @@ func (p *schedulePlanner) report(got ledger.PlannedSchedules) {
 	}
 	if len(got.Moved) > 0 {
 		p.mu.Lock()
-		p.drop(got.Moved...)
+		p.dropTemplates(got.Moved...)
 		p.mu.Unlock()
 		p.reassign()
 	}

@@ -44,11 +44,11 @@ func (t *throttle) answered(a Answer, took time.Duration) {
 	switch {
 	case a.Unsent:
 	case a.SlowDown:
-		now, asked := time.Now(), min(orElse(a.RetryAfter, firstGap), longestGap)
+		now, requested := time.Now(), min(orElse(a.RetryAfter, firstGap), longestGap)
 		if now.Add(-took).After(t.slowed) {
-			t.gap, t.slowed = min(max(asked, t.gap*3/2), longestGap), now
+			t.gap, t.slowed = min(max(requested, t.gap*3/2), longestGap), now
 		}
-		t.next = now.Add(max(asked, t.wait()))
+		t.next = now.Add(max(requested, t.wait()))
 	case t.gap > 0:
 		if t.gap = t.gap * 19 / 20; t.gap < shortestGap {
 			*t = throttle{}

@@ -12,8 +12,8 @@ const (
 	// tickEnough is after how long a tick waits for nothing any more: retries end,
 	// but accepted work can be due every few seconds for hours.
 	tickEnough = 45 * time.Second
-	// tickPoll is longer than any tick: within one, the ledger is asked for
-	// work when some is known to be due, and once after the last outcome.
+	// tickPoll is longer than any tick: within one, work is claimed
+	// when some is known to be due, and once after the last outcome.
 	tickPoll = 24 * time.Hour
 )
 
@@ -37,11 +37,11 @@ func (e *Executor) Tick(ctx context.Context) error {
 	defer cancel()
 	e.claim.poll = tickPoll
 	e.membership.stale.Store(true)
-	wait := e.keep(after)
+	wait := e.renewAndRecord(after)
 
-	e.ledger.health.forget() // what failed before this tick is not its error
-	e.claim.timer.want(time.Now())
-	e.keyed.want(time.Now())
+	e.ledger.health.reset() // what failed before this tick is not its error
+	e.claim.timer.advanceTo(time.Now())
+	e.schedules.advanceTo(time.Now())
 	enough := time.Now().Add(tickEnough)
 	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet(enough) })
 	e.stop(after)
@@ -62,6 +62,6 @@ func (e *Executor) quiet(enough time.Time) bool {
 		wait = 0
 	}
 	_, lost := e.ledger.lost.first()
-	return e.keyed.wait() > 0 && e.work.idle() && !e.fan.busy() && !lost && e.ledger.backoff.left() == 0 &&
+	return e.schedules.wait() > 0 && e.work.idle() && !e.releaser.busy() && !lost && e.ledger.backoff.remaining() == 0 &&
 		e.claim.timer.wait() > wait && (next.IsZero() || next.After(e.ledger.clock.now()))
 }

@@ -15,7 +15,7 @@ type run struct {
 	outcome     ledger.Outcome // of an ended run
 	lane        *lane          // its target's
 	job         *counter       // its job's
-	ofJob       *counter       // its job's in the lane
+	laneJob     *counter       // its job's in the lane
 	first       bool           // it was the first of its job in the lane
 }
 
@@ -110,12 +110,12 @@ func (s *workset) end(r *run, o ledger.Outcome) {
 		delete(s.runs, r.lease())
 		return
 	}
-	s.conclude(r, o)
+	s.setOutcome(r, o)
 }
 
-// conclude keeps what is needed to record a run and nothing else: while the
+// setOutcome keeps what is needed to record a run and nothing else: while the
 // ledger is slow there may be many.
-func (s *workset) conclude(r *run, o ledger.Outcome) {
+func (s *workset) setOutcome(r *run, o ledger.Outcome) {
 	r.outcome = o
 	r.Work = ledger.Work{RunID: r.RunID, Token: r.Token, JobID: r.JobID, Parent: r.Parent, Trigger: r.Trigger, Attempt: r.Attempt}
 	s.ended = append(s.ended, r)
@@ -125,7 +125,7 @@ func (s *workset) conclude(r *run, o ledger.Outcome) {
 // giveBack ends queued runs unsent: they are due again after wait, for anyone.
 func (s *workset) giveBack(runs []*run, wait time.Duration, why ledger.WaitReason) {
 	for _, r := range runs {
-		s.conclude(r, ledger.Outcome{
+		s.setOutcome(r, ledger.Outcome{
 			Lease: r.lease(), State: ledger.Planned, Wait: wait, WaitReason: why, Failures: r.Failures,
 		})
 	}
@@ -183,8 +183,8 @@ func (s *workset) isClosed(target string) bool {
 	return time.Now().Before(s.lanes.of(target).closedUntil)
 }
 
-// next takes up to n ended runs to be written, oldest first.
-func (s *workset) next(n int) []*run {
+// nextEnded takes up to n ended runs to be written, oldest first.
+func (s *workset) nextEnded(n int) []*run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n = min(n, len(s.ended))

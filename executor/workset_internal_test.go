@@ -81,7 +81,7 @@ func TestAShutTargetIsBusyUntilItOpens(t *testing.T) {
 	s.add(workFor("down", "a", 5, 0), later())
 	s.add(workFor("up", "b", 1, 0), later())
 	s.closeTarget("down", time.Minute, ledger.WaitReason{Code: ledger.WaitBreakerOpen})
-	given := s.next(10)
+	given := s.nextEnded(10)
 	if len(given) != 5 {
 		t.Fatalf("shutting gave back %d runs of 5", len(given))
 	}
@@ -183,7 +183,7 @@ func TestWhatWaitsForAWholeLeaseIsGivenBack(t *testing.T) {
 	}
 	s.add(append(old, fresh...), later())
 	s.giveBackSpare(now)
-	if got := s.next(10); len(got) != 3 || got[0].JobID != "old" || got[0].outcome.State != ledger.Planned {
+	if got := s.nextEnded(10); len(got) != 3 || got[0].JobID != "old" || got[0].outcome.State != ledger.Planned {
 		t.Fatalf("given back: %v", got)
 	}
 	if got := takeAll(s); got["fresh"] != 2 || len(got) != 1 {
@@ -198,7 +198,7 @@ func TestALostLeaseIsNeitherRenewedNorUsed(t *testing.T) {
 	s := newWorkset(2, noLimit, time.Now)
 	s.add(workFor("t", "a", 2, 0), later())
 	lost, _ := s.take()
-	s.lose(lost.lease())
+	s.markLost(lost.lease())
 	s.extend([]ledger.Lease{lost.lease()}, later())
 	if s.hasLease(lost) {
 		t.Error("a lost lease is still held")
@@ -229,18 +229,18 @@ func TestWhatIsTooFarAheadIsGivenBackOnceThereIsAnotherProcess(t *testing.T) {
 	s.add(work, later())
 	s.take()
 	s.giveBackSpare(time.Now())
-	if got := s.next(1_000); len(got) != 0 {
+	if got := s.nextEnded(1_000); len(got) != 0 {
 		t.Fatalf("alone, %d were given back", len(got))
 	}
 	s.setAlone(false)
 	s.giveBackSpare(time.Now())
-	got := s.next(1_000)
+	got := s.nextEnded(1_000)
 	in, waiting, _ := s.size()
 	if in != 1 || waiting > 9 || waiting < 7 || len(got)+waiting != 119 {
 		t.Errorf("%d in flight, %d wait, %d given back; want 1, about 9, and the rest", in, waiting, len(got))
 	}
 	s.giveBackSpare(time.Now())
-	if again := s.next(1_000); len(again) != 0 {
+	if again := s.nextEnded(1_000); len(again) != 0 {
 		t.Errorf("%d more were given back", len(again))
 	}
 	for _, l := range s.lanes.turns {
