@@ -254,7 +254,7 @@ type removed struct{ ledger.Store }
 
 func (l removed) Audit(ctx context.Context, f ledger.AuditFilter) ([]ledger.Audit, error) {
 	if f.JobID == "gone" && f.By == "" {
-		return []ledger.Audit{{ID: 1, JobID: "gone", Action: ledger.ActionPause, Actor: ledger.Actor{By: "ann", Why: "a test", Via: ledger.ViaAPI}}}, nil
+		return []ledger.Audit{{ID: 1, At: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), JobID: "gone", Action: ledger.ActionPause, Actor: ledger.Actor{By: "ann", Why: "a test", Via: ledger.ViaAPI}}}, nil
 	}
 	return l.Store.Audit(ctx, f)
 }

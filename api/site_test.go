@@ -13,16 +13,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/pb33f/libopenapi"
-	validator "github.com/pb33f/libopenapi-validator"
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/api"
 	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/api/apitest"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/testdb"
@@ -38,18 +38,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
-// contract holds every answer of the tests against the document.
-var contract = func() validator.Validator {
-	doc, err := libopenapi.NewDocument(api.Document)
-	if err != nil {
-		panic(err)
-	}
-	v, errs := validator.NewValidator(doc)
-	if len(errs) > 0 {
-		panic(errs[0])
-	}
-	return v
-}()
+// contract reads the document that every answer of the tests is held against.
+var contract = sync.OnceValues(apitest.Read)
 
 // site is an API over a ledger in which a scheduler has planned and run.
 type site struct {
@@ -262,11 +252,10 @@ func (s *site) hold(r *http.Request, a answer) {
 	if a.StatusCode == http.StatusNotFound && a.code(s.TB) == "not_found" || a.StatusCode == http.StatusMethodNotAllowed {
 		return
 	}
-	a.Response.Body = io.NopCloser(bytes.NewReader(a.body))
-	if ok, errs := contract.ValidateHttpResponse(r, a.Response); !ok {
-		for _, e := range errs {
-			s.Errorf("%s %s answers %d: %s: %s %v\n%s", r.Method, r.URL, a.StatusCode, e.Message, e.Reason, e.SchemaValidationErrors, a.body)
-		}
+	document, err := contract()
+	s.must(err)
+	if err := document.CheckResponse(r, a.StatusCode, a.Header, a.body); err != nil {
+		s.Errorf("%s %s answers %d: %v\n%s", r.Method, r.URL, a.StatusCode, err, a.body)
 	}
 }
 
