@@ -43,9 +43,9 @@ func (l *slowRecords) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed
 
 func (l *slowRecords) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	time.Sleep(50 * time.Millisecond)
-	fates, err := l.Ledger.Record(ctx, o)
-	l.leased(-len(fates))
-	return fates, err
+	results, err := l.Ledger.Record(ctx, o)
+	l.leased(-len(results))
+	return results, err
 }
 
 // Calls end faster than the ledger records them: what a process holds, in

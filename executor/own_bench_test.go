@@ -97,16 +97,16 @@ func (l *yes) Claim(_ context.Context, c ledger.Claim) (ledger.Claimed, error) {
 }
 
 func (l *yes) Record(_ context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
-	fates := make([]ledger.RecordResult, len(o))
-	for i := range fates {
-		fates[i] = ledger.Recorded
+	results := make([]ledger.RecordResult, len(o))
+	for i := range results {
+		results[i] = ledger.Recorded
 	}
 	if l.left -= len(o); l.left == 0 {
 		l.b.StopTimer()
 		l.used += cpu(l.b)
 		l.done()
 	}
-	return fates, nil
+	return results, nil
 }
 
 func (l *yes) Assignments(_ context.Context, _, after string) ([]ledger.JobAssignment, error) {

@@ -45,8 +45,8 @@ type schedulePlanner struct {
 	planning  bool
 }
 
-// applyTemplate begins to plan the schedules of a template, if its current definition is that of this
-// process, and stops otherwise.
+// applyTemplate begins to plan the schedules of a template, if its current definition is that of
+// this process, and stops otherwise.
 func (p *schedulePlanner) applyTemplate(template string, revision int64, hash string, current bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -32,8 +32,8 @@ func (e *registered) job() Job {
 	return j
 }
 
-// register returns what the registry keeps of a job. It shares the other fields of the last one with
-// the same target, time zone and owner, if those are the same.
+// register returns what the registry keeps of a job. It shares the other fields of the last one
+// with the same target, time zone and owner, if those are the same.
 func (d *draft) register(j Job, entry int, keyed *keyedTerms) registered {
 	e := registered{
 		ID: j.ID, schedule: j.Schedule, path: j.Path, keyScope: j.KeyScope, description: j.Description, body: j.Body, parsed: j.schedule,

@@ -21,7 +21,8 @@ package ledger
 // Redrive moves dead runs to retrying, due now.
 //
 //   - The run keeps its key and attempt numbers. SendBefore becomes now + Call.Horizon, at
-//     most KeySafeUntil. Its Failures become 0. Its Reason, FinishedAt, AckedAt and AcceptedAt are cleared.
+//     most KeySafeUntil. Its Failures become 0. Its Reason, FinishedAt, AckedAt and AcceptedAt are
+//     cleared.
 //   - Without IDs, acknowledged runs are left out unless IncludeAcknowledged is set, and
 //     runs that were rerun unless MayDouble is set. With IDs, a run that was rerun is
 //     rejected unless MayDouble is set.

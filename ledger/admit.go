@@ -131,7 +131,8 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	return m.current(jobs), nil
 }
 
-// lockAndGrant locks the pauses that runs are due after, gives the free slots, and notes which runs exist.
+// lockAndGrant locks the pauses that runs are due after, gives the free slots, and notes which runs
+// exist.
 func (m *admissionTx) lockAndGrant(slotsFuture Future[[]Slot], existingFuture Future[[]Row]) error {
 	list, err := slotsFuture.Get()
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 // the job does not stop it.
 //
 // A scheduled time whose row is missed, superseded, skipped or canceled becomes planned
-// (backfill), due now, whatever the revision of its row. It waits for the slot, oldest first, whatever RunSpec.Overlap
-// says, or, with a Pace, for a place beside the slot. A scheduled time that has any other row is left as it is. One without a row, unless
-// NeverPlanned is set, or at or before PurgedThrough, is refused. So is one whose run was rerun, as its work may
-// have been done.
+// (backfill), due now, whatever the revision of its row. It waits for the slot, oldest first,
+// whatever RunSpec.Overlap says, or, with a Pace, for a place beside the slot. A scheduled time
+// that has any other row is left as it is. One without a row, unless NeverPlanned is set, or at or
+// before PurgedThrough, is refused. So is one whose run was rerun, as its work may have been done.
 //
 // A canceled run that was leased before keeps its call and attempt numbers, and SendBefore
-// moves as with a redrive. It is refused if KeySafeUntil has passed. Any other run takes the call given here. Failures
-// and AcceptedAt are cleared.
+// moves as with a redrive. It is refused if KeySafeUntil has passed. Any other run takes the call
+// given here. Failures and AcceptedAt are cleared.
 //
 // A scheduled time in a range row gets a row of its own, and the range's Count falls by
 // one. The range row is deleted with its last scheduled time; its ID, ScheduledAt and

@@ -143,8 +143,8 @@ func (l *Ledger) LeasedWork(ctx context.Context, token string) ([]Work, error) {
 	})
 }
 
-// withoutHeldTargets returns the due runs without those of held targets, in whose places it asks for
-// others. Usually no target is held, and this costs no round trip.
+// withoutHeldTargets returns the due runs without those of held targets, in whose places it asks
+// for others. Usually no target is held, and this costs no round trip.
 func withoutHeldTargets(tx Tx, q DueQuery, got *claimStep, due []Row, pausesFuture Future[[]Pause]) ([]Row, error) {
 	list, err := pausesFuture.Get()
 	if err != nil || len(due) == 0 {

@@ -49,8 +49,8 @@ func AheadText(watermark, now time.Time) string {
 //     its time, if it was never leased and has no ~ in its ID, and one that waits for the end of
 //     a pause stays due then;
 //   - SendBefore and KeySafeUntil of the unfinished, the dead and the canceled runs, back by the
-//     step: the target counts the key's TTL on another clock. A run that was first leased within ProcessTTL keeps
-//     it: that may have been after the step;
+//     step: the target counts the key's TTL on another clock. A run that was first leased within
+//     ProcessTTL keeps it: that may have been after the step;
 //   - LeasedAt of the unfinished runs, to now at the latest, so that a step is followed once;
 //   - DueAt of incidents, back by the step;
 //   - From of the pauses that began when they were made, to now: they last. Their ends stay, and
@@ -79,8 +79,8 @@ func latestHeartbeat(list []ProcessRow) (latest time.Time) {
 	return latest
 }
 
-// writeAfterClockStep runs f in a transaction. If f finds that the clock was set back, it writes nothing:
-// what is in progress moves first, and f runs again.
+// writeAfterClockStep runs f in a transaction. If f finds that the clock was set back, it writes
+// nothing: what is in progress moves first, and f runs again.
 func (l *Ledger) writeAfterClockStep(ctx context.Context, name string, f func(Tx) (stepped bool, err error)) error {
 	for {
 		stepped := false

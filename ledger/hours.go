@@ -74,7 +74,8 @@ type hourReader struct {
 	row          Tally // of the last row that was added to others
 }
 
-// maxDetailedJobs is the number of jobs up to which runs are counted one by one, and their times read.
+// maxDetailedJobs is the number of jobs up to which runs are counted one by one, and their times
+// read.
 const maxDetailedJobs = 20
 
 func (r *hourReader) manyJobs() bool { return len(r.jobIDs) > maxDetailedJobs }
@@ -114,8 +115,8 @@ func (r *hourReader) read() error {
 	return r.count(queries)
 }
 
-// queryRows asks for the rows of the jobs; of many, for the stale ones. The sum of all jobs has what is
-// stale: it is taken off.
+// queryRows asks for the rows of the jobs; of many, for the stale ones. The sum of all jobs has
+// what is stale: it is taken off.
 func (r *hourReader) queryRows() (futures []Future[[]HourRow]) {
 	if !r.manyJobs() {
 		futures = append(futures, r.tx.HoursOf(r.jobIDs, r.since, r.until))

@@ -80,8 +80,8 @@ func listed(rows []Row) (runs []Run) {
 const MaxChanges = 1000
 
 // Changes are the runs that changed after a position; "" returns no runs and the present
-// position. Their cost is bounded by MaxChanges, whatever the ledger's size. A run changes when it is planned,
-// leased, recorded or acted on. It does not when its lease is extended or when it is
+// position. Their cost is bounded by MaxChanges, whatever the ledger's size. A run changes when it
+// is planned, leased, recorded or acted on. It does not when its lease is extended or when it is
 // purged.
 type Changes struct {
 	// Runs are the changed runs as they are now, each once, in no order.

@@ -97,8 +97,8 @@ func (m *actionTx) lockUnfinished(parent string, rows []Row) error {
 	return nil
 }
 
-// findAckedParents finds the dead parents whose failed members are all acknowledged with those that are
-// acknowledged now.
+// findAckedParents finds the dead parents whose failed members are all acknowledged with those that
+// are acknowledged now.
 func (m *actionTx) findAckedParents(rows []Row) error {
 	m.ackedParents = map[string]bool{}
 	for i := range m.parents {

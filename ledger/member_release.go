@@ -269,8 +269,8 @@ func failedMembers(f Fan) string {
 	return text
 }
 
-// applyIncidents opens and closes the incidents of the parents that ended, and acknowledges dead runs
-// before them.
+// applyIncidents opens and closes the incidents of the parents that ended, and acknowledges dead
+// runs before them.
 func (m *releaseTx) applyIncidents() error {
 	if len(m.ended.dead) == 0 && len(m.ended.succeeded) == 0 {
 		return nil

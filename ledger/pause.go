@@ -262,8 +262,8 @@ const SystemActor = "cronce"
 // pauses are those that a transaction has read.
 type pauses []Pause
 
-// covering returns the pause that a scheduled time of a job is in, or nil. One that skips goes before
-// one that catches up, and of several the one that ends last.
+// covering returns the pause that a scheduled time of a job is in, or nil. One that skips goes
+// before one that catches up, and of several the one that ends last.
 func (list pauses) covering(jobID string, t Traits, at time.Time) (found *Pause) {
 	for i := range list {
 		p := &list[i]

@@ -70,8 +70,8 @@ func moveDue(tx Tx, was, p Pause) error {
 
 // dueAfter returns when a planned run is due after a change of p, which was as was, beside the
 // other pauses. Rows lack the owners and labels of their jobs: a pause that ends after the run is
-// due does not cover it, and the others are taken to cover it. By an owner or a label, p makes a run
-// due later only if the run waits for its end: the run may be another owner's.
+// due does not cover it, and the others are taken to cover it. By an owner or a label, p makes a
+// run due later only if the run waits for its end: the run may be another owner's.
 func (list pauses) dueAfter(r *Row, was, p Pause) time.Time {
 	due, waits := r.ScheduledAt, was.mayCover(r) && was.Until.Equal(r.DueAt())
 	for _, o := range list {

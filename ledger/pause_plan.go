@@ -26,7 +26,8 @@ func (m *admissionTx) deferPaused(p *Plan) *Plan {
 	return p
 }
 
-// dueAfter reports whether the last plan of a revision, or of a schedule's content, has runs that are due at the pause's end.
+// dueAfter reports whether the last plan of a revision, or of a schedule's content, has runs that
+// are due at the pause's end.
 func (m *admissionTx) dueAfter(pause Pause) bool {
 	return slices.ContainsFunc(m.Plans, func(p Plan) bool {
 		return (m.last || p.Next != nil) && slices.ContainsFunc(p.Runs,
@@ -63,7 +64,8 @@ func (m *admissionTx) covered(p *Plan, in *RunSpec) bool {
 	return m.pauses.covering(p.JobID, p.Traits, in.ScheduledAt) != nil && m.pauses.covering(p.JobID, p.Traits, in.last()) != nil
 }
 
-// earliestAfter returns the time that the first plan begins after: an earlier pause does not matter.
+// earliestAfter returns the time that the first plan begins after: an earlier pause does not
+// matter.
 func (m *admissionTx) earliestAfter() (first time.Time) {
 	for i := range m.Plans {
 		if after := m.Plans[i].After; first.IsZero() || after.Before(first) {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// about describes the changed keys in few bytes, with a hash by which a list of keys can be compared.
+// about describes the changed keys in few bytes, with a hash by which a list of keys can be
+// compared.
 func (r *scheduleRequest) about() string {
 	ids := sortedSet(r.changed)
 	hash := sha256.New()

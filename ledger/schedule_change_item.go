@@ -167,8 +167,8 @@ func nextCheck(rules ScheduleRules, s *Schedule, now time.Time) (time.Time, erro
 	return nextCheckAt(next, now), nil
 }
 
-// nextCheckAt returns when to check a schedule that is due next at a time; zero: it is not. It is not
-// before now: see dueFloor.
+// nextCheckAt returns when to check a schedule that is due next at a time; zero: it is not. It is
+// not before now: see dueFloor.
 func nextCheckAt(next, now time.Time) time.Time {
 	if next.IsZero() {
 		return next

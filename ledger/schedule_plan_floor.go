@@ -8,9 +8,9 @@ import (
 	"github.com/cronce/cronce/internal/clocks"
 )
 
-// dueFloor is the NextAt from which due schedules are read. The index by NextAt keeps what a NextAt was
-// until it is vacuumed, and nothing is while a transaction reads an old state, as a backup does.
-// Each read would return to all of that.
+// dueFloor is the NextAt from which due schedules are read. The index by NextAt keeps what a NextAt
+// was until it is vacuumed, and nothing is while a transaction reads an old state, as a backup
+// does. Each read would return to all of that.
 //
 // No NextAt is before the time at which it is written. So only a transaction that takes longer
 // than floorGrace can write one below the floor, and a full read finds it.

@@ -26,8 +26,8 @@ type Work struct {
 
 // Claim asks for runs that are due. Due are planned, retrying and accepted runs whose
 // NextAt has come and that do not wait for the slot, and running runs whose lease has
-// expired, but not the runs of a held target (PauseHold). The oldest NextAt, or end of the lease, comes first. A lease is valid before
-// LeasedUntil and expired from then on.
+// expired, but not the runs of a held target (PauseHold). The oldest NextAt, or end of the lease,
+// comes first. A lease is valid before LeasedUntil and expired from then on.
 //
 // A run's first lease, here or on admission, sets StartedAt to now, SendBefore to
 // now + Call.Horizon, and KeySafeUntil to now + Call.KeySafeFor. Each lease gives the run its next
@@ -86,8 +86,8 @@ type Outcome struct {
 	AckEarlier bool
 	Failures   int           // the budget used, this attempt included
 	Wait       time.Duration // Retrying, Accepted and Planned: due again after this, on the store's clock
-	// Members is the number of members that the frozen list of a FannedOut parent has; 0: it was frozen
-	// before, and no attempt was made.
+	// Members is the number of members that the frozen list of a FannedOut parent has; 0: it was
+	// frozen before, and no attempt was made.
 	Members    int
 	Progress   string     // Accepted: what the target said; empty leaves the last one
 	WaitReason WaitReason // Planned: why the run was not sent, if that is known

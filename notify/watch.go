@@ -112,8 +112,8 @@ func (w *Watch) Check(ctx context.Context) (written int, err error) {
 	return w.written + w.pings.written - before, err
 }
 
-// Send calls Check for as long as it writes notifications and more says that there is time, and works
-// after each: what it wrote are runs that are due at once.
+// Send calls Check for as long as it writes notifications and more says that there is time, and
+// works after each: what it wrote are runs that are due at once.
 func (w *Watch) Send(ctx context.Context, work func(context.Context) error, more func() bool) error {
 	for more() {
 		written, err := w.Check(ctx)

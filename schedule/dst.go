@@ -110,7 +110,8 @@ func (w *wallClock) inGap(e era) bool {
 	return w.pattern.next(e.start+e.before) < e.start+e.offset
 }
 
-// differsFromSkip reports whether any clock change after a time makes the times other than those of DSTSkip.
+// differsFromSkip reports whether any clock change after a time makes the times other than those of
+// DSTSkip.
 func (w *wallClock) differsFromSkip(from int64) bool {
 	for e := w.zone.at(from); e.end < tableTo; {
 		e = w.zone.at(e.end)

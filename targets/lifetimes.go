@@ -33,8 +33,8 @@ func (l Lifetimes) Of(scope string) time.Duration {
 // ErrNoLifetimes is returned for a target that does not say how long it keeps keys.
 var ErrNoLifetimes = errors.New("the target does not say how long it keeps keys")
 
-// Lifetimes asks a target how long it keeps keys, for a registry: it gets jobs.Key.Lifetime of the target,
-// with the target's authorization. See idempotency.Kit.Lifetimes for the answer. Without a
+// Lifetimes asks a target how long it keeps keys, for a registry: it gets jobs.Key.Lifetime of the
+// target, with the target's authorization. See idempotency.Kit.Lifetimes for the answer. Without a
 // member scopes it is also that of the configuration of an Iceberg REST catalog.
 func (t *Targets) Lifetimes(ctx context.Context, registry string, of jobs.Target) (Lifetimes, error) {
 	to, ok := t.byName[of.Name]

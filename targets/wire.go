@@ -35,7 +35,8 @@ func newWire(past func() bool, end func()) *wire {
 		}
 		w.late.Store(true)
 		end()
-		// HTTP/1 writes the request all the same. HTTP/2 does not, and other calls share its connection.
+		// HTTP/1 writes the request all the same. HTTP/2 does not, and other calls share its
+		// connection.
 		if c, ok := got.Conn.(*tls.Conn); !ok || c.ConnectionState().NegotiatedProtocol != "h2" {
 			_ = got.Conn.Close()
 		}

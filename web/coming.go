@@ -27,8 +27,8 @@ type comingRun struct {
 	At  time.Time
 }
 
-// comingHour is what those of the registry's jobs that are taken, and that are not paused then, will
-// do in 60 minutes.
+// comingHour is what those of the registry's jobs that are taken, and that are not paused then,
+// will do in 60 minutes.
 func (d *Dashboard) comingHour(states []ledger.JobState, pauses []ledger.Pause, take func(jobs.Job) bool) coming {
 	paused := map[string]bool{}
 	for _, s := range states {
@@ -77,7 +77,8 @@ func (c *coming) add(j jobs.Job, pauses []ledger.Pause, minutes *[60]int) {
 	}
 }
 
-// countOutside counts the scheduled times of a job after a time, up to another, that are in no pause.
+// countOutside counts the scheduled times of a job after a time, up to another, that are in no
+// pause.
 func countOutside(pauses []ledger.Pause, j jobs.Job, after, through time.Time) (n int) {
 	for after.Before(through) {
 		second := after.Truncate(time.Second).Add(time.Second) // the first one that counts

@@ -23,7 +23,8 @@ func pauseOf(selector ledger.Selector, from, until time.Time) ledger.Pause {
 	return ledger.Pause{Kind: ledger.PauseSkip, Selector: selector, From: from, Until: until}
 }
 
-// Of the scheduled times of the next hour those in a pause do not come, and those before and after it do.
+// Of the scheduled times of the next hour those in a pause do not come, and those before and after
+// it do.
 func TestTheNextHourLeavesOutWhatIsPaused(t *testing.T) {
 	now := time.Date(2026, 11, 27, 3, 0, 0, 500, time.UTC)
 	at := func(m int) time.Time { return now.Truncate(time.Minute).Add(time.Duration(m) * time.Minute) }
@@ -58,7 +59,8 @@ func TestTheNextHourLeavesOutWhatIsPaused(t *testing.T) {
 	}
 }
 
-// After the clock was set back, a job's next scheduled time is after its watermark; it is paused by the time that it is.
+// After the clock was set back, a job's next scheduled time is after its watermark; it is paused by
+// the time that it is.
 func TestAJobIsPausedNowAlsoWhenItsWatermarkIsAhead(t *testing.T) {
 	now := time.Date(2026, 11, 27, 3, 0, 0, 0, time.UTC)
 	status := &ledger.JobStatus{Position: ledger.Position{JobID: "j", Revision: 1, Watermark: now.Add(2 * time.Hour)}}

@@ -89,7 +89,8 @@ func targetPath(name string) string { return "/targets/" + url.PathEscape(name) 
 // runsPath is the listing of runs with these filters.
 func runsPath(pairs ...string) string { return address("/runs", pairs...) }
 
-// address is a path with these parameters: name, value, and so on. Those without a value are left out.
+// address is a path with these parameters: name, value, and so on. Those without a value are left
+// out.
 func address(path string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

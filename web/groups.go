@@ -84,8 +84,8 @@ func sharedGroups(dead []ledger.RunGroup, now time.Time) (groups []runGroup, res
 	return groups, rest
 }
 
-// groupActs are the actions on the dead runs of a group: those of a job, or, of a cause that several
-// jobs have, those of the target.
+// groupActs are the actions on the dead runs of a group: those of a job, or, of a cause that
+// several jobs have, those of the target.
 func (d *Dashboard) groupActs(r *http.Request, g runGroup) (links []actLink) {
 	selection := []string{"job", g.JobID, "state", string(ledger.Dead), "reason", string(g.Reason)}
 	if g.Jobs > 0 {

@@ -40,8 +40,8 @@ func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) (bar
 	return out, uncounted, nil
 }
 
-// countAtOnce is the number of runs that a page counts and the ledger has not counted yet: their rows
-// are read, a few 100,000 a second. rowsAtOnce bounds the rows of counted hours: of many jobs
+// countAtOnce is the number of runs that a page counts and the ledger has not counted yet: their
+// rows are read, a few 100,000 a second. rowsAtOnce bounds the rows of counted hours: of many jobs
 // together it shows the newest hours.
 const (
 	countAtOnce = 100_000

@@ -9,7 +9,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// deadOnOverview is the number of groups of dead runs that the overview shows, and of jobs that it names.
+// deadOnOverview is the number of groups of dead runs that the overview shows, and of jobs that it
+// names.
 const deadOnOverview = 6
 
 // overviewView is the first page: what needs attention, what ran, and what is next.

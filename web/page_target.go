@@ -115,7 +115,8 @@ func (d *Dashboard) waitingOf(r *http.Request, target string) ([]runRow, error) 
 	return rows[:min(len(rows), waitingOfTarget)], err
 }
 
-// incidentsOf are the incidents of jobs and of templates' schedules that are open or were within 30 days, newest first.
+// incidentsOf are the incidents of jobs and of templates' schedules that are open or were within 30
+// days, newest first.
 func (d *Dashboard) incidentsOf(ctx context.Context, jobIDs []string, now time.Time) ([]ledger.Incident, error) {
 	list, err := d.Ledger.Incidents(ctx, ledger.IncidentFilter{JobIDs: jobIDs, WithSchedules: true, Limit: incidentsOfTarget})
 	return slices.DeleteFunc(list, func(i ledger.Incident) bool { return !i.Open() && now.Sub(i.ClosedAt) > 30*day }), err

@@ -199,12 +199,12 @@ func (s *site) rangeSpec(jobID string, i, k int, state ledger.State, reason ledg
 func (s *site) record(w ledger.Work, state ledger.State, reason ledger.Reason, a ledger.Attempt) {
 	s.Helper()
 	a.RunID, a.N, a.StartedAt, a.FinishedAt, a.Process = w.RunID, w.Attempt, s.clock(), s.clock(), "p1"
-	fates, err := s.Record(s.Context(), []ledger.Outcome{{
+	results, err := s.Record(s.Context(), []ledger.Outcome{{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Attempt: a, Excerpt: a.Excerpt, KeepExcerpt: time.Hour,
 	}})
 	must(s.T, err)
-	if fates[0] != ledger.Recorded {
-		s.Fatalf("record: %s", fates[0])
+	if results[0] != ledger.Recorded {
+		s.Fatalf("record: %s", results[0])
 	}
 }
 

@@ -87,7 +87,8 @@ func (s *Client) post(ctx context.Context, path string, body, into any) error {
 	return s.ask(ctx, http.MethodPost, path, text, into)
 }
 
-// ask sends a request, with further header fields in pairs, until it is answered or retryFor is over.
+// ask sends a request, with further header fields in pairs, until it is answered or retryFor is
+// over.
 func (s *Client) ask(ctx context.Context, method, path string, body []byte, into any, fields ...string) error {
 	key, began := uuid.NewString(), time.Now()
 	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {

@@ -87,8 +87,8 @@ func (h *handler) inOrder(ctx context.Context, messages []message, failed []bool
 }
 
 // message answers one message: the event that its body is or, of a dead letter,
-// holds; or a tick. The message's id is the queue's, not the event's: who sends an event twice makes
-// two messages, and they must ask for one run.
+// holds; or a tick. The message's id is the queue's, not the event's: who sends an event twice
+// makes two messages, and they must ask for one run.
 func (h *handler) message(ctx context.Context, m message) error {
 	s, err := unwrapped([]byte(m.Body))
 	if err == nil {

@@ -36,8 +36,8 @@ func BenchmarkInit(b *testing.B) {
 }
 
 // BenchmarkBesideHello compares the function with one that does nothing, and with
-// one that makes the same call of a target, built with the same flags. Each round asks all of them in turn, so that a machine that
-// becomes busy is so for all; the ratios are those of the medians.
+// one that makes the same call of a target, built with the same flags. Each round asks all of them
+// in turn, so that a machine that becomes busy is so for all; the ratios are those of the medians.
 func BenchmarkBesideHello(b *testing.B) {
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	b.Cleanup(service.Close)

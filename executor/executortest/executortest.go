@@ -1,7 +1,7 @@
 // Package executortest runs a registry through any stretch of time, such as a month with a
-// clock change, in seconds. A month takes about ten seconds of computing time. It is for tests of a registry, of a program that embeds the
-// executor, and of a service that jobs call: schedules, retries, catch-up and the keys of
-// calls are those of `cronce serve`.
+// clock change, in seconds. A month takes about ten seconds of computing time. It is for tests of a
+// registry, of a program that embeds the executor, and of a service that jobs call: schedules,
+// retries, catch-up and the keys of calls are those of `cronce serve`.
 //
 // Time is that of a bubble of package testing/synctest: timers, time.Now in the handlers and
 // the expiry of keys that a store computes by it are virtual, and nothing waits. So a handler

@@ -109,7 +109,8 @@ func TestAFailedEventComesBackAfterAPause(t *testing.T) {
 	}
 }
 
-// An event that its handler has acknowledged does not come back, although its work was not committed.
+// An event that its handler has acknowledged does not come back, although its work was not
+// committed.
 func TestAHandlerCannotAcknowledgeItsEvent(t *testing.T) {
 	w := newWorld(t)
 	w.publish("ORDERS.placed", "order-1", "a")

@@ -48,7 +48,8 @@ func (t *tx) began(c store.Claim) sqlkeys.Values {
 var errMixed = fmt.Errorf("%w: send a ROLLBACK in a call of its own, not in one string or batch with what follows it", store.ErrTxManaged)
 
 // beforeEnd marks the key before the work sends SQL, in one string or batch, that may commit. It
-// refuses SQL that would first undo the mark: then nothing would tell of a commit whose answer is lost.
+// refuses SQL that would first undo the mark: then nothing would tell of a commit whose answer is
+// lost.
 func (t *workTx) beforeEnd(ctx context.Context, texts ...string) error {
 	var commits, undone, ended bool
 	conn := t.Conn().PgConn()

@@ -61,9 +61,9 @@ func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	return ended, false
 }
 
-// committedByWork reports whether the work has committed the transaction: the row that it placed before
-// (see [tx.mark]) is there. A crash or a failover that loses the commit loses the row with it.
-// The transaction's id would not tell: a server that crashed, or a standby that is promoted,
+// committedByWork reports whether the work has committed the transaction: the row that it placed
+// before (see [tx.mark]) is there. A crash or a failover that loses the commit loses the row with
+// it. The transaction's id would not tell: a server that crashed, or a standby that is promoted,
 // gives the ids of lost transactions away again.
 func (t *tx) committedByWork(ctx context.Context) bool {
 	if !t.opened.placed {

@@ -30,8 +30,8 @@ type Store struct{ *sqlkeys.Store }
 
 // Open opens a database file as the store wants it: WAL, every commit on disk
 // before it is answered, a busy timeout of five seconds, a log that is cut back to
-// 8 MiB after a reader that lasted, and transactions that take the write lock when they begin. Up to 16 connections
-// stay open for the replays.
+// 8 MiB after a reader that lasted, and transactions that take the write lock when they begin. Up
+// to 16 connections stay open for the replays.
 func Open(path string) (*sql.DB, error) {
 	connector, err := modernc.NewConnector(source(path))
 	if err != nil {

@@ -131,7 +131,8 @@ func TestAHostileServerWritesNothingThatATerminalObeys(t *testing.T) {
 	}
 }
 
-// checkShown checks that an output has no character that a terminal obeys, and no line that a text forged.
+// checkShown checks that an output has no character that a terminal obeys, and no line that a text
+// forged.
 func checkShown(t *testing.T, what, text string) {
 	t.Helper()
 	if text == "" && !strings.HasPrefix(what, "other types") {

@@ -29,7 +29,8 @@ func TestAnActionOnThousandsOfRunsIsOneLineOfTheAudit(t *testing.T) {
 		}
 		eventually(t, "a process that serves", func() bool { code, _, _ := invoke(t, server, "status"); return code == 0 })
 		do(server, "jobs", "pause", "tick", "--why", "a test")
-		// A run that was planned before the pause, and is held before it is sent, would be canceled too.
+		// A run that was planned before the pause, and is held before it is sent, would be canceled
+		// too.
 		eventually(t, "the runs before the pause ended", func() bool {
 			return len(listRuns(t, db, "--state", "planned,running,retrying")) == 0
 		})

@@ -80,7 +80,8 @@ func Of(r *jobs.Registry) (Side, error) {
 }
 
 // Add adds a job or template by its definition, as [jobs.Job.Definition] and
-// [jobs.Template.Definition] return it and a ledger stores it. Its error says what is wrong with the definition.
+// [jobs.Template.Definition] return it and a ledger stores it. Its error says what is wrong with
+// the definition.
 func (s *Side) Add(text []byte) error {
 	j, err := jobs.ParseDefinition(text)
 	if t, not := jobs.ParseTemplate(text); not == nil {

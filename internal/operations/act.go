@@ -47,8 +47,8 @@ type Rejection struct {
 }
 
 // Act does something to the runs that the action selects: by IDs, or of selected jobs or of a
-// parent by a filter. Together they say at least a job, an owner, a label, a target, a reason or a time,
-// or the states of runs to cancel. It changes up to MaxPart runs of a filter. An ID
+// parent by a filter. Together they say at least a job, an owner, a label, a target, a reason or a
+// time, or the states of runs to cancel. It changes up to MaxPart runs of a filter. An ID
 // may have any form that FindRun takes.
 func (s *Service) Act(ctx context.Context, what RunAction, sel Selection, act ledger.Action) (RunActionResult, error) {
 	ids, err := s.findRuns(ctx, act.IDs)

@@ -16,7 +16,8 @@ type AuditEntry struct {
 	RunID   string            `json:"runId,omitempty"`
 	RerunID string            `json:"rerunId,omitempty"`
 	About   string            `json:"about,omitempty"` // what else it is on: a pause, or many keys, in words
-	// of the runs or jobs that it changed, in all requests of its series; 0: another entry counts this run
+	// of the runs or jobs that it changed, in all requests of its series; 0: another entry counts
+	// this run
 	Count int        `json:"count"`
 	By    string     `json:"by"`
 	Why   string     `json:"why"`

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
 	"time"
 
-	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/schedule"
 )
 
 const (
@@ -25,8 +21,9 @@ const (
 type Backfill struct {
 	JobID    string
 	From, To time.Time // both included
-	// Parallel is the number of the runs that run at a time, beside the scheduled runs. If it is 0, they
-	// run one after the other in the job's slot, or, with NewestFirst, one at a time beside it.
+	// Parallel is the number of the runs that run at a time, beside the scheduled runs. If it is 0,
+	// they run one after the other in the job's slot, or, with NewestFirst, one at a time beside
+	// it.
 	Parallel     int
 	NewestFirst  bool
 	NeverPlanned bool // takes scheduled times from before the job, or its schedule, existed
@@ -116,87 +113,26 @@ func (s *Service) takes(ctx context.Context, b Backfill, j jobs.Job, n int) (*Ba
 }
 
 // Backfill plans the scheduled times of the span that did not run: the first MaxPart of
-// the span, or, newest first, the last, in one transaction. A dry run looks at all. The times are those of the job's
-// schedule in the registry, which has to be the one that the ledger plans by.
+// the span, or, newest first, the last, in one transaction. A dry run looks at all. The times are
+// those of the job's schedule in the registry, which has to be the one that the ledger plans by.
 func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
-	done := Backfilled{DryRun: b.DryRun}
+	p := backfillPart{Backfill: b, ledger: s.ledger, done: Backfilled{DryRun: b.DryRun}}
 	if !b.DryRun {
 		if err := checkActor(b.Actor); err != nil {
-			return done, err
+			return p.done, err
 		}
 	}
-	j, err := s.CheckBackfill(ctx, b)
-	if err == nil {
-		err = s.sameSchedule(ctx, j)
+	var err error
+	if p.job, err = s.CheckBackfill(ctx, b); err == nil {
+		err = s.sameSchedule(ctx, p.job)
 	}
 	if err != nil {
-		return done, err
+		return p.done, err
 	}
-	var batch []ledger.RunSpec
-	times, newestFirst := j.ParsedSchedule().Due(b.after(), b.To), b.NewestFirst && !b.DryRun
-	if newestFirst {
-		times = backwards(j.ParsedSchedule(), b.after(), b.To)
+	if err = p.run(ctx); err == nil && b.DryRun {
+		p.done.Takes, err = s.takes(ctx, b, p.job, p.done.Planned)
 	}
-	plan := func() error {
-		if len(batch) == 0 && b.Request == nil { // else the key is kept
-			return nil
-		}
-		keep(b.Actor, func(got ledger.Backfilled) (any, error) { return done.and(got), nil })
-		if newestFirst {
-			slices.Reverse(batch)
-		}
-		got, err := s.ledger.Backfill(ctx, ledger.Backfill{
-			JobID: j.ID, Runs: batch, Pace: ledger.NewPace(b.Parallel, b.NewestFirst), NeverPlanned: b.NeverPlanned,
-			Actor: b.Actor, DryRun: b.DryRun,
-		})
-		if errors.Is(err, ledger.ErrNotFound) {
-			return notServed(j.ID)
-		}
-		done, batch = done.and(got), batch[:0]
-		return err
-	}
-	for at := range times {
-		if len(batch) == MaxPart && !b.DryRun {
-			rest := b.from(at)
-			done.Next, done.Remaining = at, j.ParsedSchedule().Count(rest.after(), rest.To)
-			break
-		} else if len(batch) == MaxPart {
-			if err := plan(); err != nil {
-				return done, err
-			}
-		}
-		id := jobs.RunID(j.ID, at)
-		batch = append(batch, ledger.RunSpec{
-			RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill,
-			Overlap: ledger.OverlapQueue, Call: executor.FrozenCall(j, id, at),
-		})
-	}
-	if err = plan(); err == nil && b.DryRun {
-		done.Takes, err = s.takes(ctx, b, j, done.Planned)
-	}
-	return done, err
-}
-
-// after is the last whole second before the span.
-func (b Backfill) after() time.Time { return b.From.Add(-1).Truncate(time.Second) }
-
-// backwards yields every scheduled time after a time, up to another, the latest first.
-func backwards(s *schedule.Schedule, after, to time.Time) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
-		for at := s.Last(to); !at.IsZero() && at.After(after) && yield(at); {
-			at = s.Last(at.Add(-time.Second))
-		}
-	}
-}
-
-// from is the rest of the backfill from a scheduled time on.
-func (b Backfill) from(next time.Time) Backfill {
-	if b.NewestFirst {
-		b.To = next
-	} else {
-		b.From = next
-	}
-	return b
+	return p.done, err
 }
 
 // and adds what a transaction did.

@@ -29,7 +29,8 @@ func (f *filled) Backfill(_ context.Context, b ledger.Backfill) (ledger.Backfill
 	return ledger.Backfilled{Planned: len(b.Runs)}, nil
 }
 
-// A span takes the same scheduled times in each order, and its dry run, none of which is before its start.
+// A span takes the same scheduled times in each order, and its dry run, none of which is before its
+// start.
 func TestABackfillBeginsAtItsStart(t *testing.T) {
 	reg, err := jobs.Parse("cronce.yaml", []byte("{name: a, jobs: [{id: j, schedule: '* * * * * *', targetUrlEnv: A, path: /j}]}"))
 	if err != nil {

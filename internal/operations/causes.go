@@ -31,8 +31,8 @@ type Attention struct {
 }
 
 const (
-	// DeadLooked is the number of the newest dead runs that are grouped by what they have in common,
-	// here and on the dashboard.
+	// DeadLooked is the number of the newest dead runs that are grouped by what they have in
+	// common, here and on the dashboard.
 	DeadLooked  = 1000
 	causesShown = 20
 	jobsShown   = 10

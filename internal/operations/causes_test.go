@@ -37,7 +37,8 @@ func TestDeadRunsOfOneTargetAreOneCause(t *testing.T) {
 	}
 }
 
-// A parent whose list is frozen sends nothing of its own: it can be redriven when its key is forgotten.
+// A parent whose list is frozen sends nothing of its own: it can be redriven when its key is
+// forgotten.
 func TestParentsCanBeSentAfterTheirKey(t *testing.T) {
 	now := time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)
 	for members, want := range map[int]bool{0: false, 3: true} {

@@ -77,8 +77,8 @@ const (
 // JobStates are all states of the registry's jobs, those that need somebody first.
 var JobStates = []JobState{JobFailing, JobPaused, JobActive, JobNew, JobDisabled}
 
-// JobDetail is a job with its whole definition, its newest events and the actions of operators on it and
-// its runs, newest first.
+// JobDetail is a job with its whole definition, its newest events and the actions of operators on
+// it and its runs, newest first.
 type JobDetail struct {
 	Job
 	// Definition are its fields but for those that only some may see: headers and body.

@@ -181,7 +181,8 @@ func (s *Service) activePauses(ctx context.Context) ([]ledger.Pause, error) {
 	return s.pauses.get(ctx, "", statusAge, func(ctx context.Context) ([]ledger.Pause, error) { return s.ledger.Pauses(ctx, false) })
 }
 
-// Paused returns the pause of a list that a job is in at a time, and the hold of its target; nil: none.
+// Paused returns the pause of a list that a job is in at a time, and the hold of its target; nil:
+// none.
 func Paused(list []ledger.Pause, j jobs.Job, now time.Time) (pause, hold *ledger.Pause) {
 	for i := range list {
 		switch p := &list[i]; {

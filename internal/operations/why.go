@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
+	"github.com/cronce/cronce/schedule"
 )
 
 // Verdict says in a word what is known of a job at a time.
@@ -56,39 +57,18 @@ func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanat
 	}
 	j, err := s.registered(ctx, jobID, "")
 	registered := err == nil // else the ledger knows it by its runs alone
-	when, token, _ := strings.Cut(text, "~")
-	at, ok := ParseTime(when, s.now(), time.UTC)
-	if registered {
-		at, ok = parseTimeOf(j.ParsedSchedule(), when, s.now())
-	}
-	if year := at.UTC().Year(); !ok || year < 0 || year > 9999 {
-		return v, refuse(Invalid,
-			"invalid time %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21T03:00 or 03:00 (in the job's time zone), or an age such as 24h", text)
-	}
-	at = at.UTC().Truncate(time.Second)
-	v.At = scheduledTime(at)
-	due := false
-	if registered {
-		sched := j.ParsedSchedule()
-		due, v.Previous, v.Next = sched.Last(at).Equal(at), scheduledTime(sched.Last(at.Add(-time.Second))), scheduledTime(sched.Next(at))
-		if zone := sched.Location(); zone != time.UTC {
-			v.Local = at.In(zone).Format("2006-01-02T15:04:05 MST")
-		}
-	}
-	run, attempts, found, err := s.covering(ctx, jobID, at, token, due || !registered)
+	at, token, err := s.parseWhen(j, registered, text)
 	if err != nil {
 		return v, err
 	}
-	if found {
-		if err := s.addWaiting(ctx, &run); err != nil {
-			return v, err
-		}
-		r := RunOf(run)
-		v.Verdict, v.Run, v.Text = Recorded, &r, Sentence(run, attempts)
-		if member != "" {
-			return s.whyMember(ctx, v, run, member)
-		}
-		return v, nil
+	v.At = scheduledTime(at)
+	due := registered && v.addNeighbors(j.ParsedSchedule(), at)
+	run, attempts, found, err := s.covering(ctx, jobID, at, token, due || !registered)
+	switch {
+	case err != nil:
+		return v, err
+	case found:
+		return s.whyRun(ctx, v, run, attempts, member)
 	}
 	status, known, err := s.status(ctx, jobID)
 	if err != nil {
@@ -103,6 +83,43 @@ func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanat
 		return v, err
 	}
 	v.Verdict, v.Text = s.unrecorded(j, registered, due, status, known && serving, at, counts.Now)
+	return v, nil
+}
+
+// parseWhen reads the time of a question, and the token of a triggered run's ID if it has one.
+func (s *Service) parseWhen(j jobs.Job, registered bool, text string) (at time.Time, token string, err error) {
+	when, token, _ := strings.Cut(text, "~")
+	at, ok := ParseTime(when, s.now(), time.UTC)
+	if registered {
+		at, ok = parseTimeOf(j.ParsedSchedule(), when, s.now())
+	}
+	if year := at.UTC().Year(); !ok || year < 0 || year > 9999 {
+		return at, token, refuse(Invalid,
+			"invalid time %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21T03:00 or 03:00 (in the job's time zone), or an age such as 24h", text)
+	}
+	return at.UTC().Truncate(time.Second), token, nil
+}
+
+// addNeighbors adds the scheduled times around a time, and reports whether it is one itself.
+func (v *Explanation) addNeighbors(sched *schedule.Schedule, at time.Time) (due bool) {
+	v.Previous, v.Next = scheduledTime(sched.Last(at.Add(-time.Second))), scheduledTime(sched.Next(at))
+	if zone := sched.Location(); zone != time.UTC {
+		v.Local = at.In(zone).Format("2006-01-02T15:04:05 MST")
+	}
+	return sched.Last(at).Equal(at)
+}
+
+// whyRun explains the run that accounts for the time, or a member of it.
+func (s *Service) whyRun(
+	ctx context.Context, v Explanation, run ledger.Run, attempts []ledger.Attempt, member string,
+) (Explanation, error) {
+	if err := s.addWaiting(ctx, &run); err != nil {
+		return v, err
+	}
+	r := RunOf(run)
+	if v.Verdict, v.Run, v.Text = Recorded, &r, Sentence(run, attempts); member != "" {
+		return s.whyMember(ctx, v, run, member)
+	}
 	return v, nil
 }
 

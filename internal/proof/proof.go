@@ -15,7 +15,8 @@
 //     than its horizon and a lease;
 //   - a run that met no fault succeeded;
 //   - a list of members is one that the target served in whole, and a parent that succeeded
-//     has a run of each member, which succeeded too; one that died of them, a run of each, which ended.
+//     has a run of each member, which succeeded too; one that died of them, a run of each, which
+//     ended.
 //
 // A Witness, where a harness can put one between the executors and the ledger, adds
 // what the rows do not show afterwards:
@@ -120,8 +121,8 @@ type Evidence struct {
 	Keyed map[string]Keyed
 	// Attempts are the runs' histories as the ledger keeps them; nil: not known.
 	Attempts map[string][]ledger.Attempt
-	// Renewed: the number of the last attempt before an operator, or a target that accepted it, renewed a run's
-	// retries (a redrive, a backfill).
+	// Renewed: the number of the last attempt before an operator, or a target that accepted it,
+	// renewed a run's retries (a redrive, a backfill).
 	Renewed map[string]int
 	// Returned: the highest number of a call that was answered "still accepted",
 	// and is not in its run's history unless another attempt got it.

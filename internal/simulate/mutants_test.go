@@ -21,7 +21,8 @@ import (
 const mutantLives = 200
 
 // firstShownFile has the seeds to begin with where what is broken shows seldom. After a change
-// of what the simulation draws, write it anew: go test ./internal/simulate -run Broken -args -update.
+// of what the simulation draws, write it anew: go test ./internal/simulate -run Broken -args
+// -update.
 const firstShownFile = "testdata/first-shown.json"
 
 var updateSeeds = flag.Bool("update", false, "find the first seeds that show what is broken, and write "+firstShownFile)

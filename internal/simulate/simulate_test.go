@@ -72,8 +72,8 @@ func TestSimulation(t *testing.T) {
 			}
 			if e.oneOf > 1 {
 				t.Logf("%d of %d lives left the same history and listings as in memory", sum.alike, n)
-				// Requests at one virtual time may come in another order, so that some lives differ. Members
-				// are called many at a time: nearly all of their lives do.
+				// Requests at one virtual time may come in another order, so that some lives
+				// differ. Members are called many at a time: nearly all of their lives do.
 				if n >= 5 && sum.alike < max(1, (n-sum.fannedOut)/4) {
 					t.Error("the engine answers differently from rows in memory")
 				}

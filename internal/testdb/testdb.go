@@ -44,8 +44,8 @@ var shared = struct{ postgres, mariadb, oracle func() (*Server, error) }{
 }
 
 // Postgres returns the URL of a fresh, empty PostgreSQL database, which is
-// emptied and used again, or dropped, when the test ends. The server is shared, runs without fsync and takes
-// 300 connections.
+// emptied and used again, or dropped, when the test ends. The server is shared, runs without fsync
+// and takes 300 connections.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return fresh(t, shared.postgres)

@@ -191,8 +191,8 @@ func (r *brokenRows) before() error {
 
 var errBroken = fmt.Errorf("broken: %w", ledger.ErrUnavailable)
 
-// endingRows end the runs that have a slot when another begins to wait for it, as a process does that
-// commits its record before that run's transaction.
+// endingRows end the runs that have a slot when another begins to wait for it, as a process does
+// that commits its record before that run's transaction.
 type endingRows struct{ ledger.Rows }
 
 func (r endingRows) Write(ctx context.Context, name string, f func(ledger.Tx) error) error {

@@ -152,11 +152,11 @@ func (f *fleet) record(t testing.TB, work []ledger.Work) {
 		}
 		outcomes = append(outcomes, o)
 	}
-	fates, err := f.Record(t.Context(), outcomes)
+	results, err := f.Record(t.Context(), outcomes)
 	must(t, err)
-	for i, fate := range fates {
-		if fate != ledger.Recorded {
-			t.Fatalf("%s: %s", outcomes[i].RunID, fate)
+	for i, result := range results {
+		if result != ledger.Recorded {
+			t.Fatalf("%s: %s", outcomes[i].RunID, result)
 		}
 	}
 	f.runs += len(work)

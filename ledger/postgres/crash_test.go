@@ -75,8 +75,8 @@ func TestARecordedOutcomeSurvivesACrash(t *testing.T) {
 	if err != nil || run.State != ledger.Succeeded || len(attempts) != 1 {
 		t.Errorf("after the crash %+v, %d attempts, %v", run, len(attempts), err)
 	}
-	fates, err := l.Record(t.Context(), []ledger.Outcome{succeeded(work[0])})
-	if err != nil || fates[0] != ledger.Recorded {
-		t.Errorf("the record repeated after the crash: %v, %v; want it recognised", fates, err)
+	results, err := l.Record(t.Context(), []ledger.Outcome{succeeded(work[0])})
+	if err != nil || results[0] != ledger.Recorded {
+		t.Errorf("the record repeated after the crash: %v, %v; want it recognised", results, err)
 	}
 }

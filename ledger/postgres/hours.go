@@ -15,7 +15,8 @@ func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]le
 		jobIDs, since, until)
 }
 
-// HourSums reads all rows of the hours: OFFSET 0 keeps the server from looking up those of each job.
+// HourSums reads all rows of the hours: OFFSET 0 keeps the server from looking up those of each
+// job.
 func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Future[[]ledger.HourSum] {
 	return sqltx.List(t.Tx, sqltx.ReadHourSum, `SELECT hour, split_part(split_part(counts, $4, 1), $5, 1), count(*)
 		FROM (SELECT * FROM hours WHERE hour >= $2 AND hour < $3 AND NOT stale OFFSET 0) hours JOIN unnest($1) AS j (id) ON j.id = job_id

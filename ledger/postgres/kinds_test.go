@@ -84,13 +84,13 @@ func (f *fleet) recordApart(t *testing.T, r *rand.Rand, work []ledger.Work) {
 		at.Code, at.Error, at.Detail, at.Process = some(r, "code"), some(r, "error"), some(r, "detail"), some(r, "owner")
 		outcomes = append(outcomes, o)
 	}
-	fates, err := f.Record(t.Context(), outcomes)
+	results, err := f.Record(t.Context(), outcomes)
 	must(t, err)
 	for i, o := range outcomes {
 		run, attempts, err := f.Get(t.Context(), o.RunID)
 		must(t, err)
-		if fates[i] != ledger.Recorded || !reflect.DeepEqual(attempts, []ledger.Attempt{o.Attempt}) {
-			t.Errorf("%s: %s\n%+v, want\n%+v", o.RunID, fates[i], attempts, o.Attempt)
+		if results[i] != ledger.Recorded || !reflect.DeepEqual(attempts, []ledger.Attempt{o.Attempt}) {
+			t.Errorf("%s: %s\n%+v, want\n%+v", o.RunID, results[i], attempts, o.Attempt)
 		}
 		if run.State != o.State || run.Reason != o.Reason || run.Failures != o.Failures || run.Replayed != o.Replayed || run.Status != o.Attempt.Status {
 			t.Errorf("%+v, want what is recorded of\n%+v", run, o)

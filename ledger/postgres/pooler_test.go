@@ -94,7 +94,7 @@ func makeRun(t *testing.T, l *postgres.Ledger, job string, i int) {
 		t.Errorf("%s: entered %+v, %v", id, got, err)
 		return
 	}
-	if fates, err := l.Record(t.Context(), []ledger.Outcome{succeeded(*got.Work)}); err != nil || fates[0] != ledger.Recorded {
-		t.Errorf("%s: recorded %v, %v", id, fates, err)
+	if results, err := l.Record(t.Context(), []ledger.Outcome{succeeded(*got.Work)}); err != nil || results[0] != ledger.Recorded {
+		t.Errorf("%s: recorded %v, %v", id, results, err)
 	}
 }

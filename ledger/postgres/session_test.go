@@ -140,13 +140,13 @@ func finish(t *testing.T, f *fleet, work []ledger.Work) bool {
 	for _, w := range work {
 		outcomes = append(outcomes, succeeded(w))
 	}
-	fates, err := f.Record(context.WithoutCancel(t.Context()), outcomes)
+	results, err := f.Record(context.WithoutCancel(t.Context()), outcomes)
 	if err != nil {
 		t.Errorf("record: %v", err)
 	}
-	for i, fate := range fates {
-		if fate != ledger.Recorded {
-			t.Errorf("%s: %s, want it recorded: nobody else had the lease", work[i].RunID, fate)
+	for i, result := range results {
+		if result != ledger.Recorded {
+			t.Errorf("%s: %s, want it recorded: nobody else had the lease", work[i].RunID, result)
 		}
 	}
 	return err == nil
@@ -172,9 +172,9 @@ func TestAnOddErrorTextIsRecorded(t *testing.T) {
 	f := newFleet(t, 1, ledger.OverlapAllow)
 	o := succeeded(f.admit(t, true)[0])
 	o.Attempt.Error, o.Attempt.Code = "bad \x00 byte \xff", "\x00"
-	fates, err := f.Record(t.Context(), []ledger.Outcome{o})
-	if err != nil || fates[0] != ledger.Recorded {
-		t.Fatalf("%v, %v", fates, err)
+	results, err := f.Record(t.Context(), []ledger.Outcome{o})
+	if err != nil || results[0] != ledger.Recorded {
+		t.Fatalf("%v, %v", results, err)
 	}
 	_, attempts, err := f.Get(t.Context(), o.RunID)
 	if err != nil || len(attempts) != 1 || attempts[0].Error != "bad \uFFFD byte \uFFFD" {
@@ -249,9 +249,9 @@ func TestARunIsWrittenWhateverARoleAndAURLSet(t *testing.T) {
 			w := f.admit(t, true)[0]
 			o := succeeded(w)
 			o.Attempt.Error = `a backslash \' and an umlaut ü`
-			fates, err := f.Record(t.Context(), []ledger.Outcome{o})
-			if err != nil || fates[0] != ledger.Recorded {
-				t.Fatalf("recorded %v, %v", fates, err)
+			results, err := f.Record(t.Context(), []ledger.Outcome{o})
+			if err != nil || results[0] != ledger.Recorded {
+				t.Fatalf("recorded %v, %v", results, err)
 			}
 			if _, got, err := f.Get(t.Context(), w.RunID); err != nil || got[0].Error != o.Attempt.Error {
 				t.Errorf("read %+v, %v", got, err)

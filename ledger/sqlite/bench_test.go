@@ -139,13 +139,13 @@ func recordAll(t testing.TB, l *sqlite.Ledger, work []ledger.Work) {
 			Attempt: ledger.Attempt{N: w.Attempt, StartedAt: now, FinishedAt: now, Answer: ledger.AnswerFresh, Status: 200, Process: "p"},
 		})
 	}
-	fates, err := l.Record(t.Context(), outcomes)
+	results, err := l.Record(t.Context(), outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, fate := range fates {
-		if fate != ledger.Recorded {
-			t.Fatalf("%s: %s", outcomes[i].RunID, fate)
+	for i, result := range results {
+		if result != ledger.Recorded {
+			t.Fatalf("%s: %s", outcomes[i].RunID, result)
 		}
 	}
 }

@@ -20,8 +20,8 @@ const (
 	// name spares reading them.
 	delay = `iif(instr(call, '"delay":'), coalesce(json_extract(call, '$.delay'), 0) / 1000, 0)`
 
-	// What a ledger.RunCount has, after the job: a bucket is ledger.HistogramBucket of a duration, or
-	// ledger.NoBucket.
+	// What a ledger.RunCount has, after the job: a bucket is ledger.HistogramBucket of a duration,
+	// or ledger.NoBucket.
 	talliedKinds = ` scheduled_at / 3600000000, CASE WHEN until IS NOT NULL THEN 1 WHEN instr(run_id, '~') > 0 THEN 2 ELSE 0 END, state, trigger,`
 	talliedTimes = `
 		coalesce(CAST(floor(8 * log2(max(1.0, started_at - scheduled_at - ` + delay + `))) AS INTEGER), -1),

@@ -40,8 +40,8 @@ var (
 		UNION ALL
 		SELECT ?1, n, started_at, finished_at, answer, status, code, error, detail, owner
 		FROM attempts WHERE run = (SELECT id FROM runs WHERE run_id = ?1) ORDER BY n`
-	// recentRows are of job ?1: the newest ?3 that are no ~ runs, of its newest ?2. The order is that
-	// of the subquery: see lastRunsIn.
+	// recentRows are of job ?1: the newest ?3 that are no ~ runs, of its newest ?2. The order is
+	// that of the subquery: see lastRunsIn.
 	recentRows = `
 		SELECT ` + sqltx.SummaryColumns + ` FROM (
 			SELECT ` + sqltx.SummaryColumns + ` FROM runs WHERE ` + sqltx.OfJob("?1") + ` ORDER BY run_id DESC LIMIT 0 + ?2)

@@ -21,8 +21,8 @@ func newSession(conn *sql.Conn) *session {
 	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}
 }
 
-// tx is one transaction. Its methods do what ledger.Tx says. Its statements run on a context that is not
-// canceled: watching a context costs a goroutine for each statement, and an interrupt
+// tx is one transaction. Its methods do what ledger.Tx says. Its statements run on a context that
+// is not canceled: watching a context costs a goroutine for each statement, and an interrupt
 // costs the connection. The transaction as a whole is short.
 type tx struct {
 	sqltx.Tx

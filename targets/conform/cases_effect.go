@@ -77,8 +77,8 @@ func storm(s *script) {
 }
 
 // inFlight tests two calls at once, of which either may do the work. It is tried again with
-// longer work if no call is asked to come back: the service may wait longer than the work takes, and
-// on a busy machine the second call may arrive when the work of the first has ended.
+// longer work if no call is asked to come back: the service may wait longer than the work takes,
+// and on a busy machine the second call may arrive when the work of the first has ended.
 func inFlight(s *script) {
 	for n := range time.Duration(holds) {
 		if waited := s.twoAtOnce((n + 1) * s.hold); s.err != nil || !waited {

@@ -15,7 +15,8 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-// atOnce is the number of calls that are sent at the same time, without the one whose answer is lost.
+// atOnce is the number of calls that are sent at the same time, without the one whose answer is
+// lost.
 const atOnce = 2
 
 // MaxCalls is the maximum number of calls of a trial; a trial of long work makes more.

@@ -59,13 +59,13 @@ func (p *past) record(w ledger.Work, state ledger.State, reason ledger.Reason, w
 		failures++
 	}
 	p.tell()
-	fates, err := p.Record(p.Context(), []ledger.Outcome{{
+	results, err := p.Record(p.Context(), []ledger.Outcome{{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: state, Reason: reason, Replayed: a.Answer == ledger.AnswerReplayed,
 		Failures: failures, Wait: wait, Attempt: a,
 	}})
 	must(p.T, err)
-	if fates[0] != ledger.Recorded {
-		p.Fatalf("record of %s: %s", w.RunID, fates[0])
+	if results[0] != ledger.Recorded {
+		p.Fatalf("record of %s: %s", w.RunID, results[0])
 	}
 }
 

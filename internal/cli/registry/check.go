@@ -141,7 +141,8 @@ func (a *app) check(ctx context.Context, f checkFlags) error {
 }
 
 // checkVariables reports what serve refuses of the variables that name proxies, and of
-// those that configure the reports of targets. That the URL is missing is no problem here: serve has a flag for it.
+// those that configure the reports of targets. That the URL is missing is no problem here: serve
+// has a flag for it.
 func (a *app) checkVariables() (problems jobs.Problems) {
 	if err := completion.CheckSecret(a.Lookup); err != nil {
 		problems = append(problems, jobs.Problem{Code: jobs.CodeBadSecret, Message: err.Error()})

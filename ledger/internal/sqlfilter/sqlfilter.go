@@ -29,9 +29,9 @@ type Dialect struct {
 	// With them, the indexes of these runs are used.
 	Unfinished  string
 	Exceptional string
-	// Unacknowledged says that the unacknowledged runs of all jobs have an index. DeadUnacknowledged is the
-	// condition of unacknowledged dead runs by which no other index is used: another would pass
-	// over all acknowledged ones.
+	// Unacknowledged says that the unacknowledged runs of all jobs have an index.
+	// DeadUnacknowledged is the condition of unacknowledged dead runs by which no other index is
+	// used: another would pass over all acknowledged ones.
 	Unacknowledged     bool
 	DeadUnacknowledged string
 	// ByMembers selects members in one state by the whole key of the index runs_members, so that

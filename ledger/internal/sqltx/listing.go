@@ -114,7 +114,8 @@ func (t Tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[st
 // UnacknowledgedRun is the condition of the index of unacknowledged dead runs.
 const UnacknowledgedRun = `state = '` + string(ledger.Dead) + `' AND acked_at IS NULL AND parent IS NULL`
 
-// GivenBackRun is the condition of the index of runs that were given back for a cause of the target.
+// GivenBackRun is the condition of the index of runs that were given back for a cause of the
+// target.
 const GivenBackRun = `due_at IS NOT NULL AND substr(waits_for, 1, 8) <> '` + string(ledger.WaitNotSent) + `'`
 
 // ReadCounts reads the unacknowledged dead runs, the open incidents, PlannedThrough and OldestDue.

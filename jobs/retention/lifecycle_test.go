@@ -12,10 +12,10 @@ import (
 	"github.com/cronce/cronce/jobs/retention"
 )
 
-// fate is a run under one key, from its first lease on, in true time. Every
+// simulatedRun is a run under one key, from its first lease on, in true time. Every
 // clock that is read may be off by half of Skew either way, so that any two
 // differ by Skew at most.
-type fate struct {
+type simulatedRun struct {
 	*rapid.T
 	now        time.Time
 	sendBefore time.Time // on the ledger's clock
@@ -24,61 +24,61 @@ type fate struct {
 	effects    int
 }
 
-func (f *fate) clock(whose string) time.Time {
-	return f.now.Add(drawWithin(-jobs.MaxClockSkew/2, jobs.MaxClockSkew/2).Draw(f.T, whose))
+func (r *simulatedRun) clock(whose string) time.Time {
+	return r.now.Add(drawWithin(-jobs.MaxClockSkew/2, jobs.MaxClockSkew/2).Draw(r.T, whose))
 }
 
-func (f *fate) wait(why string, most time.Duration) {
-	f.now = f.now.Add(drawWithin(0, most).Draw(f.T, why))
+func (r *simulatedRun) wait(why string, most time.Duration) {
+	r.now = r.now.Add(drawWithin(0, most).Draw(r.T, why))
 }
 
 // send is the executor's: nothing is sent at or after sendBefore. The process
 // may be suspended, and the network slow, between that look and the arrival.
-func (f *fate) send() {
-	if !f.clock("executor's clock").Before(f.sendBefore) {
+func (r *simulatedRun) send() {
+	if !r.clock("executor's clock").Before(r.sendBefore) {
 		return
 	}
-	f.wait("suspended, or on the way", 3*f.ttl)
-	f.arrive()
+	r.wait("suspended, or on the way", 3*r.ttl)
+	r.receive()
 }
 
-// arrive is the kit's: a call past its Cronce-Send-Before is refused, unless
+// receive is the kit's: a call past its Cronce-Send-Before is refused, unless
 // its answer is stored. The purge may have been there at any moment, which
 // makes no difference: an expired key is free either way.
-func (f *fate) arrive() {
-	now := f.clock("target's clock")
-	remembered := !f.expiresAt.IsZero() && now.Before(f.expiresAt)
+func (r *simulatedRun) receive() {
+	now := r.clock("target's clock")
+	remembered := !r.expiresAt.IsZero() && now.Before(r.expiresAt)
 	switch {
 	case remembered: // replayed
-	case !now.Before(f.sendBefore): // 412 run_too_late
+	case !now.Before(r.sendBefore): // 412 run_too_late
 	default:
-		f.effects++
-		f.expiresAt = now.Add(f.ttl)
+		r.effects++
+		r.expiresAt = now.Add(r.ttl)
 	}
 }
 
-// live lets anything happen to the run.
-func (f *fate) live() {
+// simulate lets anything happen to the run.
+func (r *simulatedRun) simulate() {
 	const long = 48 * time.Hour
 	delays := map[string]func(){
-		"backoff":                                           func() { f.wait("backoff", time.Hour) },
-		"the breaker is open":                               func() { f.wait("breaker", long) },
-		"waits for a free caller":                           func() { f.wait("queue", long) },
-		"crash, the lease expires":                          func() { f.wait("lease", time.Minute) },
-		"the ledger is down":                                func() { f.wait("outage", long) },
-		"dead, redriven by hand":                            func() { f.wait("operator", 10*long) },
-		"the platform fires again":                          func() { f.wait("event age", long) },
+		"backoff":                                           func() { r.wait("backoff", time.Hour) },
+		"the breaker is open":                               func() { r.wait("breaker", long) },
+		"waits for a free caller":                           func() { r.wait("queue", long) },
+		"crash, the lease expires":                          func() { r.wait("lease", time.Minute) },
+		"the ledger is down":                                func() { r.wait("outage", long) },
+		"dead, redriven by hand":                            func() { r.wait("operator", 10*long) },
+		"the platform fires again":                          func() { r.wait("event age", long) },
 		"asked again after a lost answer, at the same time": func() {},
 		"the last moment": func() { // where the proof is tight
-			if end := f.sendBefore.Add(-time.Nanosecond); end.After(f.now) {
-				f.now = end
+			if end := r.sendBefore.Add(-time.Nanosecond); end.After(r.now) {
+				r.now = end
 			}
 		},
 	}
 	names := slices.Sorted(maps.Keys(delays))
-	for range rapid.IntRange(1, 12).Draw(f.T, "sends") {
-		delays[rapid.SampledFrom(names).Draw(f.T, "what happens")]()
-		f.send()
+	for range rapid.IntRange(1, 12).Draw(r.T, "sends") {
+		delays[rapid.SampledFrom(names).Draw(r.T, "what happens")]()
+		r.send()
 	}
 }
 
@@ -86,20 +86,20 @@ func TestWhateverBecomesOfARunItHasOneEffect(t *testing.T) {
 	lease := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		j, ttl := drawAccepted(t)
-		f := &fate{T: t, now: lease, ttl: ttl}
-		f.sendBefore = f.clock("ledger's clock").Add(j.Retry.Horizon)
+		r := &simulatedRun{T: t, now: lease, ttl: ttl}
+		r.sendBefore = r.clock("ledger's clock").Add(j.Retry.Horizon)
 		if rapid.Bool().Draw(t, "stateless") { // a Lambda counts from the scheduled time, which is earlier
-			f.sendBefore = lease.Add(-drawWithin(0, time.Hour).Draw(t, "event's delay")).Add(j.Retry.Horizon)
+			r.sendBefore = lease.Add(-drawWithin(0, time.Hour).Draw(t, "event's delay")).Add(j.Retry.Horizon)
 		}
-		f.live()
-		if f.effects > 1 {
-			t.Fatalf("%d effects under one key", f.effects)
+		r.simulate()
+		if r.effects > 1 {
+			t.Fatalf("%d effects under one key", r.effects)
 		}
 	})
 }
 
 // The proof asks for no more than it must: with two nanoseconds less there is
-// a fate with two effects.
+// a run with two effects.
 func TestTheProofIsTight(t *testing.T) {
 	const horizon = 6 * time.Hour
 	lease := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)

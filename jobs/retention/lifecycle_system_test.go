@@ -23,8 +23,8 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-// fateLives is how many lives the property below is tried on.
-const fateLives = 40
+// lifecycles is the number of lifecycles that the property below is tried on.
+const lifecycles = 40
 
 // The executor, the ledger, the HTTP caller with its breaker, and the kit are
 // the real ones. Answers are lost, calls are long on their way, processes die
@@ -41,13 +41,13 @@ func TestNoCallThatTheKitAcceptsMeetsAForgottenKey(t *testing.T) {
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			doubled, sent, repeated := 0, 0, 0
-			for seed := range uint64(fateLives) {
+			for seed := range uint64(lifecycles) {
 				synctest.Test(t, func(t *testing.T) {
-					l := newFateLife(t, seed, tc.ttl)
+					l := newLifecycle(t, seed, tc.ttl)
 					if proven := len(retention.Prove(l.registry)) == 0; proven != tc.proven {
 						t.Fatalf("proven: %t", proven)
 					}
-					l.live()
+					l.run()
 					if n := l.keys.doubled(); n > 0 && tc.proven {
 						t.Errorf("seed %d: %d keys had more than one effect", seed, n)
 					} else {
@@ -59,18 +59,18 @@ func TestNoCallThatTheKitAcceptsMeetsAForgottenKey(t *testing.T) {
 					}
 				})
 			}
-			if repeated < fateLives/2 {
-				t.Errorf("%d calls, and only %d of %d lives repeat one: they try nothing", sent, repeated, fateLives)
+			if repeated < lifecycles/2 {
+				t.Errorf("%d calls, and only %d of %d lives repeat one: they try nothing", sent, repeated, lifecycles)
 			}
 			if !tc.proven && doubled == 0 {
-				t.Errorf("no life of %d doubles an effect: the lives are too gentle to show what the proof is for", fateLives)
+				t.Errorf("no life of %d doubles an effect: the lives are too gentle to show what the proof is for", lifecycles)
 			}
 		})
 	}
 }
 
-// fateLife is one night of one job, in virtual time.
-type fateLife struct {
+// lifecycle is one night of one job, in virtual time.
+type lifecycle struct {
 	*testing.T
 	horizon  time.Duration
 	registry *jobs.Registry
@@ -90,8 +90,8 @@ type fateLife struct {
 	dice *rand.Rand
 }
 
-func newFateLife(t *testing.T, seed uint64, ttl func(time.Duration) time.Duration) *fateLife {
-	l := &fateLife{T: t, ledger: memory.New(), dice: rand.New(rand.NewPCG(seed, 6)), listener: make(pipes)}
+func newLifecycle(t *testing.T, seed uint64, ttl func(time.Duration) time.Duration) *lifecycle {
+	l := &lifecycle{T: t, ledger: memory.New(), dice: rand.New(rand.NewPCG(seed, 6)), listener: make(pipes)}
 	l.horizon = []time.Duration{20 * time.Minute, time.Hour, 3 * time.Hour}[l.roll(3)]
 	l.keys = newKeyTable(func() time.Duration { return l.upTo(jobs.MaxClockSkew) - jobs.MaxClockSkew/2 })
 	lives := ttl(l.horizon)
@@ -119,21 +119,21 @@ func newFateLife(t *testing.T, seed uint64, ttl func(time.Duration) time.Duratio
 	return l
 }
 
-func (l *fateLife) roll(n int) int {
+func (l *lifecycle) roll(n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dice.IntN(n)
 }
 
-func (l *fateLife) upTo(d time.Duration) time.Duration {
+func (l *lifecycle) upTo(d time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Duration(l.dice.Int64N(int64(d) + 1))
 }
 
-// live runs from just before the job's scheduled time until nothing can be sent any
+// run goes from just before the job's scheduled time until nothing can be sent any
 // more, and longer than any key lives.
-func (l *fateLife) live() {
+func (l *lifecycle) run() {
 	day := time.Now().Truncate(24 * time.Hour)
 	time.Sleep(time.Until(day.Add(3*time.Hour - time.Minute)))
 	l.end = time.Now().Add(l.horizon + 10*time.Minute)
@@ -150,7 +150,7 @@ func (l *fateLife) live() {
 
 // until calls do again and again until the end, at random intervals of at most twice
 // every.
-func (l *fateLife) until(every time.Duration, do func()) {
+func (l *lifecycle) until(every time.Duration, do func()) {
 	for {
 		time.Sleep(1 + l.upTo(2*every))
 		if !time.Now().Before(l.end) {
@@ -162,7 +162,7 @@ func (l *fateLife) until(every time.Duration, do func()) {
 
 // processes are executors, one after the other: each is killed, and what it
 // had under way is left to itself.
-func (l *fateLife) processes() {
+func (l *lifecycle) processes() {
 	for time.Now().Before(l.end) {
 		p := &mortal{Ledger: l.ledger, life: l}
 		e, err := executor.New(executor.Config{Registry: l.registry, Ledger: p, Caller: p, Grace: time.Millisecond, Lease: 10 * time.Second})
@@ -180,7 +180,7 @@ func (l *fateLife) processes() {
 	}
 }
 
-func (l *fateLife) operator() {
+func (l *lifecycle) operator() {
 	l.until(l.horizon/20, func() {
 		if _, err := l.ledger.Redrive(l.Context(), ledger.Action{Filter: ledger.Filter{JobID: "pay"}, Actor: ledger.Actor{By: "ann", Why: "again"}, Force: true}); err != nil {
 			l.Error(err)
@@ -189,7 +189,7 @@ func (l *fateLife) operator() {
 }
 
 // platform has the call that was made first, and makes it again while it may.
-func (l *fateLife) platform() {
+func (l *lifecycle) platform() {
 	l.until(l.horizon/10, func() {
 		if c := l.latest.Load(); c != nil && time.Now().Before(c.SendBefore) {
 			ctx, cancel := context.WithTimeout(l.Context(), time.Minute)
@@ -203,7 +203,7 @@ func (l *fateLife) platform() {
 // nothing goes through.
 type mortal struct {
 	executor.Ledger
-	life *fateLife
+	life *lifecycle
 	dead atomic.Bool
 }
 
@@ -228,7 +228,7 @@ func (m *mortal) Deregister(ctx context.Context, id string) error {
 
 // serve puts a network before the kit on which requests are long on their way
 // and answers are lost.
-func (l *fateLife) serve(kit http.Handler) {
+func (l *lifecycle) serve(kit http.Handler) {
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l.onTheirWay.Add(1)
 		defer l.onTheirWay.Done()
