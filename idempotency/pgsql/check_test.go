@@ -6,10 +6,12 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/pgsql"
+	"github.com/cronce/cronce/internal/testdb"
 )
 
 // The error says what to do, before the first call is answered 503.
 func TestReadySaysWhatIsMissing(t *testing.T) {
+	url := testdb.Postgres(t)
 	for _, tt := range []struct{ name, statement, says string }{
 		{"nothing", `SELECT 1`, ""},
 		{"no table", `DROP TABLE accounting.idempotency_keys`, "create it with CreateTable or the migrations"},
@@ -24,8 +26,12 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachDriver(t, func(t *testing.T, open opener) {
-				db := open(t, database(t), nil)
+				db := open(t, url, nil)
 				db.SetMaxOpenConns(1)
+				must(t, db, `DROP SCHEMA IF EXISTS accounting CASCADE`)
+				if err := pgsql.New(db, options).CreateTable(t.Context()); err != nil {
+					t.Fatal(err)
+				}
 				must(t, db, tt.statement)
 				k, err := idempotency.New(pgsql.New(db, options), idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
 				if err != nil {

@@ -9,9 +9,11 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/postgres"
+	"github.com/cronce/cronce/internal/testdb"
 )
 
 func TestReadyNamesWhatWouldFailCalls(t *testing.T) {
+	url := testdb.Postgres(t)
 	for name, tt := range map[string]struct {
 		sql     string
 		options postgres.Options
@@ -29,14 +31,14 @@ func TestReadyNamesWhatWouldFailCalls(t *testing.T) {
 		"a stricter role, and it is told": {options: postgres.Options{Schema: "accounting", Isolation: pgx.Serializable}, strict: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := pool(t, database(t), func(c *pgxpool.Config) {
+			p := pool(t, url, func(c *pgxpool.Config) {
 				if tt.strict {
 					c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
 				}
 			})
-			if tt.sql != "" {
-				must(t, p, tt.sql)
-			}
+			must(t, p, `DROP SCHEMA IF EXISTS accounting CASCADE`)
+			fatal(t, postgres.New(p, options).CreateTable(t.Context()))
+			must(t, p, tt.sql)
 			k, err := idempotency.New(postgres.New(p, tt.options), idempotency.Options{Principal: idempotency.SinglePrincipal("x")})
 			if err != nil {
 				t.Fatal(err)

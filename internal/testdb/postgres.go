@@ -110,7 +110,7 @@ func postgresCreate(server, name string) (string, error) {
 		return "", err
 	}
 	database.Path = "/" + name
-	return database.String(), postgresExec(server, "CREATE DATABASE "+name)
+	return database.String(), maintenance.exec(server, "CREATE DATABASE "+name)
 }
 
 // postgresDrop also ends what a failed test left connected.
@@ -119,5 +119,5 @@ func postgresDrop(server, database string) error {
 	if err != nil {
 		return err
 	}
-	return postgresExec(server, "DROP DATABASE "+u.Path[1:]+" WITH (FORCE)")
+	return maintenance.exec(server, "DROP DATABASE "+u.Path[1:]+" WITH (FORCE)")
 }

@@ -42,14 +42,14 @@ func postgresEmpty(server, database, name string) (string, error) {
 		return "", err
 	}
 	old := u.Path[1:]
-	if err := postgresExec(server, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1`, old); err != nil {
+	if err := maintenance.exec(server, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1`, old); err != nil {
 		return "", err
 	}
 	if err := postgresExec(database, postgresReset); err != nil {
 		return "", err
 	}
 	u.Path = "/" + name
-	return u.String(), postgresExec(server, "ALTER DATABASE "+old+" RENAME TO "+name)
+	return u.String(), maintenance.exec(server, "ALTER DATABASE "+old+" RENAME TO "+name)
 }
 
 const postgresReset = `DO $reset$
@@ -76,6 +76,7 @@ BEGIN
 	END IF;
 END $reset$`
 
+// postgresExec runs a statement on a connection of its own.
 func postgresExec(server, statement string, args ...any) error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -86,4 +87,51 @@ func postgresExec(server, statement string, args ...any) error {
 	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, statement, args...)
 	return err
+}
+
+// maintenance makes, renames and drops databases.
+var maintenance = sessions{idle: map[string][]*pgx.Conn{}}
+
+// sessions keeps connections to servers, since to connect takes PostgreSQL longer than most
+// statements. They end with the process or the server.
+type sessions struct {
+	mu   sync.Mutex
+	idle map[string][]*pgx.Conn
+}
+
+// exec runs a statement on a connection that no other goroutine uses.
+func (s *sessions) exec(server, statement string, args ...any) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	conn := s.take(server)
+	for conn != nil && conn.Ping(ctx) != nil { // the server has stopped meanwhile
+		conn = s.take(server)
+	}
+	if conn == nil {
+		var err error
+		if conn, err = pgx.Connect(ctx, server); err != nil {
+			return err
+		}
+	}
+	_, err := conn.Exec(ctx, statement, args...)
+	s.put(server, conn)
+	return err
+}
+
+// take returns an idle connection, or nil.
+func (s *sessions) take(server string) *pgx.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	idle := s.idle[server]
+	if len(idle) == 0 {
+		return nil
+	}
+	s.idle[server] = idle[:len(idle)-1]
+	return idle[len(idle)-1]
+}
+
+func (s *sessions) put(server string, conn *pgx.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle[server] = append(s.idle[server], conn)
 }
