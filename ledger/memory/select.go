@@ -125,7 +125,7 @@ func (t *tx) WaitingOf(jobIDs []string) ledger.Future[[]ledger.WaitingJob] {
 }
 
 func (t *tx) waitingJobs(of func(job string) bool) (list []ledger.WaitingJob) {
-	byJob := map[string]ledger.WaitingJob{}
+	byJob, paced := map[string]ledger.WaitingJob{}, map[string]bool{}
 	for _, r := range t.l.open {
 		if !r.Waiting || !of(r.JobID) {
 			continue
@@ -134,13 +134,18 @@ func (t *tx) waitingJobs(of func(job string) bool) (list []ledger.WaitingJob) {
 		j.JobID = r.JobID
 		if r.Pace == 0 {
 			j.FreeSlot = t.l.slots[r.JobID] == nil
-		} else if paced, _ := t.Paced(r.JobID).Get(); len(paced) > 0 {
-			j.FreePlace = true
+		} else {
+			paced[r.JobID] = true
 		}
 		byJob[r.JobID] = j
 	}
 	for _, job := range slices.Sorted(maps.Keys(byJob)) {
-		list = append(list, byJob[job])
+		j := byJob[job]
+		if paced[job] {
+			first, _ := t.Paced(job).Get()
+			j.FreePlace = len(first) > 0
+		}
+		list = append(list, j)
 	}
 	return list
 }
