@@ -8,13 +8,13 @@ import (
 
 // Cancel moves unfinished runs to canceled. See Action.
 func (l *Ledger) Cancel(ctx context.Context, a Action) (ActionResult, error) {
-	return l.act(ctx, action{Action: a, kind: ActionCancel, from: Unfinished, change: (*actionTx).cancel})
+	return l.applyAction(ctx, action{Action: a, kind: ActionCancel, from: Unfinished, change: (*actionTx).cancel})
 }
 
 // Redrive makes dead runs due again, under their own keys. See Action.
 func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 	many := len(a.IDs) == 0
-	return l.act(ctx, action{
+	return l.applyAction(ctx, action{
 		Action: a, kind: ActionRedrive, from: []State{Dead}, jobs: true, change: (*actionTx).redrive, check: (*actionTx).checkRedrive,
 		excludes: exclusion{Acknowledged: many && !a.IncludeAcknowledged, Rerun: many && !a.MayDouble},
 	})
@@ -22,7 +22,7 @@ func (l *Ledger) Redrive(ctx context.Context, a Action) (ActionResult, error) {
 
 // Ack acknowledges dead runs. See Action.
 func (l *Ledger) Ack(ctx context.Context, a Action) (ActionResult, error) {
-	return l.act(ctx, action{
+	return l.applyAction(ctx, action{
 		Action: a, kind: ActionAck, from: []State{Dead}, change: (*actionTx).acknowledge,
 		excludes: exclusion{Acknowledged: len(a.IDs) == 0},
 	})
@@ -57,7 +57,7 @@ type actionTx struct {
 	ackedParents     map[string]bool          // parents whose failed members are all acknowledged now
 }
 
-func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
+func (l *Ledger) applyAction(ctx context.Context, a action) (ActionResult, error) {
 	if err := a.Actor.Validate(); err != nil {
 		return ActionResult{}, err
 	}
@@ -73,7 +73,7 @@ func (l *Ledger) act(ctx context.Context, a action) (ActionResult, error) {
 }
 
 func (m *actionTx) run() error {
-	eligible, err := m.selected()
+	eligible, err := m.selectRuns()
 	if err != nil {
 		return err
 	}
@@ -145,10 +145,10 @@ func (l *Ledger) prepare(ctx context.Context, a *action) (map[RejectionCause]int
 	})
 }
 
-// selected returns the runs that the action applies to, oldest first. Those that it
+// selectRuns returns the runs that the action applies to, oldest first. Those that it
 // rejects leave room for others.
-func (m *actionTx) selected() (eligible []Row, err error) {
-	if err := m.withinParent(); err != nil || m.full {
+func (m *actionTx) selectRuns() (eligible []Row, err error) {
+	if err := m.limitToParent(); err != nil || m.full {
 		return nil, err
 	}
 	f := m.filter()

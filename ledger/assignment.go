@@ -51,11 +51,11 @@ func (l *Ledger) Assignments(ctx context.Context, version, after string) ([]JobA
 
 // assignmentPage are the assignments of the first jobs after an ID.
 type assignmentPage struct {
-	list    []JobAssignment
-	last    string // the ID that it ends at; "": it has all that there are
-	begin   []Definition
-	desired map[string]JobDefinition // by job
-	own     map[string]string        // the hashes of the version's definitions, by job
+	list      []JobAssignment
+	last      string // the ID that it ends at; "": it has all that there are
+	begin     []Definition
+	desired   map[string]JobDefinition // by job
+	ownHashes map[string]string        // the hashes of the version's definitions, by job
 }
 
 func readAssignments(tx Tx, version, after string) (*assignmentPage, error) {
@@ -77,7 +77,7 @@ func readAssignments(tx Tx, version, after string) (*assignmentPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &assignmentPage{desired: map[string]JobDefinition{}, own: map[string]string{}}
+	p := &assignmentPage{desired: map[string]JobDefinition{}, ownHashes: map[string]string{}}
 	if len(jobs) == AssignmentsPage {
 		p.last = jobs[len(jobs)-1].JobID
 	}
@@ -86,15 +86,15 @@ func readAssignments(tx Tx, version, after string) (*assignmentPage, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.desire(list, v == version)
+		p.addDesired(list, v == version)
 	}
-	p.assign(jobs)
+	p.build(jobs)
 	return p, p.addBodies(tx)
 }
 
-// desire takes the definitions of a version. Of those of a job, the one that was first
+// addDesired takes the definitions of a version. Of those of a job, the one that was first
 // declared last is desired.
-func (p *assignmentPage) desire(list []JobDefinition, own bool) {
+func (p *assignmentPage) addDesired(list []JobDefinition, own bool) {
 	if n := len(list); n == AssignmentsPage && (p.last == "" || list[n-1].JobID < p.last) {
 		p.last = list[n-1].JobID
 	}
@@ -103,13 +103,13 @@ func (p *assignmentPage) desire(list []JobDefinition, own bool) {
 			p.desired[d.JobID] = d
 		}
 		if own {
-			p.own[d.JobID] = d.Hash
+			p.ownHashes[d.JobID] = d.Hash
 		}
 	}
 }
 
-// assign makes the list.
-func (p *assignmentPage) assign(jobs []JobRow) {
+// build makes the list.
+func (p *assignmentPage) build(jobs []JobRow) {
 	for i := range jobs {
 		a := JobAssignment{Position: jobs[i].Position, Desired: p.desired[jobs[i].JobID].Hash}
 		if jobs[i].EndedAt.IsZero() {
@@ -123,7 +123,7 @@ func (p *assignmentPage) assign(jobs []JobRow) {
 	}
 	sort.Slice(p.list, func(i, k int) bool { return p.list[i].JobID < p.list[k].JobID })
 	for _, a := range p.list {
-		if a.Hash == "" && a.Desired == p.own[a.JobID] {
+		if a.Hash == "" && a.Desired == p.ownHashes[a.JobID] {
 			p.begin = append(p.begin, Definition{JobID: a.JobID, Hash: a.Desired})
 		}
 	}

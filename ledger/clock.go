@@ -177,7 +177,7 @@ func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time
 		for i := range rows {
 			was := rows[i]
 			due := was.DueAt()
-			if rows[i].followClock(step, now); paused.waits(&was) {
+			if rows[i].followClock(step, now); paused.delays(&was) {
 				rows[i].SetDueAt(due)
 			}
 			changes[i] = Changed(&was, &rows[i])

@@ -45,7 +45,7 @@ func (m *entryTx) run() error {
 	}
 	m.got.Now = m.now
 	if len(m.found) > 0 {
-		m.answer(m.found[0])
+		m.setResult(m.found[0])
 		return nil
 	}
 	if !IsAdHoc(m.RunID) {
@@ -125,7 +125,7 @@ func (m *entryTx) read() (known bool, err error) {
 	}
 	if scheduled && len(m.found) == 0 {
 		covers := func(p Pause) bool { return p.Covers(m.JobID, m.Traits, m.ScheduledAt) }
-		if m.pauses, err = m.pauses.locked(m.tx, covers); err != nil {
+		if m.pauses, err = m.pauses.lockCatchUps(m.tx, covers); err != nil {
 			return false, err
 		}
 	}
@@ -146,8 +146,8 @@ func (m *entryTx) dueHolder() string {
 	return h.ID
 }
 
-// answer makes the result of an entry that has a row.
-func (m *entryTx) answer(r Row) {
+// setResult makes the result of an entry that has a row.
+func (m *entryTx) setResult(r Row) {
 	m.got.Run = r.Visible()
 	if r.State == Running && r.Token == m.Token && m.Token != "" {
 		work := r.work()
@@ -175,7 +175,7 @@ func (m *entryTx) insert() error {
 			return err
 		}
 	}
-	m.answer(r)
+	m.setResult(r)
 	m.got.Inserted = true
 	if entryAction(m.Entry) != "" {
 		return addAudit(m.tx, entryAudit(m.Entry), nil, m.got)

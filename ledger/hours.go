@@ -108,7 +108,7 @@ func (r *hourReader) read() error {
 	if err != nil {
 		return err
 	}
-	queries := append(adjoining(stale), r.uncounted(from, to)...)
+	queries := append(mergeAdjoining(stale), r.uncounted(from, to)...)
 	for i := range queries {
 		queries[i].Template = isTemplate(templates, queries[i].JobID)
 	}
@@ -121,7 +121,7 @@ func (r *hourReader) queryRows() (futures []Future[[]HourRow]) {
 	if !r.manyJobs() {
 		futures = append(futures, r.tx.HoursOf(r.jobIDs, r.since, r.until))
 	}
-	if r.all() || r.manyJobs() {
+	if r.ofAllJobs() || r.manyJobs() {
 		futures = append(futures, r.tx.HoursIn(r.since, r.until, true, 0))
 	}
 	return futures
@@ -141,7 +141,7 @@ func (r *hourReader) addStored(rowsFutures []Future[[]HourRow], from, to time.Ti
 			}
 			if h.Stale {
 				stale = append(stale, *h)
-				if sign = -1; !r.all() {
+				if sign = -1; !r.ofAllJobs() {
 					continue
 				}
 			}
@@ -171,7 +171,7 @@ func (r *hourReader) addSums(sumsFuture Future[[]HourSum], from, to time.Time) e
 // addMany adds a number of the same counts, without times.
 func (r *hourReader) addMany(hour time.Time, t Tally, n int) {
 	t.Lateness, t.Durations, t.Took = nil, nil, 0
-	r.sum(hour).add(t, n)
+	r.tallyOf(hour).add(t, n)
 }
 
 func (r *hourReader) selects(jobID string) bool {
@@ -199,7 +199,7 @@ func isTemplate(templates []TemplateRow, jobID string) bool {
 	return slices.ContainsFunc(templates, func(t TemplateRow) bool { return t.Name == jobID })
 }
 
-func (r *hourReader) all() bool { return slices.Equal(r.jobIDs, []string{""}) }
+func (r *hourReader) ofAllJobs() bool { return slices.Equal(r.jobIDs, []string{""}) }
 
 // within returns the part of the span that is in [since, until), and over.
 func (s HourSpan) within(since, until, now time.Time) (from, to time.Time) {
@@ -219,11 +219,11 @@ func (r *hourReader) add(h *HourRow, sign int) error {
 		return err
 	}
 	err := r.row.decode(h.Counts)
-	r.sum(hour).add(r.row, sign)
+	r.tallyOf(hour).add(r.row, sign)
 	return err
 }
 
-func (r *hourReader) sum(hour time.Time) *Tally {
+func (r *hourReader) tallyOf(hour time.Time) *Tally {
 	hour = hour.UTC()
 	if r.sums[hour] == nil {
 		r.sums[hour] = &Tally{}
@@ -249,7 +249,7 @@ func (r *hourReader) count(queries []TallyQuery) error {
 			case r.manyJobs():
 				r.addMany(c.Hour, c.tally(), 1)
 			default:
-				r.sum(c.Hour).Add(c.tally())
+				r.tallyOf(c.Hour).Add(c.tally())
 			}
 		}
 	}
@@ -266,8 +266,8 @@ func (r *hourReader) hours() (list []Hour) {
 	return list
 }
 
-// adjoining returns what to count for rows: a job's adjoining hours together.
-func adjoining(rows []HourRow) (queries []TallyQuery) {
+// mergeAdjoining returns what to count for rows: a job's adjoining hours together.
+func mergeAdjoining(rows []HourRow) (queries []TallyQuery) {
 	sort.Slice(rows, func(i, k int) bool {
 		a, b := rows[i], rows[k]
 		return cmp.Or(cmp.Compare(a.JobID, b.JobID), a.Hour.Compare(b.Hour)) < 0

@@ -24,10 +24,10 @@ func JobOf(runID string) string {
 // one index by id finds a run, a job's runs and its newest.
 func RunIDRange(jobID string, first, last time.Time) (from, below string) {
 	from, below = jobID+"@", jobID+"A" // A follows @
-	if inIDs(first) {
+	if fitsRunID(first) {
 		from += secondText(first)
 	}
-	if inIDs(last) {
+	if fitsRunID(last) {
 		below = jobID + "@" + secondText(last) + "\x7f" // follows the ~ and the / after a scheduled time
 	}
 	return from, below
@@ -37,7 +37,7 @@ func RunIDRange(jobID string, first, last time.Time) (from, below string) {
 // until), and of no others: scheduled times are in whole seconds.
 func RunIDInterval(jobID string, since, until time.Time) (from, below string) {
 	from, below = RunIDRange(jobID, wholeSecond(since), time.Time{})
-	if until = wholeSecond(until); inIDs(until) {
+	if until = wholeSecond(until); fitsRunID(until) {
 		below = jobID + "@" + secondText(until)
 	}
 	return from, below
@@ -61,8 +61,8 @@ func (f Filter) IDBounds() (from, below string) {
 	return RunIDRange(f.JobID, f.Since, last)
 }
 
-// inIDs reports whether a time can be written with a year of four digits.
-func inIDs(t time.Time) bool {
+// fitsRunID reports whether a time can be written with a year of four digits.
+func fitsRunID(t time.Time) bool {
 	year := t.UTC().Year()
 	return !t.IsZero() && 0 <= year && year <= 9999
 }

@@ -164,7 +164,7 @@ func (m *jobListing) readJobs(ids []string) (err error) {
 	if err := m.pauseByTemplates(); err != nil {
 		return err
 	}
-	if m.last, err = byJob(lastFuture); err != nil {
+	if m.last, err = rowsByJob(lastFuture); err != nil {
 		return err
 	}
 	return m.readOutcomes()
@@ -204,12 +204,12 @@ func (m *jobListing) readOutcomes() error {
 	if len(others) == 0 {
 		return nil
 	}
-	older, err := byJob(m.tx.Last(sortedSet(others), outcomes, OutcomeWindow))
+	older, err := rowsByJob(m.tx.Last(sortedSet(others), outcomes, OutcomeWindow))
 	maps.Copy(m.outcome, older)
 	return err
 }
 
-func byJob(rowsFuture Future[[]Row]) (map[string]*Row, error) {
+func rowsByJob(rowsFuture Future[[]Row]) (map[string]*Row, error) {
 	list, err := rowsFuture.Get()
 	rows := make(map[string]*Row, len(list))
 	for i := range list {
@@ -271,7 +271,7 @@ func (m *jobListing) holders() (map[string]*Row, error) {
 	if len(others) == 0 { // without IDs, all would be read
 		return holders, nil
 	}
-	older, err := byJob(m.tx.Runs(Filter{IDs: sortedSet(others)}))
+	older, err := rowsByJob(m.tx.Runs(Filter{IDs: sortedSet(others)}))
 	maps.Copy(holders, older)
 	return holders, err
 }

@@ -59,7 +59,7 @@ func read[T any](ctx context.Context, l *Ledger, name string, f func(Tx) (T, err
 // change nothing.
 func update(tx Tx, changes []Change) error {
 	changes = slices.DeleteFunc(changes, func(c Change) bool { return c.Set == 0 })
-	if err := permitted(changes); err != nil || len(changes) == 0 {
+	if err := checkMoves(changes); err != nil || len(changes) == 0 {
 		return err
 	}
 	return tx.Update(changes)
@@ -67,15 +67,15 @@ func update(tx Tx, changes []Change) error {
 
 // updateFenced writes changes of rows that may have changed, and reports which it wrote.
 func updateFenced(tx Tx, changes []Change) Future[[]bool] {
-	if err := permitted(changes); err != nil || len(changes) == 0 {
+	if err := checkMoves(changes); err != nil || len(changes) == 0 {
 		return Known[[]bool](nil, err)
 	}
 	return tx.UpdateFenced(changes)
 }
 
-// permitted refuses a move that the diagram of State does not have. Every change of a
+// checkMoves refuses a move that the diagram of State does not have. Every change of a
 // run's state passes it.
-func permitted(changes []Change) error {
+func checkMoves(changes []Change) error {
 	for i := range changes {
 		c := &changes[i]
 		if c.Set&ColState != 0 && !CanMove(c.From, c.Row.State) {

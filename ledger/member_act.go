@@ -25,9 +25,9 @@ func (m *actionTx) lockParents(rows []Row) Future[[]Row] {
 	return m.tx.LockRuns(sortedSet(ids))
 }
 
-// withinParent limits a redrive of members by a filter to those that their parent has room for,
+// limitToParent limits a redrive of members by a filter to those that their parent has room for,
 // and rejects it if there is none: all of them would be due at once, before other jobs' runs.
-func (m *actionTx) withinParent() error {
+func (m *actionTx) limitToParent() error {
 	if m.kind != ActionRedrive || m.Parent == "" || len(m.IDs) > 0 {
 		return nil
 	}
@@ -172,8 +172,8 @@ func (m *actionTx) cancel(r *Row) {
 	}
 }
 
-// whyParentForbids returns why a member may not be redriven because of its parent.
-func (m *actionTx) whyParentForbids(r *Row, parents map[string]*Row, busy map[string]bool) (RejectionCause, string) {
+// whyParentRefuses returns why a member may not be redriven because of its parent.
+func (m *actionTx) whyParentRefuses(r *Row, parents map[string]*Row, busy map[string]bool) (RejectionCause, string) {
 	p := parents[r.Parent]
 	switch {
 	case p != nil && p.Fan.Purged:

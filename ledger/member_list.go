@@ -48,7 +48,7 @@ func (l *Ledger) Members(ctx context.Context, f MemberFilter) (MemberPage, error
 		m := memberPage{MemberFilter: f, tx: tx}
 		switch {
 		case f.RunID != "":
-			err = m.one()
+			err = m.readOne()
 		case f.Prefix != "":
 			err = m.withPrefix()
 		case len(f.States) > 0 && !f.Missing && !slices.Contains(f.States, Succeeded):
@@ -61,7 +61,7 @@ func (l *Ledger) Members(ctx context.Context, f MemberFilter) (MemberPage, error
 		if err != nil || len(m.found) == 0 {
 			return MemberPage{Next: m.next}, err
 		}
-		return m.page()
+		return m.result()
 	})
 }
 
@@ -99,8 +99,8 @@ func (m *memberPage) missing() error {
 	return m.read(MemberQuery{After: max(m.After, fan.Cursor)})
 }
 
-// one reads one member.
-func (m *memberPage) one() error {
+// readOne reads one member.
+func (m *memberPage) readOne() error {
 	last := len(m.RunID) - 1
 	err := m.read(MemberQuery{After: m.RunID[:last] + string(m.RunID[last]-1), Below: m.RunID + " ", All: true})
 	m.next = ""
@@ -113,7 +113,7 @@ func (m *memberPage) withPrefix() error {
 	start := job + memberMark + m.Prefix
 	hashes, after := job+memberMark+"_", m.After
 	if !strings.HasPrefix(after, hashes) {
-		if visible(m.Prefix) && m.Prefix[0] != '_' {
+		if isPrintable(m.Prefix) && m.Prefix[0] != '_' {
 			err := m.read(MemberQuery{After: max(start, after), Below: start + "\x7f", Prefix: m.Prefix, All: true})
 			if err != nil || m.next != "" {
 				return err
@@ -138,7 +138,7 @@ func (m *memberPage) read(q MemberQuery) error {
 		m.scanned += len(list)
 		for _, s := range list {
 			q.After = s.RunID
-			if m.takes(s.State) {
+			if m.selects(s.State) {
 				m.found = append(m.found, s)
 			}
 			if len(m.found) == m.Limit {
@@ -156,7 +156,7 @@ func (m *memberPage) read(q MemberQuery) error {
 	}
 }
 
-func (m *memberPage) takes(s State) bool {
+func (m *memberPage) selects(s State) bool {
 	switch {
 	case len(m.States) == 0 && !m.Missing:
 		return true
@@ -166,8 +166,8 @@ func (m *memberPage) takes(s State) bool {
 	return slices.Contains(m.States, s)
 }
 
-// page reads the runs of the members that were found.
-func (m *memberPage) page() (MemberPage, error) {
+// result reads the runs of the members that were found.
+func (m *memberPage) result() (MemberPage, error) {
 	ids := make([]string, len(m.found))
 	for i := range m.found {
 		ids[i] = m.found[i].RunID

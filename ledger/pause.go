@@ -70,7 +70,7 @@ type PauseChange struct {
 
 // Covers reports whether a scheduled time of a job is in the pause.
 func (p Pause) Covers(jobID string, t Traits, at time.Time) bool {
-	return p.Kind != PauseHold && p.contains(at) && p.Takes(jobID, t)
+	return p.Kind != PauseHold && p.contains(at) && p.Selects(jobID, t)
 }
 
 // Holds reports whether nothing is sent to a target at a time.

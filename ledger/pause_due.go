@@ -22,7 +22,7 @@ func (c PauseChange) lockCatchUps(tx Tx, list pauses) error {
 	if kind != PauseCatchUp {
 		return nil
 	}
-	_, err := list.locked(tx, func(Pause) bool { return true })
+	_, err := list.lockCatchUps(tx, func(Pause) bool { return true })
 	return err
 }
 
@@ -89,8 +89,8 @@ func (list pauses) dueAfter(r *Row, was, p Pause) time.Time {
 	return due
 }
 
-// waits reports whether a run waits for the end of one of the pauses.
-func (list pauses) waits(r *Row) bool {
+// delays reports whether a run waits for the end of one of the pauses.
+func (list pauses) delays(r *Row) bool {
 	return r.State == Planned && slices.ContainsFunc(list, func(p Pause) bool { return p.mayCover(r) && p.Until.Equal(r.DueAt()) })
 }
 
@@ -123,9 +123,10 @@ func (p Pause) followClock(now time.Time) Pause {
 	return p
 }
 
-// locked locks the pauses that catch up and cover what is written, before any run is locked, and
-// returns all as they are then: what is written due at the end of one moves with it. See moveDue.
-func (list pauses) locked(tx Tx, covers func(Pause) bool) (pauses, error) {
+// lockCatchUps locks the pauses that catch up and cover what is written, before any run is locked,
+// and returns all as they are then: what is written due at the end of one moves with it. See
+// moveDue.
+func (list pauses) lockCatchUps(tx Tx, covers func(Pause) bool) (pauses, error) {
 	for i := range list {
 		if list[i].Kind != PauseCatchUp || !covers(list[i]) {
 			continue

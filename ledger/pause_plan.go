@@ -19,7 +19,7 @@ func (m *admissionTx) deferPaused(p *Plan) *Plan {
 			continue
 		}
 		part := *p
-		part.cut(in.ScheduledAt, i)
+		part.truncate(in.ScheduledAt, i)
 		m.got.Deferred = append(m.got.Deferred, DeferredPlan{Position{p.JobID, p.Revision, part.Through}, pause.Until})
 		return &part
 	}
@@ -43,8 +43,8 @@ func (in *RunSpec) last() time.Time {
 	return in.Until
 }
 
-// cut leaves the first runs of the plan, which are scheduled before a time.
-func (p *Plan) cut(at time.Time, runs int) {
+// truncate leaves the first runs of the plan, which are scheduled before a time.
+func (p *Plan) truncate(at time.Time, runs int) {
 	if p.Through = at.Add(-time.Second); p.Through.Before(p.After) {
 		p.Through = p.After
 	}

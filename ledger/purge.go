@@ -56,9 +56,9 @@ type PurgeCursor struct {
 }
 
 // BatchSize returns the number of runs that the purge may delete at once.
-func (p Purge) BatchSize() int { return fullBatch(p.Batch) }
+func (p Purge) BatchSize() int { return batchOrDefault(p.Batch) }
 
-func fullBatch(batch int) int {
+func batchOrDefault(batch int) int {
 	if batch < 1 {
 		return 1000
 	}
@@ -102,7 +102,7 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error)
 
 // oldRuns selects the runs that are past their retention at a time, of the pass.
 func (p Purge) oldRuns(now time.Time) OldRuns {
-	retention, of := p.Retention, exceptTemplates(p.Templates)
+	retention, of := p.Retention, otherTemplates(p.Templates)
 	if p.From.Pass > 0 {
 		t := p.Templates[p.From.Pass-1]
 		retention, of = t.Retention, OfTemplates{Templates: []string{t.Template}}
@@ -142,11 +142,11 @@ func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 	if err != nil {
 		return got, err
 	}
-	found = notAhead(found, jobs)
+	found = withoutAhead(found, jobs)
 	members, err := tx.DeleteOldMembers(found, p.oldRuns(now), min(p.BatchSize(), membersPurged)).Get()
 	if err != nil || len(members) > 0 {
 		if err == nil {
-			err = keepPurged(tx, members)
+			err = markPurged(tx, members)
 		}
 		return Purged{Runs: len(members), More: true}, err
 	}
@@ -164,9 +164,9 @@ func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 	return Purged{Runs: len(gone)}, tx.FlagHours(hoursOfRuns(ids), HourPurged)
 }
 
-// keepPurged notes in parents that some of their members were deleted: without them, they could
+// markPurged notes in parents that some of their members were deleted: without them, they could
 // succeed.
-func keepPurged(tx Tx, members []string) error {
+func markPurged(tx Tx, members []string) error {
 	for i := range members {
 		members[i] = ParentOf(members[i])
 	}
@@ -218,8 +218,8 @@ func raisePurgedThrough(tx Tx, gone []RunSummary, jobs map[string]*JobRow) error
 	return tx.PutJobs(changes)
 }
 
-// notAhead leaves out the runs that their job's plan has not come to.
-func notAhead(found []string, jobs map[string]*JobRow) (list []string) {
+// withoutAhead leaves out the runs that their job's plan has not come to.
+func withoutAhead(found []string, jobs map[string]*JobRow) (list []string) {
 	for _, id := range found {
 		if j := jobs[JobOf(id)]; j == nil || !j.isAhead(id) {
 			list = append(list, id)
@@ -262,7 +262,7 @@ func (p Purge) countPass(tx Tx, from PurgeCursor) (n int, err error) {
 		}
 		var jobs map[string]*JobRow
 		jobs, err = jobsByID(tx.LockJobs(jobsOf(ids)))
-		n += len(notAhead(ids, jobs))
+		n += len(withoutAhead(ids, jobs))
 	}
 	return n, err
 }

@@ -35,7 +35,7 @@ type HistoryPurge struct {
 }
 
 // BatchSize returns the number of rows of each kind that the purge may delete at once.
-func (p HistoryPurge) BatchSize() int { return fullBatch(p.Batch) }
+func (p HistoryPurge) BatchSize() int { return batchOrDefault(p.Batch) }
 
 // ProcessRetention is how long after its last heartbeat a killed process is kept. A
 // process that was suspended for longer declares itself again.
@@ -105,7 +105,7 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 		{OldRows{Kind: IncidentRows, Until: now.Add(-p.Retention)}, &got.Incidents},
 		{OldRows{Kind: ExcerptRows, Until: now}, &got.Excerpts},
 		{OldRows{Kind: ProcessRows, Until: now.Add(-ProcessRetention)}, &got.Processes},
-		{OldRows{Kind: ScheduleRows, Until: now.Add(-p.Retention), Of: exceptTemplates(p.Templates)}, &got.Schedules},
+		{OldRows{Kind: ScheduleRows, Until: now.Add(-p.Retention), Of: otherTemplates(p.Templates)}, &got.Schedules},
 	}
 	for _, t := range p.Templates {
 		old := OldRows{Kind: ScheduleRows, Until: now.Add(-t.Retention), Of: OfTemplates{Templates: []string{t.Template}}}

@@ -23,8 +23,8 @@ func (o OfTemplates) Has(jobID string) bool {
 	return len(o.Templates) == 0 || slices.Contains(o.Templates, TemplateOf(jobID)) != o.Except
 }
 
-// exceptTemplates selects what has no retention of its own.
-func exceptTemplates(list []TemplateRetention) OfTemplates {
+// otherTemplates selects what has no retention of its own.
+func otherTemplates(list []TemplateRetention) OfTemplates {
 	of := OfTemplates{Except: true}
 	for _, t := range list {
 		of.Templates = append(of.Templates, t.Template)

@@ -61,12 +61,12 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 // record writes outcomes, and returns which were written.
 func record(tx Tx, outcomes []Outcome) (writtenFuture Future[[]bool], err error) {
 	openFuture, earlierFuture := queryIncidents(tx, outcomes)
-	rowsFuture := lockContinued(tx, outcomes)
+	rowsFuture := lockDependent(tx, outcomes)
 	now, err := tx.Now()
 	if err != nil {
 		return writtenFuture, err
 	}
-	rows, err := continued(rowsFuture, outcomes)
+	rows, err := outcomeRows(rowsFuture, outcomes)
 	if err != nil {
 		return writtenFuture, err
 	}
@@ -82,7 +82,7 @@ func record(tx Tx, outcomes []Outcome) (writtenFuture Future[[]bool], err error)
 		return writtenFuture, err
 	}
 	dead, err := earlierFuture.Get()
-	if err != nil || len(incidents) == 0 && len(dead) == 0 && !anyResult(outcomes) {
+	if err != nil || len(incidents) == 0 && len(dead) == 0 && !haveSideEffects(outcomes) {
 		return writtenFuture, err // usual; which were written is not needed here
 	}
 	ok, err := writtenFuture.Get()
@@ -106,8 +106,8 @@ func record(tx Tx, outcomes []Outcome) (writtenFuture Future[[]bool], err error)
 	return writtenFuture, tx.PutExcerpts(excerpts)
 }
 
-// anyResult reports whether an outcome that is written opens an incident, or has an excerpt.
-func anyResult(outcomes []Outcome) bool {
+// haveSideEffects reports whether an outcome that is written opens an incident, or has an excerpt.
+func haveSideEffects(outcomes []Outcome) bool {
 	for i := range outcomes {
 		if outcomes[i].State == Dead || !outcomes[i].KeySafeUntil.IsZero() || outcomes[i].Excerpt != "" {
 			return true
@@ -128,9 +128,9 @@ func queryIncidents(tx Tx, outcomes []Outcome) (Future[[]Incident], Future[[]Row
 	return succeeded.queryOpen(tx), succeeded.queryEarlierDead(tx)
 }
 
-// lockContinued locks the runs whose outcome depends on their row. An outcome that ends a
+// lockDependent locks the runs whose outcome depends on their row. An outcome that ends a
 // run by an attempt, or a failed attempt, says everything itself.
-func lockContinued(tx Tx, outcomes []Outcome) Future[[]Row] {
+func lockDependent(tx Tx, outcomes []Outcome) Future[[]Row] {
 	var ids []string
 	for i := range outcomes {
 		if s := outcomes[i].State; s == Planned || s == Accepted || s == FannedOut || outcomes[i].unsent() || outcomes[i].expiresEarly() {
@@ -143,9 +143,9 @@ func lockContinued(tx Tx, outcomes []Outcome) Future[[]Row] {
 	return tx.LockRuns(ids)
 }
 
-// continued returns a row for each outcome: that of a run that continues as it is, of
+// outcomeRows returns a row for each outcome: that of a run that continues as it is, of
 // others only the ID.
-func continued(rowsFuture Future[[]Row], outcomes []Outcome) ([]Row, error) {
+func outcomeRows(rowsFuture Future[[]Row], outcomes []Outcome) ([]Row, error) {
 	found, err := rowsFuture.Get()
 	byID := make(map[string]*Row, len(found))
 	for i := range found {

@@ -20,7 +20,7 @@ func (m *actionTx) checkRedrive(rows []Row) (eligible []Row, err error) {
 		switch {
 		case cause != "":
 		case r.Parent != "":
-			cause, why = m.whyParentForbids(&r, parents, busy)
+			cause, why = m.whyParentRefuses(&r, parents, busy)
 		case r.Fan.Purged:
 			cause, why = RejectedNotFound, whyPurged
 		}

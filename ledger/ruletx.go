@@ -24,7 +24,7 @@ func (r ruleRows) Write(ctx context.Context, name string, f func(Tx) error) erro
 		if err := f(t); err != nil {
 			return err
 		}
-		return t.mark()
+		return t.markStaleHours()
 	})
 	if t != nil && len(t.hints) > 0 { // also after an error, which may be that of a commit
 		r.scanner.hint(t.hints)
@@ -89,9 +89,9 @@ func (t *ruleTx) Delete(ids []string) error {
 	return t.Tx.Delete(ids)
 }
 
-// mark makes the hours of the runs stale that are over. The hour of a run that is made
+// markStaleHours makes the hours of the runs stale that are over. The hour of a run that is made
 // now is not, and costs no statement.
-func (t *ruleTx) mark() error {
+func (t *ruleTx) markStaleHours() error {
 	if len(t.ids) == 0 {
 		return nil
 	}

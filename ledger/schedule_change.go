@@ -16,10 +16,10 @@ func (l *Ledger) ChangeSchedules(ctx context.Context, c ChangeSchedules) ([]Sche
 	if len(c.Items) == 1 {
 		return l.changes.join(ctx, c, l.changeSchedules)
 	}
-	return first(l.changeSchedules(ctx, []ChangeSchedules{c}))
+	return firstResult(l.changeSchedules(ctx, []ChangeSchedules{c}))
 }
 
-func first(of [][]ScheduleResult, err error) ([]ScheduleResult, error) {
+func firstResult(of [][]ScheduleResult, err error) ([]ScheduleResult, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 	for i := range rows {
 		stored[rows[i].JobID] = &rows[i]
 	}
-	if m.job, err = onlyJob(jobsFuture); err != nil {
+	if m.job, err = singleJob(jobsFuture); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(rows, func(s ScheduleRow) bool { return s.InQuota() }) {

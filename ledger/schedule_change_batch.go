@@ -60,7 +60,7 @@ func (b *changeBatches) join(
 	case len(batch.changes) == 1 && !errors.Is(batch.err, errSplitBatch): // it was alone
 		return nil, batch.err
 	}
-	return first(write(ctx, []ChangeSchedules{c}))
+	return firstResult(write(ctx, []ChangeSchedules{c}))
 }
 
 // enter adds a change to its template's next batch, and returns the change's place there. The

@@ -17,7 +17,7 @@ func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, was *S
 	if was != nil {
 		got.Schedule = was.Schedule
 	}
-	done, err := in.decided(was)
+	done, err := in.check(was)
 	switch {
 	case err != nil:
 		got.Err = err
@@ -30,15 +30,15 @@ func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, was *S
 		}
 		return got
 	}
-	is, outgoing, err := m.next(r, in, was)
+	is, outgoing, err := m.nextContent(r, in, was)
 	if err == nil {
-		err = m.count(r, is, was)
+		err = m.countQuota(r, is, was)
 	}
 	if err != nil {
 		got.Err = err
 		return got
 	}
-	got.Schedule, got.Effect = is.Schedule, effect(was, is)
+	got.Schedule, got.Effect = is.Schedule, effectOf(was, is)
 	if outgoing != nil {
 		m.outgoing = append(m.outgoing, *outgoing)
 		m.runs += len(outgoing.plan.Runs)
@@ -52,7 +52,7 @@ func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, was *S
 	return got
 }
 
-func effect(was, is *ScheduleRow) ScheduleEffect {
+func effectOf(was, is *ScheduleRow) ScheduleEffect {
 	switch {
 	case !is.DeletedAt.IsZero():
 		return ScheduleDeleted
@@ -62,8 +62,8 @@ func effect(was, is *ScheduleRow) ScheduleEffect {
 	return ScheduleChanged
 }
 
-// decided reports whether the change is made already, or why it is refused.
-func (in *ScheduleChange) decided(was *ScheduleRow) (done bool, err error) {
+// check reports whether the change is made already, or why it is refused.
+func (in *ScheduleChange) check(was *ScheduleRow) (done bool, err error) {
 	exists := was != nil && was.DeletedAt.IsZero()
 	same := exists && !in.Delete && was.equal(&in.ScheduleContent) || was != nil && !exists && in.Delete
 	switch {
@@ -81,8 +81,8 @@ func (in *ScheduleChange) decided(was *ScheduleRow) (done bool, err error) {
 	return false, nil
 }
 
-// next returns the schedule as it is with the change, and the plan of the content that ends.
-func (m *scheduleChangeTx) next(
+// nextContent returns the schedule as it is with the change, and the plan of the content that ends.
+func (m *scheduleChangeTx) nextContent(
 	r *scheduleRequest, in *ScheduleChange, was *ScheduleRow,
 ) (is *ScheduleRow, outgoing *currentPlan, err error) {
 	is = &ScheduleRow{TemplateID: m.template.ID, Schedule: Schedule{JobID: in.JobID}}
@@ -91,7 +91,7 @@ func (m *scheduleChangeTx) next(
 		*is = *was
 		earliest, from = was.Watermark, clocks.Later(m.now, was.Watermark)
 		if was.InQuota() {
-			if outgoing, err = m.end(r, was, from); err != nil {
+			if outgoing, err = m.planOutgoing(r, was, from); err != nil {
 				return nil, nil, err
 			}
 			if in.Delete {
@@ -142,8 +142,8 @@ func (p *Plan) exclude(at time.Time, rules ScheduleRules, s *Schedule) error {
 	return err
 }
 
-// end plans what the schedule's content is to do until a time, at which it ends.
-func (m *scheduleChangeTx) end(r *scheduleRequest, was *ScheduleRow, from time.Time) (*currentPlan, error) {
+// planOutgoing plans what the schedule's content is to do until a time, at which it ends.
+func (m *scheduleChangeTx) planOutgoing(r *scheduleRequest, was *ScheduleRow, from time.Time) (*currentPlan, error) {
 	p, _, err := r.Rules.Plan(&was.Schedule, from, true)
 	switch {
 	case err != nil:
@@ -176,8 +176,8 @@ func nextCheckAt(next, now time.Time) time.Time {
 	return clocks.Later(now, clocks.Earlier(next, now.Add(RecheckInterval)))
 }
 
-// count counts the schedules in the template's quota.
-func (m *scheduleChangeTx) count(r *scheduleRequest, is, was *ScheduleRow) error {
+// countQuota counts the schedules in the template's quota.
+func (m *scheduleChangeTx) countQuota(r *scheduleRequest, is, was *ScheduleRow) error {
 	wasInQuota := was != nil && was.InQuota()
 	switch {
 	case wasInQuota == is.InQuota():

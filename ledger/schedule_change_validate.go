@@ -42,5 +42,5 @@ func validScheduleID(id string) bool {
 			return false
 		}
 	}
-	return template != "" && len(template) <= 32 && plain(template) && key != "" && len(key) <= 48
+	return template != "" && len(template) <= 32 && isPlainJobID(template) && key != "" && len(key) <= 48
 }

@@ -11,7 +11,7 @@ import (
 
 // LockJobs locks the jobs first, then the schedules.
 func (t *ruleTx) LockJobs(ids []string) Future[[]JobRow] {
-	keyed, others := split(ids, func(id string) bool { return TemplateOf(id) != "" })
+	keyed, others := partition(ids, func(id string) bool { return TemplateOf(id) != "" })
 	if len(keyed) == 0 {
 		return t.Tx.LockJobs(ids)
 	}
@@ -41,7 +41,7 @@ func (t *ruleTx) LockJobs(ids []string) Future[[]JobRow] {
 // PutJobs writes changes of jobs, and the pauses of schedules. What is purged of a schedule
 // is noted for its whole template: there may be very many schedules.
 func (t *ruleTx) PutJobs(changes []JobChange) error {
-	keyed, others := split(changes, func(c JobChange) bool { return TemplateOf(c.JobID) != "" })
+	keyed, others := partition(changes, func(c JobChange) bool { return TemplateOf(c.JobID) != "" })
 	if len(others) > 0 || len(keyed) == 0 {
 		if err := t.Tx.PutJobs(others); err != nil {
 			return err
@@ -90,8 +90,8 @@ func (t *ruleTx) raisePurged(purged map[string]JobChange) error {
 	return nil
 }
 
-// split returns the items that a condition selects, and the others.
-func split[T any](list []T, is func(T) bool) (selected, others []T) {
+// partition returns the items that a condition selects, and the others.
+func partition[T any](list []T, is func(T) bool) (selected, others []T) {
 	if !slices.ContainsFunc(list, is) {
 		return nil, list
 	}

@@ -30,7 +30,7 @@ func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, e
 		if err != nil {
 			return nil, err
 		}
-		template, err := onlyJob(jobsFuture)
+		template, err := singleJob(jobsFuture)
 		list := make([]Schedule, len(rows))
 		for i := range rows {
 			list[i] = rows[i].withPauseOf(template)
@@ -50,13 +50,13 @@ func (l *Ledger) Schedule(ctx context.Context, jobID string) (Schedule, error) {
 		if err != nil {
 			return Schedule{}, err
 		}
-		template, err := onlyJob(jobsFuture)
+		template, err := singleJob(jobsFuture)
 		return rows[0].withPauseOf(template), err
 	})
 }
 
-// onlyJob is the job of a question about one; zero: the ledger does not know it.
-func onlyJob(jobsFuture Future[[]JobRow]) (JobRow, error) {
+// singleJob is the job of a question about one; zero: the ledger does not know it.
+func singleJob(jobsFuture Future[[]JobRow]) (JobRow, error) {
 	rows, err := jobsFuture.Get()
 	if len(rows) == 0 {
 		return JobRow{}, err

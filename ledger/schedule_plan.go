@@ -236,7 +236,7 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 func (m *schedulePlanTx) write() error {
 	a := &m.admission
 	if m.Mark != nil {
-		m.mark()
+		m.markLeases()
 	}
 	if err := a.admitSchedules(m.current); err != nil {
 		return err
@@ -244,15 +244,15 @@ func (m *schedulePlanTx) write() error {
 	if err := a.tx.UpdateSchedules(m.updates); err != nil {
 		return err
 	}
-	if err := m.count(); err != nil {
+	if err := m.countEnded(); err != nil {
 		return err
 	}
-	return m.openFailed()
+	return m.openFailedIncident()
 }
 
-// count counts the schedules that end. It locks their template as late as possible: other
+// countEnded counts the schedules that end. It locks their template as late as possible: other
 // batches and changes wait for it.
-func (m *schedulePlanTx) count() error {
+func (m *schedulePlanTx) countEnded() error {
 	if m.ended == 0 {
 		return nil
 	}
@@ -264,8 +264,8 @@ func (m *schedulePlanTx) count() error {
 	return m.admission.tx.PutTemplate(t)
 }
 
-// mark marks the runs of all plans together.
-func (m *schedulePlanTx) mark() {
+// markLeases marks the runs of all plans together.
+func (m *schedulePlanTx) markLeases() {
 	plans := make([]Plan, len(m.current))
 	for i := range m.current {
 		plans[i] = *m.current[i].plan

@@ -2,9 +2,9 @@ package ledger
 
 import "github.com/cronce/cronce/internal/clocks"
 
-// openFailed opens one incident of the template for all schedules that could not be planned, or
-// notes that they still cannot.
-func (m *schedulePlanTx) openFailed() error {
+// openFailedIncident opens one incident of the template for all schedules that could not be
+// planned, or notes that they still cannot.
+func (m *schedulePlanTx) openFailedIncident() error {
 	if len(m.failed) == 0 {
 		return nil
 	}

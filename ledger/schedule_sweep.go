@@ -59,7 +59,7 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 	}
 	var updates []ScheduleUpdate
 	for i := range page.Rows {
-		if r := &page.Rows[i]; s.advance(r, now) {
+		if r := &page.Rows[i]; s.bringForward(r, now) {
 			updates = append(updates, ScheduleUpdate{r, ScheduleColPosition})
 		}
 	}
@@ -69,9 +69,9 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 	return page.Last, err
 }
 
-// advance has a schedule checked earlier if it is due earlier. One that has no scheduled time
+// bringForward has a schedule checked earlier if it is due earlier. One that has no scheduled time
 // any more, or that cannot be read, is left to the planner.
-func (s ScheduleSweep) advance(r *ScheduleRow, now time.Time) bool {
+func (s ScheduleSweep) bringForward(r *ScheduleRow, now time.Time) bool {
 	next, err := nextCheck(s.Rules, &r.Schedule, now)
 	if err != nil || next.IsZero() {
 		next = now

@@ -22,8 +22,8 @@ type Selector struct {
 	Target string   `json:"target,omitempty"`
 }
 
-// Takes reports whether the selector selects a job.
-func (s Selector) Takes(jobID string, t Traits) bool {
+// Selects reports whether the selector selects a job.
+func (s Selector) Selects(jobID string, t Traits) bool {
 	for _, l := range s.Labels {
 		name, want, exact := strings.Cut(l, "=")
 		if value, has := t.Labels[name]; !has || exact && value != want {
@@ -33,11 +33,11 @@ func (s Selector) Takes(jobID string, t Traits) bool {
 	if !strings.Contains(s.Job, ":") { // a schedule is selected with its template
 		jobID = RegistryID(jobID)
 	}
-	return (s.Job == "" || matches(s.Job, jobID)) && (s.Owner == "" || s.Owner == t.Owner) && (s.Target == "" || s.Target == t.Target)
+	return (s.Job == "" || matchesPattern(s.Job, jobID)) && (s.Owner == "" || s.Owner == t.Owner) && (s.Target == "" || s.Target == t.Target)
 }
 
-// matches reports whether a pattern matches an ID. Only * is special.
-func matches(pattern, id string) bool {
+// matchesPattern reports whether a pattern matches an ID. Only * is special.
+func matchesPattern(pattern, id string) bool {
 	matched, err := path.Match(pattern, id)
 	return matched && err == nil && !strings.ContainsAny(pattern, `?[\`)
 }

@@ -18,7 +18,7 @@ func TestASelectorTakesSchedulesWithTheirTemplate(t *testing.T) {
 		{"eu-payroll:x-*", "eu-payroll:x-acme", true}, {"eu-payroll:x-*", "eu-payroll:y", false}, {"eu-payroll:x", "eu-payroll", false},
 		{"eu-payroll:x", "eu-payroll:x", true}, {"", "eu-payroll:x", true},
 	} {
-		if got := (ledger.Selector{Job: c.pattern}).Takes(c.job, ledger.Traits{}); got != c.want {
+		if got := (ledger.Selector{Job: c.pattern}).Selects(c.job, ledger.Traits{}); got != c.want {
 			t.Errorf("%q takes %s: %t", c.pattern, c.job, got)
 		}
 	}
@@ -37,7 +37,7 @@ func TestASelectorKnowsOnlyTheStar(t *testing.T) {
 		{"a%", "abc", false, true}, {`\*`, "abc", false, true}, {"a c*", "a c", true, true},
 	} {
 		s := ledger.Selector{Job: c.pattern}
-		if got := s.Takes(c.job, ledger.Traits{}); got != c.takes {
+		if got := s.Selects(c.job, ledger.Traits{}); got != c.takes {
 			t.Errorf("%q takes %s: %t", c.pattern, c.job, got)
 		}
 		if err := s.Validate(); (err != nil) != c.refuse {

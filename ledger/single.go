@@ -84,7 +84,7 @@ func (s *Single) Claim(_ context.Context, c Claim) (Claimed, error) {
 }
 
 func (s *Single) apply(c Change) error {
-	if err := permitted([]Change{c}); err != nil {
+	if err := checkMoves([]Change{c}); err != nil {
 		return err
 	}
 	c.Apply(&s.row)

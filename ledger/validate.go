@@ -96,20 +96,20 @@ func (d *validator) scheduledTime(jobID string, in *RunSpec) error {
 // hasValidID reports whether the run ID is that of the job, At and Until.
 func (d *validator) hasValidID(jobID string, in *RunSpec) bool {
 	rest, ok := strings.CutPrefix(in.RunID, jobID)
-	if !ok || len(in.RunID) > maxRunID || !plain(jobID) {
+	if !ok || len(in.RunID) > maxRunID || !isPlainJobID(jobID) {
 		return false
 	}
-	rest, ok = d.cut(rest, '@', in.ScheduledAt)
+	rest, ok = d.cutTime(rest, '@', in.ScheduledAt)
 	if ok && !in.Until.IsZero() {
-		rest, ok = d.cut(rest, '/', in.Until)
+		rest, ok = d.cutTime(rest, '/', in.Until)
 		return ok && rest == ""
 	}
-	return ok && (rest == "" || rest[0] == '~' && rest != "~" && visible(rest))
+	return ok && (rest == "" || rest[0] == '~' && rest != "~" && isPrintable(rest))
 }
 
-// cut takes a sign and the time after it, as a run ID has it, from the front of
+// cutTime takes a sign and the time after it, as a run ID has it, from the front of
 // a text.
-func (d *validator) cut(text string, sign byte, t time.Time) (rest string, ok bool) {
+func (d *validator) cutTime(text string, sign byte, t time.Time) (rest string, ok bool) {
 	if d.length == 0 || !t.Equal(d.last) {
 		d.last, d.length = t, len(t.UTC().AppendFormat(d.written[:0], time.RFC3339))
 	}
@@ -120,7 +120,7 @@ func (d *validator) cut(text string, sign byte, t time.Time) (rest string, ok bo
 	return text[instantLength+1:], true
 }
 
-func plain(jobID string) bool {
+func isPlainJobID(jobID string) bool {
 	for i := range len(jobID) {
 		if c := jobID[i]; c <= ' ' || c >= '~' || c == '@' || c == '/' {
 			return false
@@ -129,7 +129,7 @@ func plain(jobID string) bool {
 	return true
 }
 
-func visible(s string) bool {
+func isPrintable(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {
 			return false

@@ -94,7 +94,7 @@ func (s *Service) pauseOf(p ledger.Pause) Pause {
 		from = now
 	}
 	for _, j := range reg.All() {
-		if j.Disabled || !p.Takes(j.ID, executor.TraitsOf(j)) {
+		if j.Disabled || !p.Selects(j.ID, executor.TraitsOf(j)) {
 			continue
 		}
 		v.Jobs++

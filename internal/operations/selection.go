@@ -132,7 +132,7 @@ func noJobHas(what, value string, known map[string]bool, use string) error {
 }
 
 func (sel Selection) takes(j jobs.Job) bool {
-	return ledger.Selector(sel).Takes(j.ID, executor.TraitsOf(j))
+	return ledger.Selector(sel).Selects(j.ID, executor.TraitsOf(j))
 }
 
 // Words returns the selection in words: "job a-*, owner Billing, label env=prod".

@@ -11,7 +11,7 @@ func (t *tx) Audits(f ledger.AuditFilter) ledger.Future[[]ledger.Audit] {
 	var page []ledger.Audit
 	place := map[string]int{} // in the page, of the series on a job
 	for _, a := range slices.Backward(t.l.audit) {
-		if !selects(f, a) {
+		if !auditSelects(f, a) {
 			continue
 		}
 		of := strings.Join([]string{a.Series, a.By, a.JobID}, "\n")
@@ -32,7 +32,7 @@ func (t *tx) Audits(f ledger.AuditFilter) ledger.Future[[]ledger.Audit] {
 	return ledger.Known(page[:min(len(page), f.PageSize())], nil)
 }
 
-func selects(f ledger.AuditFilter, a ledger.Audit) bool {
+func auditSelects(f ledger.AuditFilter, a ledger.Audit) bool {
 	if f.RunID != "" && f.RunID != a.RunID && f.RunID != a.RerunID || f.RunID == "" && a.Count == 0 {
 		return false
 	}

@@ -19,7 +19,7 @@ type sweep struct {
 	del      bool
 }
 
-func (s *sweep) takes() bool {
+func (s *sweep) count() bool {
 	full := s.limit > 0 && s.n >= s.limit
 	if !full {
 		s.n++
@@ -31,19 +31,19 @@ func sweepList[T any](s *sweep, list *[]T, old func(T) bool) {
 	before := *list
 	kept := make([]T, 0, len(before))
 	for _, item := range before {
-		if !old(item) || !s.takes() {
+		if !old(item) || !s.count() {
 			kept = append(kept, item)
 		}
 	}
 	if s.del {
-		set(s.tx, list, kept)
+		setValue(s.tx, list, kept)
 	}
 }
 
 func sweepMap[K cmp.Ordered, V any](s *sweep, m map[K]V, old func(K, V) bool) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		if value := m[key]; old(key, value) && s.takes() && s.del {
-			drop(s.tx, m, key)
+		if value := m[key]; old(key, value) && s.count() && s.del {
+			deleteEntry(s.tx, m, key)
 		}
 	}
 }

@@ -12,25 +12,25 @@ import (
 func (t *tx) HourSpan() ledger.Future[ledger.HourSpan] { return ledger.Known(t.l.span, nil) }
 
 func (t *tx) PutHourSpan(s ledger.HourSpan) error {
-	set(t, &t.l.span, s)
+	setValue(t, &t.l.span, s)
 	return nil
 }
 
 func (t *tx) Slowdowns() ledger.Future[string] { return ledger.Known(t.l.slowdowns, nil) }
 
 func (t *tx) PutSlowdowns(text string) error {
-	set(t, &t.l.slowdowns, text)
+	setValue(t, &t.l.slowdowns, text)
 	return nil
 }
 
 func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
-	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return slices.Contains(jobIDs, h.JobID) && within(h, since, until) }), nil)
+	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return slices.Contains(jobIDs, h.JobID) && isWithin(h, since, until) }), nil)
 }
 
 func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Future[[]ledger.HourSum] {
 	var sums []ledger.HourSum
 	for _, h := range t.hours(func(h ledger.HourRow) bool {
-		return slices.Contains(jobIDs, h.JobID) && within(h, since, until) && !h.Stale
+		return slices.Contains(jobIDs, h.JobID) && isWithin(h, since, until) && !h.Stale
 	}) {
 		for _, m := range marks {
 			h.Counts, _, _ = strings.Cut(h.Counts, m)
@@ -41,22 +41,22 @@ func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) 
 }
 
 func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Future[[]ledger.HourRow] {
-	rows := t.hours(func(h ledger.HourRow) bool { return within(h, since, until) && (h.Stale || !stale) })
+	rows := t.hours(func(h ledger.HourRow) bool { return isWithin(h, since, until) && (h.Stale || !stale) })
 	if limit > 0 {
 		rows = rows[:min(limit, len(rows))]
 	}
 	return ledger.Known(rows, nil)
 }
 
-func within(h ledger.HourRow, since, until time.Time) bool {
+func isWithin(h ledger.HourRow, since, until time.Time) bool {
 	return !h.Hour.Before(since) && h.Hour.Before(until)
 }
 
 // hours returns rows by time, then job.
-func (t *tx) hours(fit func(ledger.HourRow) bool) []ledger.HourRow {
+func (t *tx) hours(match func(ledger.HourRow) bool) []ledger.HourRow {
 	var rows []ledger.HourRow
 	for _, h := range t.l.hours {
-		if fit(h) {
+		if match(h) {
 			rows = append(rows, h)
 		}
 	}
@@ -68,7 +68,7 @@ func (t *tx) PutHours(rows []ledger.HourRow) error {
 	for _, h := range rows {
 		is := t.l.hours[h.HourKey]
 		is.HourKey, is.Counts = h.HourKey, h.Counts
-		put(t, t.l.hours, h.HourKey, is)
+		putEntry(t, t.l.hours, h.HourKey, is)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 		default:
 			continue
 		}
-		put(t, t.l.hours, k, h)
+		putEntry(t, t.l.hours, k, h)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
 func (t *tx) DeleteHours(before time.Time, limit int) error {
 	old := t.hours(func(h ledger.HourRow) bool { return h.Hour.Before(before) })
 	for _, h := range old[:min(limit, len(old))] {
-		drop(t, t.l.hours, h.HourKey)
+		deleteEntry(t, t.l.hours, h.HourKey)
 	}
 	return nil
 }

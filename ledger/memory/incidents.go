@@ -32,7 +32,7 @@ func (t *tx) LockPendingIncidents() ledger.Future[[]ledger.Incident] {
 }
 
 func (t *tx) incidents(of func(ledger.Incident) bool) ledger.Future[[]ledger.Incident] {
-	return ledger.Known(inOrder(t.l.incidents, of), nil)
+	return ledger.Known(filteredValues(t.l.incidents, of), nil)
 }
 
 func (t *tx) PutIncidents(list []ledger.Incident) error {
@@ -43,11 +43,11 @@ func (t *tx) PutIncidents(list []ledger.Incident) error {
 				open[0].Add(i)
 				i = open[0]
 			} else {
-				set(t, &t.l.lastIncident, t.l.lastIncident+1)
+				setValue(t, &t.l.lastIncident, t.l.lastIncident+1)
 				i.ID = t.l.lastIncident
 			}
 		}
-		put(t, t.l.incidents, i.ID, i)
+		putEntry(t, t.l.incidents, i.ID, i)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 // newestOf returns the newest runs of a job that are no ranges, newest first.
 func (l *Ledger) newestOf(jobID string, window int) []*record {
-	rows := where(l.runs, newer, func(r *record) bool { return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() })
+	rows := filtered(l.runs, newer, func(r *record) bool { return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() })
 	return rows[:min(window, len(rows))]
 }
 

@@ -29,7 +29,7 @@ func (t *tx) page(f ledger.Filter, order func(a, b *record) int) ledger.Future[[
 	if f.Limit > 0 {
 		found = found[:min(f.Limit, len(found))]
 	}
-	return ledger.Known(withoutBodies(copies(found)), nil)
+	return ledger.Known(withoutBodies(rowsOf(found)), nil)
 }
 
 func withoutBodies(list []ledger.Row) []ledger.Row {
@@ -48,12 +48,12 @@ func (t *tx) Attempts(runID string) ledger.Future[[]ledger.Attempt] {
 }
 
 func (t *tx) Excerpts(runID string) ledger.Future[[]ledger.Excerpt] {
-	return ledger.Known(inOrder(t.l.excerpts, func(e ledger.Excerpt) bool { return e.RunID == runID }), nil)
+	return ledger.Known(filteredValues(t.l.excerpts, func(e ledger.Excerpt) bool { return e.RunID == runID }), nil)
 }
 
 func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
 	for _, e := range list {
-		put(t, t.l.excerpts, fmt.Sprint(e.RunID, " ", e.N), e)
+		putEntry(t, t.l.excerpts, fmt.Sprint(e.RunID, " ", e.N), e)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSu
 		mine := 0
 		for _, r := range rows[:min(len(rows), window)] {
 			if r.JobID == id && !ledger.IsAdHoc(r.ID) && mine < n { // "" is no filter
-				list = append(list, cell(r))
+				list = append(list, summaryOf(r))
 				mine++
 			}
 		}
@@ -114,7 +114,7 @@ func (t *tx) Events(jobID string, limit int) ledger.Future[[]ledger.Event] {
 }
 
 func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Future[[]ledger.Incident] {
-	list := inOrder(t.l.incidents, func(i ledger.Incident) bool {
+	list := filteredValues(t.l.incidents, func(i ledger.Incident) bool {
 		return (f.ID == 0 || f.ID == i.ID) && ofJobs(f.JobID, f.JobIDs, f.WithSchedules, i.JobID) && (!f.Open || i.Open()) &&
 			(!f.Due || !i.DueAt.IsZero() && !i.DueAt.After(t.now)) && (f.Before == 0 || i.ID < f.Before)
 	})

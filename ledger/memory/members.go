@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// group is what limits count a run by.
-func group(r *record) string { return cmp.Or(r.Parent, ledger.RegistryID(r.JobID)) }
+// limitKey is what limits count a run by.
+func limitKey(r *record) string { return cmp.Or(r.Parent, ledger.RegistryID(r.JobID)) }
 
 func byRunID(a, b ledger.Member) int { return cmp.Compare(a.RunID, b.RunID) }
 
@@ -17,13 +17,13 @@ func byRunID(a, b ledger.Member) int { return cmp.Compare(a.RunID, b.RunID) }
 func (t *tx) PutMembers(parent string, list []ledger.Member) error {
 	all := slices.Concat(t.l.members[parent], list)
 	slices.SortStableFunc(all, byRunID)
-	put(t, t.l.members, parent, slices.CompactFunc(all, func(a, b ledger.Member) bool { return a.RunID == b.RunID }))
+	putEntry(t, t.l.members, parent, slices.CompactFunc(all, func(a, b ledger.Member) bool { return a.RunID == b.RunID }))
 	return nil
 }
 
 // DropMembers deletes a list.
 func (t *tx) DropMembers(parent string) error {
-	drop(t, t.l.members, parent)
+	deleteEntry(t, t.l.members, parent)
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) led
 		for _, m := range list[:n] {
 			gone = append(gone, m.RunID)
 		}
-		put(t, t.l.members, parent, list[n:])
+		putEntry(t, t.l.members, parent, list[n:])
 	}
 	return ledger.Known(gone, t.Delete(gone))
 }

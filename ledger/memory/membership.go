@@ -17,17 +17,17 @@ type declaration struct {
 // BindRegistry stores the name of the registry that has the ledger, unless one is stored.
 func (t *tx) BindRegistry(name string) ledger.Future[string] {
 	if t.l.registry == "" {
-		set(t, &t.l.registry, name)
+		setValue(t, &t.l.registry, name)
 	}
 	return ledger.Known(t.l.registry, nil)
 }
 
 func (t *tx) Processes() ledger.Future[[]ledger.ProcessRow] {
-	return ledger.Known(inOrder(t.l.processes, func(ledger.ProcessRow) bool { return true }), nil)
+	return ledger.Known(filteredValues(t.l.processes, func(ledger.ProcessRow) bool { return true }), nil)
 }
 
 func (t *tx) PutProcess(p ledger.ProcessRow) error {
-	put(t, t.l.processes, p.ID, p)
+	putEntry(t, t.l.processes, p.ID, p)
 	return nil
 }
 
@@ -35,31 +35,31 @@ func (t *tx) SetHeartbeats(ids []string, at time.Time) error {
 	for _, id := range ids {
 		if p, known := t.l.processes[id]; known {
 			p.HeartbeatAt = at
-			put(t, t.l.processes, id, p)
+			putEntry(t, t.l.processes, id, p)
 		}
 	}
 	return nil
 }
 
 func (t *tx) DeleteProcess(id string) error {
-	drop(t, t.l.processes, id)
+	deleteEntry(t, t.l.processes, id)
 	return nil
 }
 
 func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 	if t.l.versions[version] == nil {
-		put(t, t.l.versions, version, map[string]string{})
+		putEntry(t, t.l.versions, version, map[string]string{})
 	}
 	for _, d := range list {
 		if t.l.declared[d.JobID] == nil {
-			put(t, t.l.declared, d.JobID, map[string]declaration{})
+			putEntry(t, t.l.declared, d.JobID, map[string]declaration{})
 		}
 		if _, known := t.l.declared[d.JobID][d.Hash]; !known {
 			t.l.lastDeclaration++
-			put(t, t.l.declared[d.JobID], d.Hash, declaration{t.l.lastDeclaration, t.now})
-			put(t, t.l.bodies, d.JobID+" "+d.Hash, d.Body)
+			putEntry(t, t.l.declared[d.JobID], d.Hash, declaration{t.l.lastDeclaration, t.now})
+			putEntry(t, t.l.bodies, d.JobID+" "+d.Hash, d.Body)
 		}
-		put(t, t.l.versions[version], d.JobID, d.Hash)
+		putEntry(t, t.l.versions[version], d.JobID, d.Hash)
 	}
 	return nil
 }
@@ -117,8 +117,8 @@ func (t *tx) LastLease() ledger.Future[time.Time] {
 }
 
 func (t *tx) JobsAfter(after string, limit int) ledger.Future[[]ledger.JobRow] {
-	list := inOrder(t.l.jobs, func(j ledger.JobRow) bool { return j.JobID > after })
-	return ledger.Known(bodiless(list[:min(limit, len(list))]), nil)
+	list := filteredValues(t.l.jobs, func(j ledger.JobRow) bool { return j.JobID > after })
+	return ledger.Known(withoutJobBodies(list[:min(limit, len(list))]), nil)
 }
 
 func (t *tx) JobBodies(ids []string) ledger.Future[map[string][]byte] {

@@ -7,20 +7,20 @@ import (
 )
 
 func (t *tx) Pauses(after time.Time) ledger.Future[[]ledger.Pause] {
-	return ledger.Known(inOrder(t.l.pauses, func(p ledger.Pause) bool {
+	return ledger.Known(filteredValues(t.l.pauses, func(p ledger.Pause) bool {
 		return p.EndedAt.IsZero() || !after.IsZero() && p.Until.After(after)
 	}), nil)
 }
 
 func (t *tx) LockPause(id int64) ledger.Future[[]ledger.Pause] {
-	return ledger.Known(inOrder(t.l.pauses, func(p ledger.Pause) bool { return p.ID == id }), nil)
+	return ledger.Known(filteredValues(t.l.pauses, func(p ledger.Pause) bool { return p.ID == id }), nil)
 }
 
 func (t *tx) PutPause(p ledger.Pause) ledger.Future[int64] {
 	if p.ID == 0 {
-		set(t, &t.l.lastPause, t.l.lastPause+1)
+		setValue(t, &t.l.lastPause, t.l.lastPause+1)
 		p.ID = t.l.lastPause
 	}
-	put(t, t.l.pauses, p.ID, p)
+	putEntry(t, t.l.pauses, p.ID, p)
 	return ledger.Known(p.ID, nil)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Future[[]ledger.RunSummary] {
-	old := where(t.l.runs, older, func(r *record) bool {
+	old := filtered(t.l.runs, older, func(r *record) bool {
 		return r.Parent == "" && q.Has(&r.Row) && (after.IsZero() || r.ScheduledAt.After(after))
 	})
 	var found []ledger.RunSummary
@@ -15,7 +15,7 @@ func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Future
 		if i >= limit && !r.ScheduledAt.Equal(old[i-1].ScheduledAt) {
 			break
 		}
-		found = append(found, cell(r))
+		found = append(found, summaryOf(r))
 	}
 	return ledger.Known(found, nil)
 }
@@ -23,9 +23,9 @@ func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Future
 func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Future[[]ledger.RunSummary] {
 	var gone []ledger.RunSummary
 	var deleted []string
-	for _, r := range pick(t.l.runs, ids) {
+	for _, r := range valuesOf(t.l.runs, ids) {
 		if q.Has(&r.Row) {
-			gone, deleted = append(gone, cell(r)), append(deleted, r.ID)
+			gone, deleted = append(gone, summaryOf(r)), append(deleted, r.ID)
 		}
 	}
 	return ledger.Known(gone, t.Delete(deleted))

@@ -16,8 +16,8 @@ type record struct {
 	attempts []ledger.Attempt
 }
 
-// keep adds a record. Its fields do not change until forget.
-func (l *Ledger) keep(r *record) {
+// addRecord adds a record. Its fields do not change until forget.
+func (l *Ledger) addRecord(r *record) {
 	l.runs[r.ID] = r
 	if r.State.Finished() {
 		return
@@ -28,8 +28,8 @@ func (l *Ledger) keep(r *record) {
 	}
 }
 
-// forget takes a record out.
-func (l *Ledger) forget(r *record) {
+// removeRecord takes a record out.
+func (l *Ledger) removeRecord(r *record) {
 	delete(l.runs, r.ID)
 	delete(l.open, r.ID)
 	if l.slots[r.JobID] == r {
@@ -37,10 +37,10 @@ func (l *Ledger) forget(r *record) {
 	}
 }
 
-// where returns the records that fit, in an order. It looks at every one.
-func where(records map[string]*record, order func(a, b *record) int, fits func(*record) bool) (found []*record) {
+// filtered returns the records that fit, in an order. It looks at every one.
+func filtered(records map[string]*record, order func(a, b *record) int, match func(*record) bool) (found []*record) {
 	for _, r := range records {
-		if fits(r) {
+		if match(r) {
 			found = append(found, r)
 		}
 	}
@@ -51,7 +51,7 @@ func where(records map[string]*record, order func(a, b *record) int, fits func(*
 // due returns the unfinished records that do not wait for a slot and are due by a time, the
 // earliest first.
 func (l *Ledger) due(by time.Time) []*record {
-	return where(l.open, byDue, func(r *record) bool { return !r.Waiting && !r.DueAt().After(by) })
+	return filtered(l.open, byDue, func(r *record) bool { return !r.Waiting && !r.DueAt().After(by) })
 }
 
 // The orders of records. None leaves two equal, so that a simulation repeats itself.
@@ -65,15 +65,15 @@ func byDue(a, b *record) int { return cmp.Or(a.DueAt().Compare(b.DueAt()), older
 
 func byLate(a, b *record) int { return cmp.Or(a.LateAt.Compare(b.LateAt), cmp.Compare(a.ID, b.ID)) }
 
-// set writes a value.
-func set[T any](t *tx, at *T, value T) {
+// setValue writes a value.
+func setValue[T any](t *tx, at *T, value T) {
 	before := *at
 	t.undo = append(t.undo, func() { *at = before })
 	*at = value
 }
 
-// put writes an entry of a map.
-func put[K comparable, V any](t *tx, m map[K]V, key K, value V) {
+// putEntry writes an entry of a map.
+func putEntry[K comparable, V any](t *tx, m map[K]V, key K, value V) {
 	before, known := m[key]
 	t.undo = append(t.undo, func() {
 		if m[key] = before; !known {
@@ -83,16 +83,16 @@ func put[K comparable, V any](t *tx, m map[K]V, key K, value V) {
 	m[key] = value
 }
 
-// drop deletes an entry of a map.
-func drop[K comparable, V any](t *tx, m map[K]V, key K) {
+// deleteEntry deletes an entry of a map.
+func deleteEntry[K comparable, V any](t *tx, m map[K]V, key K) {
 	if before, known := m[key]; known {
 		t.undo = append(t.undo, func() { m[key] = before })
 		delete(m, key)
 	}
 }
 
-// pick returns the values of those of the keys that exist, by key.
-func pick[V any](m map[string]V, keys []string) (list []V) {
+// valuesOf returns the values of those of the keys that exist, by key.
+func valuesOf[V any](m map[string]V, keys []string) (list []V) {
 	for _, key := range distinct(keys) {
 		if v, known := m[key]; known {
 			list = append(list, v)
@@ -101,10 +101,10 @@ func pick[V any](m map[string]V, keys []string) (list []V) {
 	return list
 }
 
-// inOrder returns the values of a map that fit, by key.
-func inOrder[K cmp.Ordered, V any](m map[K]V, fits func(V) bool) (list []V) {
+// filteredValues returns the values of a map that fit, by key.
+func filteredValues[K cmp.Ordered, V any](m map[K]V, match func(V) bool) (list []V) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		if v := m[key]; fits(v) {
+		if v := m[key]; match(v) {
 			list = append(list, v)
 		}
 	}

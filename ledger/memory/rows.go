@@ -20,10 +20,10 @@ type tx struct {
 func (t *tx) Now() (time.Time, error) { return t.now, nil }
 
 func (t *tx) LockJobs(ids []string) ledger.Future[[]ledger.JobRow] {
-	return ledger.Known(bodiless(pick(t.l.jobs, ids)), nil)
+	return ledger.Known(withoutJobBodies(valuesOf(t.l.jobs, ids)), nil)
 }
 
-func bodiless(jobs []ledger.JobRow) []ledger.JobRow {
+func withoutJobBodies(jobs []ledger.JobRow) []ledger.JobRow {
 	for i := range jobs {
 		jobs[i].Body = nil
 	}
@@ -48,7 +48,7 @@ func (t *tx) PutJobs(changes []ledger.JobChange) error {
 		if c.Set&ledger.JobColPause != 0 {
 			j.PausedAt, j.PausedBy, j.PausedWhy = c.PausedAt, c.PausedBy, c.PausedWhy
 		}
-		put(t, t.l.jobs, c.JobID, j)
+		putEntry(t, t.l.jobs, c.JobID, j)
 	}
 	return nil
 }
@@ -64,8 +64,8 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 			break
 		}
 		t.l.change++
-		t.l.keep(r)
-		t.undo = append(t.undo, func() { t.l.forget(r) })
+		t.l.addRecord(r)
+		t.undo = append(t.undo, func() { t.l.removeRecord(r) })
 		inserted[i] = true
 	}
 	return ledger.Known(inserted, t.failed)
@@ -104,13 +104,13 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 func (t *tx) update(r *record, c *ledger.Change) {
 	before := *r
 	t.undo = append(t.undo, func() {
-		t.l.forget(r)
+		t.l.removeRecord(r)
 		*r = before
-		t.l.keep(r)
+		t.l.addRecord(r)
 	})
-	t.l.forget(r)
+	t.l.removeRecord(r)
 	c.Apply(&r.Row)
-	t.l.keep(r)
+	t.l.addRecord(r)
 	if c.Attempt != nil {
 		a := *c.Attempt
 		a.StartedAt, a.FinishedAt = a.StartedAt.Truncate(time.Microsecond), a.FinishedAt.Truncate(time.Microsecond)
@@ -126,15 +126,15 @@ func (t *tx) update(r *record, c *ledger.Change) {
 func (t *tx) Delete(ids []string) error {
 	for _, id := range ids {
 		if r := t.l.runs[id]; r != nil {
-			t.l.forget(r)
-			t.undo = append(t.undo, func() { t.l.keep(r) })
+			t.l.removeRecord(r)
+			t.undo = append(t.undo, func() { t.l.addRecord(r) })
 		}
 	}
 	return nil
 }
 
 func (t *tx) AddEvents(list []ledger.Event) error {
-	set(t, &t.l.events, append(t.l.events, list...))
+	setValue(t, &t.l.events, append(t.l.events, list...))
 	return nil
 }
 
@@ -145,9 +145,9 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 				return ledger.ErrRepeated
 			}
 		}
-		set(t, &t.l.lastAudit, t.l.lastAudit+1)
+		setValue(t, &t.l.lastAudit, t.l.lastAudit+1)
 		a.ID, a.At, a.Request = t.l.lastAudit, t.now, nil
-		set(t, &t.l.audit, append(t.l.audit, a))
+		setValue(t, &t.l.audit, append(t.l.audit, a))
 	}
 	return nil
 }

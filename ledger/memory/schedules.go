@@ -14,17 +14,17 @@ func (t *tx) LockTemplate(name string) ledger.Future[ledger.TemplateRow] {
 	row, known := t.l.templates[name]
 	if !known {
 		row = ledger.TemplateRow{ID: int64(len(t.l.templates) + 1), Name: name}
-		put(t, t.l.templates, name, row)
+		putEntry(t, t.l.templates, name, row)
 	}
 	return ledger.Known(row, nil)
 }
 
 func (t *tx) Templates() ledger.Future[[]ledger.TemplateRow] {
-	return ledger.Known(inOrder(t.l.templates, func(ledger.TemplateRow) bool { return true }), nil)
+	return ledger.Known(filteredValues(t.l.templates, func(ledger.TemplateRow) bool { return true }), nil)
 }
 
 func (t *tx) PutTemplate(row ledger.TemplateRow) error {
-	put(t, t.l.templates, row.Name, row)
+	putEntry(t, t.l.templates, row.Name, row)
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (l *Ledger) schedulesBy(is func(*ledger.ScheduleRow) bool, order func(a, b 
 func byJobID(a, b ledger.ScheduleRow) int { return cmp.Compare(a.JobID, b.JobID) }
 
 func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] {
-	list := pick(t.l.schedules, jobIDs)
+	list := valuesOf(t.l.schedules, jobIDs)
 	for i := range list {
 		list[i] = t.l.scheduleRow(list[i])
 	}
@@ -111,7 +111,7 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 		if _, known := t.l.schedules[s.JobID]; !known {
 			t.l.lastSchedule++
 			s.ID = t.l.lastSchedule
-			put(t, t.l.schedules, s.JobID, s)
+			putEntry(t, t.l.schedules, s.JobID, s)
 			inserted[i] = true
 		}
 	}
@@ -134,7 +134,7 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 		if u.Set&ledger.ScheduleColFailure != 0 {
 			s.FailedAt = from.FailedAt
 		}
-		put(t, t.l.schedules, s.JobID, s)
+		putEntry(t, t.l.schedules, s.JobID, s)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 )
 
 func (t *tx) Find(ids []string) ledger.Future[[]ledger.Row] {
-	found := pick(t.l.runs, ids)
+	found := valuesOf(t.l.runs, ids)
 	slices.SortFunc(found, older)
-	return ledger.Known(copies(found), nil)
+	return ledger.Known(rowsOf(found), nil)
 }
 
 // LockRuns is Find: the whole ledger is locked.
@@ -21,15 +21,15 @@ func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] { return t.Find(
 func (t *tx) Runs(f ledger.Filter) ledger.Future[[]ledger.Row] { return t.page(f, older) }
 
 func (t *tx) Leased(token string) ledger.Future[[]ledger.Row] {
-	return ledger.Known(copies(where(t.l.open, older, func(r *record) bool { return r.State == ledger.Running && r.Token == token })), nil)
+	return ledger.Known(rowsOf(filtered(t.l.open, older, func(r *record) bool { return r.State == ledger.Running && r.Token == token })), nil)
 }
 
 func (t *tx) LockLate(limit int) ledger.Future[[]ledger.Row] {
-	late := where(t.l.open, byLate, func(r *record) bool { return !r.LateAt.IsZero() && !r.LateAt.After(t.now) })
-	return ledger.Known(copies(late[:min(limit, len(late))]), nil)
+	late := filtered(t.l.open, byLate, func(r *record) bool { return !r.LateAt.IsZero() && !r.LateAt.After(t.now) })
+	return ledger.Known(rowsOf(late[:min(limit, len(late))]), nil)
 }
 
-func copies(list []*record) []ledger.Row {
+func rowsOf(list []*record) []ledger.Row {
 	rows := make([]ledger.Row, len(list))
 	for i, r := range list {
 		rows[i] = r.Row
@@ -44,7 +44,7 @@ func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 			break
 		}
 		if (len(q.Only) == 0 || slices.Contains(q.Only, r.ID)) && (len(q.States) == 0 || slices.Contains(q.States, r.State)) &&
-			!slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, group(r)) {
+			!slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, limitKey(r)) {
 			due = append(due, r.Row)
 		}
 	}
@@ -92,8 +92,8 @@ func slotRun(r *record) ledger.SlotRun {
 
 func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 	of := func(r *record) bool { return r.Pace != 0 && r.JobID == jobID }
-	taken := len(where(t.l.open, older, func(r *record) bool { return of(r) && r.HasSlot }))
-	waiters := where(t.l.open, inTurn, func(r *record) bool { return of(r) && r.Waiting && r.Pace.Parallel() > taken })
+	taken := len(filtered(t.l.open, older, func(r *record) bool { return of(r) && r.HasSlot }))
+	waiters := filtered(t.l.open, byTurn, func(r *record) bool { return of(r) && r.Waiting && r.Pace.Parallel() > taken })
 	var list []ledger.PacedRun
 	count := map[bool]int{}
 	for _, r := range waiters {
@@ -105,8 +105,8 @@ func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 	return ledger.Known(list, nil)
 }
 
-// inTurn orders runs that wait for a place.
-func inTurn(a, b *record) int {
+// byTurn orders runs that wait for a place.
+func byTurn(a, b *record) int {
 	if newest := b.Pace < 0; newest != (a.Pace < 0) {
 		return map[bool]int{true: -1, false: 1}[newest]
 	} else if newest {
@@ -161,13 +161,13 @@ func (t *tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {
 }
 
 func (t *tx) LockRanges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
-	return ledger.Known(copies(where(t.l.runs, older, func(r *record) bool {
+	return ledger.Known(rowsOf(filtered(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && !r.Until.IsZero() && !r.Until.Before(first) && !r.ScheduledAt.After(last)
 	})), nil)
 }
 
 func (t *tx) CountSingles(jobID string, first, last time.Time) ledger.Future[int] {
-	return ledger.Known(len(where(t.l.runs, older, func(r *record) bool {
+	return ledger.Known(len(filtered(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() && !ledger.IsAdHoc(r.ID) &&
 			!r.ScheduledAt.Before(first) && !r.ScheduledAt.After(last)
 	})), nil)
@@ -191,7 +191,7 @@ func (t *tx) Settled(f ledger.Filter) ledger.Future[[]ledger.SettledCount] {
 	return ledger.Known(list, nil)
 }
 
-func cell(r *record) ledger.RunSummary {
+func summaryOf(r *record) ledger.RunSummary {
 	return ledger.RunSummary{
 		RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason,
 		Replayed: r.Replayed, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
@@ -200,7 +200,7 @@ func cell(r *record) ledger.RunSummary {
 
 // matching are the runs that a filter selects, in an order, whatever its limit.
 func (l *Ledger) matching(f ledger.Filter, order func(a, b *record) int) []*record {
-	return where(l.runs, order, func(r *record) bool { return matches(&r.Run, f) })
+	return filtered(l.runs, order, func(r *record) bool { return matches(&r.Run, f) })
 }
 
 func matches(r *ledger.Run, f ledger.Filter) bool {

@@ -32,13 +32,13 @@ func appendNull(b []byte) []byte { return append(b, 0xff, 0xff, 0xff, 0xff) }
 
 // appendText makes a text from outside acceptable first: see sanitize.
 func appendText(b []byte, s string) []byte {
-	if !storable(s) {
+	if !isStorable(s) {
 		s = sanitize(s)
 	}
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
 }
 
-func storable(s string) bool {
+func isStorable(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c == 0 || c >= utf8.RuneSelf {
 			return sanitize(s) == s
@@ -229,8 +229,8 @@ func (p *params) all(list []any) {
 	}
 }
 
-// each returns the parameter that has a value of each of n items.
-func each[V any](n int, of func(i int) V) []V {
+// mapN returns the parameter that has a value of each of n items.
+func mapN[V any](n int, of func(i int) V) []V {
 	values := make([]V, n)
 	for i := range values {
 		values[i] = of(i)

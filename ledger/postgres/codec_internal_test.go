@@ -13,7 +13,7 @@ import (
 // What the codec writes, pgtype reads: the same values, and NULL for what has none.
 func TestParametersAreReadByPgtype(t *testing.T) {
 	m := pgtype.NewMap()
-	utc(m)
+	registerUTC(m)
 	scan := func(p *params, dest any) {
 		t.Helper()
 		for i, value := range p.values {
@@ -55,7 +55,7 @@ func TestParametersAreReadByPgtype(t *testing.T) {
 
 func TestArraysAreReadByPgtype(t *testing.T) {
 	m := pgtype.NewMap()
-	utc(m)
+	registerUTC(m)
 	check(t, func(ss []string, us []int64) bool {
 		var p params
 		p.texts(ss)
@@ -137,7 +137,7 @@ func FuzzATextParameterIsStorable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got := string(appendText(nil, s)[4:])
-		if got != sanitize(s) || !storable(got) {
+		if got != sanitize(s) || !isStorable(got) {
 			t.Errorf("%q is sent as %q, want %q", s, got, sanitize(s))
 		}
 	})

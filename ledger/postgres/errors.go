@@ -60,7 +60,7 @@ func categoryOf(err error) error {
 		return ledger.ErrNotFound
 	case errors.As(err, &fromServer):
 		return categoryOfCode(fromServer.Code)
-	case broken(err):
+	case isConnectionError(err):
 		return ledger.ErrUnavailable
 	}
 	return nil
@@ -76,9 +76,9 @@ func categoryOfCode(code string) error {
 	return nil
 }
 
-// broken reports an error of the connection instead of the server. A canceled
+// isConnectionError reports an error of the connection instead of the server. A canceled
 // context is one too: whether the statement was applied is not known.
-func broken(err error) bool {
+func isConnectionError(err error) bool {
 	var dial *pgconn.ConnectError
 	var network net.Error
 	return errors.As(err, &dial) || errors.As(err, &network) ||

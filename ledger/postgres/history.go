@@ -19,14 +19,14 @@ func (t *tx) LockDeclarations() error {
 
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	if old.Kind == ledger.ScheduleRows {
-		return t.oldSchedules(old, limit, del)
+		return t.countOrDeleteSchedules(old, limit, del)
 	}
 	table, _, at := t.OldKind(old.Kind)
-	return t.old(table, `FROM `+table+` o WHERE o.`+at+` <= $1`, old.Until, limit, del)
+	return t.countOrDelete(table, `FROM `+table+` o WHERE o.`+at+` <= $1`, old.Until, limit, del)
 }
 
-// old counts, or deletes, up to limit rows o of a table.
-func (t *tx) old(table, from string, arg any, limit int, del bool) ledger.Future[int] {
+// countOrDelete counts, or deletes, up to limit rows o of a table.
+func (t *tx) countOrDelete(table, from string, arg any, limit int, del bool) ledger.Future[int] {
 	args := []any{arg}
 	if limit > 0 {
 		from, args = from+` LIMIT $2`, append(args, limit)
@@ -41,7 +41,7 @@ func (t *tx) old(table, from string, arg any, limit int, del bool) ledger.Future
 // OtherVersionEntries counts or deletes entries of versions. It hops from one version to the
 // next over the index.
 func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Future[int] {
-	return t.old("version_jobs", `
+	return t.countOrDelete("version_jobs", `
 		FROM (
 			WITH RECURSIVE hop AS (
 				(SELECT version FROM version_jobs ORDER BY version LIMIT 1)
@@ -67,5 +67,5 @@ func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.Def
 
 func (t *tx) DeleteDefinitions(list []ledger.DefinitionKey) error {
 	return t.Exec(`DELETE FROM definitions d USING unnest($1, $2) AS u (job_id, hash) WHERE d.job_id = u.job_id AND d.hash = u.hash`,
-		each(len(list), func(i int) string { return list[i].JobID }), each(len(list), func(i int) string { return list[i].Hash }))
+		mapN(len(list), func(i int) string { return list[i].JobID }), mapN(len(list), func(i int) string { return list[i].Hash }))
 }

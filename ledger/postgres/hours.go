@@ -27,8 +27,8 @@ func (t *tx) PutHours(rows []ledger.HourRow) error {
 	return t.Exec(`
 		INSERT INTO hours (hour, job_id, counts) SELECT u.* FROM unnest($1, $2, $3) AS u
 		ON CONFLICT (hour, job_id) DO UPDATE SET counts = excluded.counts`,
-		each(len(rows), func(i int) time.Time { return rows[i].Hour }), each(len(rows), func(i int) string { return rows[i].JobID }),
-		each(len(rows), func(i int) string { return rows[i].Counts }))
+		mapN(len(rows), func(i int) time.Time { return rows[i].Hour }), mapN(len(rows), func(i int) string { return rows[i].JobID }),
+		mapN(len(rows), func(i int) string { return rows[i].Counts }))
 }
 
 // flagHours are the statements that set flags. They find each row by its key, whatever the
@@ -47,8 +47,8 @@ const existingHours = `
 	WHERE EXISTS (SELECT FROM hours WHERE hour = u.hour AND job_id = u.job_id OFFSET 0) ON CONFLICT (hour, job_id) `
 
 func (t *tx) FlagHours(keys []ledger.HourKey, flag ledger.HourFlag) error {
-	return t.Exec(flagHours[flag], each(len(keys), func(i int) time.Time { return keys[i].Hour }),
-		each(len(keys), func(i int) string { return keys[i].JobID }))
+	return t.Exec(flagHours[flag], mapN(len(keys), func(i int) time.Time { return keys[i].Hour }),
+		mapN(len(keys), func(i int) string { return keys[i].JobID }))
 }
 
 func (t *tx) DeleteHours(before time.Time, limit int) error {

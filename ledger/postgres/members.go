@@ -13,7 +13,7 @@ func (t *tx) PutMembers(parent string, list []ledger.Member) error {
 	return t.Exec(`
 		INSERT INTO members (parent, run_id, key) SELECT $1, u.* FROM unnest($2::text[], $3::text[]) AS u
 		ON CONFLICT (parent, run_id) DO NOTHING`,
-		parent, each(len(list), func(i int) string { return list[i].RunID }), each(len(list), func(i int) string { return list[i].Key }))
+		parent, mapN(len(list), func(i int) string { return list[i].RunID }), mapN(len(list), func(i int) string { return list[i].Key }))
 }
 
 // DeleteOldMembers deletes members of old parents, with their runs. An action on a member locks

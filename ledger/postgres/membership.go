@@ -19,7 +19,7 @@ func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 		SELECT job_id, hash, coalesce(body, ''), greatest(now(), (
 			SELECT max(known.first_declared_at) + interval '1 microsecond' FROM definitions known WHERE known.job_id = d.job_id))
 		FROM unnest($1, $2, $3) AS d (job_id, hash, body) ORDER BY job_id, hash
-		ON CONFLICT DO NOTHING`, ids, hashes, each(len(list), func(i int) []byte { return list[i].Body }))
+		ON CONFLICT DO NOTHING`, ids, hashes, mapN(len(list), func(i int) []byte { return list[i].Body }))
 	jobs := t.Exec(`
 		INSERT INTO version_jobs (job_id, hash, version)
 		SELECT job_id, hash, $3 FROM unnest($1, $2) AS d (job_id, hash) ORDER BY job_id
@@ -28,7 +28,7 @@ func (t *tx) PutDefinitions(version string, list []ledger.Definition) error {
 }
 
 func definitionKeys(list []ledger.Definition) (ids, hashes []string) {
-	return each(len(list), func(i int) string { return list[i].JobID }), each(len(list), func(i int) string { return list[i].Hash })
+	return mapN(len(list), func(i int) string { return list[i].JobID }), mapN(len(list), func(i int) string { return list[i].Hash })
 }
 
 func (t *tx) Declared(version, after string, limit int) ledger.Future[[]ledger.JobDefinition] {

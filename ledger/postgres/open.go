@@ -148,7 +148,7 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 	config.MaxConnLifetime, config.MaxConnLifetimeJitter = min(config.MaxConnLifetime, maxAge), maxAge/5
 	config.PingTimeout = config.ConnConfig.ConnectTimeout
 	config.ShouldPing = idle
-	toPrimary(config.ConnConfig)
+	requirePrimary(config.ConnConfig)
 	// Poolers take these too.
 	config.ConnConfig.RuntimeParams["application_name"] = s.name
 	config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"
@@ -159,7 +159,7 @@ func (s settings) config(url string) (*pgxpool.Config, error) {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-		utc(c.TypeMap())
+		registerUTC(c.TypeMap())
 		c.PgConn().CustomData()[connectedAt] = time.Now()
 		return nil
 	}
@@ -204,19 +204,19 @@ func (s settings) session() map[string]string {
 		// which looks dearer. It would cost as much as running it.
 		"plan_cache_mode": "force_generic_plan",
 	}
-	maps.Copy(set, writing)
+	maps.Copy(set, writeSettings)
 	maps.Copy(set, s.set)
 	return set
 }
 
-// writing are the settings without which the driver or the server refuses writes.
-var writing = map[string]string{
+// writeSettings are the settings without which the driver or the server refuses writes.
+var writeSettings = map[string]string{
 	"default_transaction_read_only": "off",
 	"standard_conforming_strings":   "on",
 }
 
-// utc makes every time that is read a UTC one.
-func utc(m *pgtype.Map) {
+// registerUTC makes every time that is read a UTC one.
+func registerUTC(m *pgtype.Map) {
 	codec := &pgtype.TimestamptzCodec{ScanLocation: time.UTC}
 	stamp := &pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: codec}
 	m.RegisterType(stamp)
@@ -235,7 +235,7 @@ func (l *Ledger) checkSchema(ctx context.Context, schema string) (registry strin
 		defer conn.Release()
 		text := `SELECT (SELECT coalesce(max(version_id), 0) FROM ledger_versions WHERE is_applied), (SELECT name FROM registry)`
 		if l.pool.pooler.Load() {
-			text = `SELECT ` + l.pool.apply(true) + `; ` + text // one transaction
+			text = `SELECT ` + l.pool.settingsSQL(true) + `; ` + text // one transaction
 		}
 		results, err := conn.Conn().PgConn().Exec(ctx, text).ReadAll()
 		if err == nil {

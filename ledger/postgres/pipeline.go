@@ -18,17 +18,17 @@ import (
 // server would not end it after idle_in_transaction_session_timeout, and its locks
 // would stay.
 type pipeline struct {
-	ctx   context.Context
-	pool  *sessions
-	conn  *pgxpool.Conn
-	pipe  *pgconn.Pipeline
-	known *prepared // nil: behind a pooler, no statement has a name
-	begin string
-	begun bool      // it writes, and its transaction is open
-	clock bool      // the next flush is to read the clock
-	now   time.Time // the server's
-	queue []query
-	sent  int // how many flushes there were
+	ctx        context.Context
+	pool       *sessions
+	conn       *pgxpool.Conn
+	pipe       *pgconn.Pipeline
+	prepared   *prepared // nil: behind a pooler, no statement has a name
+	begin      string
+	begun      bool      // it writes, and its transaction is open
+	wantsClock bool      // the next flush is to read the clock
+	now        time.Time // the server's
+	queue      []query
+	sent       int // how many flushes there were
 	// failed is the first error of a flush. The transaction is then lost.
 	failed error
 }
@@ -50,8 +50,8 @@ const (
 	beginRead  = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
 )
 
-// pipelined runs f in a transaction, and commits it if f returns nil.
-func (s *sessions) pipelined(ctx context.Context, begin string, f func(*pipeline) error) error {
+// inTransaction runs f in a transaction, and commits it if f returns nil.
+func (s *sessions) inTransaction(ctx context.Context, begin string, f func(*pipeline) error) error {
 	conn, err := s.Acquire(ctx)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *sessions) pipelined(ctx context.Context, begin string, f func(*pipeline
 	defer conn.Release()
 	p := &pipeline{ctx: ctx, pool: s, conn: conn, begin: begin}
 	if !s.pooler.Load() {
-		p.known = preparedOn(conn)
+		p.prepared = preparedOn(conn)
 	}
 	p.pipe = conn.Conn().PgConn().StartPipeline(ctx)
 	defer p.pipe.Close()
@@ -80,8 +80,8 @@ func (p *pipeline) add(q query) {
 // opening begins the transaction.
 func (p *pipeline) opening() []query {
 	list := []query{{sql: p.begin}}
-	if p.known == nil {
-		list = append(list, query{sql: `SELECT ` + p.pool.apply(true)})
+	if p.prepared == nil {
+		list = append(list, query{sql: `SELECT ` + p.pool.settingsSQL(true)})
 	}
 	return append(list, p.readNow()) // a statement of its own: what is set before decides which now() it finds
 }
@@ -96,7 +96,7 @@ func (p *pipeline) readNow() query {
 // readClock sends what is queued, in a transaction whose clock it reads.
 func (p *pipeline) readClock() error {
 	if p.now.IsZero() {
-		p.clock = true
+		p.wantsClock = true
 		return p.flush()
 	}
 	return p.failed
@@ -104,7 +104,7 @@ func (p *pipeline) readClock() error {
 
 // flush sends what is queued and reads the results. It returns the first error.
 func (p *pipeline) flush() error {
-	if p.failed != nil || len(p.queue) == 0 && !p.clock {
+	if p.failed != nil || len(p.queue) == 0 && !p.wantsClock {
 		return p.failed
 	}
 	queue := p.queue
@@ -112,13 +112,13 @@ func (p *pipeline) flush() error {
 	case p.begin != beginRead && !p.begun:
 		queue = append(p.opening(), queue...)
 		p.begun = true
-	case p.begin == beginRead && p.known == nil:
+	case p.begin == beginRead && p.prepared == nil:
 		queue = append(append(p.opening(), queue...), query{sql: `COMMIT`})
-	case p.begin == beginRead && p.clock:
+	case p.begin == beginRead && p.wantsClock:
 		queue = append([]query{p.readNow()}, queue...)
 	}
 	p.failed = p.exchange(queue)
-	p.queue, p.clock = nil, false
+	p.queue, p.wantsClock = nil, false
 	p.sent++
 	return p.failed
 }
@@ -142,8 +142,8 @@ func (p *pipeline) exchange(queue []query) error {
 		return err
 	}
 	err := p.receive(queue)
-	if p.known != nil {
-		p.known.forgetUnparsed()
+	if p.prepared != nil {
+		p.prepared.dropUnparsed()
 	}
 	return err
 }
@@ -153,8 +153,8 @@ var binaryFormat = []int16{1}
 
 func (p *pipeline) send(q *query) {
 	var s *statement
-	if p.known != nil {
-		s = p.known.statement(q.sql, q.varies)
+	if p.prepared != nil {
+		s = p.prepared.statement(q.sql, q.varies)
 	}
 	if s == nil {
 		p.pipe.SendQueryParams(q.sql, q.args.values, q.args.oids, binaryFormat, binaryFormat)
@@ -188,7 +188,7 @@ func (p *pipeline) receive(queue []query) (first error) {
 		case *pgconn.PipelineSync:
 			return first
 		case *pgconn.StatementDescription:
-			p.known.parsed(r)
+			p.prepared.parsed(r)
 		case *pgconn.ResultReader:
 			if err := queue[0].read(r); err != nil && first == nil {
 				first = err
@@ -242,8 +242,8 @@ func (p *pipeline) commit() error {
 // rollback ends a transaction that failed. A session that cannot be used any more is
 // closed when it is released.
 func (p *pipeline) rollback() {
-	if hasCode(p.failed, featureNotSupported, noSuchStatement) && p.known != nil {
-		p.known.forget()
+	if hasCode(p.failed, featureNotSupported, noSuchStatement) && p.prepared != nil {
+		p.prepared.reset()
 	}
 	if c := p.conn.Conn().PgConn(); !c.IsClosed() && c.TxStatus() != idleStatus {
 		_ = p.exchange([]query{{sql: `ROLLBACK`}}) // the caller's error says what is wrong

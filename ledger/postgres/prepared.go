@@ -71,15 +71,15 @@ func (p *prepared) parsed(d *pgconn.StatementDescription) {
 	s.description = d
 }
 
-// forgetUnparsed forgets statements that the server skipped after an error.
-func (p *prepared) forgetUnparsed() {
+// dropUnparsed forgets statements that the server skipped after an error.
+func (p *prepared) dropUnparsed() {
 	for _, sql := range p.unparsed {
 		delete(p.statements, sql)
 	}
 	p.unparsed = nil
 }
 
-// forget forgets all statements. Their names stay used.
-func (p *prepared) forget() {
+// reset forgets all statements. Their names stay used.
+func (p *prepared) reset() {
 	p.statements, p.unparsed = map[string]*statement{}, nil
 }

@@ -11,9 +11,9 @@ import (
 // answers reads without an error.
 const maxAge = 5 * time.Minute
 
-// toPrimary makes a URL that lists several hosts lead to their primary, unless the URL
+// requirePrimary makes a URL that lists several hosts lead to their primary, unless the URL
 // has another target_session_attrs.
-func toPrimary(c *pgx.ConnConfig) {
+func requirePrimary(c *pgx.ConnConfig) {
 	for _, f := range c.Fallbacks {
 		if c.ValidateConnect == nil && (f.Host != c.Host || f.Port != c.Port) {
 			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
@@ -21,10 +21,10 @@ func toPrimary(c *pgx.ConnConfig) {
 	}
 }
 
-// leaveStandby closes all connections when a server refuses to write. After a failover
+// resetOnReadOnly closes all connections when a server refuses to write. After a failover
 // the former primary accepts connections and reads, so they would stay in use for ever.
 // New connections look the host up again.
-func (s *sessions) leaveStandby(c *pgx.ConnConfig) {
+func (s *sessions) resetOnReadOnly(c *pgx.ConnConfig) {
 	next := c.OnPgError
 	c.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		if err.Code != readOnlyTransaction && err.Code != featureNotSupported {

@@ -27,7 +27,7 @@ func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) er
 
 func (r rows) run(ctx context.Context, name, begin string, f func(ledger.Tx) error) error {
 	err := retry(func() error {
-		return r.pool.pipelined(ctx, begin, func(p *pipeline) error { return f(newTx(p)) })
+		return r.pool.inTransaction(ctx, begin, func(p *pipeline) error { return f(newTx(p)) })
 	})
 	if hasCode(err, uniqueViolation) && constraintOf(err) == "audit_key" {
 		return ledger.ErrRepeated
@@ -65,17 +65,17 @@ func (t *tx) Now() (time.Time, error) {
 func (t *tx) Query(q sqltx.Query, row func(sqltx.Values) error) (wait func() error) {
 	s := query{sql: q.Text, varies: q.Varies, row: func(v *values) error { return row(v) }}
 	s.args.all(q.Args)
-	return t.wait(s)
+	return t.queue(s)
 }
 
-// wait queues a query, whose rows are known once it was sent.
-func (t *tx) wait(q query) func() error {
+// queue queues a query. Its rows are known when the returned function returns.
+func (t *tx) queue(q query) func() error {
 	t.p.add(q)
-	return t.sent()
+	return t.flushed()
 }
 
-// sent waits until what was queued last was sent.
-func (t *tx) sent() func() error {
+// flushed returns a function that waits until what was queued last is sent.
+func (t *tx) flushed() func() error {
 	queued := t.p.sent
 	return func() error {
 		if t.p.sent > queued {
@@ -153,17 +153,17 @@ func (t *tx) putJob(c *ledger.JobChange) error {
 
 func (t *tx) AddEvents(list []ledger.Event) error {
 	of := func(field func(*ledger.Event) string) []string {
-		return each(len(list), func(i int) string { return field(&list[i]) })
+		return mapN(len(list), func(i int) string { return field(&list[i]) })
 	}
 	return t.Exec(`INSERT INTO events (job_id, at, kind, local, zone) SELECT u.* FROM unnest($1, $2, $3, $4, $5) AS u`,
-		of(func(e *ledger.Event) string { return e.JobID }), each(len(list), func(i int) time.Time { return list[i].At }),
+		of(func(e *ledger.Event) string { return e.JobID }), mapN(len(list), func(i int) time.Time { return list[i].At }),
 		of(func(e *ledger.Event) string { return string(e.Kind) }), of(func(e *ledger.Event) string { return e.Local }),
 		of(func(e *ledger.Event) string { return e.Zone }))
 }
 
 func (t *tx) AddAudit(list []ledger.Audit) error {
 	of := func(field func(*ledger.Audit) string) []string {
-		return each(len(list), func(i int) string { return field(&list[i]) })
+		return mapN(len(list), func(i int) string { return field(&list[i]) })
 	}
 	kept := make([]ledger.KeptRequest, len(list))
 	for i := range list {
@@ -177,12 +177,12 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 			nullif(u.request_key, ''), u.fingerprint, u.answer
 		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 			AS u (count, act, job_id, run_id, rerun_id, by, why, via, series, about, principal, request_key, fingerprint, answer)`,
-		each(len(list), func(i int) int64 { return int64(list[i].Count) }), of(func(a *ledger.Audit) string { return string(a.Action) }),
+		mapN(len(list), func(i int) int64 { return int64(list[i].Count) }), of(func(a *ledger.Audit) string { return string(a.Action) }),
 		of(func(a *ledger.Audit) string { return a.JobID }), of(func(a *ledger.Audit) string { return a.RunID }),
 		of(func(a *ledger.Audit) string { return a.RerunID }), of(func(a *ledger.Audit) string { return a.By }),
 		of(func(a *ledger.Audit) string { return a.Why }), of(func(a *ledger.Audit) string { return string(a.Via) }),
 		of(func(a *ledger.Audit) string { return a.Series }), of(func(a *ledger.Audit) string { return a.About }),
-		each(len(kept), func(i int) string { return kept[i].Principal }), each(len(kept), func(i int) string { return kept[i].Key }),
-		each(len(kept), func(i int) string { return kept[i].Fingerprint }),
-		each(len(kept), func(i int) []byte { return kept[i].Answer }))
+		mapN(len(kept), func(i int) string { return kept[i].Principal }), mapN(len(kept), func(i int) string { return kept[i].Key }),
+		mapN(len(kept), func(i int) string { return kept[i].Fingerprint }),
+		mapN(len(kept), func(i int) []byte { return kept[i].Answer }))
 }

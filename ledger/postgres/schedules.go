@@ -8,16 +8,16 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-// A statement after the lock of a schedule's position reads what was said: one of both would
+// A statement after the lock of a schedule's position reads the schedule: one of both would
 // return the position of now with the content of before, if another transaction has changed
 // both meanwhile.
 func positionRow(v sqltx.Values) (s ledger.ScheduleRow, err error) {
-	sqltx.ReadPosition(v, &s)
+	sqltx.ReadPositionColumns(v, &s)
 	return s, nil
 }
 
-func saidRow(v sqltx.Values) (s ledger.ScheduleRow, err error) {
-	sqltx.ReadSaid(v, &s)
+func scheduleRow(v sqltx.Values) (s ledger.ScheduleRow, err error) {
+	sqltx.ReadScheduleColumns(v, &s)
 	s.PurgedThrough = v.Time()
 	return s, nil
 }
@@ -25,12 +25,12 @@ func saidRow(v sqltx.Values) (s ledger.ScheduleRow, err error) {
 // purgedThrough is that of the schedule's template.
 const purgedThrough = ` (SELECT t.purged_through FROM positions p JOIN schedule_templates t ON t.id = p.template WHERE p.id = s.id) `
 
-// complete completes positions, in their order, by the schedules that were read after them.
+// joinPositions completes positions, in their order, by the schedules that were read after them.
 // Those that were inserted between are left out.
-func complete(positions, said []ledger.ScheduleRow) []ledger.ScheduleRow {
-	byID := make(map[int64]*ledger.ScheduleRow, len(said))
-	for i := range said {
-		byID[said[i].ID] = &said[i]
+func joinPositions(positions, schedules []ledger.ScheduleRow) []ledger.ScheduleRow {
+	byID := make(map[int64]*ledger.ScheduleRow, len(schedules))
+	for i := range schedules {
+		byID[schedules[i].ID] = &schedules[i]
 	}
 	list := make([]ledger.ScheduleRow, 0, len(positions))
 	for i := range positions {
@@ -46,32 +46,32 @@ func complete(positions, said []ledger.ScheduleRow) []ledger.ScheduleRow {
 // LockSchedules locks the schedules that exist, and returns them by JobID. It locks them in
 // the order of their IDs.
 func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] {
-	locked := sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.Position+`FROM positions p
+	locked := sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.PositionColumns+`FROM positions p
 		WHERE p.id = ANY (ARRAY(SELECT s.id FROM schedules s WHERE s.job_id = ANY ($1))) ORDER BY p.id`+t.Lock, jobIDs)
-	read := sqltx.List(t.Tx, saidRow,
-		`SELECT`+sqltx.Said+`,`+purgedThrough+`FROM schedules s WHERE s.job_id = ANY ($1) ORDER BY s.job_id`, jobIDs)
+	read := sqltx.List(t.Tx, scheduleRow,
+		`SELECT`+sqltx.ScheduleColumns+`,`+purgedThrough+`FROM schedules s WHERE s.job_id = ANY ($1) ORDER BY s.job_id`, jobIDs)
 	return ledger.Await(func() ([]ledger.ScheduleRow, error) {
 		list, err := read.Get()
 		if err != nil {
 			return nil, err
 		}
 		positions, err := locked.Get()
-		list = complete(positions, list)
+		list = joinPositions(positions, list)
 		sort.Slice(list, func(i, k int) bool { return list[i].JobID < list[k].JobID })
 		return list, err
 	})
 }
 
 func (t *tx) LockDueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
-	return t.withSaid(sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.Position+`FROM positions p
+	return t.withSchedules(sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.PositionColumns+`FROM positions p
 		WHERE p.template = (SELECT id FROM schedule_templates WHERE name = $1) AND p.next_at <= now() AND p.next_at >= $2
 			AND p.next_at IS NOT NULL
 		ORDER BY p.next_at LIMIT $3 FOR UPDATE OF p SKIP LOCKED`, template, since, limit))
 }
 
-// withSaid reads the schedules of positions, which are locked, and returns them in the order
+// withSchedules reads the schedules of positions, which are locked, and returns them in the order
 // of the positions.
-func (t *tx) withSaid(locked ledger.Future[[]ledger.ScheduleRow]) ledger.Future[[]ledger.ScheduleRow] {
+func (t *tx) withSchedules(locked ledger.Future[[]ledger.ScheduleRow]) ledger.Future[[]ledger.ScheduleRow] {
 	return ledger.Await(func() ([]ledger.ScheduleRow, error) {
 		positions, err := locked.Get()
 		if err != nil || len(positions) == 0 {
@@ -81,8 +81,9 @@ func (t *tx) withSaid(locked ledger.Future[[]ledger.ScheduleRow]) ledger.Future[
 		for i := range positions {
 			ids[i] = positions[i].ID
 		}
-		read, err := sqltx.List(t.Tx, saidRow, `SELECT`+sqltx.Said+`,`+purgedThrough+`FROM schedules s WHERE s.id = ANY ($1)`, ids).Get()
-		return complete(positions, read), err
+		read, err := sqltx.List(t.Tx, scheduleRow, `
+			SELECT`+sqltx.ScheduleColumns+`,`+purgedThrough+`FROM schedules s WHERE s.id = ANY ($1)`, ids).Get()
+		return joinPositions(positions, read), err
 	})
 }
 
@@ -103,7 +104,7 @@ func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.
 		if err != nil {
 			return page, err
 		}
-		page.Rows, err = t.withSaid(sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.Position+`FROM positions p
+		page.Rows, err = t.withSchedules(sqltx.List(t.Tx, positionRow, `SELECT`+sqltx.PositionColumns+`FROM positions p
 			WHERE p.id > $1 AND p.id <= $2 AND p.template = (SELECT id FROM schedule_templates WHERE name = $3) AND p.next_at IS NOT NULL
 			ORDER BY p.id FOR UPDATE OF p`, after, page.Last, template)).Get()
 		return page, err

@@ -26,7 +26,7 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 	for i := range list {
 		rows[i].Row = &list[i]
 	}
-	bindSaid(&q.args, rows)
+	bindSchedule(&q.args, rows)
 	array(&q.args, int8Kind, rows, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendInt8(b, u.Row.TemplateID) })
 	bindPosition(&q.args, rows)
 	written := make(map[string]bool, len(list))
@@ -34,7 +34,7 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 		written[v.Text()] = true
 		return nil
 	}
-	wait := t.wait(q)
+	wait := t.queue(q)
 	return ledger.Await(func() ([]bool, error) {
 		err := wait()
 		inserted := make([]bool, len(list))
@@ -45,8 +45,8 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 	})
 }
 
-// bindSaid adds what the caller said, of each item's schedule.
-func bindSaid(p *params, list []ledger.ScheduleUpdate) {
+// bindSchedule adds the content that the caller gave of each item's schedule.
+func bindSchedule(p *params, list []ledger.ScheduleUpdate) {
 	for _, get := range []func(*ledger.ScheduleRow) string{
 		func(s *ledger.ScheduleRow) string { return s.JobID }, func(s *ledger.ScheduleRow) string { return s.Expr },
 		func(s *ledger.ScheduleRow) string { return s.Timezone }, func(s *ledger.ScheduleRow) string { return s.DST },
@@ -100,7 +100,7 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 			created_at = u.created_at, changed_at = u.changed_at, changed_by = u.changed_by, deleted_at = u.deleted_at
 		FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			AS u (id, job_id, expr, timezone, dst, data, until, generation, created_at, changed_at, changed_by, deleted_at) WHERE s.id = u.id`,
-		bindSaid)
+		bindSchedule)
 	at := func(set ledger.ScheduleColumns, column string, value func(*ledger.ScheduleRow) time.Time) {
 		with(set, `UPDATE positions p SET `+column+` = u.at FROM unnest($1, $2) AS u (id, at) WHERE p.id = u.id`,
 			func(p *params, some []ledger.ScheduleUpdate) { bindTimes(p, some, value) })
@@ -115,8 +115,8 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 	return nil
 }
 
-// oldSchedules counts, or deletes, schedules that have ended up to a time.
-func (t *tx) oldSchedules(old ledger.OldRows, limit int, del bool) ledger.Future[int] {
+// countOrDeleteSchedules counts, or deletes, schedules that have ended up to a time.
+func (t *tx) countOrDeleteSchedules(old ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	among := old.Of.Except || len(old.Of.Templates) == 0
 	text, args := `SELECT o.id FROM positions o WHERE o.ended_at <= $1
 		AND (o.template IN (SELECT id FROM schedule_templates WHERE name = ANY ($2))) <> $3`, []any{old.Until, old.Of.Templates, among}

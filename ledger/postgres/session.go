@@ -39,15 +39,15 @@ func openSessions(ctx context.Context, config *pgxpool.Config, settings map[stri
 		limitCleanup(c)
 		return nil
 	}
-	s.leaveStandby(config.ConnConfig)
-	then := config.AfterConnect
+	s.resetOnReadOnly(config.ConnConfig)
+	next := config.AfterConnect
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)
 		defer cancel()
 		if err := s.start(ctx, c); err != nil {
 			return err
 		}
-		return then(ctx, c)
+		return next(ctx, c)
 	}
 	var err error
 	s.Pool, err = pgxpool.NewWithConfig(ctx, config)
@@ -57,16 +57,16 @@ func openSessions(ctx context.Context, config *pgxpool.Config, settings map[stri
 // start applies the ledger's settings to a new session, unless there is a pooler. A
 // pooler sends its clients a process ID of its own, which differs from the server's.
 func (s *sessions) start(ctx context.Context, c *pgx.Conn) error {
-	var own bool
+	var direct bool
 	results, err := c.PgConn().Exec(ctx, fmt.Sprintf(
-		`SELECT CASE WHEN pg_backend_pid() = %d THEN %s END`, c.PgConn().PID(), s.apply(false))).ReadAll()
+		`SELECT CASE WHEN pg_backend_pid() = %d THEN %s END`, c.PgConn().PID(), s.settingsSQL(false))).ReadAll()
 	if err != nil {
 		return err
 	}
 	for _, r := range results {
-		own = len(r.Rows) == 1 && r.Rows[0][0] != nil
+		direct = len(r.Rows) == 1 && r.Rows[0][0] != nil
 	}
-	if own {
+	if direct {
 		return nil
 	}
 	s.pooler.Store(true)
@@ -76,9 +76,9 @@ func (s *sessions) start(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// apply is an SQL expression that makes the settings, for the session or for
+// settingsSQL is an SQL expression that makes the settings, for the session or for
 // the transaction alone.
-func (s *sessions) apply(local bool) string {
+func (s *sessions) settingsSQL(local bool) string {
 	var calls []string
 	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
 		calls = append(calls, fmt.Sprintf("set_config('%s', '%s', %t)", name, strings.ReplaceAll(s.settings[name], "'", "''"), local))

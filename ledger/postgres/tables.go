@@ -24,7 +24,7 @@ func WithDB(url string, do func(db *sql.DB, schema string) error, options ...Opt
 		return err
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // a pooler takes no named statements
-	session := &sessions{settings: writing}
+	session := &sessions{settings: writeSettings}
 	db := stdlib.OpenDB(*config.ConnConfig, stdlib.OptionAfterConnect(session.start))
 	defer db.Close()
 	return translate("migrate", do(db, s.schema))

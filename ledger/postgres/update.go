@@ -19,11 +19,11 @@ const neverNew = ledger.ColFailures | ledger.ColReplayed | ledger.ColStatus | le
 
 // Insert writes new rows, in order, and reports which it wrote.
 func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
-	rows := make([]stored, len(list))
+	rows := make([]encodedRow, len(list))
 	var calls callcodec.Encoder
 	for i := range list {
 		var err error
-		if rows[i], err = freeze(&list[i], &calls); err != nil {
+		if rows[i], err = encodeRow(&list[i], &calls); err != nil {
 			t.p.fail(fmt.Errorf("run %s: %w", list[i].ID, err))
 			return ledger.Known[[]bool](nil, t.p.failed)
 		}
@@ -41,7 +41,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 		inserted[next] = true
 		return nil
 	}
-	wait := t.wait(q)
+	wait := t.queue(q)
 	return ledger.Await(func() ([]bool, error) {
 		err := wait()
 		return inserted, err
@@ -86,7 +86,7 @@ const (
 
 // changeRow is a change and its place in the list.
 type changeRow struct {
-	stored
+	encodedRow
 	change *ledger.Change
 	place  int
 }
@@ -113,7 +113,7 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 		t.p.fail(err)
 		return ledger.Known[[]bool](nil, err)
 	}
-	wait := t.sent()
+	wait := t.flushed()
 	return ledger.Await(func() ([]bool, error) {
 		err := wait()
 		return updated, err
@@ -133,10 +133,10 @@ func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error 
 	sort.Slice(places, func(i, k int) bool { return changes[places[i]].Row.ID < changes[places[k]].Row.ID })
 	for _, i := range places {
 		c := &changes[i]
-		r := changeRow{stored: stored{Row: c.Row}, change: c, place: i}
+		r := changeRow{encodedRow: encodedRow{Row: c.Row}, change: c, place: i}
 		if c.Set&ledger.ColCall != 0 {
 			var err error
-			if r.stored, err = freeze(c.Row, &calls); err != nil {
+			if r.encodedRow, err = encodeRow(c.Row, &calls); err != nil {
 				return fmt.Errorf("run %s: %w", c.Row.ID, err)
 			}
 		}
@@ -183,7 +183,7 @@ func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
 		bind(&b, int4Kind, rows, func(b []byte, r *changeRow) []byte { return appendInt4(b, r.change.Attempt.N) })
 	}
 	for _, c := range changedColumns(shape.set) {
-		bind(&b, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, &r.stored) })
+		bind(&b, c.datatype, rows, func(b []byte, r *changeRow) []byte { return c.put(b, &r.encodedRow) })
 	}
 	shape.scalars = b.scalars
 	q := query{sql: updateSQL(shape), args: b.args, row: func(v *values) error {

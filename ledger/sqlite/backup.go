@@ -42,7 +42,7 @@ func Backup(ctx context.Context, path, to string) (err error) {
 	if err := checkCopy(ctx, part); err != nil {
 		return err
 	}
-	return keep(part, to)
+	return publish(part, to)
 }
 
 // createNew creates an empty file, which SQLite fills.
@@ -75,19 +75,19 @@ func checkCopy(ctx context.Context, path string) error {
 	return nil
 }
 
-// keep makes the copy durable, which VACUUM INTO does not, and gives it its name.
-func keep(part, to string) error {
-	if err := flush(part); err != nil {
+// publish makes the copy durable, which VACUUM INTO does not, and gives it its name.
+func publish(part, to string) error {
+	if err := syncFile(part); err != nil {
 		return err
 	}
 	if err := os.Rename(part, to); err != nil {
 		return err
 	}
-	_ = flush(filepath.Dir(to)) // not every system can
+	_ = syncFile(filepath.Dir(to)) // not every system can
 	return nil
 }
 
-func flush(path string) error {
+func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -68,8 +68,8 @@ func notUnique(err error) bool {
 	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE
 }
 
-// busy reports whether another process has the lock.
-func busy(err error) bool {
+// isBusy reports whether another process has the lock.
+func isBusy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && primary(e) == lib.SQLITE_BUSY
 }

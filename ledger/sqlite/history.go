@@ -12,14 +12,14 @@ func (t *tx) LockDeclarations() error { return nil }
 
 func (t *tx) OldRows(old ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	if old.Kind == ledger.ScheduleRows {
-		return t.oldSchedules(old, limit, del)
+		return t.countOrDeleteSchedules(old, limit, del)
 	}
 	table, key, at := t.OldKind(old.Kind)
-	return t.old(table, key, `WHERE `+at+` <= ?1`, old.Until, limit, del)
+	return t.countOrDelete(table, key, `WHERE `+at+` <= ?1`, old.Until, limit, del)
 }
 
-// old counts, or deletes, up to limit rows of a table by their key.
-func (t *tx) old(table, key, where string, arg any, limit int, del bool) ledger.Future[int] {
+// countOrDelete counts, or deletes, up to limit rows of a table by their key.
+func (t *tx) countOrDelete(table, key, where string, arg any, limit int, del bool) ledger.Future[int] {
 	from := `(SELECT ` + key + ` FROM ` + table + ` ` + where + ` LIMIT 0 + ?2)`
 	if del {
 		return t.deleted(`DELETE FROM `+table+` WHERE (`+key+`) IN `+from, arg, orAll(limit))
@@ -52,7 +52,7 @@ const otherVersions = `
 		SELECT version FROM hop WHERE version IS NOT NULL AND version NOT IN (SELECT value FROM json_each(?1)))`
 
 func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Future[int] {
-	return t.old("version_jobs", "version, definition", otherVersions, versions, limit, del)
+	return t.countOrDelete("version_jobs", "version, definition", otherVersions, versions, limit, del)
 }
 
 const oldDefinitions = `

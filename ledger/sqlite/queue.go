@@ -20,9 +20,9 @@ import (
 // time, because a suspended process holds it, continues without it and does not try
 // again for a while.
 type queue struct {
-	path    string
-	file    *os.File  // nil: not opened yet
-	without time.Time // until then the queue is ignored
+	path         string
+	file         *os.File  // nil: not opened yet
+	ignoredUntil time.Time // until then the queue is ignored
 }
 
 const (
@@ -35,7 +35,7 @@ const (
 
 // enter waits up to queueTimeout for the queue's lock. The caller then calls leave.
 func (q *queue) enter(ctx context.Context) {
-	if time.Now().Before(q.without) || !q.open() {
+	if time.Now().Before(q.ignoredUntil) || !q.open() {
 		return
 	}
 	timeout := time.NewTimer(queueTimeout)
@@ -44,7 +44,7 @@ func (q *queue) enter(ctx context.Context) {
 		select {
 		case <-time.After(wait):
 		case <-timeout.C:
-			q.without = time.Now().Add(queueBackoff)
+			q.ignoredUntil = time.Now().Add(queueBackoff)
 			return
 		case <-ctx.Done():
 			return
@@ -71,7 +71,7 @@ func (q *queue) open() bool {
 	}
 	file, err := os.OpenFile(q.path+"-queue", os.O_RDONLY|os.O_CREATE, mode)
 	if err != nil {
-		q.without = time.Now().Add(time.Hour)
+		q.ignoredUntil = time.Now().Add(time.Hour)
 		return false
 	}
 	q.file = file

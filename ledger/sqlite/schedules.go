@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-const scheduleColumns = `SELECT` + sqltx.Said + `,` + sqltx.Position + `, t.purged_through `
+const scheduleColumns = `SELECT` + sqltx.ScheduleColumns + `,` + sqltx.PositionColumns + `, t.purged_through `
 
 // LockSchedules returns the schedules that exist, by JobID. The write lock protects them.
 func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] {
@@ -91,8 +91,8 @@ func (t *tx) updateSchedule(s *ledger.ScheduleRow, set ledger.ScheduleColumns) (
 	return err
 }
 
-// oldSchedules counts, or deletes, schedules that have ended up to a time.
-func (t *tx) oldSchedules(q ledger.OldRows, limit int, del bool) ledger.Future[int] {
+// countOrDeleteSchedules counts, or deletes, schedules that have ended up to a time.
+func (t *tx) countOrDeleteSchedules(q ledger.OldRows, limit int, del bool) ledger.Future[int] {
 	const old = `(SELECT id FROM positions WHERE ended_at <= ?1 AND (template IN (SELECT id FROM schedule_templates WHERE name IN (SELECT value FROM json_each(?3)))) <> ?4
 		ORDER BY ended_at, id LIMIT 0 + ?2)`
 	args := append([]any{q.Until, orAll(limit)}, ofTemplates(q.Of)...)

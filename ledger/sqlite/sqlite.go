@@ -138,7 +138,7 @@ func (l *Ledger) journalMode(ctx context.Context) (mode string, err error) {
 	defer cancel()
 	for {
 		err = l.writers.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode)
-		if err == nil || !busy(err) {
+		if err == nil || !isBusy(err) {
 			return mode, err
 		}
 		select {

@@ -70,7 +70,7 @@ func (l *Ledger) write(ctx context.Context, f func(*tx) error) error {
 	}
 	if err != nil {
 		t.failed = nil
-		if _, again := t.exec(`ROLLBACK`); again != nil {
+		if _, rollbackErr := t.exec(`ROLLBACK`); rollbackErr != nil {
 			// The connection is in an unknown state; SQLite rolls back
 			// when it is closed.
 			err = errors.Join(err, l.dropWriter())
@@ -106,7 +106,7 @@ func (l *Ledger) begin(ctx context.Context) (*session, error) {
 		switch {
 		case err == nil:
 			return l.writer, nil
-		case !busy(err):
+		case !isBusy(err):
 			return nil, errors.Join(err, l.dropWriter())
 		}
 		select {

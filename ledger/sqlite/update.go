@@ -14,7 +14,7 @@ type field struct {
 	value func(*ledger.Row) (any, error)
 }
 
-func plain(name string, value func(*ledger.Row) any) field {
+func valueColumn(name string, value func(*ledger.Row) any) field {
 	return field{name, func(r *ledger.Row) (any, error) { return value(r), nil }}
 }
 
@@ -27,53 +27,53 @@ var fields = []struct {
 	columns []field
 }{
 	{ledger.ColState, []field{
-		plain("state", func(r *ledger.Row) any { return string(r.State) }),
-		plain("reason", func(r *ledger.Row) any { return string(r.Reason) }),
+		valueColumn("state", func(r *ledger.Row) any { return string(r.State) }),
+		valueColumn("reason", func(r *ledger.Row) any { return string(r.Reason) }),
 	}},
 	{ledger.ColCall, []field{
-		plain("target", func(r *ledger.Row) any { return r.Call.Target }),
+		valueColumn("target", func(r *ledger.Row) any { return r.Call.Target }),
 		{"call", func(r *ledger.Row) (any, error) {
 			call, err := new(callcodec.Encoder).Encode(&r.Call)
 			return orNull(call), err
 		}},
-		plain("body", func(r *ledger.Row) any { return []byte(r.Call.Body) }),
+		valueColumn("body", func(r *ledger.Row) any { return []byte(r.Call.Body) }),
 	}},
 	{ledger.ColPlan, []field{
-		plain("trigger", func(r *ledger.Row) any { return string(r.Trigger) }),
-		plain("overlap", func(r *ledger.Row) any { return overlapOf(r) }),
-		plain("pace", func(r *ledger.Row) any { return int(r.Pace) }),
+		valueColumn("trigger", func(r *ledger.Row) any { return string(r.Trigger) }),
+		valueColumn("overlap", func(r *ledger.Row) any { return overlapOf(r) }),
+		valueColumn("pace", func(r *ledger.Row) any { return int(r.Pace) }),
 	}},
-	{ledger.ColCount, []field{plain("count", func(r *ledger.Row) any { return r.Count })}},
-	{ledger.ColAttempt, []field{plain("attempt", func(r *ledger.Row) any { return r.Run.Attempt })}},
-	{ledger.ColFailures, []field{plain("failures", func(r *ledger.Row) any { return r.Failures })}},
-	{ledger.ColReplayed, []field{plain("replayed", func(r *ledger.Row) any { return r.Replayed })}},
-	{ledger.ColStatus, []field{plain("status", func(r *ledger.Row) any { return r.Status })}},
-	{ledger.ColDue, []field{plain("due_at", func(r *ledger.Row) any { return micros(r.DueAt()) })}},
+	{ledger.ColCount, []field{valueColumn("count", func(r *ledger.Row) any { return r.Count })}},
+	{ledger.ColAttempt, []field{valueColumn("attempt", func(r *ledger.Row) any { return r.Run.Attempt })}},
+	{ledger.ColFailures, []field{valueColumn("failures", func(r *ledger.Row) any { return r.Failures })}},
+	{ledger.ColReplayed, []field{valueColumn("replayed", func(r *ledger.Row) any { return r.Replayed })}},
+	{ledger.ColStatus, []field{valueColumn("status", func(r *ledger.Row) any { return r.Status })}},
+	{ledger.ColDue, []field{valueColumn("due_at", func(r *ledger.Row) any { return micros(r.DueAt()) })}},
 	{ledger.ColSlot, []field{
-		plain("waiting", func(r *ledger.Row) any { return r.Waiting }),
-		plain("slot", func(r *ledger.Row) any { return slotOf(r) }),
+		valueColumn("waiting", func(r *ledger.Row) any { return r.Waiting }),
+		valueColumn("slot", func(r *ledger.Row) any { return slotOf(r) }),
 	}},
-	{ledger.ColWait, []field{plain("waits_for", func(r *ledger.Row) any { return orNull(r.WaitReason.String()) })}},
-	{ledger.ColAccepted, []field{plain("accepted_at", func(r *ledger.Row) any { return micros(r.AcceptedAt) })}},
-	{ledger.ColProgress, []field{plain("progress", func(r *ledger.Row) any { return orNull(r.Progress) })}},
+	{ledger.ColWait, []field{valueColumn("waits_for", func(r *ledger.Row) any { return orNull(r.WaitReason.String()) })}},
+	{ledger.ColAccepted, []field{valueColumn("accepted_at", func(r *ledger.Row) any { return micros(r.AcceptedAt) })}},
+	{ledger.ColProgress, []field{valueColumn("progress", func(r *ledger.Row) any { return orNull(r.Progress) })}},
 	{ledger.ColLease, []field{
-		plain("lease_token", func(r *ledger.Row) any { return orNull(r.Token) }),
-		plain("leased_by", func(r *ledger.Row) any { return r.LeasedBy }),
-		plain("leased_at", func(r *ledger.Row) any { return micros(r.LeasedAt) }),
+		valueColumn("lease_token", func(r *ledger.Row) any { return orNull(r.Token) }),
+		valueColumn("leased_by", func(r *ledger.Row) any { return r.LeasedBy }),
+		valueColumn("leased_at", func(r *ledger.Row) any { return micros(r.LeasedAt) }),
 	}},
 	{ledger.ColStart, []field{
-		plain("started_at", func(r *ledger.Row) any { return micros(r.StartedAt) }),
-		plain("send_before", func(r *ledger.Row) any { return micros(r.SendBefore) }),
-		plain("key_safe_until", func(r *ledger.Row) any { return micros(r.KeySafeUntil) }),
+		valueColumn("started_at", func(r *ledger.Row) any { return micros(r.StartedAt) }),
+		valueColumn("send_before", func(r *ledger.Row) any { return micros(r.SendBefore) }),
+		valueColumn("key_safe_until", func(r *ledger.Row) any { return micros(r.KeySafeUntil) }),
 	}},
-	{ledger.ColFinished, []field{plain("finished_at", func(r *ledger.Row) any { return micros(r.FinishedAt) })}},
-	{ledger.ColAcked, []field{plain("acked_at", func(r *ledger.Row) any { return micros(r.AckedAt) })}},
-	{ledger.ColLate, []field{plain("late_at", func(r *ledger.Row) any { return micros(r.LateAt) })}},
-	{ledger.ColRerun, []field{plain("rerun_id", func(r *ledger.Row) any { return r.RerunID })}},
-	{ledger.ColFan, []field{plain("fan", func(r *ledger.Row) any { return orNull(r.Fan.String()) })}},
+	{ledger.ColFinished, []field{valueColumn("finished_at", func(r *ledger.Row) any { return micros(r.FinishedAt) })}},
+	{ledger.ColAcked, []field{valueColumn("acked_at", func(r *ledger.Row) any { return micros(r.AckedAt) })}},
+	{ledger.ColLate, []field{valueColumn("late_at", func(r *ledger.Row) any { return micros(r.LateAt) })}},
+	{ledger.ColRerun, []field{valueColumn("rerun_id", func(r *ledger.Row) any { return r.RerunID })}},
+	{ledger.ColFan, []field{valueColumn("fan", func(r *ledger.Row) any { return orNull(r.Fan.String()) })}},
 	{ledger.ColActor, []field{
-		plain("by", func(r *ledger.Row) any { return r.By }),
-		plain("why", func(r *ledger.Row) any { return r.Why }),
+		valueColumn("by", func(r *ledger.Row) any { return r.By }),
+		valueColumn("why", func(r *ledger.Row) any { return r.Why }),
 	}},
 }
 

@@ -25,9 +25,9 @@ func (e *Encoder) Encode(c *ledger.CallSpec) (string, error) {
 		return "", nil
 	}
 	if e.last == nil || !alike(e.last, c) {
-		bodiless := *c
-		bodiless.Body = nil
-		text, err := json.Marshal(&bodiless)
+		withoutBody := *c
+		withoutBody.Body = nil
+		text, err := json.Marshal(&withoutBody)
 		if err != nil {
 			return "", fmt.Errorf("freeze the call to %s: %w", c.Target, err)
 		}

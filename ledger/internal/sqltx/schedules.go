@@ -39,30 +39,30 @@ func (t Tx) FirstDue(templates []string, since time.Time) ledger.Future[map[stri
 		WHERE next_at IS NOT NULL`, templates, since)
 }
 
-// Said are the columns of a schedule s, and Position those of its position p.
+// ScheduleColumns are the columns of a schedule s, and PositionColumns those of its position p.
 const (
-	Said = ` s.id, s.job_id, s.expr, s.timezone, s.dst, s.data, s.until, s.generation, s.paused_by, s.paused_why, s.created_at, s.changed_at,
-		s.changed_by, s.deleted_at `
-	Position = ` p.id, p.template, p.revision, p.watermark, p.next_at, p.paused_at, p.ended_at, p.failed_at `
+	ScheduleColumns = ` s.id, s.job_id, s.expr, s.timezone, s.dst, s.data, s.until, s.generation, s.paused_by, s.paused_why,
+		s.created_at, s.changed_at, s.changed_by, s.deleted_at `
+	PositionColumns = ` p.id, p.template, p.revision, p.watermark, p.next_at, p.paused_at, p.ended_at, p.failed_at `
 )
 
-// ReadSaid reads Said.
-func ReadSaid(v Values, s *ledger.ScheduleRow) {
+// ReadScheduleColumns reads ScheduleColumns.
+func ReadScheduleColumns(v Values, s *ledger.ScheduleRow) {
 	s.ID, s.JobID, s.Expr, s.Timezone, s.DST, s.Data, s.Until, s.Generation = v.Int(), v.Text(), v.Text(), v.Text(), v.Text(), v.Bytes(),
 		v.Time(), v.Int()
 	s.PausedBy, s.PausedWhy, s.CreatedAt, s.ChangedAt, s.ChangedBy, s.DeletedAt = v.Text(), v.Text(), v.Time(), v.Time(), v.Text(), v.Time()
 }
 
-// ReadPosition reads Position.
-func ReadPosition(v Values, s *ledger.ScheduleRow) {
+// ReadPositionColumns reads PositionColumns.
+func ReadPositionColumns(v Values, s *ledger.ScheduleRow) {
 	s.ID, s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.PausedAt, s.EndedAt, s.FailedAt = v.Int(), v.Int(), v.Int(), v.Time(), v.Time(),
 		v.Time(), v.Time(), v.Time()
 }
 
-// ReadSchedule reads Said, Position and the template's purged_through.
+// ReadSchedule reads ScheduleColumns, PositionColumns and the template's purged_through.
 func ReadSchedule(v Values) (s ledger.ScheduleRow, err error) {
-	ReadSaid(v, &s)
-	ReadPosition(v, &s)
+	ReadScheduleColumns(v, &s)
+	ReadPositionColumns(v, &s)
 	s.PurgedThrough = v.Time()
 	return s, nil
 }
@@ -71,7 +71,7 @@ func ReadSchedule(v Values) (s ledger.ScheduleRow, err error) {
 func (t Tx) Schedules(f ledger.ScheduleFilter) ledger.Future[[]ledger.ScheduleRow] {
 	after, below := f.Bounds()
 	return List(t, ReadSchedule, `
-		SELECT`+Said+`,`+Position+`, t.purged_through
+		SELECT`+ScheduleColumns+`,`+PositionColumns+`, t.purged_through
 		FROM (SELECT * FROM schedules WHERE job_id > $1 AND job_id < $2 AND deleted_at IS NULL ORDER BY job_id LIMIT 0 + $3) s
 		CROSS JOIN positions p CROSS JOIN schedule_templates t WHERE p.id = s.id AND t.id = p.template ORDER BY s.job_id`,
 		after, below, f.PageSize())

@@ -23,7 +23,7 @@ const (
 
 var dialer = net.Dialer{
 	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: peerTimeout, Interval: peerTimeout / 3, Count: 3},
-	Control:         limitSilence,
+	Control:         setUserTimeout,
 }
 
 // limitCleanup bounds how long a connection waits for a silent server, and how long

@@ -4,8 +4,8 @@ import "syscall"
 
 const tcpUserTimeout = 18 // TCP_USER_TIMEOUT of tcp(7)
 
-// limitSilence bounds how long sent data may stay unacknowledged.
-func limitSilence(network, _ string, c syscall.RawConn) error {
+// setUserTimeout bounds how long sent data may stay unacknowledged.
+func setUserTimeout(network, _ string, c syscall.RawConn) error {
 	if network == "unix" {
 		return nil
 	}
