@@ -19,6 +19,9 @@ const (
 	// server to cancel the statement and drains the connection, which keeps its place
 	// in the pool meanwhile. The driver's own bound is 15 s.
 	cleanupTime = time.Second
+	// transactionLimit bounds a transaction, which takes milliseconds. A pooler whose
+	// server has gone may answer the probes, and statements never.
+	transactionLimit = 2 * time.Minute
 )
 
 var dialer = net.Dialer{

@@ -52,6 +52,8 @@ const (
 
 // inTransaction runs f in a transaction, and commits it if f returns nil.
 func (s *sessions) inTransaction(ctx context.Context, begin string, f func(*pipeline) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
 	conn, err := s.Acquire(ctx)
 	if err != nil {
 		return err

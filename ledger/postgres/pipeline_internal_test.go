@@ -235,6 +235,27 @@ func TestALockTimeoutIsUnavailableAndLeavesTheSession(t *testing.T) {
 	expectNumber(t, url, "6 5")
 }
 
+// A server, or a pooler before it, that does not answer holds nobody for ever.
+func TestATransactionWithoutAnAnswerIsGivenUp(t *testing.T) {
+	url := numbers(t)
+	r := rowsAt(t, url)
+	must(t, r.write(t.Context(), increment(1)))
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `BEGIN; UPDATE odd.t SET n = 5`)
+	must(t, err)
+	r.pool.limit = 50 * time.Millisecond
+	if err := r.write(t.Context(), increment(1)); !errors.Is(err, ledger.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want that it took too long, which is unavailable", err)
+	}
+	_, err = conn.Exec(t.Context(), `COMMIT`)
+	must(t, err)
+	r.pool.limit = time.Minute
+	must(t, r.write(t.Context(), increment(1)))
+	expectNumber(t, url, "6 5")
+}
+
 // What is read together is of one state, also if another transaction commits between two
 // statements; the next flush sees that.
 func TestAReadOfSeveralStatementsHasASnapshot(t *testing.T) {
