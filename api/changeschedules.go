@@ -1,7 +1,7 @@
 package api
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -52,7 +52,8 @@ func (s *server) changeMany(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	many := manyChanges{s: s, w: w, r: r, conn: http.NewResponseController(w), template: template, who: who, lines: newLines(r.Body)}
+	many := manyChanges{s: s, w: w, r: r, conn: http.NewResponseController(w), template: template, who: who,
+		lines: &lines{reader: bufio.NewReaderSize(r.Body, maxLine)}}
 	_ = many.conn.EnableFullDuplex() // HTTP/2 has it always
 	many.run()
 }
@@ -196,6 +197,3 @@ func parseLine(number int, text []byte) (l line) {
 	}
 	return l
 }
-
-// isBlank reports whether a line has nothing to read.
-func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }

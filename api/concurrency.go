@@ -6,18 +6,6 @@ import (
 	"sync"
 )
 
-// The requests in progress share the ledger's connections with the process's own work:
-// when all of them wait, the work is still on time.
-func limitRequests() *concurrencyLimit {
-	return &concurrencyLimit{what: "requests", ofIdentity: 32, ofProcess: 128, by: map[string]int{}}
-}
-
-// An export lasts as long as its client reads, so that clients that read slowly must not take
-// all requests.
-func limitExports() *concurrencyLimit {
-	return &concurrencyLimit{what: "exports", ofIdentity: 4, ofProcess: 16, by: map[string]int{}}
-}
-
 // concurrencyLimit limits how many requests are in progress: those of one identity, and
 // all.
 type concurrencyLimit struct {

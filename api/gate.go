@@ -20,7 +20,11 @@ type Gate struct {
 // NewGate returns a Gate that identifies requests by an access control.
 func NewGate(control access.Control) *Gate {
 	return &Gate{control: control, rates: access.NewRateLimiter(100, 200), programs: access.NewRateLimiter(2000, 4000),
-		requests: limitRequests(), exports: limitExports()}
+		// The requests in progress share the ledger's connections with the process's own work:
+		// when all of them wait, the work is still on time.
+		requests: &concurrencyLimit{what: "requests", ofIdentity: 32, ofProcess: 128, by: map[string]int{}},
+		// An export lasts as long as its client reads: clients that read slowly must not take all requests.
+		exports: &concurrencyLimit{what: "exports", ofIdentity: 4, ofProcess: 16, by: map[string]int{}}}
 }
 
 // Admit returns the identity that makes a request, and counts the request. Its error is a

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 
@@ -14,10 +15,6 @@ type lines struct {
 	number int
 }
 
-func newLines(body io.Reader) *lines {
-	return &lines{reader: bufio.NewReaderSize(body, maxLine)}
-}
-
 // part returns the next lines: as many as one transaction takes. The error is io.EOF after
 // the last one.
 func (l *lines) part() (part []line, err error) {
@@ -28,7 +25,7 @@ func (l *lines) part() (part []line, err error) {
 			part = append(part, line{number: l.number, err: problem(413, "request_too_large",
 				"the line is longer than 64 KiB; data has at most 16 KiB")})
 			err = l.skip()
-		} else if !isBlank(text) && (err == nil || errors.Is(err, io.EOF)) {
+		} else if len(bytes.TrimSpace(text)) > 0 && (err == nil || errors.Is(err, io.EOF)) {
 			part = append(part, parseLine(l.number, text))
 		}
 		switch {

@@ -57,11 +57,7 @@ func noticeOf(r *http.Request) *notice {
 	return &n
 }
 
-// rememberName keeps who acts, where nothing proves it, for the next form.
-func rememberName(w http.ResponseWriter, by string) {
-	setCookie(w, nameCookie, base64.RawURLEncoding.EncodeToString([]byte(by)), nameFor)
-}
-
+// rememberedName is who acts, where nothing proves it, as send keeps it for the next form.
 func rememberedName(r *http.Request) string {
 	c, err := r.Cookie(nameCookie)
 	if err != nil {

@@ -63,11 +63,11 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 	if err != nil {
 		return v.refuse(err)
 	}
-	v.hide("kind", string(c.Kind), "from", stamp(c.From), "until", stamp(c.Until))
+	v.hide("kind", string(c.Kind), "from", operations.TimeText(c.From), "until", operations.TimeText(c.Until))
 	v.hide(selectionPairs(sel)...)
-	v.CLI = "cronce pauses hold " + shellQuote(sel.Target) + " --until " + stamp(c.Until) + why
+	v.CLI = "cronce pauses hold " + shellQuote(sel.Target) + " --until " + operations.TimeText(c.Until) + why
 	if c.Kind != ledger.PauseHold {
-		flags := append(selectionFlags(sel), [][2]string{{"--from", stamp(c.From)}, {"--until", stamp(c.Until)},
+		flags := append(selectionFlags(sel), [][2]string{{"--from", operations.TimeText(c.From)}, {"--until", operations.TimeText(c.Until)},
 			{"--then", strings.TrimPrefix(string(c.Kind), "skip")}}...)
 		v.CLI = commandOf("cronce pauses add", flags) + why
 		if c.All {
@@ -96,14 +96,6 @@ func (v *actView) pauseTimes(c *operations.PauseChange) (err error) {
 		c.Until, err = inFuture(v.Pause.Until, v.Now.Time)
 	}
 	return err
-}
-
-// stamp writes a time so that a form or command means the same whenever it is sent; "" for none.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }
 
 // subjectPause looks the pause of an action up.
@@ -147,8 +139,8 @@ func (d *Dashboard) previewChangePause(r *http.Request, v *actView) error {
 	if err := v.pauseTimes(&c); err != nil {
 		return err
 	}
-	v.hide("from", stamp(c.From), "until", stamp(c.Until))
-	v.CLI = commandOf(fmt.Sprintf("cronce pauses change %d", p.ID), [][2]string{{"--from", stamp(c.From)}, {"--until", stamp(c.Until)}}) + why
+	v.hide("from", operations.TimeText(c.From), "until", operations.TimeText(c.Until))
+	v.CLI = commandOf(fmt.Sprintf("cronce pauses change %d", p.ID), [][2]string{{"--from", operations.TimeText(c.From)}, {"--until", operations.TimeText(c.Until)}}) + why
 	v.Button = "Change it"
 	if !c.Until.IsZero() {
 		v.Lines = append(v.Lines, "It then ends at "+v.Now.exact(c.Until)+".")

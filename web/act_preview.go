@@ -154,7 +154,7 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 		return err
 	}
 	f.Parent = strings.TrimSpace(q.Get("parent"))
-	written.Since, written.Until, written.Parent = stamp(f.Since), stamp(f.Until), f.Parent
+	written.Since, written.Until, written.Parent = operations.TimeText(f.Since), operations.TimeText(f.Until), f.Parent
 	v.Lines = []string{runLines[v.Name]}
 	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "",
 		IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
@@ -178,7 +178,7 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	v.Button = v.Verb + " " + counted(n, "run")
 	v.Runs, v.More = done.Changed[:min(len(done.Changed), firstShown)], max(n-firstShown, 0)
 	if len(a.IDs) == 0 {
-		v.Counts = []actCount{{"will change", n}, {"left out", leftOutOf(done)}}
+		v.Counts = []actCount{{"will change", n}, {"left out", done.Counts.AllLeftOut()}}
 		v.hide("limit", strconv.Itoa(n))
 	}
 	d.addLeftOut(r, v, done, a)
@@ -189,13 +189,6 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 		}
 	}
 	return nil
-}
-
-func leftOutOf(done operations.RunActionResult) (n int) {
-	for _, c := range done.Counts.LeftOut {
-		n += c
-	}
-	return n
 }
 
 // selected keeps what the action selects, for the form and as a command.

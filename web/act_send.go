@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (d *Dashboard) send(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if by := r.PostForm.Get("by"); by != "" {
-		rememberName(w, by)
+		setCookie(w, nameCookie, base64.RawURLEncoding.EncodeToString([]byte(by)), nameFor)
 	}
 	notice, at := done.told(r.PathValue("act"), r.PostForm)
 	http.Redirect(w, r, keepNotice(w, notice, r.PostForm.Get("key"), at), http.StatusSeeOther)

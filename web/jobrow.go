@@ -68,11 +68,12 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 	for _, id := range ids {
 		var row jobRow
 		j, registered := d.registry().Job(id)
+		t, isTemplate := d.registry().Template(id)
 		switch s := byID[id]; {
 		case registered:
 			row = newJobRow(j, s, pauses, now)
-		case d.isTemplate(id):
-			row = d.templateRow(id, s)
+		case isTemplate:
+			row = templateRow(t, s)
 		case s != nil:
 			row = endedRow(s, bodies[id])
 		default:

@@ -59,7 +59,7 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 	}
 	w := v.Filter
 	v.Any, v.Choices = !w.IsZero() || w.Run+w.By+w.Since+w.Until != "", d.choices(w.Selection)
-	pairs := append(selectionPairs(w.Selection), "run", w.Run, "by", w.By, "since", stamp(f.Since), "until", stamp(f.Until))
+	pairs := append(selectionPairs(w.Selection), "run", w.Run, "by", w.By, "since", operations.TimeText(f.Since), "until", operations.TimeText(f.Until))
 	v.Exports, v.Incidents = d.exportLinks("audit", pairs...), d.exportLinks("incidents", selectionPairs(w.Selection)...)
 	v.CLI = commandOf("cronce audit export", append(selectionFlags(w.Selection), [2]string{"--run", w.Run}, [2]string{"--by", w.By},
 		[2]string{"--since", w.Since}, [2]string{"--until", w.Until}))

@@ -94,7 +94,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		v.Cells = append(v.Cells, newJobCell(c, v.Now))
 	}
 	if v.Status != nil {
-		days, hours, err := d.countDays(ctx, id, d.scheduleOf(v), heatDays)
+		days, hours, err := d.countDays(ctx, id, cmp.Or(v.Job, &jobs.Job{}).ParsedSchedule(), heatDays)
 		if err != nil {
 			return view{}, err
 		}

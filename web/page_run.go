@@ -70,13 +70,11 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	waits, err := d.Ledger.Waiting(ctx, []string{id})
-	if err != nil {
+	if err := d.Operations.AddWaiting(ctx, &run); err != nil {
 		return view{}, err
 	}
 	v := runView{Run: run, Key: operations.KeyOf(run), Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.clockOf(r).Of(run.JobID),
 		Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
-	run.WaitReason = waits[id]
 	if run.Reason == ledger.ReasonPaused {
 		if v.Pause, err = d.pauseOf(ctx, run); err != nil {
 			return view{}, err

@@ -43,7 +43,6 @@ type runsView struct {
 type runRow struct {
 	ledger.Run
 	Kind kind
-	Wait ledger.WaitReason
 	Took time.Duration
 }
 
@@ -60,7 +59,7 @@ func (d *Dashboard) runs(r *http.Request) (view, error) {
 	v.Any, v.CLI, v.Toggle = v.Filter.any(), v.Filter.command(), v.Filter.address("", !v.Grouped)
 	v.Choices = d.choices(v.Filter.Selection)
 	exported := v.Filter
-	exported.Since, exported.Until = stamp(f.Since), stamp(f.Until)
+	exported.Since, exported.Until = operations.TimeText(f.Since), operations.TimeText(f.Until)
 	v.Exports = d.exportLinks("runs", exported.exportPairs()...)
 	title := "Runs"
 	if len(v.Filter.States) > 0 {
@@ -154,23 +153,12 @@ func (v *runsView) refuse(err error) error {
 }
 
 func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error) {
-	var ids []string
-	for _, run := range runs {
-		if slices.Contains(ledger.MayWait, run.State) {
-			ids = append(ids, run.ID)
+	rows, all := make([]runRow, len(runs)), make([]*ledger.Run, len(runs))
+	for i, run := range runs {
+		rows[i] = runRow{Run: run, Kind: kindOf(run.State, run.Replayed)}
+		if all[i] = &rows[i].Run; !run.StartedAt.IsZero() && !run.FinishedAt.IsZero() {
+			rows[i].Took = run.FinishedAt.Sub(run.StartedAt)
 		}
 	}
-	waits, err := d.Ledger.Waiting(r.Context(), ids)
-	if err != nil {
-		return nil, err
-	}
-	var rows []runRow
-	for _, run := range runs {
-		row := runRow{Run: run, Kind: kindOf(run.State, run.Replayed), Wait: waits[run.ID]}
-		if !run.StartedAt.IsZero() && !run.FinishedAt.IsZero() {
-			row.Took = run.FinishedAt.Sub(run.StartedAt)
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
+	return rows, d.Operations.AddWaiting(r.Context(), all...)
 }

@@ -111,7 +111,7 @@ func (d *Dashboard) waitingOf(r *http.Request, target string) ([]runRow, error) 
 		return nil, err
 	}
 	rows, err := d.runRows(r, runs)
-	rows = slices.DeleteFunc(rows, func(row runRow) bool { return row.Wait.Code == "" || row.Wait.Code == ledger.WaitNotDue })
+	rows = slices.DeleteFunc(rows, func(row runRow) bool { return row.WaitReason.Code == "" || row.WaitReason.Code == ledger.WaitNotDue })
 	return rows[:min(len(rows), waitingOfTarget)], err
 }
 

@@ -82,15 +82,9 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 	return view{Template: "template", Title: t.ID + ": " + counted(t.Schedules, "schedule"), Section: "Jobs", Data: v}, nil
 }
 
-func (d *Dashboard) isTemplate(id string) bool {
-	_, is := d.registry().Template(id)
-	return is
-}
-
 // templateRow is a template in a list of jobs.
-func (d *Dashboard) templateRow(id string, s *ledger.JobStatus) jobRow {
-	t, _ := d.registry().Template(id)
-	row := jobRow{ID: id, Words: fmt.Sprintf("made at run time, up to %d", t.Max), Owner: t.Owner, Target: targetOf(t.Job)}
+func templateRow(t jobs.Template, s *ledger.JobStatus) jobRow {
+	row := jobRow{ID: t.ID, Words: fmt.Sprintf("made at run time, up to %d", t.Max), Owner: t.Owner, Target: targetOf(t.Job)}
 	row.know(&t.Job, s, nil)
 	return row
 }
@@ -129,7 +123,7 @@ func (d *Dashboard) templateActs(r *http.Request, v templateView) []actLink {
 
 // templateOf returns the template with an ID, of the registry or of the ledger.
 func (d *Dashboard) templateOf(r *http.Request, id string) (t operations.Template, found bool, err error) {
-	if _, isJob := d.registry().Job(id); isJob || d.Operations == nil {
+	if _, isJob := d.registry().Job(id); isJob {
 		return t, false, nil
 	}
 	list, err := d.Operations.Templates(r.Context())

@@ -18,7 +18,6 @@ type Ledger interface {
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Groups(context.Context, ledger.Filter) ([]ledger.RunGroup, error)
-	Waiting(ctx context.Context, ids []string) (map[string]ledger.WaitReason, error)
 	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
 	JobBodies(ctx context.Context, ids ...string) (map[string][]byte, error)
 	JobStates(ctx context.Context) ([]ledger.JobState, error)

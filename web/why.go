@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/schedule"
 )
 
 // whyAnswer says what became of a job at a time.
@@ -28,13 +27,6 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, invalid("\""+text+"\" is not a time.",
 		"Write one as 2006-01-02T15:04:05Z, 2006-01-02 15:04, 15:04, or as an age: 24h, 7d.")
-}
-
-func (d *Dashboard) scheduleOf(v jobView) *schedule.Schedule {
-	if v.Job == nil {
-		return nil
-	}
-	return v.Job.ParsedSchedule()
 }
 
 // why answers for any time: the row that accounts for it, or why there is none.

@@ -19,17 +19,13 @@ func (s *Client) Export(ctx context.Context, e operations.Export, w io.Writer) e
 		addFilter(query, e.Runs)
 	case "members":
 		query = membersQuery(e.Members)
-		set(query, "format", string(e.Format))
-		set(query, "run", e.Members.Parent)
+		set(query, "format", string(e.Format), "run", e.Members.Parent)
 	case "incidents":
 		if e.Incidents.Open {
 			query.Set("open", "true")
 		}
 	case "audit":
-		set(query, "run", e.Audit.RunID)
-		set(query, "by", e.Audit.By)
-		set(query, "since", timeText(e.Audit.Since))
-		set(query, "until", timeText(e.Audit.Until))
+		set(query, "run", e.Audit.RunID, "by", e.Audit.By, "since", timeText(e.Audit.Since), "until", timeText(e.Audit.Until))
 	}
 	r, err := s.request(ctx, http.MethodGet, "/v1/export/"+e.What+"?"+query.Encode(), nil)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,10 +61,7 @@ func (s *Client) Job(ctx context.Context, id string) (v operations.JobDetail, er
 
 // Revisions compares two definitions of a job.
 func (s *Client) Revisions(ctx context.Context, jobID, from, to string) (v operations.RevisionDiff, err error) {
-	query := url.Values{}
-	set(query, "from", from)
-	set(query, "to", to)
-	return v, s.get(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/revisions", query, &v)
+	return v, s.get(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/revisions", given("from", from, "to", to), &v)
 }
 
 // Runs lists runs, up to the filter's limit.
@@ -97,8 +95,7 @@ func (s *Client) Members(ctx context.Context, q operations.MemberQuery) (operati
 }
 
 func membersQuery(q operations.MemberQuery) url.Values {
-	query := url.Values{}
-	set(query, "key", q.Key)
+	query := given("key", q.Key)
 	for _, st := range q.States {
 		query.Add("state", string(st))
 	}
@@ -114,9 +111,7 @@ func (s *Client) Changes(ctx context.Context, sel operations.Selection, after st
 
 // Why explains why a job ran, or did not, at a time.
 func (s *Client) Why(ctx context.Context, jobID, at, member string) (v operations.Explanation, err error) {
-	query := url.Values{"job": {jobID}, "at": {at}}
-	set(query, "member", member)
-	return v, s.get(ctx, "/v1/why", query, &v)
+	return v, s.get(ctx, "/v1/why", given("job", jobID, "at", at, "member", member), &v)
 }
 
 // do makes a request of an action.
@@ -231,10 +226,7 @@ func goOn(query url.Values, cursor string) error {
 }
 
 func queryOf(sel operations.Selection) url.Values {
-	query := url.Values{}
-	set(query, "job", sel.Job)
-	set(query, "owner", sel.Owner)
-	set(query, "target", sel.Target)
+	query := given("job", sel.Job, "owner", sel.Owner, "target", sel.Target)
 	for _, l := range sel.Labels {
 		query.Add("label", l)
 	}
@@ -242,9 +234,7 @@ func queryOf(sel operations.Selection) url.Values {
 }
 
 func addFilter(query url.Values, f ledger.Filter) {
-	set(query, "reason", string(f.Reason))
-	set(query, "since", timeText(f.Since))
-	set(query, "until", timeText(f.Until))
+	set(query, "reason", string(f.Reason), "since", timeText(f.Since), "until", timeText(f.Until))
 	for _, st := range f.States {
 		query.Add("state", string(st))
 	}
@@ -253,9 +243,18 @@ func addFilter(query url.Values, f ledger.Filter) {
 	}
 }
 
-func set(query url.Values, name, value string) {
-	if value != "" {
-		query.Set(name, value)
+// given is a query of those parameters that have a value: name, value, and so on.
+func given(pairs ...string) url.Values {
+	query := url.Values{}
+	set(query, pairs...)
+	return query
+}
+
+func set(query url.Values, pairs ...string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			query.Set(pair[0], pair[1])
+		}
 	}
 }
 

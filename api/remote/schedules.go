@@ -28,9 +28,7 @@ func schedulesPath(template string) string {
 
 // ListSchedules lists up to limit schedules of a template whose keys have a prefix, by key.
 func (s *Client) ListSchedules(ctx context.Context, template, prefix string, limit int) ([]operations.Schedule, error) {
-	query := url.Values{}
-	set(query, "prefix", prefix)
-	return pages[operations.Schedule](ctx, s, schedulesPath(template), "schedules", query, limit)
+	return pages[operations.Schedule](ctx, s, schedulesPath(template), "schedules", given("prefix", prefix), limit)
 }
 
 // Schedule shows one schedule.
@@ -85,12 +83,7 @@ func (s *Client) changeOne(ctx context.Context, template string, c operations.Sc
 	return s.ask(ctx, http.MethodPut, path, text, into, fields...)
 }
 
-func actorQuery(who ledger.Actor) url.Values {
-	query := url.Values{}
-	set(query, "by", who.By)
-	set(query, "why", who.Why)
-	return query
-}
+func actorQuery(who ledger.Actor) url.Values { return given("by", who.By, "why", who.Why) }
 
 func (s *Client) changeMany(
 	ctx context.Context, template string, changes []operations.ScheduleChange, who ledger.Actor,

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -41,7 +41,7 @@ func TestABackfillInWavesUnderKills(t *testing.T) {
 			return code == 0 && strings.Contains(out, `"watermark": "20`)
 		})
 		first := last.Add(-(hours - 1) * time.Hour)
-		fill := []string{"backfill", "tick", "--from", command.RFC3339(first), "--to", command.RFC3339(last), "--config", config, "--db", db,
+		fill := []string{"backfill", "tick", "--from", operations.TimeText(first), "--to", operations.TimeText(last), "--config", config, "--db", db,
 			"--parallel", strconv.Itoa(parallel), "--newest-first", "--never-planned", "--why", "import"}
 		for i := 0; i < 3; i++ { // killed before, while and after it enters times
 			c := spawn(t, []string{"USER=ann", "SVC_URL=" + svc.URL}, fill...)
@@ -63,11 +63,11 @@ func TestABackfillInWavesUnderKills(t *testing.T) {
 			}
 		}
 		eventually(t, "all to be recorded", func() bool {
-			return len(listRuns(t, db, "--job", "tick", "--state", "succeeded", "--until", command.RFC3339(last.Add(time.Second)))) == hours
+			return len(listRuns(t, db, "--job", "tick", "--state", "succeeded", "--until", operations.TimeText(last.Add(time.Second)))) == hours
 		})
 		p.Interrupt()
 		seen := map[string]bool{}
-		for _, r := range listRuns(t, db, "--job", "tick", "--until", command.RFC3339(last.Add(time.Second))) {
+		for _, r := range listRuns(t, db, "--job", "tick", "--until", operations.TimeText(last.Add(time.Second))) {
 			seen[r.RunID] = true
 		}
 		for at := first; !at.After(last); at = at.Add(time.Hour) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 )
 
@@ -62,7 +61,7 @@ func TestABackupUnderLoadIsRestored(t *testing.T) {
 	q := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", restored, "--listen", "", "--lease", "2s")
 	eventually(t, "runs after the restore", func() bool { return svc.distinct() > effects+4 })
 	eventually(t, "no unfinished run of the time before", func() bool {
-		for _, r := range listRuns(t, restored, "--job", "tick", "--until", command.RFC3339(time.Now().Add(-3*time.Second))) {
+		for _, r := range listRuns(t, restored, "--job", "tick", "--until", operations.TimeText(time.Now().Add(-3*time.Second))) {
 			if r.State != "succeeded" {
 				return false
 			}

@@ -16,13 +16,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// completions completes the names that arguments and flags take. A question that
+// completeBelow completes the names that arguments and flags take. A question that
 // cannot be answered completes nothing.
-func (a *app) completions(root *cobra.Command) {
-	_ = root.RegisterFlagCompletionFunc("output", completeOutputs) // fails only for flags that are not there, or twice
-	a.completeBelow(root)
-}
-
 func (a *app) completeBelow(root *cobra.Command) {
 	arguments := map[string]cobra.CompletionFunc{
 		"JOB": a.completeJobs, "RUN-ID": a.completeRuns, "[RUN-ID": a.completeRuns, "ID": a.completeIncidents, "CHANNEL": a.completeChannels,

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/sqlite"
@@ -169,7 +169,7 @@ func TestInterruptedBackfill(t *testing.T) {
 	for many, code := 60_000, 0; code == 0; many *= 2 { // it may be over before it is interrupted
 		config, path := writeFile(t, operated), filepath.Join(t.TempDir(), "l.db")
 		first := missedSeconds(t, config, path, many)
-		span = []string{"backfill", "tick", "--config", config, "--db", "sqlite:" + path, "--from", command.RFC3339(first), "--to", command.RFC3339(first.Add(time.Duration(many-1) * time.Second))}
+		span = []string{"backfill", "tick", "--config", config, "--db", "sqlite:" + path, "--from", operations.TimeText(first), "--to", operations.TimeText(first.Add(time.Duration(many-1) * time.Second))}
 		p = spawn(t, []string{"USER=ann"}, append(span, "--why", "outage")...)
 		eventually(t, "the first to be planned", func() bool { return len(listRuns(t, "sqlite:"+path, "--state", "planned", "--limit", "1")) > 0 })
 		if code = p.Interrupt(); code > exitFailed || many > 500_000 {

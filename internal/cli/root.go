@@ -77,7 +77,8 @@ Then:         cronce init, or cronce import crontab FILE
 	})
 	root.AddCommand(a.commands()...)
 	a.packaging(root)
-	a.completions(root)
+	_ = root.RegisterFlagCompletionFunc("output", completeOutputs) // fails only for flags that are not there, or twice
+	a.completeBelow(root)
 	return root
 }
 

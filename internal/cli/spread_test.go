@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -22,28 +22,28 @@ func TestASpreadIsShown(t *testing.T) {
 	d.must(err)
 	j, _ := reg.Job("release")
 	at := noon.Truncate(24 * time.Hour).Add(12 * time.Hour)
-	starts := command.RFC3339(j.DueAt(at))
-	if starts == command.RFC3339(at) {
+	starts := operations.TimeText(j.DueAt(at))
+	if starts == operations.TimeText(at) {
 		t.Fatal("the run of the example is not delayed")
 	}
-	out := d.ok("next", "release", "-n", "1", "--from", command.RFC3339(at.Add(-time.Second)))
-	if !strings.Contains(out, "STARTS") || !strings.Contains(out, command.RFC3339(at)+"  "+starts) {
+	out := d.ok("next", "release", "-n", "1", "--from", operations.TimeText(at.Add(-time.Second)))
+	if !strings.Contains(out, "STARTS") || !strings.Contains(out, operations.TimeText(at)+"  "+starts) {
 		t.Error(out)
 	}
 	if out := d.ok("next", "--expr", "0 12 * * *", "-n", "1"); strings.Contains(out, "STARTS") {
 		t.Error(out)
 	}
-	if out := d.ok("next", "release", "-n", "1", "--from", command.RFC3339(at.Add(-time.Second)), "--json"); strings.Join(strings.Fields(out), "") != `["`+command.RFC3339(at)+`"]` {
+	if out := d.ok("next", "release", "-n", "1", "--from", operations.TimeText(at.Add(-time.Second)), "--json"); strings.Join(strings.Fields(out), "") != `["`+operations.TimeText(at)+`"]` {
 		t.Error(out)
 	}
 	d.ok("migrate", "up")
-	if out := d.ok("next", "release", "-n", "1"); !at.Equal(noon) || !strings.Contains(out, command.RFC3339(at)+"  "+starts) {
+	if out := d.ok("next", "release", "-n", "1"); !at.Equal(noon) || !strings.Contains(out, operations.TimeText(at)+"  "+starts) {
 		t.Errorf("within its delay, the run is still to start: %s", out)
 	}
-	if out := strings.Join(strings.Fields(d.ok("jobs", "show", "release")), " "); !strings.Contains(out, "next "+command.RFC3339(at)+" starts "+starts) {
+	if out := strings.Join(strings.Fields(d.ok("jobs", "show", "release")), " "); !strings.Contains(out, "next "+operations.TimeText(at)+" starts "+starts) {
 		t.Error(out)
 	}
-	if out := d.ok("why", "release", command.RFC3339(at)); !strings.Contains(out, "whose run starts at "+starts+": the job has a spread of 1h0m0s") {
+	if out := d.ok("why", "release", operations.TimeText(at)); !strings.Contains(out, "whose run starts at "+starts+": the job has a spread of 1h0m0s") {
 		t.Error(out)
 	}
 	if out := d.ok("jobs", "show", "release"); !strings.Contains(strings.Join(strings.Fields(out), " "), "spread 1h0m0s") {

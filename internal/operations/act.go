@@ -39,6 +39,14 @@ type ActionCounts struct {
 	LeftOut map[ledger.RejectionCause]int `json:"leftOut"`
 }
 
+// AllLeftOut is the number of runs left out, of whatever cause.
+func (c ActionCounts) AllLeftOut() (n int) {
+	for _, of := range c.LeftOut {
+		n += of
+	}
+	return n
+}
+
 // Rejection is a run that an action refused, and why.
 type Rejection struct {
 	RunID string                `json:"runId"`

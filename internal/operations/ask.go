@@ -152,14 +152,6 @@ func keep[T any](who ledger.Actor, view func(T) (any, error)) {
 	}
 }
 
-func (s *Service) askPause(ctx context.Context, a Ask) (any, error) {
-	return s.Pause(ctx, a.ID, a.actor)
-}
-
-func (s *Service) askResume(ctx context.Context, a Ask) (any, error) {
-	return s.Resume(ctx, a.ID, a.actor)
-}
-
 func (s *Service) askTrigger(ctx context.Context, a Ask) (any, error) {
 	e, err := s.TriggerEntry(ctx, a.ID, NewToken(), a.actor)
 	if err != nil {

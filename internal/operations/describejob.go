@@ -20,10 +20,10 @@ func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus, pauses
 		Target: j.Target, Method: j.Method, Path: j.Path, Scopes: append([]string{}, j.Scopes...),
 		KeyScope: j.KeyScope, Timeout: j.Timeout.String(), Overlap: string(j.Overlap), CatchUp: string(j.CatchUp),
 		Acknowledge: string(cmp.Or(j.Acknowledge, jobs.AckByOperator)),
-		Enabled:     !j.Disabled, State: StateOf(&j, st.State(), pause), Next: scheduledTime(next),
-		Watermark: scheduledTime(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
+		Enabled:     !j.Disabled, State: StateOf(&j, st.State(), pause), Next: TimeText(next),
+		Watermark: TimeText(st.Watermark), PausedAt: actualTime(st.PausedAt), PausedBy: st.PausedBy, PausedWhy: st.PausedWhy,
 		LastRun:      runIf(st.LastRun),
-		FailingSince: scheduledTime(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
+		FailingSince: TimeText(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
 		Incidents: jobIncidents(st.Incidents),
 	}
 	v.SlotRun, v.LastOutcome = v.LastRun, v.LastRun // nearly always the same runs
@@ -37,7 +37,7 @@ func (s *Service) describe(j jobs.Job, known map[string]ledger.JobStatus, pauses
 		v.Each = j.Each.String()
 	}
 	if j.Spread > 0 {
-		v.Spread, v.Starts = j.Spread.String(), scheduledTime(j.DueAt(next))
+		v.Spread, v.Starts = j.Spread.String(), TimeText(j.DueAt(next))
 	}
 	v.pausedBy(pause, hold)
 	v.Description, v.Owner, v.Labels = j.Description, j.Owner, j.Labels
@@ -72,9 +72,9 @@ func StateOf(j *jobs.Job, s ledger.JobState, pause *ledger.Pause) JobState {
 // before, as it has no end.
 func (j *Job) pausedBy(pause, hold *ledger.Pause) {
 	if pause != nil && j.PausedAt == "" {
-		j.PausedAt, j.PausedBy, j.PausedWhy, j.PausedUntil = actualTime(pause.From), pause.By, pause.Why, scheduledTime(pause.Until)
+		j.PausedAt, j.PausedBy, j.PausedWhy, j.PausedUntil = actualTime(pause.From), pause.By, pause.Why, TimeText(pause.Until)
 	}
 	if hold != nil {
-		j.HeldUntil = scheduledTime(hold.Until)
+		j.HeldUntil = TimeText(hold.Until)
 	}
 }

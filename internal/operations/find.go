@@ -56,7 +56,7 @@ func (s *Service) Find(ctx context.Context, text string) (list []Found, near str
 		return nil, "", err
 	}
 	if jobID, at, _, err := jobs.ParseRunID(id); err == nil && slices.Contains(names[FoundJob], jobID) {
-		return []Found{{FoundTime, jobID, scheduledTime(at)}}, "", nil
+		return []Found{{FoundTime, jobID, TimeText(at)}}, "", nil
 	}
 	for _, matches := range []func(name, text string) bool{strings.EqualFold, containsFold} {
 		for _, kind := range []FoundKind{FoundJob, FoundOwner, FoundLabel, FoundTarget} {

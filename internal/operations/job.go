@@ -186,7 +186,7 @@ func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]ledge
 			}
 		}
 	}
-	return known, s.addWaiting(ctx, shown...)
+	return known, s.AddWaiting(ctx, shown...)
 }
 
 func runIf(r *ledger.Run) *Run {

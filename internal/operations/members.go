@@ -272,7 +272,7 @@ func (s *Service) whyMember(ctx context.Context, v Explanation, parent ledger.Ru
 	if err != nil {
 		return v, err
 	}
-	if err := s.addWaiting(ctx, &run); err != nil {
+	if err := s.AddWaiting(ctx, &run); err != nil {
 		return v, err
 	}
 	r := RunOf(run)

@@ -70,7 +70,7 @@ func (s *Service) Pauses(ctx context.Context, ended bool) ([]Pause, error) {
 func (s *Service) pauseOf(p ledger.Pause) Pause {
 	now := s.now()
 	v := Pause{
-		ID: p.ID, Kind: p.Kind, Selection: Selection(p.Selector), From: scheduledTime(p.From), Until: scheduledTime(p.Until), State: PauseActive,
+		ID: p.ID, Kind: p.Kind, Selection: Selection(p.Selector), From: TimeText(p.From), Until: TimeText(p.Until), State: PauseActive,
 		By: p.By, Why: p.Why, CreatedAt: actualTime(p.CreatedAt), EndedAt: actualTime(p.EndedAt),
 	}
 	switch {
@@ -209,7 +209,7 @@ func NextRun(list []ledger.Pause, j jobs.Job, now time.Time) time.Time {
 	return time.Time{}
 }
 
-func (s *Service) askPauses(ctx context.Context, a Ask, end bool) (any, error) {
+func (s *Service) askPause(ctx context.Context, a Ask, end bool) (any, error) {
 	c := PauseChange{All: a.All, DryRun: a.DryRun, PauseChange: ledger.PauseChange{
 		Kind: cmp.Or(a.Kind, ledger.PauseSkip), Selector: ledger.Selector(a.Selection), From: a.From, Until: a.Until, End: end, Actor: a.actor,
 	}}
@@ -220,12 +220,4 @@ func (s *Service) askPauses(ctx context.Context, a Ask, end bool) (any, error) {
 		}
 	}
 	return s.ChangePause(ctx, c)
-}
-
-func (s *Service) askChangePause(ctx context.Context, a Ask) (any, error) {
-	return s.askPauses(ctx, a, false)
-}
-
-func (s *Service) askEndPause(ctx context.Context, a Ask) (any, error) {
-	return s.askPauses(ctx, a, true)
 }

@@ -103,9 +103,9 @@ type RunDetail struct {
 // RunOf shows a run of the ledger.
 func RunOf(r ledger.Run) Run {
 	v := Run{
-		RunID: r.ID, JobID: r.JobID, ScheduledAt: scheduledTime(r.ScheduledAt), Until: scheduledTime(r.Until),
+		RunID: r.ID, JobID: r.JobID, ScheduledAt: TimeText(r.ScheduledAt), Until: TimeText(r.Until),
 		Count: r.Count, Trigger: r.Trigger, State: r.State, Reason: r.Reason, Attempts: r.Attempt,
-		Replayed: r.Replayed, Status: r.Status, SendBefore: scheduledTime(r.SendBefore), KeySafeUntil: scheduledTime(r.KeySafeUntil),
+		Replayed: r.Replayed, Status: r.Status, SendBefore: TimeText(r.SendBefore), KeySafeUntil: TimeText(r.KeySafeUntil),
 		PlannedAt: actualTime(r.PlannedAt), StartedAt: actualTime(r.StartedAt), FinishedAt: actualTime(r.FinishedAt),
 		AcceptedAt: actualTime(r.AcceptedAt), Progress: r.Progress,
 		AckedAt: actualTime(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
@@ -131,8 +131,8 @@ func runsOf(runs []ledger.Run) []Run {
 	return out
 }
 
-// scheduledTime is RFC 3339, UTC; "" for none.
-func scheduledTime(t time.Time) string {
+// TimeText is a time in whole seconds: RFC 3339, UTC; "" for none.
+func TimeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -190,7 +190,7 @@ func (s *Service) Runs(ctx context.Context, sel Selection, f ledger.Filter) (Run
 	for i := range runs {
 		waiters[i] = &runs[i]
 	}
-	err = s.addWaiting(ctx, waiters...)
+	err = s.AddWaiting(ctx, waiters...)
 	page.Runs = runsOf(runs)
 	return page, err
 }
@@ -205,7 +205,7 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 	if err != nil {
 		return RunDetail{}, s.notFound(ctx, id, err)
 	}
-	if err := s.addWaiting(ctx, &r); err != nil {
+	if err := s.AddWaiting(ctx, &r); err != nil {
 		return RunDetail{}, err
 	}
 	acts, err := s.actsOnRun(ctx, id)
@@ -256,8 +256,8 @@ func (s *Service) missing(ctx context.Context, id string) string {
 	return ""
 }
 
-// addWaiting sets why those of the runs that are not being sent wait.
-func (s *Service) addWaiting(ctx context.Context, runs ...*ledger.Run) error {
+// AddWaiting sets why those of the runs that are not being sent wait.
+func (s *Service) AddWaiting(ctx context.Context, runs ...*ledger.Run) error {
 	var ids []string
 	for _, r := range runs {
 		if slices.Contains(ledger.MayWait, r.State) {

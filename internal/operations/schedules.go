@@ -217,7 +217,7 @@ func unknownSchedule(template, key string) error {
 func (s *Service) scheduleOf(got ledger.Schedule, pauses []ledger.Pause) Schedule {
 	v := Schedule{
 		JobID: got.JobID, Template: got.Template(), Key: got.Key(), Schedule: got.Expr, Timezone: got.Timezone, DST: got.DST, Data: got.Data,
-		Until: scheduledTime(got.Until), Generation: got.Generation, Revision: got.Revision, State: ScheduleActive,
+		Until: TimeText(got.Until), Generation: got.Generation, Revision: got.Revision, State: ScheduleActive,
 		PausedAt: actualTime(got.PausedAt), PausedBy: got.PausedBy, PausedWhy: got.PausedWhy,
 		CreatedAt: actualTime(got.CreatedAt), ChangedAt: actualTime(got.ChangedAt), ChangedBy: got.ChangedBy, EndedAt: actualTime(got.EndedAt),
 	}
@@ -226,7 +226,7 @@ func (s *Service) scheduleOf(got ledger.Schedule, pauses []ledger.Pause) Schedul
 		v.InWords = parsed.Describe()
 	}
 	if pause, _ := Paused(pauses, j, s.now()); pause != nil && v.PausedAt == "" {
-		v.PausedAt, v.PausedBy, v.PausedWhy, v.PausedUntil = actualTime(pause.From), pause.By, pause.Why, scheduledTime(pause.Until)
+		v.PausedAt, v.PausedBy, v.PausedWhy, v.PausedUntil = actualTime(pause.From), pause.By, pause.Why, TimeText(pause.Until)
 	}
 	switch {
 	case v.EndedAt != "":
@@ -254,7 +254,7 @@ func (s *Service) nextUntil(j jobs.Job, got ledger.Schedule, pauses []ledger.Pau
 	if !got.Until.IsZero() && next.After(got.Until) {
 		return ""
 	}
-	return scheduledTime(next)
+	return TimeText(next)
 }
 
 // keyedJob is the job that a schedule makes of its template; without the template it has

@@ -26,9 +26,9 @@ func (s *Service) Next(ctx context.Context, id string, after time.Time, n int) (
 	}
 	list := Upcoming{Times: []string{}}
 	for _, at := range j.ParsedSchedule().Upcoming(after, n) {
-		list.Times = append(list.Times, scheduledTime(at))
+		list.Times = append(list.Times, TimeText(at))
 		if j.Spread > 0 {
-			list.Starts = append(list.Starts, scheduledTime(j.DueAt(at)))
+			list.Starts = append(list.Starts, TimeText(j.DueAt(at)))
 		}
 	}
 	return list, nil
@@ -40,5 +40,5 @@ func NextOf(j jobs.Job, now time.Time) string {
 	if j.Disabled {
 		return ""
 	}
-	return scheduledTime(j.NextRun(now))
+	return TimeText(j.NextRun(now))
 }

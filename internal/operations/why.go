@@ -61,7 +61,7 @@ func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanat
 	if err != nil {
 		return v, err
 	}
-	v.At = scheduledTime(at)
+	v.At = TimeText(at)
 	due := registered && v.addNeighbors(j.ParsedSchedule(), at)
 	run, attempts, found, err := s.covering(ctx, jobID, at, token, due || !registered)
 	switch {
@@ -102,7 +102,7 @@ func (s *Service) parseWhen(j jobs.Job, registered bool, text string) (at time.T
 
 // addNeighbors adds the scheduled times around a time, and reports whether it is one itself.
 func (v *Explanation) addNeighbors(sched *schedule.Schedule, at time.Time) (due bool) {
-	v.Previous, v.Next = scheduledTime(sched.Last(at.Add(-time.Second))), scheduledTime(sched.Next(at))
+	v.Previous, v.Next = TimeText(sched.Last(at.Add(-time.Second))), TimeText(sched.Next(at))
 	if zone := sched.Location(); zone != time.UTC {
 		v.Local = at.In(zone).Format("2006-01-02T15:04:05 MST")
 	}
@@ -113,7 +113,7 @@ func (v *Explanation) addNeighbors(sched *schedule.Schedule, at time.Time) (due 
 func (s *Service) whyRun(
 	ctx context.Context, v Explanation, run ledger.Run, attempts []ledger.Attempt, member string,
 ) (Explanation, error) {
-	if err := s.addWaiting(ctx, &run); err != nil {
+	if err := s.AddWaiting(ctx, &run); err != nil {
 		return v, err
 	}
 	r := RunOf(run)
@@ -126,14 +126,14 @@ func (s *Service) whyRun(
 // unrecorded explains a time that no row accounts for. served means that the
 // ledger knows the job and that a live process works on the ledger.
 func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStatus, served bool, at, now time.Time) (Verdict, string) {
-	when, gap := scheduledTime(at), ""
+	when, gap := TimeText(at), ""
 	if registered {
 		gap = skippedTime(j, at)
 	}
 	switch {
 	case !st.PurgedThrough.IsZero() && !at.After(st.PurgedThrough):
 		return Purged,
-			"What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + scheduledTime(st.PurgedThrough) + "."
+			"What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + TimeText(st.PurgedThrough) + "."
 	case !registered:
 		return NotScheduled, "This job is not in the registry, and the ledger has no run of it at " + when + "."
 	case !due && gap != "":
@@ -154,11 +154,11 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 			"The ledger has no run for " + when + ": the job did not exist then, had another schedule, or the clock was set back over this time."
 	case j.DueAt(at).After(s.now()):
 		return Future,
-			when + " is a scheduled time whose run starts at " + scheduledTime(j.DueAt(at)) + ": the job has a spread of " + j.Spread.String() + "."
+			when + " is a scheduled time whose run starts at " + TimeText(j.DueAt(at)) + ": the job has a spread of " + j.Spread.String() + "."
 	case !served || st.Ended:
 		return NotPlanned, when + " is not planned yet, waiting because no process that is alive serves this job."
 	}
-	return NotPlanned, when + " is not planned yet, waiting because the job is planned up to " + scheduledTime(st.Watermark) + " only."
+	return NotPlanned, when + " is not planned yet, waiting because the job is planned up to " + TimeText(st.Watermark) + " only."
 }
 
 // skippedTime explains a time that a clock change skips in the job's zone; "" for another.
@@ -168,7 +168,7 @@ func skippedTime(j jobs.Job, at time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf("The job's local time %s does not exist in %s: the clock was put forward over it, up to %s. With dst %q the job does not run instead.",
-		g.Local, g.Zone, scheduledTime(g.At), j.DST)
+		g.Local, g.Zone, TimeText(g.At), j.DST)
 }
 
 // serving reports whether a live process works on the ledger.

@@ -4,6 +4,7 @@ package telemetry
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -113,7 +114,7 @@ func (m *Metrics) Answered(w ledger.Work, a executor.Answer, took time.Duration)
 	if a.Unsent {
 		return
 	}
-	m.attempts.WithLabelValues(w.Call.Target, string(a.Kind), statusText(a.Status)).Inc()
+	m.attempts.WithLabelValues(w.Call.Target, string(a.Kind), strconv.Itoa(a.Status)).Inc()
 	m.took.WithLabelValues(w.Call.Target).Observe(took.Seconds())
 	m.jobTook.observe(series(w.JobID), took)
 }

@@ -1,8 +1,6 @@
 package telemetry
 
 import (
-	"strconv"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cronce/cronce/ledger"
@@ -90,5 +88,3 @@ func is(b bool) float64 {
 	}
 	return 0
 }
-
-func statusText(status int) string { return strconv.Itoa(status) }

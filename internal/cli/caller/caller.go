@@ -66,7 +66,10 @@ func New(env *command.Env, reg *jobs.Registry, s ledger.Store, log *slog.Logger)
 		t.Close()
 		return nil, err
 	}
-	return &Caller{Targets: t, mail: mails, Builtin: nightly(env, reg, s, log), remote: tracing.Wrap(t), tracing: tracing, Tokens: tokens}, nil
+	purge := cleanup.New(reg, keystores.Of(reg, env.Lookup), s)
+	purge.Logger = log
+	return &Caller{Targets: t, mail: mails, Builtin: &cleanup.Nightly{Purge: purge}, remote: tracing.Wrap(t), tracing: tracing,
+		Tokens: tokens}, nil
 }
 
 // Call implements executor.Caller.
@@ -86,11 +89,4 @@ func (c *Caller) Close() {
 	defer cancel()
 	_ = c.tracing.Close(ctx) // traces are best effort; the ledger is the record
 	c.Targets.Close()
-}
-
-// nightly makes the calls of the built-in job.
-func nightly(env *command.Env, reg *jobs.Registry, s ledger.Store, log *slog.Logger) *cleanup.Nightly {
-	p := cleanup.New(reg, keystores.Of(reg, env.Lookup), s)
-	p.Logger = log
-	return &cleanup.Nightly{Purge: p}
 }

@@ -41,7 +41,7 @@ func TestWhenThereIsColor(t *testing.T) {
 func TestTimesForPeople(t *testing.T) {
 	t.Parallel()
 	at := noon.Add(-3 * time.Hour)
-	text := "waiting since " + RFC3339(at) + " (j@2026-11-21T03:00:00Z), not 2026-11-21T03:00:00+01:00"
+	text := "waiting since " + operations.TimeText(at) + " (j@2026-11-21T03:00:00Z), not 2026-11-21T03:00:00+01:00"
 	tty := &screen{}
 	for _, tc := range []struct {
 		a    Env
@@ -50,7 +50,7 @@ func TestTimesForPeople(t *testing.T) {
 		{Env{}, text},
 		{Env{Out: tty}, "waiting since 3h ago (j@2026-11-21T03:00:00Z), not 2026-11-21T03:00:00+01:00"},
 		{Env{Out: tty, utc: true}, text},
-		{Env{Local: true}, strings.Replace(text, RFC3339(at), at.Local().Format(time.RFC3339), 1)},
+		{Env{Local: true}, strings.Replace(text, operations.TimeText(at), at.Local().Format(time.RFC3339), 1)},
 	} {
 		tc.a.Now = func() time.Time { return noon }
 		if got := tc.a.times(text); got != tc.want {

@@ -3,7 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
+	"reflect"
 
 	"github.com/spf13/cobra"
 
@@ -74,50 +74,17 @@ func (env *Env) EncodeJSON(v any, indent string) error {
 }
 
 // idsOf are the IDs of what commands that are marked by WithIDs print.
-func idsOf(v any) []string {
-	number := func(id int64) string { return strconv.FormatInt(id, 10) }
+func idsOf(v any) (ids []string) {
 	switch v := v.(type) {
 	case interface{ IDs() []string }:
 		return v.IDs()
-	case []operations.Job:
-		return each(v, func(j operations.Job) string { return j.ID })
-	case []operations.Run:
-		return each(v, func(r operations.Run) string { return r.RunID })
-	case []operations.Member:
-		return each(v, func(m operations.Member) string { return m.RunID })
-	case []operations.Incident:
-		return each(v, func(i operations.Incident) string { return number(i.ID) })
-	case []operations.Pause:
-		return each(v, func(p operations.Pause) string { return number(p.ID) })
-	case []operations.Template:
-		return each(v, func(t operations.Template) string { return t.ID })
-	case []operations.Schedule:
-		return each(v, func(s operations.Schedule) string { return s.JobID })
-	case operations.Schedule:
-		return []string{v.JobID}
-	case operations.JobDetail:
-		return []string{v.ID}
-	case operations.JobActionResult:
-		return []string{v.JobID}
-	case operations.RunDetail:
-		return []string{v.RunID}
-	case operations.Run:
-		return []string{v.RunID}
-	case operations.Incident:
-		return []string{number(v.ID)}
-	case operations.Pause:
-		if v.ID > 0 { // else it is of a dry run
-			return []string{number(v.ID)}
-		}
 	case operations.RunActionResult:
 		return idsOf(v.Changed)
 	}
-	return nil
-}
-
-func each[T any](list []T, id func(T) string) (ids []string) {
-	for _, v := range list {
-		ids = append(ids, id(v))
+	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice {
+		for i := range list.Len() {
+			ids = append(ids, idsOf(list.Index(i).Interface())...)
+		}
 	}
 	return ids
 }

@@ -24,14 +24,6 @@ func (env *Env) Details(columns ...string) *terminal.Table {
 	return env.Table(columns...).Showing(env.TimesInFull)
 }
 
-// RFC3339 prints a time as the ledger means it: UTC, RFC 3339; "" for none.
-func RFC3339(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
 // NextText is the next scheduled time of a job, or why there is none.
 func NextText(next string, enabled bool) string {
 	switch {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/cronce/cronce/internal/operations"
 )
 
 // FuzzTimes: a time on the command line is a scheduled time in years that the ledger
@@ -45,12 +47,12 @@ func TestTimesAndAges(t *testing.T) {
 		"2026-02-30": "", "24:00": "", "4:40pm": "", "yesterday": "", "2026-11": "",
 	} {
 		at, err := TimeOrAge("--since", text, noon)
-		if got := RFC3339(at); got != want || (err == nil) != (want != "") {
+		if got := operations.TimeText(at); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s gives %s, %v; want %s", text, got, err, want)
 		}
 	}
 	local := time.FixedZone("", 14*3600) // already tomorrow there
-	if at, err := TimeOrAge("--since", "11:00", noon.In(local)); err != nil || RFC3339(at) != "2026-11-21T11:00:00Z" {
+	if at, err := TimeOrAge("--since", "11:00", noon.In(local)); err != nil || operations.TimeText(at) != "2026-11-21T11:00:00Z" {
 		t.Errorf("%s, %v", at, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 type app struct{ *backend.Backend }
@@ -13,5 +14,6 @@ type app struct{ *backend.Backend }
 // Commands is export.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	return []*cobra.Command{a.exportCommand()}
+	return []*cobra.Command{command.Group("export", "Export the registry for a platform",
+		a.exportCloudFormationCommand(), a.exportTerraformCommand(), a.exportJWKSCommand())}
 }

@@ -13,11 +13,6 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-func (a *app) exportCommand() *cobra.Command {
-	return command.Group("export", "Export the registry for a platform",
-		a.exportCloudFormationCommand(), a.exportTerraformCommand(), a.exportJWKSCommand())
-}
-
 func (a *app) exportCloudFormationCommand() *cobra.Command {
 	var o export.Options
 	c := &cobra.Command{

@@ -10,10 +10,6 @@ import (
 	"github.com/cronce/cronce/internal/cli/command"
 )
 
-func (a *app) accessCommand() *cobra.Command {
-	return command.Group("access", "Make tokens for the API, and check the access file", a.accessTokenCommand(), a.accessCheckCommand())
-}
-
 // accessToken is a new token, as JSON.
 type accessToken struct {
 	Name      string   `json:"name"`

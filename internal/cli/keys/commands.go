@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 type app struct{ *backend.Backend }
@@ -13,5 +14,8 @@ type app struct{ *backend.Backend }
 // Commands are keys and access.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	return []*cobra.Command{a.keysCommand(), a.accessCommand()}
+	return []*cobra.Command{
+		command.Group("keys", "Make and rotate the keys that sign calls", a.keysGenerateCommand(), a.keysRotateCommand()),
+		command.Group("access", "Make tokens for the API, and check the access file", a.accessTokenCommand(), a.accessCheckCommand()),
+	}
 }

@@ -12,10 +12,6 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-func (a *app) keysCommand() *cobra.Command {
-	return command.Group("keys", "Make and rotate the keys that sign calls", a.keysGenerateCommand(), a.keysRotateCommand())
-}
-
 func (a *app) keysGenerateCommand() *cobra.Command {
 	var kind string
 	c := &cobra.Command{

@@ -33,11 +33,7 @@ func (a *app) printActed(what operations.RunAction, done operations.RunActionRes
 	if done.DryRun {
 		verb = "would be " + verb
 	}
-	left := 0
-	for _, n := range done.Counts.LeftOut {
-		left += n
-	}
-	fmt.Fprintf(a.Out, "%s: %d %s, %d left out\n", what, done.Counts.Changed+done.Remaining, verb, left)
+	fmt.Fprintf(a.Out, "%s: %d %s, %d left out\n", what, done.Counts.Changed+done.Remaining, verb, done.Counts.AllLeftOut())
 	for _, cause := range ledger.RejectionCauses {
 		if n := done.Counts.LeftOut[cause]; n > 0 {
 			fmt.Fprintf(a.Out, "  %d %s%s\n", n, cause.Text(), override(what, cause))

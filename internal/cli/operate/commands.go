@@ -17,13 +17,16 @@ type app struct{ *backend.Backend }
 // audit.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
+	jobs := command.Group("jobs", "List, show, compare, pause and resume jobs",
+		a.jobsListCommand(), a.jobsShowCommand(), a.jobsDiffCommand(), a.pauseCommand(), a.resumeCommand())
 	runs, incidents, schedules := a.runsCommand(), a.incidentsCommand(), a.schedulesCommand()
-	all := []*cobra.Command{a.jobsCommand(), runs, incidents, a.pausesCommand(), a.triggerCommand(), schedules}
+	all := []*cobra.Command{jobs, runs, incidents, a.pausesCommand(), a.triggerCommand(), schedules}
 	command.WithIDs(all...)
 	schedules.AddCommand(a.schedulesImportCommand()) // it prints counts
 	runs.AddCommand(a.runsExportCommand())           // an export has no IDs alone
 	incidents.AddCommand(a.incidentsExportCommand())
-	all = append(all, a.auditCommand(), a.statusCommand(), a.whyCommand(), a.backfillCommand())
+	audit := command.Group("audit", "Export the actions of operators", a.auditExportCommand())
+	all = append(all, audit, a.statusCommand(), a.whyCommand(), a.backfillCommand())
 	command.FromServer(all...)
 	return all
 }

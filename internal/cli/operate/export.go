@@ -80,10 +80,6 @@ func (a *app) incidentsExportCommand() *cobra.Command {
 		})
 }
 
-func (a *app) auditCommand() *cobra.Command {
-	return command.Group("audit", "Export the actions of operators", a.auditExportCommand())
-}
-
 func (a *app) auditExportCommand() *cobra.Command {
 	var s selection
 	var run, by, since, until string

@@ -13,11 +13,6 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 )
 
-func (a *app) jobsCommand() *cobra.Command {
-	return command.Group("jobs", "List, show, compare, pause and resume jobs",
-		a.jobsListCommand(), a.jobsShowCommand(), a.jobsDiffCommand(), a.pauseCommand(), a.resumeCommand())
-}
-
 func (a *app) jobsListCommand() *cobra.Command {
 	var s selection
 	var names []string

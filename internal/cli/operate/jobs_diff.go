@@ -1,9 +1,9 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,10 +37,8 @@ too.`,
 
 // revision is a time as the ledger's operations take it; any other text as it is.
 func (a *app) revision(text string) string {
-	if t, err := command.TimeOrAge("time", text, a.Now()); err == nil && !t.IsZero() {
-		return t.UTC().Format(time.RFC3339)
-	}
-	return text
+	t, _ := command.TimeOrAge("time", text, a.Now())
+	return cmp.Or(operations.TimeText(t), text)
 }
 
 func (a *app) printRevisions(d operations.RevisionDiff) error {

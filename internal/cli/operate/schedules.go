@@ -193,9 +193,6 @@ type changedSchedule struct {
 	operations.Schedule
 }
 
-// IDs returns the lines that --output id prints.
-func (c changedSchedule) IDs() []string { return []string{c.JobID} }
-
 // tally counts the outcomes of an import.
 type tally map[ledger.ScheduleEffect]int
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/schedule"
 )
@@ -203,13 +204,13 @@ func (a *app) printNext(s timetable, instants []time.Time, from time.Time) error
 	if a.Encoded() {
 		out := make([]string, len(instants))
 		for i, t := range instants {
-			out[i] = command.RFC3339(t)
+			out[i] = operations.TimeText(t)
 		}
 		return a.Encode(out)
 	}
 	fmt.Fprintf(a.Out, "%s: %s%s\n", s, s.Describe(), zoneRelease(s.Schedule))
 	if len(instants) == 0 {
-		_, err := fmt.Fprintf(a.Out, "never after %s\n", command.RFC3339(from))
+		_, err := fmt.Fprintf(a.Out, "never after %s\n", operations.TimeText(from))
 		return err
 	}
 	columns := []string{"UTC", "LOCAL", "OFFSET", "CLOCKS"}
@@ -220,9 +221,9 @@ func (a *app) printNext(s timetable, instants []time.Time, from time.Time) error
 	before := from
 	for _, at := range instants {
 		local := at.In(s.Location())
-		cells := []string{command.RFC3339(at)}
+		cells := []string{operations.TimeText(at)}
 		if s.spread != nil {
-			cells = append(cells, command.RFC3339(s.spread.DueAt(at)))
+			cells = append(cells, operations.TimeText(s.spread.DueAt(at)))
 		}
 		t.Row(append(cells, local.Format("Mon 2006-01-02 15:04:05 MST"), local.Format("-07:00"),
 			command.Shift(before.In(s.Location()), local))...)

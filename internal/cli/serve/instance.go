@@ -82,8 +82,10 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, purge: s.app.newPurgeWatch(reg, s.store, calls, s.purges, s.log),
-		server: s}
+	calls.Builtin.Purge.Observer = s.purges
+	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, server: s, purge: cleanup.NewWatch(cleanup.WatchConfig{
+		Registry: reg, Runs: s.store, Observed: s.purges.Observed, Logger: s.log, Now: s.app.Now,
+	})}
 	host, _ := os.Hostname() // only shown
 	i.notify = notify.NewWatch(notify.Config{
 		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.app.PublicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.Now,
@@ -166,13 +168,6 @@ func nextRun(reg *jobs.Registry, now time.Time) string {
 		}
 	}
 	return next
-}
-
-// newPurgeWatch counts what the purges of these calls do, and prepares to watch
-// that one succeeds.
-func (a *app) newPurgeWatch(reg *jobs.Registry, s ledger.Store, c *caller.Caller, metrics *telemetry.Purge, log *slog.Logger) *cleanup.Watch {
-	c.Builtin.Purge.Observer = metrics
-	return cleanup.NewWatch(cleanup.WatchConfig{Registry: reg, Runs: s, Observed: metrics.Observed, Logger: log, Now: a.Now})
 }
 
 // checkCalls refuses settings with which the registry's calls could not be made.

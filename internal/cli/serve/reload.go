@@ -16,14 +16,6 @@ import (
 // looks.
 const watchEvery = 2 * time.Second
 
-// reloadable are the files that a reload reads again.
-func (a *app) reloadable(f serveFlags) []string {
-	if f.access == "" {
-		return []string{a.Config}
-	}
-	return []string{a.Config, f.access}
-}
-
 // requestReloads asks the fleet for a reload at each hangup and, with --watch,
 // at each change of a file, until stop. A hangup because the terminal has gone
 // stops serve instead.
@@ -47,10 +39,6 @@ type reloads struct {
 	metrics *telemetry.Reloads
 	notify  notifier
 	now     func() time.Time
-}
-
-func (s *server) observer(n notifier) *reloads {
-	return &reloads{log: s.log, metrics: s.metrics.Reloads(), notify: n, now: s.app.Now}
 }
 
 func (r *reloads) Reloading() {

@@ -131,7 +131,11 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	files := rollover.NewWatch(a.reloadable(f)...)
+	read := []string{a.Config}
+	if f.access != "" {
+		read = append(read, f.access)
+	}
+	files := rollover.NewWatch(read...)
 	reg, err := a.readRegistry(log) // before a ledger is made
 	if err != nil {
 		return err
@@ -163,7 +167,8 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	notify := notifier{log}
 	var fleet *rollover.Fleet[*instance]
-	fleet = rollover.New(first, func() (*instance, error) { return s.successor(fleet.Current().registry) }, s.observer(notify), log)
+	fleet = rollover.New(first, func() (*instance, error) { return s.successor(fleet.Current().registry) },
+		&reloads{log: log, metrics: metrics.Reloads(), notify: notify, now: a.Now}, log)
 	s.fleet = fleet
 	clients, closeServers, err := s.answer(ctx, fleet, hosts, control)
 	if err != nil {

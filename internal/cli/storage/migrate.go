@@ -8,23 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/migrations"
 )
 
 func (a *app) migrateCommand() *cobra.Command {
 	c := command.Group("migrate", "Migrate the ledger's tables, or print them",
 		&cobra.Command{Use: "up", Short: "Apply pending migrations to the ledger", Args: cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error { return a.migrateUp(c.Context()) }},
+			RunE: func(c *cobra.Command, _ []string) error { return a.printSteps(a.OnTables(c.Context(), migrations.Up)) }},
 		&cobra.Command{Use: "status", Short: "Show applied and pending migrations of the ledger", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error { return a.migrateStatus(c.Context()) }},
 	)
 	command.FromLedger(c)
 	c.AddCommand(a.migratePrintCommand())
 	return c
-}
-
-func (a *app) migrateUp(ctx context.Context) error {
-	return a.printSteps(a.OnTables(ctx, migrations.Up))
 }
 
 func (a *app) migrateStatus(ctx context.Context) error {
@@ -46,7 +43,7 @@ func (a *app) printSteps(steps []migrations.Step, err error) error {
 	}
 	out := []stepJSON{}
 	for _, s := range steps {
-		out = append(out, stepJSON{s.Version, s.Name, command.RFC3339(s.AppliedAt)})
+		out = append(out, stepJSON{s.Version, s.Name, operations.TimeText(s.AppliedAt)})
 	}
 	if a.Encoded() {
 		return a.Encode(out)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/internal/cli/backend"
+	"github.com/cronce/cronce/internal/cli/command"
 )
 
 type app struct{ *backend.Backend }
@@ -14,5 +15,6 @@ type app struct{ *backend.Backend }
 // Commands are try, conform and notify.
 func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
-	return []*cobra.Command{a.tryCommand(), a.conformCommand(), a.notifyCommand()}
+	return []*cobra.Command{a.tryCommand(), a.conformCommand(),
+		command.Group("notify", "Test the channels that receive notifications", a.notifyTestCommand())}
 }

@@ -17,10 +17,6 @@ import (
 	"github.com/cronce/cronce/notify"
 )
 
-func (a *app) notifyCommand() *cobra.Command {
-	return command.Group("notify", "Test the channels that receive notifications", a.notifyTestCommand())
-}
-
 func (a *app) notifyTestCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test CHANNEL",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/targets"
 	"github.com/cronce/cronce/targets/try"
@@ -217,7 +218,7 @@ func (a *app) withTargets(reg *jobs.Registry, lookup func(string) (string, bool)
 func (a *app) sure(ctx context.Context, c try.Config, yes bool, calls int, last time.Time) error {
 	toCome := ""
 	if last.After(c.Now) {
-		toCome = fmt.Sprintf(" The run of %s is still to come: it will find its key used, and have no effect.", command.RFC3339(last))
+		toCome = fmt.Sprintf(" The run of %s is still to come: it will find its key used, and have no effect.", operations.TimeText(last))
 	}
 	switch {
 	case yes:

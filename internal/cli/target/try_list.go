@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cronce/cronce/internal/cli/caller"
-	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plural"
 	"github.com/cronce/cronce/jobs"
 )
@@ -43,7 +43,7 @@ func (a *app) listTries(ctx context.Context) error {
 	for _, j := range reg.All() {
 		if j.Target != jobs.BuiltinTarget && !j.Disabled {
 			used[j.Target] = true
-			list.Jobs = append(list.Jobs, tryJobLine{j.ID, j.Method + " " + j.Path, j.Target, command.RFC3339(j.ParsedSchedule().Last(a.Now()))})
+			list.Jobs = append(list.Jobs, tryJobLine{j.ID, j.Method + " " + j.Path, j.Target, operations.TimeText(j.ParsedSchedule().Last(a.Now()))})
 		}
 	}
 	for _, t := range reg.Targets() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/targets/try"
 )
@@ -93,7 +94,7 @@ func (a *app) printTryTimes(j jobs.Job, r try.TimesReport) error {
 		if !before.IsZero() {
 			clocks = command.Shift(before, local)
 		}
-		t.Row(command.RFC3339(x.ScheduledAt), local.Format("Mon 2006-01-02 15:04:05 MST"), clocks, strconv.Itoa(x.Status), x.Answer,
+		t.Row(operations.TimeText(x.ScheduledAt), local.Format("Mon 2006-01-02 15:04:05 MST"), clocks, strconv.Itoa(x.Status), x.Answer,
 			x.Again, x.Detail)
 		before = local
 	}
