@@ -3,7 +3,6 @@ package importer
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -76,7 +75,7 @@ func (e *entry) unwrap(words []word) ([]word, error) {
 			if !ok {
 				return nil, errors.New("the command sets a variable to a value that only the shell knows")
 			}
-			e.setVariable(variable, v)
+			e.call.env[variable] = v
 			words = words[1:]
 			continue
 		}
@@ -103,13 +102,6 @@ func (e *entry) unwrap(words []word) ([]word, error) {
 		words = rest
 	}
 	return nil, nil
-}
-
-func (e *entry) setVariable(name, value string) {
-	own := map[string]string{}
-	maps.Copy(own, e.call.env)
-	own[name] = value
-	e.call.env = own
 }
 
 // skipFlags removes flags in front; those that are named have a value in the next word.

@@ -14,6 +14,7 @@ import (
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/terminal"
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -64,41 +65,32 @@ func (w *who) check() error {
 	return nil
 }
 
-func (a *app) pauseCommand() *cobra.Command {
+// pauseCommand pauses or resumes a job, or a schedule, which it takes by its template and its key.
+func (a *app) pauseCommand(paused bool, use, short string) *cobra.Command {
 	var w who
 	c := &cobra.Command{
-		Use:   "pause JOB --why REASON",
-		Short: "Pause a job: its scheduled times are recorded as skipped (paused)",
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(c *cobra.Command, args []string) error { return a.setPaused(c, args[0], w, true) },
+		Use:   use + " --why REASON",
+		Short: short,
+		Args:  cobra.ExactArgs(strings.Count(use, " ")),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := w.check(); err != nil {
+				return err
+			}
+			jobID := args[0]
+			if len(args) > 1 {
+				jobID = jobs.ScheduleID(args[0], args[1])
+			}
+			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.JobActionResult, error) {
+				if paused {
+					return o.Pause(ctx, jobID, w.actor())
+				}
+				return o.Resume(ctx, jobID, w.actor())
+			}, func(acted operations.JobActionResult) error {
+				_, err := terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
+				return err
+			}, jobID)
+		},
 	}
 	w.flags(c, a)
 	return c
-}
-
-func (a *app) resumeCommand() *cobra.Command {
-	var w who
-	c := &cobra.Command{
-		Use:   "resume JOB --why REASON",
-		Short: "Resume a paused job; skipped times stay skipped (see backfill)",
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(c *cobra.Command, args []string) error { return a.setPaused(c, args[0], w, false) },
-	}
-	w.flags(c, a)
-	return c
-}
-
-func (a *app) setPaused(c *cobra.Command, jobID string, w who, paused bool) error {
-	if err := w.check(); err != nil {
-		return err
-	}
-	return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.JobActionResult, error) {
-		if paused {
-			return o.Pause(ctx, jobID, w.actor())
-		}
-		return o.Resume(ctx, jobID, w.actor())
-	}, func(acted operations.JobActionResult) error {
-		_, err := terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
-		return err
-	}, jobID)
 }

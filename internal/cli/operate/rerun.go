@@ -1,13 +1,12 @@
 package operate
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/api/remote"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/ledger"
 )
 
 func (a *app) rerunCommand() *cobra.Command {
@@ -30,8 +29,15 @@ whose answer was that an earlier call is in progress.`,
 			if err := w.check(); err != nil {
 				return err
 			}
-			return a.rerun(c.Context(), operations.Rerun{
-				RunID: args[0], Token: operations.NewToken(), NewKey: newKey, MayDouble: mayDouble, Actor: w.actor(),
+			ctx := c.Context()
+			r := operations.Rerun{RunID: args[0], Token: operations.NewToken(), NewKey: newKey, MayDouble: mayDouble, Actor: w.actor()}
+			return a.enter(ctx, func(s *remote.Client) (operations.Run, error) { return s.Rerun(ctx, r) }, func() (ledger.Entry, error) {
+				o, done, err := a.Operations(ctx)
+				if err != nil {
+					return ledger.Entry{}, err
+				}
+				defer done()
+				return o.RerunEntry(ctx, r)
 			})
 		},
 	}
@@ -39,27 +45,4 @@ whose answer was that an earlier call is in progress.`,
 	c.Flags().BoolVar(&newKey, "new-key", false, "confirm that this is new work (required)")
 	c.Flags().BoolVar(&mayDouble, "may-double", false, "repeat it although the work may have been done")
 	return c
-}
-
-func (a *app) rerun(ctx context.Context, r operations.Rerun) error {
-	if a.Server != "" {
-		return a.remotely(ctx, func(s *remote.Client) (operations.Run, error) { return s.Rerun(ctx, r) })
-	}
-	reg, err := a.SoundRegistry()
-	if err != nil {
-		return err
-	}
-	o, done, err := a.Operations(ctx)
-	if err != nil {
-		return err
-	}
-	entry, err := o.RerunEntry(ctx, r)
-	done()
-	if err != nil {
-		return err
-	}
-	if err := a.reachable(reg, entry.Call.Target); err != nil {
-		return err
-	}
-	return a.drive(ctx, reg, entry)
 }

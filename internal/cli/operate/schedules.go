@@ -19,8 +19,8 @@ import (
 func (a *app) schedulesCommand() *cobra.Command {
 	c := command.Group("schedules", "Make, change and show schedules that are made at run time",
 		a.schedulesListCommand(), a.schedulesGetCommand(), a.schedulesPutCommand(), a.schedulesDeleteCommand(),
-		a.schedulesPauseCommand("pause", "Pause a schedule: its times are recorded as skipped (paused)", true),
-		a.schedulesPauseCommand("resume", "Resume a paused schedule; its skipped times stay skipped", false),
+		a.pauseCommand(true, "pause TEMPLATE KEY", "Pause a schedule: its times are recorded as skipped (paused)"),
+		a.pauseCommand(false, "resume TEMPLATE KEY", "Resume a paused schedule; its skipped times stay skipped"),
 		a.schedulesHistoryCommand())
 	c.Long = `schedules works on the schedules of a template, which is a job of the registry
 with keyed. A schedule is named by its template and its key. As a job it is
@@ -110,20 +110,6 @@ func positive(n int64) string {
 		return ""
 	}
 	return strconv.FormatInt(n, 10)
-}
-
-func (a *app) schedulesPauseCommand(name, short string, paused bool) *cobra.Command {
-	var w who
-	c := &cobra.Command{
-		Use:   name + " TEMPLATE KEY --why REASON",
-		Short: short,
-		Args:  cobra.ExactArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.setPaused(c, jobs.ScheduleID(args[0], args[1]), w, paused)
-		},
-	}
-	w.flags(c, a)
-	return c
 }
 
 // historyRuns is the number of runs that the history of a schedule shows.

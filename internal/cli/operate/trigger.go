@@ -37,7 +37,9 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 			if err := w.check(); err != nil {
 				return err
 			}
-			return a.trigger(c.Context(), args[0], w)
+			ctx := c.Context()
+			return a.enter(ctx, func(s *remote.Client) (operations.Run, error) { return s.Trigger(ctx, args[0], w.actor()) },
+				func() (ledger.Entry, error) { return a.triggerEntry(ctx, args[0], w) })
 		},
 	}
 	w.flags(c, a)
@@ -49,22 +51,25 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 // triggeredByHand is the reason of a trigger that gives none.
 const triggeredByHand = "triggered by hand"
 
-func (a *app) trigger(ctx context.Context, jobID string, w who) error {
+// enter makes a run and waits for its end: on the server of --server, else by calls of this process.
+func (a *app) enter(ctx context.Context, remotely func(*remote.Client) (operations.Run, error), entryOf func() (ledger.Entry, error)) error {
 	if a.Server != "" {
-		return a.remotely(ctx, func(s *remote.Client) (operations.Run, error) { return s.Trigger(ctx, jobID, w.actor()) })
+		return a.remotely(ctx, remotely)
 	}
 	reg, err := a.SoundRegistry()
 	if err != nil {
 		return err
 	}
-	entry, err := a.triggerEntry(ctx, jobID, w)
+	entry, err := entryOf()
 	if err != nil {
 		return err
 	}
 	if err := a.reachable(reg, entry.Call.Target); err != nil {
 		return err
 	}
-	a.warnIfClosed(ctx, reg, entry.Call)
+	if entry.RerunOf == "" {
+		a.warnIfClosed(ctx, reg, entry.Call)
+	}
 	return a.drive(ctx, reg, entry)
 }
 
