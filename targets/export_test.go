@@ -3,6 +3,8 @@ package targets
 import (
 	"net"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 var (
@@ -11,7 +13,7 @@ var (
 	Join          = join
 	ReadKeys      = readKeys
 
-	InMilliseconds = inMilliseconds
+	InMilliseconds = clocks.Milliseconds
 )
 
 // WithClock has the targets read another machine's clocks.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/clocks"
 	"github.com/cronce/cronce/jobs"
 )
 
@@ -31,7 +32,7 @@ func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	f.set("User-Agent", userAgent)
 	delete(h, "Cronce-Send-Before")
 	if !c.SendBefore.IsZero() {
-		f.set("Cronce-Send-Before", inMilliseconds(c.SendBefore))
+		f.set("Cronce-Send-Before", clocks.Milliseconds(c.SendBefore))
 	}
 	delete(h, "Authorization")
 	delete(h, "Content-Type")
@@ -68,16 +69,6 @@ func (t *Targets) setCompletion(h http.Header, c executor.Call) {
 		h.Set("Cronce-Completion-Url", url)
 		h.Set("Cronce-Completion-Token", token)
 	}
-}
-
-// inMilliseconds is RFC 3339 with milliseconds. Cutting off the rest makes the
-// time earlier, never later: the target refuses no later than we do. Package
-// time is several times as quick with RFC3339 as with a layout of our own.
-func inMilliseconds(t time.Time) string {
-	ms := t.Nanosecond() / int(time.Millisecond)
-	b := t.UTC().AppendFormat(make([]byte, 0, 32), time.RFC3339)
-	b = append(b[:len(b)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
-	return string(b)
 }
 
 // fields sets fields of one value, in one piece of memory for all of them.

@@ -1,6 +1,6 @@
-// Package clocks compares times, also by both clocks of a machine. The monotonic clock
-// stands still while the machine is suspended (CLOCK_MONOTONIC on Linux). The wall
-// clock can be set back. What must not happen too late is judged by both: the stricter
+// Package clocks compares and writes times. It compares by both clocks of a machine, too: the
+// monotonic clock stands still while the machine is suspended (CLOCK_MONOTONIC on Linux), and
+// the wall clock can be set back. What must not happen too late is judged by both: the stricter
 // wins. A time from time.Now has a reading of each.
 package clocks
 
@@ -31,4 +31,13 @@ func Later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// Milliseconds writes a time as RFC 3339 in UTC with milliseconds. It cuts off the rest, so that the
+// text is never later than the time. Package time is several times as quick with RFC3339 as with
+// another layout.
+func Milliseconds(t time.Time) string {
+	ms := t.Nanosecond() / int(time.Millisecond)
+	b := t.UTC().AppendFormat(make([]byte, 0, 32), time.RFC3339)
+	return string(append(b[:len(b)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/internal/clocks"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -144,9 +145,7 @@ func actualTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	ms := t.Nanosecond() / int(time.Millisecond)
-	text := t.UTC().AppendFormat(make([]byte, 0, 32), time.RFC3339) // package time is slow with other layouts
-	return string(append(text[:len(text)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
+	return clocks.Milliseconds(t)
 }
 
 // Page sizes of lists.
