@@ -47,13 +47,11 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	s.must(err)
 	const n = operations.MaxPart + 5
 	ids := s.die(n)
-	ann := ledger.Actor{By: "ann", Why: "a test"}
-	sel := operations.Selection{Job: "tick"}
-	all := ledger.Action{Filter: ledger.Filter{Reason: ledger.ReasonExhausted}, Actor: ann}
-	do := func(what operations.RunAction, a ledger.Action, changed, remaining int, leftOut map[ledger.RejectionCause]int) {
+	all := operations.Ask{By: "ann", Why: "a test", Selection: operations.Selection{Job: "tick"}, Reason: ledger.ReasonExhausted}
+	do := func(what operations.RunAction, a operations.Ask, changed, remaining int, leftOut map[ledger.RejectionCause]int) {
 		t.Helper()
-		done, err := operations.ActOnAll(context.WithoutCancel(t.Context()), a, func(ctx context.Context, part ledger.Action) (operations.RunActionResult, error) {
-			return server.Act(ctx, what, sel, part)
+		done, err := operations.ActOnAll(context.WithoutCancel(t.Context()), a, func(ctx context.Context, part operations.Ask) (v operations.RunActionResult, err error) {
+			return v, server.Ask(ctx, string(what), "", part, &v)
 		})
 		s.must(err)
 		seen := map[string]bool{}
@@ -68,7 +66,7 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	dry.DryRun = true
 	do(operations.Redrive, dry, operations.MaxPart, 5, map[ledger.RejectionCause]int{})
 	named := all
-	named.Filter = ledger.Filter{IDs: ids[:operations.MaxPart+3]}
+	named.Reason, named.RunIDs = "", ids[:operations.MaxPart+3]
 	do(operations.Ack, named, operations.MaxPart+3, 0, map[ledger.RejectionCause]int{})
 	do(operations.Redrive, all, 2, 0, map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: operations.MaxPart + 3})
 	do(operations.Redrive, all, 0, 0, map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: operations.MaxPart + 3})

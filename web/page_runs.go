@@ -121,7 +121,7 @@ func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) err
 
 // addFilterActs adds the actions on all runs of a filter, of which there are runs in the states.
 func (d *Dashboard) addFilterActs(r *http.Request, v *runsView, f ledger.Filter, states []ledger.State) {
-	if operations.Redrive.Selects(v.Filter.Selection, ledger.Action{Filter: f}) {
+	if operations.Redrive.Selects(v.Filter.Selection, f) {
 		v.Acts = d.filterActs(r, v.Filter, f, func(want func(ledger.State) bool) bool {
 			return v.Cut || f.Before != nil || slices.ContainsFunc(states, want)
 		})

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -64,7 +65,7 @@ func askAll(t *testing.T, s *remote.Client) {
 	t.Helper()
 	ctx, who, at := t.Context(), ledger.Actor{By: "ann", Why: "a test"}, time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	const run = "tick@2026-11-21T03:00:00Z"
-	acts := ledger.Action{Filter: ledger.Filter{States: []ledger.State{ledger.Dead}, Reason: ledger.ReasonExhausted, Since: at, Until: at.Add(time.Hour)}, Actor: who}
+	dead := ledger.Filter{States: []ledger.State{ledger.Dead}, Reason: ledger.ReasonExhausted, Since: at, Until: at.Add(time.Hour)}
 	sel := operations.Selection{Job: "tick", Owner: "ann", Labels: []string{"a=b", "c"}, Target: "svc"}
 	errs := map[string]error{}
 	_, errs["status"] = s.Status(ctx)
@@ -75,30 +76,30 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["run"] = s.Run(ctx, run)
 	_, errs["members"] = s.Members(ctx, operations.MemberQuery{Parent: run, States: []ledger.State{operations.NotSucceeded}, Key: "acme*", Limit: 10})
 	_, errs["why"] = s.Why(ctx, "tick", "2026-11-21T03:00", "acme")
-	_, errs["pause"] = s.Pause(ctx, "tick", who)
-	_, errs["resume"] = s.Resume(ctx, "tick", who)
-	_, errs["trigger"] = s.Trigger(ctx, "tick", who)
-	_, errs["rerun"] = s.Rerun(ctx, operations.Rerun{RunID: run, NewKey: true, Actor: who})
-	_, errs["backfill"] = s.Backfill(ctx, operations.Backfill{JobID: "tick", From: at, To: at.Add(time.Hour), DryRun: true, Actor: who})
-	for _, what := range []operations.RunAction{operations.Redrive, operations.Cancel, operations.Ack} {
-		_, errs[string(what)] = s.Act(ctx, what, sel, acts)
-		_, errs[string(what)+" of a list"] = s.Act(ctx, what, operations.Selection{}, ledger.Action{Filter: ledger.Filter{IDs: []string{run}}, Actor: who})
+	do := func(action, id string, ask operations.Ask) {
+		var answer any
+		ask.By, ask.Why = who.By, who.Why
+		errs[fmt.Sprintf("%s of %q: %+v", action, id, ask)] = s.Ask(ctx, action, id, ask, &answer)
+	}
+	do("pause", "tick", operations.Ask{})
+	do("resume", "tick", operations.Ask{})
+	do("trigger", "tick", operations.Ask{})
+	do("rerun", run, operations.Ask{NewKey: true})
+	do("backfill", "tick", operations.Ask{From: at, To: at.Add(time.Hour), DryRun: true})
+	for _, what := range []string{"redrive", "cancel", "ack"} {
+		do(what, "", operations.Ask{Selection: sel, State: dead.States, Reason: dead.Reason, Since: dead.Since, Until: dead.Until})
+		do(what, "", operations.Ask{RunIDs: []string{run}})
 	}
 	_, errs["incidents"] = s.Incidents(ctx, sel, ledger.IncidentFilter{Open: true, Limit: 10})
 	_, errs["incident"] = s.Incident(ctx, 7)
-	_, errs["ack of an incident"] = s.AckIncident(ctx, ledger.IncidentAction{ID: 7, Close: true, Actor: who})
+	do(operations.AckIncident, "7", operations.Ask{Close: true})
 	_, errs["pauses"] = s.Pauses(ctx, true)
-	for what, c := range map[string]operations.PauseChange{
-		"a new pause": {PauseChange: ledger.PauseChange{Kind: ledger.PauseCatchUp, Selector: ledger.Selector(sel), From: at, Until: at.Add(time.Hour)}, DryRun: true},
-		"a change":    {PauseChange: ledger.PauseChange{ID: 7, From: at, Until: at.Add(time.Hour)}},
-		"an end":      {PauseChange: ledger.PauseChange{ID: 7, End: true}},
-	} {
-		c.Actor = who
-		_, errs[what] = s.ChangePause(ctx, c)
-	}
+	do(operations.AddPause, "", operations.Ask{Kind: ledger.PauseCatchUp, Selection: sel, From: at, Until: at.Add(time.Hour), DryRun: true})
+	do(operations.ChangePause, "7", operations.Ask{From: at, Until: at.Add(time.Hour)})
+	do(operations.EndPause, "7", operations.Ask{})
 	for _, what := range operations.Exports {
 		errs["export of "+what] = s.Export(ctx, operations.Export{
-			What: what, Format: operations.NDJSON, Selection: sel, Runs: acts.Filter, Members: operations.MemberQuery{Parent: run, Key: "acme"}, Incidents: ledger.IncidentFilter{Open: true},
+			What: what, Format: operations.NDJSON, Selection: sel, Runs: dead, Members: operations.MemberQuery{Parent: run, Key: "acme"}, Incidents: ledger.IncidentFilter{Open: true},
 			Audit: ledger.AuditFilter{RunID: run, By: "ann", Since: at, Until: at.Add(time.Hour)},
 		}, io.Discard)
 	}

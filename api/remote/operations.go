@@ -114,53 +114,10 @@ func (s *Client) Why(ctx context.Context, jobID, at, member string) (v operation
 	return v, s.get(ctx, "/v1/why", given("job", jobID, "at", at, "member", member), &v)
 }
 
-// do makes a request of an action.
-func (s *Client) do(ctx context.Context, name, id string, ask operations.Ask, into any) error {
-	a, _ := operations.ActionOf(name)
-	return s.post(ctx, strings.Replace(a.Path, "{id}", url.PathEscape(id), 1), ask, into)
-}
-
-func by(who ledger.Actor) operations.Ask { return operations.Ask{By: who.By, Why: who.Why} }
-
-// Pause pauses the job: its scheduled times are skipped until Resume.
-func (s *Client) Pause(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActionResult, err error) {
-	return v, s.do(ctx, "pause", jobID, by(who), &v)
-}
-
-// Resume ends a pause.
-func (s *Client) Resume(ctx context.Context, jobID string, who ledger.Actor) (v operations.JobActionResult, err error) {
-	return v, s.do(ctx, "resume", jobID, by(who), &v)
-}
-
-// Trigger makes a run that starts now; a process that serves makes its calls.
-func (s *Client) Trigger(ctx context.Context, jobID string, who ledger.Actor) (v operations.Run, err error) {
-	return v, s.do(ctx, "trigger", jobID, by(who), &v)
-}
-
-// Rerun repeats a finished run as new work.
-func (s *Client) Rerun(ctx context.Context, r operations.Rerun) (v operations.Run, err error) {
-	ask := by(r.Actor)
-	ask.NewKey, ask.MayDouble = r.NewKey, r.MayDouble
-	return v, s.do(ctx, "rerun", r.RunID, ask, &v)
-}
-
-// Backfill plans scheduled times that did not run, as many as one request takes.
-func (s *Client) Backfill(ctx context.Context, b operations.Backfill) (v operations.Backfilled, err error) {
-	ask := by(b.Actor)
-	ask.From, ask.To, ask.DryRun = b.From, b.To, b.DryRun
-	ask.Parallel, ask.NewestFirst, ask.NeverPlanned = b.Parallel, b.NewestFirst, b.NeverPlanned
-	if b.Request != nil {
-		ask.Series = b.Request.Series
-	}
-	return v, s.do(ctx, "backfill", b.JobID, ask, &v)
-}
-
-// Act cancels, redrives or acknowledges runs that the action selects, as many as one request
-// takes.
-func (s *Client) Act(
-	ctx context.Context, what operations.RunAction, sel operations.Selection, act ledger.Action,
-) (v operations.RunActionResult, err error) {
-	return v, s.do(ctx, string(what), "", operations.AskOf(sel, act), &v)
+// Ask does an action on the job, run, incident or pause of an ID.
+func (s *Client) Ask(ctx context.Context, action, id string, ask operations.Ask, answer any) error {
+	a, _ := operations.ActionOf(action)
+	return s.post(ctx, strings.Replace(a.Path, "{id}", url.PathEscape(id), 1), ask, answer)
 }
 
 // Incidents lists incidents, up to the filter's limit.
@@ -178,13 +135,6 @@ func (s *Client) Incident(ctx context.Context, id int64) (v operations.Incident,
 	return v, s.get(ctx, "/v1/incidents/"+strconv.FormatInt(id, 10), nil, &v)
 }
 
-// AckIncident acknowledges an open incident, or closes it.
-func (s *Client) AckIncident(ctx context.Context, a ledger.IncidentAction) (v operations.Incident, err error) {
-	ask := by(a.Actor)
-	ask.Close = a.Close
-	return v, s.do(ctx, operations.AckIncident, strconv.FormatInt(a.ID, 10), ask, &v)
-}
-
 // Pauses lists the pauses of many jobs and the holds of targets.
 func (s *Client) Pauses(ctx context.Context, ended bool) ([]operations.Pause, error) {
 	query := url.Values{}
@@ -195,21 +145,6 @@ func (s *Client) Pauses(ctx context.Context, ended bool) ([]operations.Pause, er
 		Pauses []operations.Pause `json:"pauses"`
 	}
 	return answer.Pauses, s.get(ctx, "/v1/pauses", query, &answer)
-}
-
-// ChangePause makes, changes or ends a pause.
-func (s *Client) ChangePause(ctx context.Context, c operations.PauseChange) (v operations.Pause, err error) {
-	ask, name, id := by(c.Actor), operations.AddPause, ""
-	ask.From, ask.Until = c.From, c.Until
-	switch {
-	case c.ID == 0:
-		ask.Kind, ask.All, ask.DryRun, ask.Selection = c.Kind, c.All, c.DryRun, operations.Selection(c.Selector)
-	case c.End:
-		name, id = operations.EndPause, strconv.FormatInt(c.ID, 10)
-	default:
-		name, id = operations.ChangePause, strconv.FormatInt(c.ID, 10)
-	}
-	return v, s.do(ctx, name, id, ask, &v)
 }
 
 func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }

@@ -138,7 +138,8 @@ func TestAMutationIsRepeatedUnderItsKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, err := s.Pause(t.Context(), "tick", ledger.Actor{By: "ann", Why: "x"})
+	var done operations.JobActionResult
+	err = s.Ask(t.Context(), "pause", "tick", operations.Ask{By: "ann", Why: "x"}, &done)
 	if err != nil || done.State != "paused" || len(keys) != 3 || keys[0] == "" || keys[0] != keys[1] || keys[1] != keys[2] {
 		t.Errorf("%+v, %v, keys %q", done, err, keys)
 	}

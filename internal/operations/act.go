@@ -140,16 +140,16 @@ const MaxPart = 1_000
 
 // ActOnAll does an action on as many runs as it selects, with requests of one series.
 // After an error the result has what those before it did.
-func ActOnAll(ctx context.Context, act ledger.Action, do func(context.Context, ledger.Action) (RunActionResult, error)) (RunActionResult, error) {
-	all := NewRunActionResult(act.DryRun)
-	act.Request = &ledger.Request{Series: NewToken()}
+func ActOnAll(ctx context.Context, ask Ask, do func(context.Context, Ask) (RunActionResult, error)) (RunActionResult, error) {
+	all := NewRunActionResult(ask.DryRun)
+	ask.Series = NewToken()
 	selections := [][]string{nil} // by the filter
-	if len(act.IDs) > 0 {
-		selections = slices.Collect(slices.Chunk(act.IDs, MaxPart))
+	if len(ask.RunIDs) > 0 {
+		selections = slices.Collect(slices.Chunk(ask.RunIDs, MaxPart))
 	}
-	for _, act.IDs = range selections {
-		for before, more := math.MaxInt, true; more; more = all.Remaining > 0 && !act.DryRun && act.Limit == 0 {
-			part, err := do(ctx, act)
+	for _, ask.RunIDs = range selections {
+		for before, more := math.MaxInt, true; more; more = all.Remaining > 0 && !ask.DryRun {
+			part, err := do(ctx, ask)
 			if err != nil {
 				return all, err
 			}
@@ -189,7 +189,7 @@ func (what RunAction) checkSelection(sel Selection, act ledger.Action) error {
 	switch {
 	case act.Parent != "" && (!sel.IsZero() || len(act.IDs) > 0):
 		return refuse(Invalid, "the action selects members of one run (parent), so it takes no run IDs, job, owner, label or target")
-	case what.Selects(sel, act):
+	case what.Selects(sel, act.Filter):
 		return nil
 	case what == Cancel:
 		return refuse(Invalid,
@@ -221,9 +221,9 @@ func Texts[T ~string](names []T) []string {
 
 // Selects reports whether an action says which runs it is for. That runs are dead says
 // too little: it is all that could be redriven or acknowledged.
-func (what RunAction) Selects(sel Selection, act ledger.Action) bool {
-	return len(act.IDs) > 0 || act.Parent != "" || !sel.IsZero() || act.Reason != "" || !act.Since.IsZero() || !act.Until.IsZero() ||
-		what == Cancel && len(act.States) > 0
+func (what RunAction) Selects(sel Selection, f ledger.Filter) bool {
+	return len(f.IDs) > 0 || f.Parent != "" || !sel.IsZero() || f.Reason != "" || !f.Since.IsZero() || !f.Until.IsZero() ||
+		what == Cancel && len(f.States) > 0
 }
 
 func actedOf(done ledger.ActionResult, dryRun bool) RunActionResult {

@@ -40,16 +40,16 @@ func TestAnActionOfManyRunsIsDoneInParts(t *testing.T) {
 		ids[i] = "a@" + at.Format(time.RFC3339)
 		runs[i] = ledger.Run{ID: ids[i], ScheduledAt: at, State: ledger.Dead}
 	}
-	for name, filter := range map[string]ledger.Filter{
+	for name, ask := range map[string]operations.Ask{
 		"by a filter": {Reason: ledger.ReasonExhausted},
-		"by IDs":      {IDs: ids},
+		"by IDs":      {RunIDs: ids},
 	} {
+		ask.By, ask.Why = "ann", "it is up again"
 		d := &dead{runs: runs}
 		s := operations.New(operations.Config{Ledger: d})
-		got, err := operations.ActOnAll(t.Context(), ledger.Action{Filter: filter, Actor: ledger.Actor{By: "ann", Why: "it is up again"}},
-			func(ctx context.Context, a ledger.Action) (operations.RunActionResult, error) {
-				return s.Act(ctx, operations.Redrive, operations.Selection{}, a)
-			})
+		got, err := operations.ActOnAll(t.Context(), ask, func(ctx context.Context, part operations.Ask) (v operations.RunActionResult, err error) {
+			return v, s.Ask(ctx, "redrive", "", part, &v)
+		})
 		if err != nil || len(got.Changed) != n || got.Counts.Changed != n || got.Remaining != 0 || got.Counts.LeftOut[ledger.RejectedRerun] != 7 {
 			t.Errorf("%s: %d changed, %+v counted, %d remain, %v", name, len(got.Changed), got.Counts, got.Remaining, err)
 		}

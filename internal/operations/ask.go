@@ -66,7 +66,7 @@ type Answer struct {
 }
 
 // Do does what somebody asks for, once for each of their keys: a repetition gets the first
-// answer. A dry run needs no key. Its error is an Error if nothing was done.
+// answer. Without a key, it is done again. Its error is an Error if nothing was done.
 func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer, error) {
 	if err := a.Permits(by.Identity, ask); err != nil {
 		return Answer{}, err
@@ -90,7 +90,7 @@ func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer,
 		body, err := Encode(v)
 		return Answer{Body: body}, err
 	}
-	if ask.DryRun || errors.Is(err, ledger.ErrUnavailable) {
+	if ask.DryRun || by.Key == "" || errors.Is(err, ledger.ErrUnavailable) {
 		return Answer{}, err
 	}
 	// A repetition may also fail for what its first request did.
@@ -104,6 +104,18 @@ func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer,
 		return Answer{answer, true}, nil
 	}
 	return Answer{}, err
+}
+
+// Ask does an action for the command line, without a key, and reads the answer into a value, as
+// the client of a server does.
+func (s *Service) Ask(ctx context.Context, action, id string, ask Ask, answer any) error {
+	a, _ := ActionOf(action)
+	ask.ID = id
+	got, err := s.Do(ctx, a, ask, Caller{Identity: access.Identity{Role: access.Admin}, Via: ledger.ViaCLI})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(got.Body, answer)
 }
 
 // logAction writes a line about an action that was done. Its texts are on one line.
@@ -247,20 +259,4 @@ func checkAsked(act ledger.Action) error {
 		}
 	}
 	return nil
-}
-
-// AskOf returns what an action on runs asks for.
-func AskOf(sel Selection, act ledger.Action) Ask {
-	a := Ask{
-		By: act.By, Why: act.Why, DryRun: act.DryRun, Force: act.Force, MayDouble: act.MayDouble, IncludeAcknowledged: act.IncludeAcknowledged,
-		RunIDs: act.IDs, Parent: act.Parent, Selection: sel, State: act.States, Reason: act.Reason, Since: act.Since.UTC(),
-		Until: act.Until.UTC(),
-	}
-	if act.Limit > 0 {
-		a.Limit = &act.Limit
-	}
-	if act.Request != nil {
-		a.Series = act.Request.Series
-	}
-	return a
 }

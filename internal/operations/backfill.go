@@ -29,8 +29,6 @@ type Backfill struct {
 	NeverPlanned bool // takes scheduled times from before the job, or its schedule, existed
 	ledger.Actor
 	DryRun bool
-	// Progress, when not nil, is told by BackfillAll how far it is.
-	Progress func(at time.Time, done Backfilled)
 }
 
 // Backfilled counts what became of the scheduled times; of a dry run, what would.
@@ -142,12 +140,16 @@ func (b Backfilled) and(got ledger.Backfilled) Backfilled {
 }
 
 // BackfillAll plans the scheduled times of the whole span, with requests of one series. One
-// that is interrupted is safe to repeat.
-func BackfillAll(ctx context.Context, b Backfill, do func(context.Context, Backfill) (Backfilled, error)) (Backfilled, error) {
-	b.Request = &ledger.Request{Series: NewToken()}
+// that is interrupted is safe to repeat. It tells progress how far it is.
+func BackfillAll(
+	ctx context.Context, b Backfill, do func(context.Context, Ask) (Backfilled, error), progress func(at time.Time, done Backfilled),
+) (Backfilled, error) {
+	ask := Ask{By: b.By, Why: b.Why, DryRun: b.DryRun, Parallel: b.Parallel, NewestFirst: b.NewestFirst, NeverPlanned: b.NeverPlanned,
+		Series: NewToken()}
 	var all Backfilled
 	for {
-		part, err := do(ctx, b)
+		ask.From, ask.To = b.From, b.To
+		part, err := do(ctx, ask)
 		part.Planned, part.Left, part.Refused = part.Planned+all.Planned, part.Left+all.Left, part.Refused+all.Refused
 		if all = part; err != nil || all.Next.IsZero() {
 			return all, b.interrupted(ctx, all, err)
@@ -157,9 +159,8 @@ func BackfillAll(ctx context.Context, b Backfill, do func(context.Context, Backf
 			return all, fmt.Errorf("the answer to the request from %s to %s says to go on from %s",
 				b.From.Format(time.RFC3339), b.To.Format(time.RFC3339), all.Next.Format(time.RFC3339))
 		}
-		if b = rest; b.Progress != nil {
-			b.Progress(all.Next, all)
-		}
+		b = rest
+		progress(all.Next, all)
 	}
 }
 

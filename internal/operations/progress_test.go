@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/ledger"
 )
 
 // A server whose answers always say that something is left does not keep a client for ever.
@@ -14,7 +13,7 @@ func TestAClientEndsAtAnswersWithoutProgress(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	acts := 0
-	_, err := operations.ActOnAll(ctx, ledger.Action{}, func(ctx context.Context, _ ledger.Action) (operations.RunActionResult, error) {
+	_, err := operations.ActOnAll(ctx, operations.Ask{}, func(ctx context.Context, _ operations.Ask) (operations.RunActionResult, error) {
 		acts++
 		return operations.RunActionResult{Remaining: 7, Counts: operations.ActionCounts{Changed: 1}}, ctx.Err()
 	})
@@ -22,10 +21,10 @@ func TestAClientEndsAtAnswersWithoutProgress(t *testing.T) {
 		t.Errorf("%d requests, %v; want an error at the second", acts, err)
 	}
 	fills, from := 0, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	_, err = operations.BackfillAll(ctx, operations.Backfill{From: from}, func(ctx context.Context, _ operations.Backfill) (operations.Backfilled, error) {
+	_, err = operations.BackfillAll(ctx, operations.Backfill{From: from}, func(ctx context.Context, _ operations.Ask) (operations.Backfilled, error) {
 		fills++
 		return operations.Backfilled{Next: from}, ctx.Err()
-	})
+	}, nil)
 	if err == nil || fills != 1 {
 		t.Errorf("%d requests, %v; want an error at the first", fills, err)
 	}

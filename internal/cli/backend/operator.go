@@ -24,10 +24,8 @@ type Operator interface {
 	Changes(ctx context.Context, sel operations.Selection, after string) (operations.Changes, error)
 	Members(context.Context, operations.MemberQuery) (operations.MemberPage, error)
 	Why(ctx context.Context, jobID, at, member string) (operations.Explanation, error)
-	Pause(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
-	Resume(ctx context.Context, jobID string, who ledger.Actor) (operations.JobActionResult, error)
-	Act(context.Context, operations.RunAction, operations.Selection, ledger.Action) (operations.RunActionResult, error)
-	Backfill(context.Context, operations.Backfill) (operations.Backfilled, error)
+	// Ask does one of operations.Actions, and reads its answer into a value.
+	Ask(ctx context.Context, action, id string, ask operations.Ask, answer any) error
 	Incidents(context.Context, operations.Selection, ledger.IncidentFilter) (operations.IncidentPage, error)
 	Incident(ctx context.Context, id int64) (operations.Incident, error)
 	Templates(context.Context) ([]operations.Template, error)
@@ -35,9 +33,7 @@ type Operator interface {
 	ListSchedules(ctx context.Context, template, prefix string, limit int) ([]operations.Schedule, error)
 	ChangeSchedules(ctx context.Context, template string, changes []operations.ScheduleChange,
 		who ledger.Actor) ([]operations.ScheduleOutcome, error)
-	AckIncident(context.Context, ledger.IncidentAction) (operations.Incident, error)
 	Pauses(ctx context.Context, ended bool) ([]operations.Pause, error)
-	ChangePause(context.Context, operations.PauseChange) (operations.Pause, error)
 }
 
 // Operator is the server of --server, else the ledger that open opens. Where there is no

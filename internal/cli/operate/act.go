@@ -57,14 +57,14 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 		Use:   string(what) + " [RUN-ID ...] --why REASON",
 		Short: short,
 		RunE: func(c *cobra.Command, ids []string) error {
-			act, err := f.act(what, a.Now(), ids)
+			asked, err := f.ask(what, a.Now(), ids)
 			if err != nil {
 				return err
 			}
 			refused := false
 			err = ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.RunActionResult, error) {
-				acted, err := operations.ActOnAll(ctx, act, func(ctx context.Context, part ledger.Action) (operations.RunActionResult, error) {
-					return o.Act(ctx, what, f.Selection, part)
+				acted, err := operations.ActOnAll(ctx, asked, func(ctx context.Context, part operations.Ask) (v operations.RunActionResult, err error) {
+					return v, o.Ask(ctx, string(what), "", part, &v)
 				})
 				refused = len(acted.Refused) > 0
 				return acted, err
@@ -90,31 +90,32 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 	return c
 }
 
-func (f *actFlags) act(what operations.RunAction, now time.Time, ids []string) (ledger.Action, error) {
-	act := ledger.Action{
-		Actor: f.actor(), Force: f.force, IncludeAcknowledged: f.includeAcknowledged, MayDouble: f.mayDouble, DryRun: f.dryRun,
+func (f *actFlags) ask(what operations.RunAction, now time.Time, ids []string) (operations.Ask, error) {
+	asked := f.who.ask()
+	filter, err := f.filter(now)
+	if err != nil {
+		return asked, err
 	}
-	var err error
-	if act.Filter, err = f.filter(now); err != nil {
-		return act, err
+	filter.IDs = ids
+	if err = f.memberFlags.add(&filter); err != nil {
+		return asked, err
 	}
-	act.IDs = ids
-	if err = f.memberFlags.add(&act.Filter); err != nil {
-		return act, err
-	}
-	if !what.Selects(f.Selection, act) {
+	if !what.Selects(f.Selection, filter) {
 		flags := "--job, --owner, --label, --target, --since, --until, --reason or --parent"
 		if what == operations.Cancel {
 			flags = "--job, --owner, --label, --target, --state, --since, --until, --reason or --parent"
 		}
-		return act, command.Usage("no runs are selected; name their run IDs, or use %s", flags)
+		return asked, command.Usage("no runs are selected; name their run IDs, or use %s", flags)
 	}
 	// Only cancel has --state.
-	if err := operations.CheckCancelable(act.States); err != nil {
-		return act, err
+	if err := operations.CheckCancelable(filter.States); err != nil {
+		return asked, err
 	}
+	asked.Force, asked.IncludeAcknowledged, asked.MayDouble, asked.DryRun = f.force, f.includeAcknowledged, f.mayDouble, f.dryRun
+	asked.RunIDs, asked.Parent, asked.Selection, asked.State = filter.IDs, filter.Parent, f.Selection, filter.States
+	asked.Reason, asked.Since, asked.Until = filter.Reason, filter.Since.UTC(), filter.Until.UTC()
 	if f.dryRun {
-		return act, nil
+		return asked, nil
 	}
-	return act, f.check()
+	return asked, f.check()
 }

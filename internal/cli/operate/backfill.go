@@ -64,13 +64,9 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	if err != nil {
 		return err
 	}
-	line := terminal.NewLine(a.Err)
 	b := operations.Backfill{
 		JobID: jobID, From: from, To: to, Actor: f.actor(), DryRun: f.dryRun,
 		Parallel: f.parallel, NewestFirst: f.newestFirst, NeverPlanned: f.neverPlanned,
-		Progress: func(at time.Time, done operations.Backfilled) {
-			line.Show(backfilling(jobID, from, to, at, f.newestFirst, done))
-		},
 	}
 	if _, _, keyed := jobs.SplitJobID(jobID); a.Server == "" && !keyed {
 		if _, err := a.OperationsOn(nil).CheckBackfill(ctx, b); err != nil { // before a ledger is looked for
@@ -82,7 +78,12 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 		return err
 	}
 	defer close()
-	done, err := operations.BackfillAll(ctx, b, o.Backfill)
+	line := terminal.NewLine(a.Err)
+	done, err := operations.BackfillAll(ctx, b, func(ctx context.Context, part operations.Ask) (v operations.Backfilled, err error) {
+		return v, o.Ask(ctx, "backfill", jobID, part, &v)
+	}, func(at time.Time, done operations.Backfilled) {
+		line.Show(backfilling(jobID, from, to, at, f.newestFirst, done))
+	})
 	line.Clear()
 	if err != nil {
 		return err

@@ -19,8 +19,8 @@ func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
 	jobs := command.Group("jobs", "List, show, compare, pause and resume jobs",
 		a.jobsListCommand(), a.jobsShowCommand(), a.jobsDiffCommand(),
-		a.pauseCommand(true, "pause JOB", "Pause a job: its scheduled times are recorded as skipped (paused)"),
-		a.pauseCommand(false, "resume JOB", "Resume a paused job; skipped times stay skipped (see backfill)"))
+		a.pauseCommand("pause", "JOB", "Pause a job: its scheduled times are recorded as skipped (paused)"),
+		a.pauseCommand("resume", "JOB", "Resume a paused job; skipped times stay skipped (see backfill)"))
 	runs, incidents, schedules := a.runsCommand(), a.incidentsCommand(), a.schedulesCommand()
 	all := []*cobra.Command{jobs, runs, incidents, a.pausesCommand(), a.triggerCommand(), schedules}
 	command.WithIDs(all...)

@@ -126,7 +126,7 @@ func (a *app) printDeliveries(list []operations.Delivery) error {
 
 func (a *app) incidentsAckCommand() *cobra.Command {
 	var w who
-	act := ledger.IncidentAction{}
+	closed := false
 	c := &cobra.Command{
 		Use:   "ack ID --why REASON",
 		Short: "Acknowledge an open incident, or close it",
@@ -136,23 +136,24 @@ next problem opens a new one. A repetition changes nothing.`,
 		Example: `  cronce incidents ack 12 --why "waiting for the vendor"
   cronce incidents ack 12 --close --why "the month is booked by hand"`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if act.ID, err = operations.ParseID("incident", args[0]); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := operations.ParseID("incident", args[0]); err != nil {
 				return err
 			}
 			if err := w.check(); err != nil {
 				return err
 			}
-			act.Actor = w.actor()
-			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.Incident, error) {
-				return o.AckIncident(ctx, act)
+			asked := w.ask()
+			asked.Close = closed
+			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (i operations.Incident, err error) {
+				return i, o.Ask(ctx, operations.AckIncident, args[0], asked, &i)
 			}, func(i operations.Incident) error {
 				_, err := terminal.Fprintf(a.Out, "incident %s of %s (%s) %s\n", strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), i.State())
 				return err
 			})
 		},
 	}
-	c.Flags().BoolVar(&act.Close, "close", false, "close it too")
+	c.Flags().BoolVar(&closed, "close", false, "close it too")
 	w.flags(c, a)
 	return c
 }

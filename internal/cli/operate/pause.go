@@ -34,6 +34,12 @@ func (w *who) actor() ledger.Actor {
 	return actor
 }
 
+// ask is what every action asks for: who acts, and why.
+func (w *who) ask() operations.Ask {
+	actor := w.actor()
+	return operations.Ask{By: actor.By, Why: actor.Why}
+}
+
 func (w *who) flags(c *cobra.Command, a *app) {
 	c.Flags().StringVar(&w.by, "by", a.Getenv("USER", osUser()),
 		"who does this, by `name`; kept in the ledger (default $USER, else the OS user)")
@@ -66,12 +72,12 @@ func (w *who) check() error {
 }
 
 // pauseCommand pauses or resumes a job, or a schedule, which it takes by its template and its key.
-func (a *app) pauseCommand(paused bool, use, short string) *cobra.Command {
+func (a *app) pauseCommand(action, use, short string) *cobra.Command {
 	var w who
 	c := &cobra.Command{
-		Use:   use + " --why REASON",
+		Use:   action + " " + use + " --why REASON",
 		Short: short,
-		Args:  cobra.ExactArgs(strings.Count(use, " ")),
+		Args:  cobra.ExactArgs(len(strings.Fields(use))),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := w.check(); err != nil {
 				return err
@@ -80,11 +86,8 @@ func (a *app) pauseCommand(paused bool, use, short string) *cobra.Command {
 			if len(args) > 1 {
 				jobID = jobs.ScheduleID(args[0], args[1])
 			}
-			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.JobActionResult, error) {
-				if paused {
-					return o.Pause(ctx, jobID, w.actor())
-				}
-				return o.Resume(ctx, jobID, w.actor())
+			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (v operations.JobActionResult, err error) {
+				return v, o.Ask(ctx, action, jobID, w.ask(), &v)
 			}, func(acted operations.JobActionResult) error {
 				_, err := terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
 				return err

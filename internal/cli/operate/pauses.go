@@ -55,7 +55,7 @@ func (a *app) printPauses(list []operations.Pause) error {
 type pauseFlags struct {
 	who
 	from, until string
-	change      operations.PauseChange
+	asked       operations.Ask
 }
 
 func (f *pauseFlags) flags(c *cobra.Command, a *app) {
@@ -64,22 +64,23 @@ func (f *pauseFlags) flags(c *cobra.Command, a *app) {
 	c.Flags().StringVar(&f.until, "until", "", "end at this `time`")
 }
 
-// do makes the change, and prints the pause.
-func (a *app) do(c *cobra.Command, f *pauseFlags) (err error) {
-	if !f.change.DryRun {
+// do does an action on a pause, and prints the pause.
+func (a *app) do(c *cobra.Command, f *pauseFlags, action, id string) (err error) {
+	if !f.asked.DryRun {
 		if err := f.check(); err != nil {
 			return err
 		}
 	}
-	if f.change.From, err = command.TimeAhead("--from", f.from, a.Now()); err != nil {
+	if f.asked.From, err = command.TimeAhead("--from", f.from, a.Now()); err != nil {
 		return err
 	}
-	if f.change.Until, err = command.TimeAhead("--until", f.until, a.Now()); err != nil {
+	if f.asked.Until, err = command.TimeAhead("--until", f.until, a.Now()); err != nil {
 		return err
 	}
-	f.change.Actor = f.actor()
-	return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.Pause, error) {
-		return o.ChangePause(ctx, f.change)
+	asked := f.ask()
+	f.asked.By, f.asked.Why = asked.By, asked.Why
+	return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (p operations.Pause, err error) {
+		return p, o.Ask(ctx, action, id, f.asked, &p)
 	}, a.printPause)
 }
 
@@ -109,18 +110,18 @@ func (a *app) pausesAddCommand() *cobra.Command {
   cronce pauses add --all --until 30m --dry-run`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if f.change.Kind, err = command.OneOf("--then", then, []ledger.PauseKind{ledger.PauseSkip, ledger.PauseCatchUp}); err != nil {
+			if f.asked.Kind, err = command.OneOf("--then", then, []ledger.PauseKind{ledger.PauseSkip, ledger.PauseCatchUp}); err != nil {
 				return err
 			}
-			f.change.Selector = ledger.Selector(s.Selection)
-			return a.do(c, &f)
+			f.asked.Selection = s.Selection
+			return a.do(c, &f, operations.AddPause, "")
 		},
 	}
 	s.flags(c)
 	f.flags(c, a)
-	c.Flags().BoolVar(&f.change.All, "all", false, "pause all jobs")
+	c.Flags().BoolVar(&f.asked.All, "all", false, "pause all jobs")
 	c.Flags().StringVar(&then, "then", string(ledger.PauseSkip), "what becomes of the scheduled times: skip, or `catch-up` at the end")
-	c.Flags().BoolVar(&f.change.DryRun, "dry-run", false, "count only, change nothing")
+	c.Flags().BoolVar(&f.asked.DryRun, "dry-run", false, "count only, change nothing")
 	return c
 }
 
@@ -132,12 +133,12 @@ func (a *app) pausesHoldCommand() *cobra.Command {
 		Example: `  cronce pauses hold payments --until 05:00 --why "their database moves"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			f.change.Kind, f.change.Target = ledger.PauseHold, args[0]
-			return a.do(c, &f)
+			f.asked.Kind, f.asked.Target = ledger.PauseHold, args[0]
+			return a.do(c, &f, operations.AddPause, "")
 		},
 	}
 	f.flags(c, a)
-	c.Flags().BoolVar(&f.change.DryRun, "dry-run", false, "count only, change nothing")
+	c.Flags().BoolVar(&f.asked.DryRun, "dry-run", false, "count only, change nothing")
 	return c
 }
 
@@ -148,14 +149,14 @@ func (a *app) pausesChangeCommand() *cobra.Command {
 		Short:   "Change when a pause ends, or when one begins that has not begun",
 		Example: `  cronce pauses change 12 --until 2h --why "it takes longer"`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
+		RunE: func(c *cobra.Command, args []string) error {
 			if f.from == "" && f.until == "" {
 				return command.Usage("--until T or --from T is required")
 			}
-			if f.change.ID, err = operations.ParseID("pause", args[0]); err != nil {
+			if _, err := operations.ParseID("pause", args[0]); err != nil {
 				return err
 			}
-			return a.do(c, &f)
+			return a.do(c, &f, operations.ChangePause, args[0])
 		},
 	}
 	f.flags(c, a)
@@ -163,16 +164,16 @@ func (a *app) pausesChangeCommand() *cobra.Command {
 }
 
 func (a *app) pausesEndCommand() *cobra.Command {
-	f := pauseFlags{change: operations.PauseChange{PauseChange: ledger.PauseChange{End: true}}}
+	var f pauseFlags
 	c := &cobra.Command{
 		Use:   "end ID --why REASON",
 		Short: "End a pause or a hold now, or cancel one that has not begun",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if f.change.ID, err = operations.ParseID("pause", args[0]); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := operations.ParseID("pause", args[0]); err != nil {
 				return err
 			}
-			return a.do(c, &f)
+			return a.do(c, &f, operations.EndPause, args[0])
 		},
 	}
 	f.who.flags(c, a)

@@ -3,7 +3,6 @@ package operate
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/api/remote"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
@@ -30,14 +29,15 @@ whose answer was that an earlier call is in progress.`,
 				return err
 			}
 			ctx := c.Context()
-			r := operations.Rerun{RunID: args[0], Token: operations.NewToken(), NewKey: newKey, MayDouble: mayDouble, Actor: w.actor()}
-			return a.enter(ctx, func(s *remote.Client) (operations.Run, error) { return s.Rerun(ctx, r) }, func() (ledger.Entry, error) {
+			asked := w.ask()
+			asked.NewKey, asked.MayDouble = newKey, mayDouble
+			return a.enter(ctx, "rerun", args[0], asked, func() (ledger.Entry, error) {
 				o, done, err := a.Operations(ctx)
 				if err != nil {
 					return ledger.Entry{}, err
 				}
 				defer done()
-				return o.RerunEntry(ctx, r)
+				return o.RerunEntry(ctx, operations.Rerun{RunID: args[0], Token: operations.NewToken(), NewKey: newKey, MayDouble: mayDouble, Actor: w.actor()})
 			})
 		},
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/api/remote"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/caller"
@@ -38,8 +37,7 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 				return err
 			}
 			ctx := c.Context()
-			return a.enter(ctx, func(s *remote.Client) (operations.Run, error) { return s.Trigger(ctx, args[0], w.actor()) },
-				func() (ledger.Entry, error) { return a.triggerEntry(ctx, args[0], w) })
+			return a.enter(ctx, "trigger", args[0], w.ask(), func() (ledger.Entry, error) { return a.triggerEntry(ctx, args[0], w) })
 		},
 	}
 	w.flags(c, a)
@@ -52,9 +50,9 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 const triggeredByHand = "triggered by hand"
 
 // enter makes a run and waits for its end: on the server of --server, else by calls of this process.
-func (a *app) enter(ctx context.Context, remotely func(*remote.Client) (operations.Run, error), entryOf func() (ledger.Entry, error)) error {
+func (a *app) enter(ctx context.Context, action, id string, asked operations.Ask, entryOf func() (ledger.Entry, error)) error {
 	if a.Server != "" {
-		return a.remotely(ctx, remotely)
+		return a.remotely(ctx, action, id, asked)
 	}
 	reg, err := a.SoundRegistry()
 	if err != nil {
@@ -205,13 +203,13 @@ func drivenText(r operations.Run) string {
 
 // remotely makes a run on a server and waits for its end, which the processes that
 // serve bring about.
-func (a *app) remotely(ctx context.Context, enter func(*remote.Client) (operations.Run, error)) error {
+func (a *app) remotely(ctx context.Context, action, id string, asked operations.Ask) error {
 	s, err := a.Remote()
 	if err != nil {
 		return err
 	}
-	run, err := enter(s)
-	if err != nil {
+	var run operations.Run
+	if err := s.Ask(ctx, action, id, asked, &run); err != nil {
 		return err
 	}
 	for !run.State.Finished() {
