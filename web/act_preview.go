@@ -86,7 +86,7 @@ func (d *Dashboard) previewTrigger(r *http.Request, v *actView) error {
 		return err
 	}
 	v.CLI, v.Button = "cronce trigger "+shellQuote(v.Subject)+why, "Trigger the job"
-	e, err := d.Operations.TriggerEntry(r.Context(), v.Subject, "token", nobody)
+	e, err := d.Operations.TriggerEntry(r.Context(), v.Subject, nobody)
 	if err != nil {
 		return v.refuse(err)
 	}
@@ -108,13 +108,13 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	v.CLI = "cronce runs rerun " + shellQuote(id) + " --new-key" + why
 	v.Lines = []string{"A new run repeats the work under a new key. The target takes it for new work and does it again."}
 	v.hide("run", id)
-	ask := operations.Rerun{RunID: id, Token: "token", NewKey: true, MayDouble: double, Actor: nobody}
+	ask := operations.Ask{NewKey: true, MayDouble: double}
 	if double {
 		v.hide("mayDouble", "1")
 		v.CLI = "cronce runs rerun " + shellQuote(id) + " --new-key --may-double" + why
 		v.Lines = append(v.Lines, "The work may then be done twice.")
 	}
-	e, err := d.Operations.RerunEntry(r.Context(), ask)
+	e, err := d.Operations.RerunEntry(r.Context(), id, ask, nobody)
 	if err == nil {
 		v.Lines = append(v.Lines, fmt.Sprintf("It calls %s %s of target %s with the body of the first run.", e.Call.Method, e.Call.Path,
 			e.Call.Target))
@@ -129,7 +129,7 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	}
 	v.Refused = sentenceOf(refused.Message)
 	if ask.MayDouble = true; !double {
-		if _, err := d.Operations.RerunEntry(r.Context(), ask); err == nil {
+		if _, err := d.Operations.RerunEntry(r.Context(), id, ask, nobody); err == nil {
 			v.LeftOut = []leftOut{{1, v.Refused, "Rerun it although the work may be done twice", actPath("rerun", "run", id, "mayDouble", "1")}}
 		}
 	}

@@ -56,13 +56,13 @@ func TestATemplatesPageListsItsSchedulesByKey(t *testing.T) {
 func TestAScheduleIsNotTriggeredWithoutTheDataThatItsTemplateNeeds(t *testing.T) {
 	s := withTemplate(t, 1)
 	ann := ledger.Actor{By: "ann", Why: "a test"}
-	_, err := s.board.Operations.TriggerEntry(s.Context(), "report:k00", "1", ann)
+	_, err := s.board.Operations.TriggerEntry(s.Context(), "report:k00", ann)
 	must(t, err)
 	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"},
 		jobs.Template{Job: jobs.Job{ID: "report", Target: "svc", Path: "/r/{{data.region}}"}, Max: 100})
 	must(t, err)
 	s.now.Registry = reg
-	if e, err := s.board.Operations.TriggerEntry(s.Context(), "report:k00", "2", ann); err == nil {
+	if e, err := s.board.Operations.TriggerEntry(s.Context(), "report:k00", ann); err == nil {
 		t.Errorf("triggered: %s %q", e.Call.Method, e.Call.Path)
 	}
 	s.has("/jobs/report:k00", "07:00")

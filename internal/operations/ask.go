@@ -165,7 +165,7 @@ func keep[T any](who ledger.Actor, view func(T) (any, error)) {
 }
 
 func (s *Service) askTrigger(ctx context.Context, a Ask) (any, error) {
-	e, err := s.TriggerEntry(ctx, a.ID, NewToken(), a.actor)
+	e, err := s.TriggerEntry(ctx, a.ID, a.actor)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (s *Service) askTrigger(ctx context.Context, a Ask) (any, error) {
 }
 
 func (s *Service) askRerun(ctx context.Context, a Ask) (any, error) {
-	e, err := s.RerunEntry(ctx, Rerun{RunID: a.ID, Token: NewToken(), NewKey: a.NewKey, MayDouble: a.MayDouble, Actor: a.actor})
+	e, err := s.RerunEntry(ctx, a.ID, a, a.actor)
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,7 @@ import (
 func NewToken() string { return uuid.Must(uuid.NewV7()).String() }
 
 // TriggerEntry is the run of a job that starts now, independent of its schedule.
-// Two of one token and one second are one run.
-func (s *Service) TriggerEntry(ctx context.Context, jobID, token string, who ledger.Actor) (ledger.Entry, error) {
+func (s *Service) TriggerEntry(ctx context.Context, jobID string, who ledger.Actor) (ledger.Entry, error) {
 	if err := checkActor(who); err != nil {
 		return ledger.Entry{}, err
 	}
@@ -28,7 +27,7 @@ func (s *Service) TriggerEntry(ctx context.Context, jobID, token string, who led
 		return ledger.Entry{}, err
 	}
 	now := s.now().UTC().Truncate(time.Second)
-	id := jobs.RunIDWithToken(j.ID, now, token)
+	id := jobs.RunIDWithToken(j.ID, now, NewToken())
 	return ledger.Entry{
 		JobID: j.ID, Actor: who,
 		RunSpec: ledger.RunSpec{
@@ -38,28 +37,17 @@ func (s *Service) TriggerEntry(ctx context.Context, jobID, token string, who led
 	}, nil
 }
 
-// Rerun asks for a finished run to be repeated as new work.
-type Rerun struct {
-	RunID string
-	Token string // of the new run
-	// NewKey confirms that this is new work under a new key.
-	NewKey bool
-	// MayDouble repeats it although the work may have been done.
-	MayDouble bool
-	ledger.Actor
-}
-
 // RerunEntry is the run that repeats a finished run as new work, under a new key. The
 // run's ID may have any form that FindRun takes.
-func (s *Service) RerunEntry(ctx context.Context, r Rerun) (ledger.Entry, error) {
-	if !r.NewKey {
+func (s *Service) RerunEntry(ctx context.Context, runID string, a Ask, who ledger.Actor) (ledger.Entry, error) {
+	if !a.NewKey {
 		return ledger.Entry{}, refuse(Invalid,
 			"a rerun makes new work under a new key; confirm it with newKey (--new-key), or ask again under the old one with redrive")
 	}
-	if err := checkActor(r.Actor); err != nil {
+	if err := checkActor(who); err != nil {
 		return ledger.Entry{}, err
 	}
-	id, err := s.FindRun(ctx, r.RunID)
+	id, err := s.FindRun(ctx, runID)
 	if err != nil {
 		return ledger.Entry{}, err
 	}
@@ -67,13 +55,13 @@ func (s *Service) RerunEntry(ctx context.Context, r Rerun) (ledger.Entry, error)
 	if err != nil {
 		return ledger.Entry{}, s.notFound(ctx, id, err)
 	}
-	if err := mayRerun(run, attempts, r.MayDouble); err != nil {
+	if err := mayRerun(run, attempts, a.MayDouble); err != nil {
 		return ledger.Entry{}, err
 	}
 	return ledger.Entry{
-		JobID: run.JobID, Actor: r.Actor, RerunOf: run.ID, MayDouble: r.MayDouble,
+		JobID: run.JobID, Actor: who, RerunOf: run.ID, MayDouble: a.MayDouble,
 		RunSpec: ledger.RunSpec{
-			RunID: jobs.RunIDWithToken(run.JobID, run.ScheduledAt, r.Token), ScheduledAt: run.ScheduledAt.Truncate(time.Second),
+			RunID: jobs.RunIDWithToken(run.JobID, run.ScheduledAt, NewToken()), ScheduledAt: run.ScheduledAt.Truncate(time.Second),
 			Count: 1, State: ledger.Planned, Trigger: ledger.ByRerun, Overlap: ledger.OverlapAllow, Call: run.Call,
 		},
 	}, nil

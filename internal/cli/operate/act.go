@@ -48,7 +48,7 @@ type actFlags struct {
 	runFilter
 	memberFlags
 	who
-	force, includeAcknowledged, mayDouble, dryRun bool
+	asked operations.Ask
 }
 
 func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command {
@@ -81,17 +81,17 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 		c.Flags().StringSliceVar(&f.states, "state", nil, "only runs in these `states`: "+strings.Join(operations.Texts(ledger.Unfinished), ", "))
 	}
 	f.who.flags(c, a)
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be done and what would be left out")
+	c.Flags().BoolVar(&f.asked.DryRun, "dry-run", false, "only print what would be done and what would be left out")
 	if what == operations.Redrive {
-		c.Flags().BoolVar(&f.force, "force", false, "start even if another run of the job is unfinished")
-		c.Flags().BoolVar(&f.includeAcknowledged, "include-acknowledged", false, "selected by flags: take acknowledged runs too")
-		c.Flags().BoolVar(&f.mayDouble, "may-double", false, "take runs that were rerun too; their work may be done twice")
+		c.Flags().BoolVar(&f.asked.Force, "force", false, "start even if another run of the job is unfinished")
+		c.Flags().BoolVar(&f.asked.IncludeAcknowledged, "include-acknowledged", false, "selected by flags: take acknowledged runs too")
+		c.Flags().BoolVar(&f.asked.MayDouble, "may-double", false, "take runs that were rerun too; their work may be done twice")
 	}
 	return c
 }
 
 func (f *actFlags) ask(what operations.RunAction, now time.Time, ids []string) (operations.Ask, error) {
-	asked := f.who.ask()
+	asked := f.sign(f.asked)
 	filter, err := f.filter(now)
 	if err != nil {
 		return asked, err
@@ -111,10 +111,9 @@ func (f *actFlags) ask(what operations.RunAction, now time.Time, ids []string) (
 	if err := operations.CheckCancelable(filter.States); err != nil {
 		return asked, err
 	}
-	asked.Force, asked.IncludeAcknowledged, asked.MayDouble, asked.DryRun = f.force, f.includeAcknowledged, f.mayDouble, f.dryRun
 	asked.RunIDs, asked.Parent, asked.Selection, asked.State = filter.IDs, filter.Parent, f.Selection, filter.States
 	asked.Reason, asked.Since, asked.Until = filter.Reason, filter.Since.UTC(), filter.Until.UTC()
-	if f.dryRun {
+	if asked.DryRun {
 		return asked, nil
 	}
 	return asked, f.check()

@@ -17,11 +17,8 @@ import (
 
 type backfillFlags struct {
 	who
-	from, to     string
-	parallel     int
-	newestFirst  bool
-	neverPlanned bool
-	dryRun       bool
+	from, to string
+	asked    operations.Backfill
 }
 
 func (a *app) backfillCommand() *cobra.Command {
@@ -52,10 +49,10 @@ Exit 1: every time was refused.`,
 	f.flags(c, a)
 	c.Flags().StringVar(&f.from, "from", "", "first `time` ("+command.TimeHelp+"), required")
 	c.Flags().StringVar(&f.to, "to", "", "last `time`, included (default now)")
-	c.Flags().IntVar(&f.parallel, "parallel", 0, "run up to `N` at a time, beside scheduled runs (default one after the other, with them)")
-	c.Flags().BoolVar(&f.newestFirst, "newest-first", false, "start the newest first; without --parallel, one at a time beside scheduled runs")
-	c.Flags().BoolVar(&f.neverPlanned, "never-planned", false, "also run times that were never planned, such as those before the job existed")
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "count only, change nothing")
+	c.Flags().IntVar(&f.asked.Parallel, "parallel", 0, "run up to `N` at a time, beside scheduled runs (default one after the other, with them)")
+	c.Flags().BoolVar(&f.asked.NewestFirst, "newest-first", false, "start the newest first; without --parallel, one at a time beside scheduled runs")
+	c.Flags().BoolVar(&f.asked.NeverPlanned, "never-planned", false, "also run times that were never planned, such as those before the job existed")
+	c.Flags().BoolVar(&f.asked.DryRun, "dry-run", false, "count only, change nothing")
 	return c
 }
 
@@ -64,10 +61,8 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	if err != nil {
 		return err
 	}
-	b := operations.Backfill{
-		JobID: jobID, From: from, To: to, Actor: f.actor(), DryRun: f.dryRun,
-		Parallel: f.parallel, NewestFirst: f.newestFirst, NeverPlanned: f.neverPlanned,
-	}
+	b := f.asked
+	b.JobID, b.From, b.To, b.Actor = jobID, from, to, f.actor()
 	if _, _, keyed := jobs.SplitJobID(jobID); a.Server == "" && !keyed {
 		if _, err := a.OperationsOn(nil).CheckBackfill(ctx, b); err != nil { // before a ledger is looked for
 			return err
@@ -82,7 +77,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	done, err := operations.BackfillAll(ctx, b, func(ctx context.Context, part operations.Ask) (v operations.Backfilled, err error) {
 		return v, o.Ask(ctx, "backfill", jobID, part, &v)
 	}, func(at time.Time, done operations.Backfilled) {
-		line.Show(backfilling(jobID, from, to, at, f.newestFirst, done))
+		line.Show(backfilling(jobID, from, to, at, b.NewestFirst, done))
 	})
 	line.Clear()
 	if err != nil {
@@ -105,7 +100,7 @@ func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 	if f.from == "" {
 		return from, to, command.Usage("--from is required: --from 2026-11-20T00:00:00Z")
 	}
-	if !f.dryRun {
+	if !f.asked.DryRun {
 		if err := f.check(); err != nil {
 			return from, to, err
 		}

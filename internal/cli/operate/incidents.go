@@ -126,7 +126,7 @@ func (a *app) printDeliveries(list []operations.Delivery) error {
 
 func (a *app) incidentsAckCommand() *cobra.Command {
 	var w who
-	closed := false
+	var asked operations.Ask
 	c := &cobra.Command{
 		Use:   "ack ID --why REASON",
 		Short: "Acknowledge an open incident, or close it",
@@ -143,17 +143,15 @@ next problem opens a new one. A repetition changes nothing.`,
 			if err := w.check(); err != nil {
 				return err
 			}
-			asked := w.ask()
-			asked.Close = closed
 			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (i operations.Incident, err error) {
-				return i, o.Ask(ctx, operations.AckIncident, args[0], asked, &i)
+				return i, o.Ask(ctx, operations.AckIncident, args[0], w.sign(asked), &i)
 			}, func(i operations.Incident) error {
 				_, err := terminal.Fprintf(a.Out, "incident %s of %s (%s) %s\n", strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), i.State())
 				return err
 			})
 		},
 	}
-	c.Flags().BoolVar(&closed, "close", false, "close it too")
+	c.Flags().BoolVar(&asked.Close, "close", false, "close it too")
 	w.flags(c, a)
 	return c
 }

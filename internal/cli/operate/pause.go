@@ -34,10 +34,11 @@ func (w *who) actor() ledger.Actor {
 	return actor
 }
 
-// ask is what every action asks for: who acts, and why.
-func (w *who) ask() operations.Ask {
+// sign adds who acts, and why.
+func (w *who) sign(asked operations.Ask) operations.Ask {
 	actor := w.actor()
-	return operations.Ask{By: actor.By, Why: actor.Why}
+	asked.By, asked.Why = actor.By, actor.Why
+	return asked
 }
 
 func (w *who) flags(c *cobra.Command, a *app) {
@@ -87,7 +88,7 @@ func (a *app) pauseCommand(action, use, short string) *cobra.Command {
 				jobID = jobs.ScheduleID(args[0], args[1])
 			}
 			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (v operations.JobActionResult, err error) {
-				return v, o.Ask(ctx, action, jobID, w.ask(), &v)
+				return v, o.Ask(ctx, action, jobID, w.sign(operations.Ask{}), &v)
 			}, func(acted operations.JobActionResult) error {
 				_, err := terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
 				return err

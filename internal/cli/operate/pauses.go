@@ -77,10 +77,8 @@ func (a *app) do(c *cobra.Command, f *pauseFlags, action, id string) (err error)
 	if f.asked.Until, err = command.TimeAhead("--until", f.until, a.Now()); err != nil {
 		return err
 	}
-	asked := f.ask()
-	f.asked.By, f.asked.Why = asked.By, asked.Why
 	return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (p operations.Pause, err error) {
-		return p, o.Ask(ctx, action, id, f.asked, &p)
+		return p, o.Ask(ctx, action, id, f.sign(f.asked), &p)
 	}, a.printPause)
 }
 

@@ -10,7 +10,7 @@ import (
 
 func (a *app) rerunCommand() *cobra.Command {
 	var w who
-	var newKey, mayDouble bool
+	var asked operations.Ask
 	c := &cobra.Command{
 		Use:   "rerun RUN-ID --new-key --why REASON",
 		Short: "Repeat a finished run as new work, under a new key",
@@ -22,27 +22,25 @@ attempt that timed out, whose connection broke, that was lost with its lease, or
 whose answer was that an earlier call is in progress.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !newKey {
+			if !asked.NewKey {
 				return command.Usage("rerun makes new work under a new key; say so with --new-key, or ask again under the old one with \"cronce runs redrive\"")
 			}
 			if err := w.check(); err != nil {
 				return err
 			}
 			ctx := c.Context()
-			asked := w.ask()
-			asked.NewKey, asked.MayDouble = newKey, mayDouble
-			return a.enter(ctx, "rerun", args[0], asked, func() (ledger.Entry, error) {
+			return a.enter(ctx, "rerun", args[0], w.sign(asked), func() (ledger.Entry, error) {
 				o, done, err := a.Operations(ctx)
 				if err != nil {
 					return ledger.Entry{}, err
 				}
 				defer done()
-				return o.RerunEntry(ctx, operations.Rerun{RunID: args[0], Token: operations.NewToken(), NewKey: newKey, MayDouble: mayDouble, Actor: w.actor()})
+				return o.RerunEntry(ctx, args[0], asked, w.actor())
 			})
 		},
 	}
 	w.flags(c, a)
-	c.Flags().BoolVar(&newKey, "new-key", false, "confirm that this is new work (required)")
-	c.Flags().BoolVar(&mayDouble, "may-double", false, "repeat it although the work may have been done")
+	c.Flags().BoolVar(&asked.NewKey, "new-key", false, "confirm that this is new work (required)")
+	c.Flags().BoolVar(&asked.MayDouble, "may-double", false, "repeat it although the work may have been done")
 	return c
 }

@@ -37,7 +37,7 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 				return err
 			}
 			ctx := c.Context()
-			return a.enter(ctx, "trigger", args[0], w.ask(), func() (ledger.Entry, error) { return a.triggerEntry(ctx, args[0], w) })
+			return a.enter(ctx, "trigger", args[0], w.sign(operations.Ask{}), func() (ledger.Entry, error) { return a.triggerEntry(ctx, args[0], w) })
 		},
 	}
 	w.flags(c, a)
@@ -74,14 +74,14 @@ func (a *app) enter(ctx context.Context, action, id string, asked operations.Ask
 // triggerEntry needs the ledger only for a schedule that was made at run time.
 func (a *app) triggerEntry(ctx context.Context, jobID string, w who) (ledger.Entry, error) {
 	if _, _, keyed := jobs.SplitJobID(jobID); !keyed {
-		return a.OperationsOn(nil).TriggerEntry(ctx, jobID, operations.NewToken(), w.actor())
+		return a.OperationsOn(nil).TriggerEntry(ctx, jobID, w.actor())
 	}
 	l, err := a.ExistingLedger(ctx)
 	if err != nil {
 		return ledger.Entry{}, err
 	}
 	defer l.Close()
-	return a.OperationsOn(l).TriggerEntry(ctx, jobID, operations.NewToken(), w.actor())
+	return a.OperationsOn(l).TriggerEntry(ctx, jobID, w.actor())
 }
 
 // warnIfClosed says at once if nothing listens at the target: the retries take a while.
