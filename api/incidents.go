@@ -14,10 +14,8 @@ type incidentPage struct {
 }
 
 func (s *server) listIncidents(ctx context.Context, _ *http.Request, q *params) (any, error) {
-	f := ledger.IncidentFilter{Open: q.flag("open"), Limit: q.count("limit", operations.DefaultPage, operations.MaxPage)}
-	if p := q.cursor("incidents"); p != nil {
-		f.Before = p.At
-	}
+	f := ledger.IncidentFilter{Open: q.flag("open"), Limit: q.count("limit", operations.DefaultPage, operations.MaxPage),
+		Before: q.cursor("incidents").At}
 	if q.err != nil {
 		return nil, q.err
 	}

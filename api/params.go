@@ -133,31 +133,22 @@ func (p position) String() string {
 // earliestCursor and latestCursor bound the times of a cursor: years 0 to 9999.
 const earliestCursor, latestCursor = -62167219200, 253402300799
 
-func (p *params) cursor(list string) *position {
-	text := p.text("cursor")
-	if text == "" {
-		return nil
-	}
-	at, err := parsePosition(text, list)
-	if err != nil && p.err == nil {
-		p.err = err
-	}
-	return at
-}
-
 // maxCursor is far more than String writes.
 const maxCursor = 1000
 
-// parsePosition reads a cursor of a list.
-func parsePosition(text, list string) (*position, error) {
-	var at position
+// cursor reads the position in a list, zero for its start.
+func (p *params) cursor(list string) (at position) {
+	text := p.text("cursor")
+	if text == "" {
+		return at
+	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
 		err = json.Unmarshal(raw, &at)
 	}
 	timed := list != "audit" && list != "incidents" && (at.At < earliestCursor || at.At > latestCursor)
 	if err != nil || len(text) > maxCursor || at.List != list || badText(at.ID) || timed {
-		return nil, invalid("invalid cursor; use next of an answer of the same list")
+		p.fail("invalid cursor; use next of an answer of the same list")
 	}
-	return &at, nil
+	return at
 }

@@ -89,11 +89,7 @@ func (s *server) listJobs(ctx context.Context, _ *http.Request, q *params) (any,
 	if q.err != nil {
 		return nil, q.err
 	}
-	last := ""
-	if after != nil {
-		last = after.ID
-	}
-	list, more, err := s.ops.JobsAfter(ctx, q.selection(), last, limit)
+	list, more, err := s.ops.JobsAfter(ctx, q.selection(), after.ID, limit)
 	page := jobPage{Jobs: list}
 	if more {
 		page.Next = position{List: "jobs", ID: list[limit-1].ID}.String()
@@ -112,7 +108,7 @@ func (s *server) listNext(ctx context.Context, r *http.Request, q *params) (any,
 func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	f := q.runs()
 	f.Limit = q.count("limit", operations.DefaultPage, operations.MaxPage)
-	if p := q.cursor("runs"); p != nil {
+	if p := q.cursor("runs"); p.List != "" {
 		f.Before = &ledger.Cursor{ScheduledAt: time.Unix(p.At, 0).UTC(), ID: p.ID}
 	}
 	if q.err != nil {
@@ -128,10 +124,7 @@ func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any,
 
 func (s *server) listMembers(ctx context.Context, r *http.Request, q *params) (any, error) {
 	of := q.members(r.PathValue("id"))
-	of.Limit = q.count("limit", operations.DefaultPage, operations.MaxPage)
-	if p := q.cursor("members"); p != nil {
-		of.After = p.ID
-	}
+	of.Limit, of.After = q.count("limit", operations.DefaultPage, operations.MaxPage), q.cursor("members").ID
 	if q.err != nil {
 		return nil, q.err
 	}
@@ -184,10 +177,7 @@ func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, 
 
 func (s *server) listAudit(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	f := q.audit()
-	f.Limit = q.count("limit", operations.DefaultPage, ledger.MaxAuditPage)
-	if p := q.cursor("audit"); p != nil {
-		f.Before = p.At
-	}
+	f.Limit, f.Before = q.count("limit", operations.DefaultPage, ledger.MaxAuditPage), q.cursor("audit").At
 	if q.err != nil {
 		return nil, q.err
 	}

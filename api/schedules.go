@@ -80,10 +80,7 @@ func (s *server) listSchedules(ctx context.Context, r *http.Request, q *params) 
 		return nil, err
 	}
 	f := ledger.ScheduleFilter{Template: template, KeyPrefix: q.text("prefix"),
-		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage)}
-	if p := q.cursor("schedules"); p != nil {
-		f.AfterKey = p.ID
-	}
+		Limit: q.count("limit", operations.DefaultPage, operations.MaxPage), AfterKey: q.cursor("schedules").ID}
 	if q.err != nil {
 		return nil, q.err
 	}
