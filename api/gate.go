@@ -23,7 +23,7 @@ func NewGate(control access.Control) *Gate {
 		// The requests in progress share the ledger's connections with the process's own work:
 		// when all of them wait, the work is still on time.
 		requests: &concurrencyLimit{what: "requests", ofIdentity: 32, ofProcess: 128, by: map[string]int{}},
-		// An export lasts as long as its client reads: clients that read slowly must not take all requests.
+		// An export lasts as long as its client reads: slow clients must not take all requests.
 		exports: &concurrencyLimit{what: "exports", ofIdentity: 4, ofProcess: 16, by: map[string]int{}}}
 }
 

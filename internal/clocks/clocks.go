@@ -33,9 +33,9 @@ func Later(a, b time.Time) time.Time {
 	return b
 }
 
-// Milliseconds writes a time as RFC 3339 in UTC with milliseconds. It cuts off the rest, so that the
-// text is never later than the time. Package time is several times as quick with RFC3339 as with
-// another layout.
+// Milliseconds writes a time as RFC 3339 in UTC with milliseconds. It cuts off the rest, so that
+// the text is never later than the time. Package time is several times as quick with RFC3339 as
+// with another layout.
 func Milliseconds(t time.Time) string {
 	ms := t.Nanosecond() / int(time.Millisecond)
 	b := t.UTC().AppendFormat(make([]byte, 0, 32), time.RFC3339)
