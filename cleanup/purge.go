@@ -171,7 +171,7 @@ func (p Purge) purgeLedger(ctx context.Context) StoreReport {
 			}
 			return 0, err
 		}
-		begun := time.Now()
+		start := time.Now()
 		runsPurge.Batch = limit
 		got, err := p.Runs.PurgeRuns(ctx, runsPurge)
 		if err != nil {
@@ -179,7 +179,7 @@ func (p Purge) purgeLedger(ctx context.Context) StoreReport {
 		}
 		runsPurge.From = got.Next
 		r.Deleted += int64(got.Runs)
-		p.Observer.RemovedRuns(got.Runs, time.Since(begun))
+		p.Observer.RemovedRuns(got.Runs, time.Since(start))
 		runsDone = !got.More
 		return limit, nil // there may be more: of a full batch some may have been revived
 	})

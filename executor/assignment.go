@@ -152,15 +152,15 @@ func (m *membership) planSwitch(s ledger.JobAssignment) (ledger.Plan, bool) {
 			m.logger.Error("definition in the ledger cannot be read; left to a process that can read it", "job", s.JobID, "error", err)
 			return plan, false
 		}
-		whole := planJob(old, s.Position, now, now, m.onTime)
-		if whole.Through.Before(now.Truncate(time.Second)) {
-			return whole, true
+		full := planJob(old, s.Position, now, now, m.onTime)
+		if full.Through.Before(now.Truncate(time.Second)) {
+			return full, true
 		}
 		if m.keepsOutgoing(old, now) {
-			kept := planJob(old, s.Position, now, old.DueBy(now), m.onTime)
-			return kept, len(kept.Runs) > 0
+			partial := planJob(old, s.Position, now, old.DueBy(now), m.onTime)
+			return partial, len(partial.Runs) > 0
 		}
-		plan.Traits, plan.Runs, plan.Events = whole.Traits, whole.Runs, whole.Events
+		plan.Traits, plan.Runs, plan.Events = full.Traits, full.Runs, full.Events
 	}
 	next := ledger.Definition{JobID: s.JobID}
 	if s.Desired != "" {

@@ -196,7 +196,7 @@ func (l *late) Assignments(ctx context.Context, version, after string) ([]ledger
 
 // A process that stalls after its heartbeat counts as gone when it looks at the
 // assignments. It must not take that for the removal of its jobs.
-func TestStallBeforeStandingsEndsNoJob(t *testing.T) {
+func TestStallBeforeAssignmentsEndsNoJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, svc := memory.New(), applying()
 		j := minutely("a")

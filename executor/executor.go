@@ -132,8 +132,8 @@ func (e *Executor) startWaker() error {
 }
 
 // loop is the one goroutine that plans jobs of the registry, admits, claims and starts, until
-// ctx ends or enough. Another one plans schedules.
-func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
+// ctx ends or done. Another one plans schedules.
+func (e *Executor) loop(ctx, calls context.Context, done func() bool) error {
 	e.membership.declare(ctx)
 	planning, cancel := context.WithCancel(ctx)
 	var planner sync.WaitGroup
@@ -159,7 +159,7 @@ func (e *Executor) loop(ctx, calls context.Context, enough func() bool) error {
 			e.releaser.release(ctx)
 		}
 		e.calls.start(calls)
-		if enough() {
+		if done() {
 			return nil
 		}
 		wait := e.untilNext()

@@ -82,9 +82,9 @@ func (t *attempter) page(ctx context.Context, list Call, throttled *throttle) (a
 	for range maxPageWaits {
 		pause(ctx, throttled.wait())
 		throttled.started()
-		began := time.Now()
+		start := time.Now()
 		a = t.call(ctx, list)
-		throttled.answered(a, time.Since(began))
+		throttled.answered(a, time.Since(start))
 		if a.Unsent || !a.SlowDown || list.Page == "" || ctx.Err() != nil {
 			return a
 		}
@@ -100,7 +100,7 @@ func addMembers(all []ledger.Member, seen map[string]string, parent string, keys
 		if err != nil {
 			return nil, err
 		}
-		if first, twice := seen[id]; twice {
+		if first, duplicate := seen[id]; duplicate {
 			return nil, fmt.Errorf("the keys %.80q and %.80q are one member; each key must be in it once", first, key)
 		}
 		seen[id] = key

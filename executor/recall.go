@@ -51,7 +51,7 @@ func (l *lostGrants) dropFirst() {
 // those runs need not wait for their leases to expire, and hands it to take with
 // the time until which the leases last.
 func (c *ledgerClient) recoverGrants(ctx context.Context, take func(work []ledger.Work, until time.Time)) {
-	for grant, some := c.lost.first(); some && c.backoff.remaining() == 0; grant, some = c.lost.first() {
+	for grant, ok := c.lost.first(); ok && c.backoff.remaining() == 0; grant, ok = c.lost.first() {
 		if clocks.Elapsed(c.now(), grant.sentAt) > c.lease {
 			c.lost.dropFirst() // expired by now, if it was ever granted
 			continue

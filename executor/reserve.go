@@ -19,7 +19,7 @@ func (s *workset) leaseMarker() func([]ledger.Plan) {
 		lanes: &s.lanes, left: s.lanes.room(), firsts: s.lanes.max - s.lanes.firsts.waiting, now: time.Now(),
 		targets: map[string]*lane{}, jobs: map[string]*counter{},
 	}
-	begun := map[string]bool{}
+	hasLease := map[string]bool{}
 	return func(plans []ledger.Plan) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -27,8 +27,8 @@ func (s *workset) leaseMarker() func([]ledger.Plan) {
 			limitKey := ledger.RegistryID(p.JobID)
 			for i := range p.Runs {
 				in := &p.Runs[i]
-				in.Lease = in.State == ledger.Planned && r.take(limitKey, in.Call, !begun[limitKey])
-				begun[limitKey] = begun[limitKey] || in.Lease
+				in.Lease = in.State == ledger.Planned && r.take(limitKey, in.Call, !hasLease[limitKey])
+				hasLease[limitKey] = hasLease[limitKey] || in.Lease
 			}
 		}
 	}

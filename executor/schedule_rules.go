@@ -102,9 +102,9 @@ func (r scheduleRules) lastPlan(s *ledger.Schedule, now time.Time) ledger.Plan {
 		state, reason = ledger.Skipped, ledger.ReasonPaused
 	}
 	t.ID, t.Path, t.Body = s.Template(), "", nil
-	bare := keyedOf(s)
-	bare.Data = nil
-	j, err := t.JobOf(bare, r.cache)
+	keyed := keyedOf(s)
+	keyed.Data = nil
+	j, err := t.JobOf(keyed, r.cache)
 	if err == nil {
 		return jobPlan(j, positionOf(s), notRun(j, s.Watermark, now, state, reason, lastPlanRows), now)
 	}

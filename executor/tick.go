@@ -9,9 +9,9 @@ const (
 	// tickMaxWait is the longest time for which a tick waits for a retry. It leaves later
 	// retries to the next tick.
 	tickMaxWait = 10 * time.Second
-	// tickEnough is after how long a tick waits for nothing any more: retries end,
+	// tickIdleAfter is after how long a tick waits for nothing any more: retries end,
 	// but accepted work can be due every few seconds for hours.
-	tickEnough = 45 * time.Second
+	tickIdleAfter = 45 * time.Second
 	// tickPoll is longer than any tick: within one, work is claimed
 	// when some is known to be due, and once after the last outcome.
 	tickPoll = 24 * time.Hour
@@ -42,8 +42,8 @@ func (e *Executor) Tick(ctx context.Context) error {
 	e.ledger.health.reset() // what failed before this tick is not its error
 	e.claim.timer.advanceTo(time.Now())
 	e.schedules.advanceTo(time.Now())
-	enough := time.Now().Add(tickEnough)
-	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet(enough) })
+	idleAfter := time.Now().Add(tickIdleAfter)
+	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet(idleAfter) })
 	e.stop(after)
 	waitFor(after, &e.calls.calls, time.Second)
 	cancel()
@@ -54,11 +54,11 @@ func (e *Executor) Tick(ctx context.Context) error {
 	return e.Ready()
 }
 
-// quiet reports whether nothing is under way and nothing is due soon; from enough on,
+// quiet reports whether nothing is under way and nothing is due soon; from idleAfter on,
 // whether nothing is due now.
-func (e *Executor) quiet(enough time.Time) bool {
+func (e *Executor) quiet(idleAfter time.Time) bool {
 	next, wait := e.plan.nextDue(), tickMaxWait
-	if !time.Now().Before(enough) {
+	if !time.Now().Before(idleAfter) {
 		wait = 0
 	}
 	_, lost := e.ledger.lost.first()

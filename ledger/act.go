@@ -247,12 +247,12 @@ func (m *actionTx) write(rows []Row) error {
 	var changed []Row
 	for i := range rows {
 		r := &rows[i]
-		was := *r
+		old := *r
 		m.change(m, r)
-		if Changed(&was, r).Set == 0 {
+		if Changed(&old, r).Set == 0 {
 			continue
 		}
-		changes = append(changes, m.changed(&was, r))
+		changes = append(changes, m.changed(&old, r))
 		changed = append(changed, *r)
 	}
 	if err := update(m.tx, append(changes, m.changeMembers(rows)...)); err != nil {

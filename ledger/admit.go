@@ -224,7 +224,7 @@ func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
 }
 
 // addPlan adds what a plan writes.
-func (m *admissionTx) addPlan(p *Plan, was JobRow) error {
+func (m *admissionTx) addPlan(p *Plan, old JobRow) error {
 	for i := range p.Runs {
 		in := p.Runs[i]
 		singles, err := m.singleRows[in.RunID].Get()
@@ -234,9 +234,9 @@ func (m *admissionTx) addPlan(p *Plan, was JobRow) error {
 		if in.Count -= singles; !in.Until.IsZero() && in.Count <= 0 || m.existing[in.RunID] {
 			continue
 		}
-		r := newRow(in, was, m.pauses.covering(p.JobID, p.Traits, in.ScheduledAt), m.got.Now)
+		r := newRow(in, old, m.pauses.covering(p.JobID, p.Traits, in.ScheduledAt), m.got.Now)
 		if r.State == Missed {
-			m.missed, m.opensNoIncident[r.ID] = true, m.covered(p, &in) || !was.EndedAt.IsZero()
+			m.missed, m.opensNoIncident[r.ID] = true, m.covered(p, &in) || !old.EndedAt.IsZero()
 		}
 		m.slots.applyOverlap(&r, in.Overlap, m.got.Now)
 		if in.Lease && r.startable(m.got.Now) && m.pauses.holdOf(in.Call.Target, m.got.Now) == nil {
@@ -248,12 +248,12 @@ func (m *admissionTx) addPlan(p *Plan, was JobRow) error {
 		e.JobID = p.JobID
 		m.events = append(m.events, e)
 	}
-	j := was
+	j := old
 	j.Watermark = p.Through.UTC()
 	if p.Next != nil {
 		m.events = append(m.events, j.switchRevision(*p.Next, m.got.Now)...)
 	}
-	if move := ChangedJob(was, j); move.Set != 0 {
+	if move := ChangedJob(old, j); move.Set != 0 {
 		m.moves = append(m.moves, move)
 	}
 	return nil

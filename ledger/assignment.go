@@ -167,17 +167,17 @@ func beginJobs(tx Tx, list []Definition) error {
 	}
 	var changes []JobChange
 	var events []Event
-	for i, was := range jobs {
-		body, known := bodies[was.JobID]
-		if was.EndedAt.IsZero() || !known {
+	for i, old := range jobs {
+		body, known := bodies[old.JobID]
+		if old.EndedAt.IsZero() || !known {
 			continue
 		}
-		j := was
+		j := old
 		if now.After(j.Watermark) {
 			j.Watermark = now
 		}
 		events = append(events, j.beginRevision(Definition{JobID: j.JobID, Hash: list[i].Hash, Body: body}))
-		changes = append(changes, ChangedJob(was, j))
+		changes = append(changes, ChangedJob(old, j))
 	}
 	if len(changes) == 0 {
 		return nil

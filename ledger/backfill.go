@@ -180,11 +180,11 @@ func (m *backfillTx) covering(at time.Time) (rangeRow *Row, otherRevision bool) 
 // replan makes a row planned again. A run that was leased before may have been sent, so
 // it keeps its call: the target has bound the key to it.
 func (m *backfillTx) replan(r *Row, in RunSpec) {
-	was := *r
+	old := *r
 	r.revive(Planned, m.now)
 	m.plan(r)
 	r.Fan.beginPass(Canceled)
-	c := Changed(&was, r)
+	c := Changed(&old, r)
 	if r.StartedAt.IsZero() {
 		r.Call = in.Call
 		c.Set |= ColCall
@@ -215,11 +215,11 @@ func (m *backfillTx) write() error {
 	var empty []string
 	for i := range m.ranges {
 		r := &m.ranges[i]
-		was, n := *r, m.takenOut[r.ID]
+		old, n := *r, m.takenOut[r.ID]
 		if r.Count -= n; n > 0 && r.Count <= 0 {
 			empty = append(empty, r.ID)
 		} else if n > 0 {
-			m.changes = append(m.changes, Changed(&was, r))
+			m.changes = append(m.changes, Changed(&old, r))
 		}
 	}
 	if err := update(m.tx, m.changes); err != nil {

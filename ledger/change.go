@@ -20,10 +20,10 @@ type Change struct {
 
 // Changed returns the change that makes a row, as it was read, what it is now. It does not
 // compare calls, which are large and frozen: a backfill, which replaces one, adds ColCall.
-func Changed(was, is *Row) Change {
-	c := Change{Row: is, From: was.State}
+func Changed(old, updated *Row) Change {
+	c := Change{Row: updated, From: old.State}
 	for i := range columns {
-		if !columns[i].same(was, is) {
+		if !columns[i].same(old, updated) {
 			c.Set |= columns[i].of
 		}
 	}

@@ -39,13 +39,13 @@ func TestAnOutcomeWritesEachFieldThatItSets(t *testing.T) {
 				o.KeySafeUntil = time.Unix(1, 500).UTC()
 			}
 			one, other := opposite()
-			for _, was := range []Row{one, other} {
-				is := was
-				c, err := o.change(&is, now)
+			for _, old := range []Row{one, other} {
+				updated := old
+				c, err := o.change(&updated, now)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if forgotten := Changed(&was, &is).Set &^ c.Set; forgotten != 0 {
+				if forgotten := Changed(&old, &updated).Set &^ c.Set; forgotten != 0 {
 					t.Errorf("%s, attempt %d: changes the groups %b and does not write them", state, attempt.N, forgotten)
 				}
 			}

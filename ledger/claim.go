@@ -120,15 +120,15 @@ func (got *claimStep) wakeBy(at time.Time) {
 // takeDue leases a due run, or makes it dead if it is at or past its SendBefore: the
 // target may have forgotten its key.
 func takeDue(r *Row, c Claim, now time.Time) Change {
-	was := *r
+	old := *r
 	if r.pastSendBefore(now) {
 		r.finish(Dead, ReasonKeyExpired, now)
 		r.dropLease()
 	} else {
 		r.lease(c.Process, c.Token, now, c.LeaseFor)
 	}
-	ch := Changed(&was, r)
-	ch.Attempt = was.lostAttempt(now)
+	ch := Changed(&old, r)
+	ch.Attempt = old.lostAttempt(now)
 	return ch
 }
 

@@ -126,16 +126,16 @@ func followClock(tx Tx) error {
 		return err
 	}
 	// What waits for an end that is not to come any more moves with the clock.
-	var lasting []Pause
+	var lastingPauses []Pause
 	for _, p := range list {
 		if p.followClock(now).EndedAt.IsZero() {
-			lasting = append(lasting, p)
+			lastingPauses = append(lastingPauses, p)
 		}
 	}
-	if err := moveRuns(tx, Unfinished, lasting, step, now); err != nil {
+	if err := moveRuns(tx, Unfinished, lastingPauses, step, now); err != nil {
 		return err
 	}
-	return moveRuns(tx, []State{Dead, Canceled}, lasting, step, now)
+	return moveRuns(tx, []State{Dead, Canceled}, lastingPauses, step, now)
 }
 
 func moveHeartbeats(tx Tx, processesFuture Future[[]ProcessRow], now time.Time) error {
@@ -175,12 +175,12 @@ func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time
 		}
 		changes := make([]Change, len(rows))
 		for i := range rows {
-			was := rows[i]
-			due := was.DueAt()
-			if rows[i].followClock(step, now); paused.delays(&was) {
+			old := rows[i]
+			due := old.DueAt()
+			if rows[i].followClock(step, now); paused.delays(&old) {
 				rows[i].SetDueAt(due)
 			}
-			changes[i] = Changed(&was, &rows[i])
+			changes[i] = Changed(&old, &rows[i])
 		}
 		if err := update(tx, changes); err != nil || len(rows) < movePage {
 			return err
@@ -193,18 +193,18 @@ func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time
 // followClock moves what is in progress in a row by a ClockStep.
 func (r *Row) followClock(step time.Duration, now time.Time) {
 	pending := !r.DueAt().IsZero()
-	former := r.PlannedAt.After(now) || r.LeasedAt.After(now) || r.DueAt().After(now.Add(step))
-	if pending && former && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
+	planned := r.PlannedAt.After(now) || r.LeasedAt.After(now) || r.DueAt().After(now.Add(step))
+	if pending && planned && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
 		due := r.DueAt().Add(-step)
-		if least := now.Add(ProcessTTL); due.Before(least) {
-			due = least
+		if earliest := now.Add(ProcessTTL); due.Before(earliest) {
+			due = earliest
 		}
 		if due.Before(r.DueAt()) {
 			r.SetDueAt(due)
 		}
 	}
-	lately := !r.StartedAt.After(now) && r.StartedAt.After(now.Add(-ProcessTTL))
-	if !r.SendBefore.IsZero() && !lately {
+	startedRecently := !r.StartedAt.After(now) && r.StartedAt.After(now.Add(-ProcessTTL))
+	if !r.SendBefore.IsZero() && !startedRecently {
 		r.SendBefore = r.SendBefore.Add(-step)
 		if !r.KeySafeUntil.IsZero() {
 			r.KeySafeUntil = r.KeySafeUntil.Add(-step)

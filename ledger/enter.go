@@ -201,9 +201,9 @@ func (m *entryTx) markRepeated() error {
 		return fmt.Errorf("run %q: %w", m.RerunOf, ErrCannotRerun)
 	}
 	r := &m.repeated[0]
-	was := *r
+	old := *r
 	r.RerunID, r.By, r.Why = m.RunID, m.By, m.Why
-	return update(m.tx, []Change{Changed(&was, r)})
+	return update(m.tx, []Change{Changed(&old, r)})
 }
 
 // entryAction returns the kind of action that made the entry's run, "" for a run that

@@ -40,19 +40,19 @@ func (l *Ledger) ReconcileIncidents(ctx context.Context, cause IncidentCause, ob
 // compareProblems returns the IDs of the open incidents to close, and the problems that
 // have none.
 func compareProblems(open []Incident, observed []JobProblem, now time.Time) (closing []int64, opening []problem) {
-	was, is := map[string]bool{}, map[string]bool{}
+	hasIncident, hasProblem := map[string]bool{}, map[string]bool{}
 	for _, i := range open {
-		was[i.JobID] = true
+		hasIncident[i.JobID] = true
 	}
 	for _, o := range observed {
-		if !was[o.JobID] && !is[o.JobID] {
+		if !hasIncident[o.JobID] && !hasProblem[o.JobID] {
 			opening = append(opening, problem{JobID: o.JobID, Error: o.Error, Count: 1})
 		}
-		is[o.JobID] = true
+		hasProblem[o.JobID] = true
 	}
 	for _, i := range open {
-		lasts := i.Reason == ReasonNotPlannable && now.Sub(i.LastAt) < planFailedAfter+time.Minute
-		if !is[i.JobID] && !lasts {
+		retrying := i.Reason == ReasonNotPlannable && now.Sub(i.LastAt) < planFailedAfter+time.Minute
+		if !hasProblem[i.JobID] && !retrying {
 			closing = append(closing, i.ID)
 		}
 	}

@@ -44,7 +44,7 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 func markLate(rows []Row, paused pauses, now time.Time) (changes []Change, late []problem) {
 	for i := range rows {
 		r := &rows[i]
-		was := *r
+		old := *r
 		why, next := isLate(r.Run, now)
 		if hold := paused.holdOf(r.Call.Target, now); hold != nil {
 			why, next = "", hold.Until.Add(r.untilBound())
@@ -53,7 +53,7 @@ func markLate(rows []Row, paused pauses, now time.Time) (changes []Change, late 
 			late = append(late, problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
 		}
 		r.LateAt = next
-		c := Changed(&was, r)
+		c := Changed(&old, r)
 		c.Unlisted = true
 		changes = append(changes, c)
 	}

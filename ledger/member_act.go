@@ -130,17 +130,17 @@ func (m *actionTx) findAckedParents(rows []Row) error {
 // follow their members: a dead parent goes on if one of its members is redriven.
 func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 	follow := func(r *Row, change func(*Row)) {
-		was := *r
+		old := *r
 		change(r)
-		changes = append(changes, m.changed(&was, r))
+		changes = append(changes, m.changed(&old, r))
 	}
 	for i := range m.members {
 		follow(&m.members[i], m.cancel)
 	}
 	for i := range m.parents {
 		p := &m.parents[i]
-		own := slices.ContainsFunc(rows, func(r Row) bool { return r.ID == p.ID })
-		if own || p.State != Dead || !slices.ContainsFunc(rows, func(r Row) bool { return r.Parent == p.ID }) {
+		isSelected := slices.ContainsFunc(rows, func(r Row) bool { return r.ID == p.ID })
+		if isSelected || p.State != Dead || !slices.ContainsFunc(rows, func(r Row) bool { return r.Parent == p.ID }) {
 			continue
 		}
 		switch {
@@ -157,10 +157,10 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 }
 
 // changed returns the change of a run, whose lease it may have ended.
-func (m *actionTx) changed(was, r *Row) Change {
+func (m *actionTx) changed(old, r *Row) Change {
 	r.By, r.Why = m.By, m.Why
-	c := Changed(was, r)
-	c.Attempt = was.lostAttempt(m.now)
+	c := Changed(old, r)
+	c.Attempt = old.lostAttempt(m.now)
 	return c
 }
 

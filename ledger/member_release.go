@@ -139,7 +139,7 @@ func (m *releaseTx) read() (parents []Row, err error) {
 
 // advance releases members of a parent, or ends it.
 func (m *releaseTx) advance(r *Row) error {
-	was, counts := *r, m.counts[r.ID]
+	old, counts := *r, m.counts[r.ID]
 	open, active := 0, counts[Planned]+counts[Running]+counts[Accepted]
 	for _, s := range Claimable {
 		open += counts[s]
@@ -170,8 +170,8 @@ func (m *releaseTx) advance(r *Row) error {
 			return err
 		}
 	}
-	c := Changed(&was, r)
-	c.Unlisted = r.State == was.State
+	c := Changed(&old, r)
+	c.Unlisted = r.State == old.State
 	m.changes = append(m.changes, c)
 	m.got.Parents = append(m.got.Parents, r.Visible())
 	return nil
@@ -217,9 +217,9 @@ func (m *releaseTx) releaseAgain(r *Row, room int) (released int, err error) {
 	}
 	rows, err := m.tx.LockRuns(runIDs(list)).Get()
 	for i := range rows {
-		was := rows[i]
+		old := rows[i]
 		if rows[i].makeDueAgain(m.now) {
-			m.changes = append(m.changes, Changed(&was, &rows[i]))
+			m.changes = append(m.changes, Changed(&old, &rows[i]))
 			released++
 		}
 	}

@@ -62,8 +62,8 @@ func grantPlaces(tx Tx, jobIDs []string, pacedFutures []Future[[]PacedRun], now 
 }
 
 // grantChange returns the change by which a run that waits gets its slot or place.
-func grantChange(was Row) Change {
-	is := was
-	is.Waiting, is.HasSlot = false, true
-	return Changed(&was, &is)
+func grantChange(old Row) Change {
+	updated := old
+	updated.Waiting, updated.HasSlot = false, true
+	return Changed(&old, &updated)
 }

@@ -126,11 +126,11 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 			return p, err
 		}
 		if p.Kind == PauseCatchUp {
-			was := p
-			if was.Until = was.From; len(found) > 0 { // a new one covered nothing
-				was = found[0]
+			old := p
+			if old.Until = old.From; len(found) > 0 { // a new one covered nothing
+				old = found[0]
 			}
-			if err := moveDue(tx, was, p); err != nil {
+			if err := moveDue(tx, old, p); err != nil {
 				return p, err
 			}
 		}

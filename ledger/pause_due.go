@@ -27,14 +27,14 @@ func (c PauseChange) lockCatchUps(tx Tx, list pauses) error {
 }
 
 // moveDue makes the runs that wait for the end of a pause that catches up due when no pause covers
-// them any more, after a change of p, which was as was.
-func moveDue(tx Tx, was, p Pause) error {
+// them any more, after a change of old to p.
+func moveDue(tx Tx, old, p Pause) error {
 	list, err := tx.Pauses(time.Time{}).Get()
 	if err != nil {
 		return err
 	}
 	others := slices.DeleteFunc(pauses(list), func(o Pause) bool { return o.ID == p.ID })
-	f := Filter{States: []State{Planned}, Since: clocks.Earlier(was.From, p.From), Until: clocks.Later(was.Until, p.Until), Limit: duePage}
+	f := Filter{States: []State{Planned}, Since: clocks.Earlier(old.From, p.From), Until: clocks.Later(old.Until, p.Until), Limit: duePage}
 	for {
 		page, err := tx.Runs(f).Get()
 		if err != nil || len(page) == 0 {
@@ -42,7 +42,7 @@ func moveDue(tx Tx, was, p Pause) error {
 		}
 		var ids []string
 		for i := range page {
-			if r := &page[i]; !others.dueAfter(r, was, p).Equal(r.DueAt()) {
+			if r := &page[i]; !others.dueAfter(r, old, p).Equal(r.DueAt()) {
 				ids = append(ids, r.ID)
 			}
 		}
@@ -56,7 +56,7 @@ func moveDue(tx Tx, was, p Pause) error {
 		for i := range rows {
 			if r := &rows[i]; r.State == Planned { // it was not leased meanwhile
 				before := *r
-				r.SetDueAt(others.dueAfter(r, was, p))
+				r.SetDueAt(others.dueAfter(r, old, p))
 				changes = append(changes, Changed(&before, r))
 			}
 		}
@@ -68,12 +68,12 @@ func moveDue(tx Tx, was, p Pause) error {
 	}
 }
 
-// dueAfter returns when a planned run is due after a change of p, which was as was, beside the
+// dueAfter returns when a planned run is due after a change of old to p, beside the
 // other pauses. Rows lack the owners and labels of their jobs: a pause that ends after the run is
 // due does not cover it, and the others are taken to cover it. By an owner or a label, p makes a
 // run due later only if the run waits for its end: the run may be another owner's.
-func (list pauses) dueAfter(r *Row, was, p Pause) time.Time {
-	due, waits := r.ScheduledAt, was.mayCover(r) && was.Until.Equal(r.DueAt())
+func (list pauses) dueAfter(r *Row, old, p Pause) time.Time {
+	due, waits := r.ScheduledAt, old.mayCover(r) && old.Until.Equal(r.DueAt())
 	for _, o := range list {
 		if o.mayCover(r) && !o.Until.After(r.DueAt()) {
 			due, waits = clocks.Later(due, o.Until), waits || o.Until.Equal(r.DueAt())
@@ -82,8 +82,8 @@ func (list pauses) dueAfter(r *Row, was, p Pause) time.Time {
 	if !waits {
 		return r.DueAt()
 	}
-	certain := p.Owner == "" && len(p.Labels) == 0 || was.mayCover(r) && was.Until.Equal(r.DueAt())
-	if p.mayCover(r) && (certain || !p.Until.After(r.DueAt())) && (!was.mayCover(r) || !was.Until.After(r.DueAt())) {
+	certain := p.Owner == "" && len(p.Labels) == 0 || old.mayCover(r) && old.Until.Equal(r.DueAt())
+	if p.mayCover(r) && (certain || !p.Until.After(r.DueAt())) && (!old.mayCover(r) || !old.Until.After(r.DueAt())) {
 		due = clocks.Later(due, p.Until)
 	}
 	return due

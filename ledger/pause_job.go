@@ -34,8 +34,8 @@ func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) erro
 		if len(jobs) == 0 {
 			return ErrNotFound
 		}
-		was, pause := jobs[0], a.Action == ActionPause
-		j := was
+		old, pause := jobs[0], a.Action == ActionPause
+		j := old
 		if pause == !j.PausedAt.IsZero() {
 			return addAudit(tx, a, nil, nil)
 		}
@@ -45,7 +45,7 @@ func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) erro
 		if pause {
 			j.PausedAt, j.PausedBy, j.PausedWhy = now, a.By, a.Why
 		}
-		if err := tx.PutJobs([]JobChange{ChangedJob(was, j)}); err != nil {
+		if err := tx.PutJobs([]JobChange{ChangedJob(old, j)}); err != nil {
 			return err
 		}
 		return addAudit(tx, a, nil, nil)

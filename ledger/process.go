@@ -69,11 +69,11 @@ func (l *Ledger) Heartbeat(ctx context.Context, process string) (HeartbeatReply,
 		if err != nil || ClockStep(latestHeartbeat(list), reply.Now) > 0 {
 			return true, err
 		}
-		own := slices.IndexFunc(list, func(p ProcessRow) bool { return p.ID == process })
-		if own < 0 {
+		i := slices.IndexFunc(list, func(p ProcessRow) bool { return p.ID == process })
+		if i < 0 {
 			return false, ErrNotFound
 		}
-		list[own].HeartbeatAt = reply.Now
+		list[i].HeartbeatAt = reply.Now
 		reply.LiveVersions, reply.Processes = liveVersions(list, reply.Now)
 		all, err := pausesFuture.Get()
 		if err != nil {

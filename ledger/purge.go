@@ -176,9 +176,9 @@ func markPurged(tx Tx, members []string) error {
 	}
 	changes := make([]Change, len(parents))
 	for i := range parents {
-		was := parents[i]
+		old := parents[i]
 		parents[i].Fan.Purged = true
-		changes[i] = Changed(&was, &parents[i])
+		changes[i] = Changed(&old, &parents[i])
 		changes[i].Unlisted = true
 	}
 	return update(tx, changes)
@@ -212,8 +212,8 @@ func raisePurgedThrough(tx Tx, gone []RunSummary, jobs map[string]*JobRow) error
 		j.PurgedThrough = last
 	}
 	var changes []JobChange
-	for id, was := range before {
-		changes = append(changes, ChangedJob(was, *jobs[id]))
+	for id, old := range before {
+		changes = append(changes, ChangedJob(old, *jobs[id]))
 	}
 	return tx.PutJobs(changes)
 }

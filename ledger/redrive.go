@@ -55,21 +55,21 @@ func (m *actionTx) busyJobs(jobIDs []string) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	var own []string
+	var redriven []string
 	if m.series() != "" {
 		var all []string
 		for _, ids := range unfinished {
 			all = append(all, ids...)
 		}
-		if own, err = m.tx.Redriven(all, m.By, m.series()).Get(); err != nil {
+		if redriven, err = m.tx.Redriven(all, m.By, m.series()).Get(); err != nil {
 			return nil, err
 		}
-		slices.Sort(own)
+		slices.Sort(redriven)
 	}
 	busy := map[string]bool{}
 	for job, ids := range unfinished {
 		busy[job] = slices.ContainsFunc(ids, func(id string) bool {
-			_, found := slices.BinarySearch(own, id)
+			_, found := slices.BinarySearch(redriven, id)
 			return !found
 		})
 	}

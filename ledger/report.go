@@ -38,7 +38,7 @@ func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error)
 			return ErrNotFound
 		}
 		r := &rows[0]
-		was := *r
+		old := *r
 		if run = r.Visible(); r.State.Finished() {
 			return ErrFinished
 		}
@@ -49,7 +49,7 @@ func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error)
 			r.SetDueAt(now)
 		}
 		run = r.Visible()
-		return update(tx, []Change{Changed(&was, r)})
+		return update(tx, []Change{Changed(&old, r)})
 	})
 	return run, err
 }

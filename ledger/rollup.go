@@ -89,18 +89,18 @@ func lookForHours(tx Tx) (todo rollUp, err error) {
 // the last before it that may have runs, of which the oldest is given. Hours that are too
 // old, or not over because the clock was set back, are taken off.
 func (s *HourSpan) extend(now, oldest time.Time) (hour time.Time) {
-	over, first := countable(now), hourOf(now.Add(-HoursKept))
-	s.From, s.To = clocks.Later(s.From, first), clocks.Earlier(s.To, over)
+	end, first := countable(now), hourOf(now.Add(-HoursKept))
+	s.From, s.To = clocks.Later(s.From, first), clocks.Earlier(s.To, end)
 	if !s.From.Before(s.To) {
 		*s = HourSpan{}
 	}
 	first = clocks.Later(first, hourOf(oldest))
 	switch {
-	case s.To.IsZero() && first.Before(over):
-		s.From, s.To = over.Add(-time.Hour), over
+	case s.To.IsZero() && first.Before(end):
+		s.From, s.To = end.Add(-time.Hour), end
 		return s.From
 	case s.To.IsZero():
-	case s.To.Before(over):
+	case s.To.Before(end):
 		hour, s.To = s.To, s.To.Add(time.Hour)
 	case first.Before(s.From):
 		s.From = s.From.Add(-time.Hour)
@@ -228,16 +228,16 @@ func (h *HourRow) replace(countsFuture Future[[]RunCount], sum *Tally) error {
 	if err != nil {
 		return err
 	}
-	was, err := decodeTally(h.Counts)
+	old, err := decodeTally(h.Counts)
 	if err != nil {
 		return err
 	}
-	var is Tally
+	var updated Tally
 	for _, c := range counts {
-		is.Add(c.tally())
+		updated.Add(c.tally())
 	}
-	sum.add(was, -1)
-	sum.Add(is)
-	h.Counts, err = is.encode()
+	sum.add(old, -1)
+	sum.Add(updated)
+	h.Counts, err = updated.encode()
 	return err
 }

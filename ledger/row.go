@@ -109,18 +109,18 @@ type JobChange struct {
 }
 
 // ChangedJob returns the change that makes a job's row, as it was read, what it is now.
-func ChangedJob(was, is JobRow) JobChange {
-	c := JobChange{JobRow: is}
-	if !was.Watermark.Equal(is.Watermark) {
+func ChangedJob(old, updated JobRow) JobChange {
+	c := JobChange{JobRow: updated}
+	if !old.Watermark.Equal(updated.Watermark) {
 		c.Set |= JobColWatermark
 	}
-	if was.Revision != is.Revision || was.Hash != is.Hash || !was.EndedAt.Equal(is.EndedAt) {
+	if old.Revision != updated.Revision || old.Hash != updated.Hash || !old.EndedAt.Equal(updated.EndedAt) {
 		c.Set |= JobColRevision
 	}
-	if !was.PausedAt.Equal(is.PausedAt) || was.PausedBy != is.PausedBy || was.PausedWhy != is.PausedWhy {
+	if !old.PausedAt.Equal(updated.PausedAt) || old.PausedBy != updated.PausedBy || old.PausedWhy != updated.PausedWhy {
 		c.Set |= JobColPause
 	}
-	if !was.PurgedThrough.Equal(is.PurgedThrough) {
+	if !old.PurgedThrough.Equal(updated.PurgedThrough) {
 		c.Set |= JobColPurge
 	}
 	return c

@@ -164,7 +164,7 @@ func (m *scheduleChangeTx) changesQuota(stored map[string]*ScheduleRow) bool {
 	for i := range m.requests {
 		for k := range m.requests[i].Items {
 			in := &m.requests[i].Items[k]
-			if was := stored[in.JobID]; was == nil || in.Delete || !was.InQuota() {
+			if old := stored[in.JobID]; old == nil || in.Delete || !old.InQuota() {
 				return true
 			}
 		}

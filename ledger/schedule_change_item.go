@@ -12,70 +12,70 @@ import (
 )
 
 // change decides about one item, and notes what is to be written.
-func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, was *ScheduleRow) (got ScheduleResult) {
+func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, old *ScheduleRow) (got ScheduleResult) {
 	got.Effect = ScheduleUnchanged
-	if was != nil {
-		got.Schedule = was.Schedule
+	if old != nil {
+		got.Schedule = old.Schedule
 	}
-	done, err := in.check(was)
+	done, err := in.check(old)
 	switch {
 	case err != nil:
 		got.Err = err
 		return got
 	case done:
-		if was != nil && in.Generation > was.Generation {
-			was.Generation = in.Generation
-			m.updates = append(m.updates, ScheduleUpdate{was, ScheduleColContent})
-			got.Schedule = was.Schedule
+		if old != nil && in.Generation > old.Generation {
+			old.Generation = in.Generation
+			m.updates = append(m.updates, ScheduleUpdate{old, ScheduleColContent})
+			got.Schedule = old.Schedule
 		}
 		return got
 	}
-	is, outgoing, err := m.nextContent(r, in, was)
+	updated, outgoing, err := m.nextContent(r, in, old)
 	if err == nil {
-		err = m.countQuota(r, is, was)
+		err = m.countQuota(r, updated, old)
 	}
 	if err != nil {
 		got.Err = err
 		return got
 	}
-	got.Schedule, got.Effect = is.Schedule, effectOf(was, is)
+	got.Schedule, got.Effect = updated.Schedule, effectOf(old, updated)
 	if outgoing != nil {
 		m.outgoing = append(m.outgoing, *outgoing)
 		m.runs += len(outgoing.plan.Runs)
 	}
-	if was == nil {
-		m.inserts = append(m.inserts, *is)
+	if old == nil {
+		m.inserts = append(m.inserts, *updated)
 	} else {
-		m.updates = append(m.updates, ScheduleUpdate{is, ScheduleColPosition | ScheduleColContent})
+		m.updates = append(m.updates, ScheduleUpdate{updated, ScheduleColPosition | ScheduleColContent})
 	}
-	r.changed = append(r.changed, is.JobID)
+	r.changed = append(r.changed, updated.JobID)
 	return got
 }
 
-func effectOf(was, is *ScheduleRow) ScheduleEffect {
+func effectOf(old, updated *ScheduleRow) ScheduleEffect {
 	switch {
-	case !is.DeletedAt.IsZero():
+	case !updated.DeletedAt.IsZero():
 		return ScheduleDeleted
-	case was == nil || !was.DeletedAt.IsZero():
+	case old == nil || !old.DeletedAt.IsZero():
 		return ScheduleCreated
 	}
 	return ScheduleChanged
 }
 
 // check reports whether the change is made already, or why it is refused.
-func (in *ScheduleChange) check(was *ScheduleRow) (done bool, err error) {
-	exists := was != nil && was.DeletedAt.IsZero()
-	same := exists && !in.Delete && was.equal(&in.ScheduleContent) || was != nil && !exists && in.Delete
+func (in *ScheduleChange) check(old *ScheduleRow) (done bool, err error) {
+	exists := old != nil && old.DeletedAt.IsZero()
+	same := exists && !in.Delete && old.equal(&in.ScheduleContent) || old != nil && !exists && in.Delete
 	switch {
-	case was != nil && in.Generation != 0 && in.Generation < was.Generation:
+	case old != nil && in.Generation != 0 && in.Generation < old.Generation:
 		return false, ErrGeneration
 	case same:
 		return true, nil
-	case was != nil && in.Generation != 0 && in.Generation == was.Generation:
+	case old != nil && in.Generation != 0 && in.Generation == old.Generation:
 		return false, ErrGeneration
-	case in.IfRevision == MustNotExist && exists, in.IfRevision > 0 && (!exists || was.Revision != in.IfRevision):
+	case in.IfRevision == MustNotExist && exists, in.IfRevision > 0 && (!exists || old.Revision != in.IfRevision):
 		return false, ErrOtherRevision
-	case in.Delete && was == nil && in.Generation == 0: // with one, a tombstone refuses what comes late
+	case in.Delete && old == nil && in.Generation == 0: // with one, a tombstone refuses what comes late
 		return false, ErrNotFound
 	}
 	return false, nil
@@ -83,15 +83,15 @@ func (in *ScheduleChange) check(was *ScheduleRow) (done bool, err error) {
 
 // nextContent returns the schedule as it is with the change, and the plan of the content that ends.
 func (m *scheduleChangeTx) nextContent(
-	r *scheduleRequest, in *ScheduleChange, was *ScheduleRow,
-) (is *ScheduleRow, outgoing *currentPlan, err error) {
-	is = &ScheduleRow{TemplateID: m.template.ID, Schedule: Schedule{JobID: in.JobID}}
+	r *scheduleRequest, in *ScheduleChange, old *ScheduleRow,
+) (updated *ScheduleRow, outgoing *currentPlan, err error) {
+	updated = &ScheduleRow{TemplateID: m.template.ID, Schedule: Schedule{JobID: in.JobID}}
 	earliest, from := time.Time{}, m.now
-	if was != nil {
-		*is = *was
-		earliest, from = was.Watermark, clocks.Later(m.now, was.Watermark)
-		if was.InQuota() {
-			if outgoing, err = m.planOutgoing(r, was, from); err != nil {
+	if old != nil {
+		*updated = *old
+		earliest, from = old.Watermark, clocks.Later(m.now, old.Watermark)
+		if old.InQuota() {
+			if outgoing, err = m.planOutgoing(r, old, from); err != nil {
 				return nil, nil, err
 			}
 			if in.Delete {
@@ -99,30 +99,30 @@ func (m *scheduleChangeTx) nextContent(
 			}
 		}
 	}
-	is.Revision++
-	is.Generation, is.ChangedAt, is.ChangedBy = max(is.Generation, in.Generation), m.now, r.By
-	is.Watermark, is.NextAt, is.EndedAt = from, time.Time{}, time.Time{}
-	if is.CreatedAt.IsZero() || !is.DeletedAt.IsZero() {
-		is.CreatedAt = m.now
+	updated.Revision++
+	updated.Generation, updated.ChangedAt, updated.ChangedBy = max(updated.Generation, in.Generation), m.now, r.By
+	updated.Watermark, updated.NextAt, updated.EndedAt = from, time.Time{}, time.Time{}
+	if updated.CreatedAt.IsZero() || !updated.DeletedAt.IsZero() {
+		updated.CreatedAt = m.now
 	}
 	if in.Delete {
-		is.DeletedAt, is.EndedAt = m.now, m.now
-		return is, outgoing, nil
+		updated.DeletedAt, updated.EndedAt = m.now, m.now
+		return updated, outgoing, nil
 	}
-	is.ScheduleContent, is.DeletedAt = in.ScheduleContent, time.Time{}
-	if is.Watermark, err = r.Rules.Begin(&is.Schedule, earliest, from); err == nil {
-		is.NextAt, err = nextCheck(r.Rules, &is.Schedule, m.now)
+	updated.ScheduleContent, updated.DeletedAt = in.ScheduleContent, time.Time{}
+	if updated.Watermark, err = r.Rules.Begin(&updated.Schedule, earliest, from); err == nil {
+		updated.NextAt, err = nextCheck(r.Rules, &updated.Schedule, m.now)
 	}
-	if err == nil && is.NextAt.IsZero() {
+	if err == nil && updated.NextAt.IsZero() {
 		err = errors.New("all its scheduled times have passed; set a schedule that has one to come")
 	}
-	if err == nil && outgoing != nil && is.Watermark.Before(from) {
-		err = outgoing.plan.exclude(is.Watermark.Add(time.Second), r.Rules, &was.Schedule)
+	if err == nil && outgoing != nil && updated.Watermark.Before(from) {
+		err = outgoing.plan.exclude(updated.Watermark.Add(time.Second), r.Rules, &old.Schedule)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, in.JobID, err)
 	}
-	return is, outgoing, nil
+	return updated, outgoing, nil
 }
 
 // exclude takes a scheduled time out of the last plan of a schedule's content if that could not
@@ -135,19 +135,19 @@ func (p *Plan) exclude(at time.Time, rules ScheduleRules, s *Schedule) error {
 	if err != nil {
 		return err
 	}
-	rest := *s
-	rest.Watermark = at
-	after, _, err := rules.Plan(&rest, p.Through, true)
+	later := *s
+	later.Watermark = at
+	after, _, err := rules.Plan(&later, p.Through, true)
 	p.Runs = slices.Concat(before.Runs, after.Runs)
 	return err
 }
 
 // planOutgoing plans what the schedule's content is to do until a time, at which it ends.
-func (m *scheduleChangeTx) planOutgoing(r *scheduleRequest, was *ScheduleRow, from time.Time) (*currentPlan, error) {
-	p, _, err := r.Rules.Plan(&was.Schedule, from, true)
+func (m *scheduleChangeTx) planOutgoing(r *scheduleRequest, old *ScheduleRow, from time.Time) (*currentPlan, error) {
+	p, _, err := r.Rules.Plan(&old.Schedule, from, true)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, was.JobID, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidSchedule, old.JobID, err)
 	case p.Through.Before(from.Truncate(time.Second)): // also alone
 		return nil, ErrBacklog
 	case m.runs > 0 && m.runs+len(p.Runs) > maxBacklog:
@@ -155,7 +155,7 @@ func (m *scheduleChangeTx) planOutgoing(r *scheduleRequest, was *ScheduleRow, fr
 		return nil, ErrBacklog
 	}
 	p.Through = from
-	return &currentPlan{&p, was.jobWithPauseOf(m.job)}, nil
+	return &currentPlan{&p, old.jobWithPauseOf(m.job)}, nil
 }
 
 // nextCheck returns when the planner is to check a schedule next.
@@ -177,10 +177,10 @@ func nextCheckAt(next, now time.Time) time.Time {
 }
 
 // countQuota counts the schedules in the template's quota.
-func (m *scheduleChangeTx) countQuota(r *scheduleRequest, is, was *ScheduleRow) error {
-	wasInQuota := was != nil && was.InQuota()
+func (m *scheduleChangeTx) countQuota(r *scheduleRequest, updated, old *ScheduleRow) error {
+	wasInQuota := old != nil && old.InQuota()
 	switch {
-	case wasInQuota == is.InQuota():
+	case wasInQuota == updated.InQuota():
 	case wasInQuota:
 		m.template.Schedules--
 	case r.Max > 0 && m.template.Schedules >= r.Max:

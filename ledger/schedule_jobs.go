@@ -91,12 +91,12 @@ func (t *ruleTx) raisePurged(purged map[string]JobChange) error {
 }
 
 // partition returns the items that a condition selects, and the others.
-func partition[T any](list []T, is func(T) bool) (selected, others []T) {
-	if !slices.ContainsFunc(list, is) {
+func partition[T any](list []T, match func(T) bool) (selected, others []T) {
+	if !slices.ContainsFunc(list, match) {
 		return nil, list
 	}
 	for _, item := range list {
-		if is(item) {
+		if match(item) {
 			selected = append(selected, item)
 		} else {
 			others = append(others, item)

@@ -8,20 +8,20 @@ func (m *schedulePlanTx) openFailedIncident() error {
 	if len(m.failed) == 0 {
 		return nil
 	}
-	begun, err := m.countFailing()
+	uncounted, err := m.countFailing()
 	if err != nil {
 		return err
 	}
 	last := m.failed[len(m.failed)-1]
 	return openIncidents(m.admission.tx, IncidentUnplanned, []problem{{
-		JobID: m.template, Reason: ReasonNotPlannable, Count: begun,
+		JobID: m.template, Reason: ReasonNotPlannable, Count: uncounted,
 		Error: "the schedule " + last.JobID + " cannot be planned: " + last.Err.Error(),
 	}}, m.admission.got.Now)
 }
 
 // countFailing returns how many of the failing schedules the incident does not count yet: for as
 // long as a schedule fails, it counts once. Batches count one after the other.
-func (m *schedulePlanTx) countFailing() (begun int, err error) {
+func (m *schedulePlanTx) countFailing() (uncounted int, err error) {
 	tx, now := m.admission.tx, m.admission.got.Now
 	if _, err := tx.LockTemplate(m.template).Get(); err != nil {
 		return 0, err

@@ -76,8 +76,8 @@ func (l *Ledger) countSlowdowns(ctx context.Context, counted HourSpan, now time.
 		return err
 	}
 	found := slowdowns{today, map[string]float64{}}
-	for some := range slices.Chunk(jobs, slowdownsAtOnce) {
-		of, err := read(ctx, l, "count slowdowns", func(tx Tx) (map[string]float64, error) { return slowdownsOf(tx, some, today) })
+	for chunk := range slices.Chunk(jobs, slowdownsAtOnce) {
+		of, err := read(ctx, l, "count slowdowns", func(tx Tx) (map[string]float64, error) { return slowdownsOf(tx, chunk, today) })
 		if err != nil {
 			return err
 		}

@@ -79,11 +79,11 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSu
 	var list []ledger.RunSummary
 	for _, id := range jobIDs {
 		rows := t.l.matching(ledger.Filter{JobID: id}, newer)
-		mine := 0
+		taken := 0
 		for _, r := range rows[:min(len(rows), window)] {
-			if r.JobID == id && !ledger.IsAdHoc(r.ID) && mine < n { // "" is no filter
+			if r.JobID == id && !ledger.IsAdHoc(r.ID) && taken < n { // "" is no filter
 				list = append(list, summaryOf(r))
-				mine++
+				taken++
 			}
 		}
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// BenchmarkOwnPart is what a run takes of the executor itself, from its due
+// BenchmarkExecutorOverhead is what a run takes of the executor itself, from its due
 // scheduled time to its outcome's record: the ledger takes and leases all that it is
 // given, and the target answers at once. Run it with a fixed count of runs, which
 // are as many jobs that are due at one scheduled time:
 //
-//	go test ./executor -run '^$' -bench OwnPart -benchtime 20000x
-func BenchmarkOwnPart(b *testing.B) {
+//	go test ./executor -run '^$' -bench ExecutorOverhead -benchtime 20000x
+func BenchmarkExecutorOverhead(b *testing.B) {
 	at := time.Now().UTC().Truncate(time.Second)
-	l := &yes{registry: manyJobs(b, b.N, at), before: at.Add(-time.Second), b: b, left: b.N}
+	l := &stub{registry: manyJobs(b, b.N, at), before: at.Add(-time.Second), b: b, left: b.N}
 	ctx, cancel := context.WithCancel(b.Context())
 	l.done = cancel
 	e, err := executor.New(executor.Config{Registry: l.registry, Ledger: l, Caller: l})
@@ -46,10 +46,10 @@ func manyJobs(b *testing.B, n int, at time.Time) *jobs.Registry {
 	return reg
 }
 
-// yes is a ledger and a target that agree with everything, and measure from the
+// stub is a ledger and a target that agree with everything, and measure from the
 // first admission to the last record.
-type yes struct {
-	executor.Ledger // what is not below is not asked
+type stub struct {
+	executor.Ledger // what is not below is not called
 	registry        *jobs.Registry
 	before          time.Time
 	done            func()
@@ -60,11 +60,11 @@ type yes struct {
 	claimable       []ledger.Work
 }
 
-func (l *yes) Call(context.Context, executor.Call) executor.Answer {
+func (l *stub) Call(context.Context, executor.Call) executor.Answer {
 	return executor.Answer{Kind: ledger.AnswerFresh, Status: 204}
 }
 
-func (l *yes) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, error) {
+func (l *stub) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, error) {
 	if !l.begun {
 		l.begun, l.used = true, -cpu(l.b)
 		l.b.ResetTimer()
@@ -86,7 +86,7 @@ func (l *yes) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, err
 	return got, nil
 }
 
-func (l *yes) Claim(_ context.Context, c ledger.Claim) (ledger.Claimed, error) {
+func (l *stub) Claim(_ context.Context, c ledger.Claim) (ledger.Claimed, error) {
 	n := min(c.Limit, len(l.claimable))
 	got := ledger.Claimed{Now: time.Now(), Work: l.claimable[:n:n]}
 	l.claimable = l.claimable[n:]
@@ -96,7 +96,7 @@ func (l *yes) Claim(_ context.Context, c ledger.Claim) (ledger.Claimed, error) {
 	return got, nil
 }
 
-func (l *yes) Record(_ context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
+func (l *stub) Record(_ context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
 	results := make([]ledger.RecordResult, len(o))
 	for i := range results {
 		results[i] = ledger.Recorded
@@ -109,7 +109,7 @@ func (l *yes) Record(_ context.Context, o []ledger.Outcome) ([]ledger.RecordResu
 	return results, nil
 }
 
-func (l *yes) Assignments(_ context.Context, _, after string) ([]ledger.JobAssignment, error) {
+func (l *stub) Assignments(_ context.Context, _, after string) ([]ledger.JobAssignment, error) {
 	if after != "" {
 		return nil, nil
 	}
@@ -121,13 +121,13 @@ func (l *yes) Assignments(_ context.Context, _, after string) ([]ledger.JobAssig
 	return all, nil
 }
 
-func (l *yes) Heartbeat(context.Context, string) (ledger.HeartbeatReply, error) {
+func (l *stub) Heartbeat(context.Context, string) (ledger.HeartbeatReply, error) {
 	return ledger.HeartbeatReply{Now: time.Now(), LiveVersions: []string{l.registry.Version()}, Processes: 1}, nil
 }
 
-func (l *yes) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error) {
+func (l *stub) Extend(context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error) {
 	return nil, nil
 }
 
-func (l *yes) Declare(context.Context, ledger.Declaration) error { return nil }
-func (l *yes) Deregister(context.Context, string) error          { return nil }
+func (l *stub) Declare(context.Context, ledger.Declaration) error { return nil }
+func (l *stub) Deregister(context.Context, string) error          { return nil }
