@@ -18,10 +18,10 @@ type Request struct {
 	// runs; "" if there is one request. Each changes runs after those that the ones before
 	// it changed.
 	Series string
-	// Answer returns the answer to keep. The result is what the Store's method returns.
-	// If Answer fails, nothing is written, and the method returns the error. Required with
+	// EncodeAnswer returns the answer to keep. The result is what the Store's method returns.
+	// If EncodeAnswer fails, nothing is written, and the method returns the error. Required with
 	// a Key.
-	Answer func(result any) ([]byte, error)
+	EncodeAnswer func(result any) ([]byte, error)
 }
 
 // KeptRequest is a request as the audit keeps it.
@@ -32,16 +32,16 @@ type KeptRequest struct {
 
 var (
 	// ErrRepeated reports that the audit has a request under the key of this one. Nothing
-	// was written. Store.Answered returns the answer.
+	// was written. Store.FindAnswer returns the answer.
 	ErrRepeated = errors.New("the request was made before")
 	// ErrOtherRequest reports that the key belongs to a request that asks for something else.
 	ErrOtherRequest = errors.New("the key belongs to another request")
 )
 
-// Answered returns the answer to an earlier request under the same Principal and Key. It
+// FindAnswer returns the answer to an earlier request under the same Principal and Key. It
 // returns ErrOtherRequest if that has another Fingerprint. After ErrRepeated, it finds the
 // answer.
-func (l *Ledger) Answered(ctx context.Context, r Request) (answer []byte, found bool, err error) {
+func (l *Ledger) FindAnswer(ctx context.Context, r Request) (answer []byte, found bool, err error) {
 	kept, err := read(ctx, l, "find the request", func(tx Tx) ([]KeptRequest, error) { return tx.FindRequest(r.Principal, r.Key).Get() })
 	switch {
 	case err != nil || len(kept) == 0:
@@ -84,7 +84,7 @@ func auditEntries(a Audit, runs []Row, result any) ([]Audit, error) {
 	}
 	switch r := a.Request; {
 	case r != nil && r.Key != "":
-		answer, err := r.Answer(result)
+		answer, err := r.EncodeAnswer(result)
 		if err != nil {
 			return nil, err
 		}

@@ -100,7 +100,7 @@ type ListingStore interface {
 	JobBodies(ctx context.Context, jobIDs ...string) (map[string][]byte, error)
 	JobStates(context.Context) ([]JobState, error)
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)
-	Answered(context.Context, Request) (answer []byte, found bool, err error)
+	FindAnswer(context.Context, Request) (answer []byte, found bool, err error)
 	Audit(context.Context, AuditFilter) ([]Audit, error)
 	Counts(context.Context) (Counts, error)
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error)

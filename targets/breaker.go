@@ -27,8 +27,8 @@ const (
 )
 
 var (
-	errTarget    = errors.New("the target is failing")
-	errNoVerdict = errors.New("the attempt says nothing about the target")
+	errTarget        = errors.New("the target is failing")
+	errHealthUnknown = errors.New("the attempt says nothing about the target")
 )
 
 // breaker keeps a target that fails from using up the attempts of every run:
@@ -50,7 +50,7 @@ func newBreaker(target string, failures int, openFor time.Duration, log *slog.Lo
 		MaxRequests: 1,
 		Timeout:     openFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= failures },
-		IsExcluded:  func(err error) bool { return errors.Is(err, errNoVerdict) },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errHealthUnknown) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			if to == gobreaker.StateOpen {
 				until := time.Now().Add(openFor)
@@ -84,7 +84,7 @@ func (b *breaker) do(ctx context.Context, attempt func() executor.Answer) execut
 	a, err := b.cb.Execute(func() (executor.Answer, error) {
 		a := attempt()
 		a.Outage = !a.Unsent && b.cb.State() != gobreaker.StateClosed
-		return a, verdict(ctx, a)
+		return a, healthError(ctx, a)
 	})
 	switch {
 	case errors.Is(err, gobreaker.ErrOpenState):
@@ -107,15 +107,15 @@ func (b *breaker) left() time.Duration {
 
 func (b *breaker) state() string { return b.cb.State().String() }
 
-// verdict decides what an answer means for the target's health: no connection, no
+// healthError decides what an answer means for the target's health: no connection, no
 // answer and a 5xx are failures; any other answer, even one that fails the run, comes
 // from a working target. A call that its caller stopped means nothing.
-func verdict(ctx context.Context, a executor.Answer) error {
+func healthError(ctx context.Context, a executor.Answer) error {
 	switch {
 	case a.Unsent, a.Status == 0 && a.Kind == ledger.AnswerRefused:
-		return errNoVerdict
+		return errHealthUnknown
 	case a.Status == 0 && errors.Is(ctx.Err(), context.Canceled):
-		return errNoVerdict
+		return errHealthUnknown
 	case a.Status == 0, a.Status < 200, a.Status >= 500:
 		return errTarget
 	}

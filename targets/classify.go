@@ -100,7 +100,7 @@ func success(h http.Header) ledger.AnswerKind {
 	return ledger.AnswerFresh
 }
 
-// keyed judges the statuses whose meaning depends on the problem code.
+// keyed classifies the statuses whose meaning depends on the problem code.
 func keyed(a *executor.Answer, r reply) {
 	a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonPermanent
 	switch {

@@ -25,7 +25,7 @@ func (e *notAllowed) Error() string { return e.why }
 // Permanent says that another try has the same end.
 func (e *notAllowed) Permanent() bool { return true }
 
-// egress says where connections may go. An address is judged when it has been looked
+// egress says where connections may go. An address is checked when it has been looked
 // up, and the connection is made to that very address: a name that changes its
 // address in between leads nowhere else.
 type egress struct {
@@ -108,7 +108,7 @@ func carried(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// check judges the address of a host. Link-local, multicast and unspecified addresses
+// check checks the address of a host. Link-local, multicast and unspecified addresses
 // and those of metadata must be allowed as networks, whatever the name is.
 func (e *egress) check(host string, addr netip.Addr) error {
 	addr = addr.WithZone("").Unmap()

@@ -209,7 +209,7 @@ func (c *clientCredentials) ask(ctx context.Context, scopes []string) (token str
 	config := clientcredentials.Config{ClientID: id, ClientSecret: secret, TokenURL: c.tokenURL, Scopes: scopes}
 	asked := c.tokens.now()
 	t, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.tokens.client))
-	if life, failure = judgeToken(t, err, asked); failure == nil {
+	if life, failure = tokenLifetime(t, err, asked); failure == nil {
 		return t.AccessToken, life, nil
 	}
 	if failure.denied {

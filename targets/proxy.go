@@ -42,7 +42,7 @@ func validProxy(value string) bool {
 		u.Fragment == ""
 }
 
-// proxy asks for a request's proxy. What goes through one is judged by its host
+// proxy asks for a request's proxy. What goes through one is checked by its host
 // alone: the proxy looks the address up.
 func (e *egress) proxy(of func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
 	if of == nil {

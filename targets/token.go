@@ -16,9 +16,9 @@ import (
 // are refused by most servers.
 const maxToken = 16 << 10
 
-// judgeToken says how long an endpoint's token lives, or why it is not used.
+// tokenLifetime says how long an endpoint's token lives, or why it is not used.
 // The errors of package oauth2 are not passed on: they quote the answer.
-func judgeToken(t *oauth2.Token, err error, asked time.Time) (time.Duration, *unsignedError) {
+func tokenLifetime(t *oauth2.Token, err error, asked time.Time) (time.Duration, *unsignedError) {
 	if err != nil {
 		return 0, refusal(err)
 	}

@@ -111,7 +111,7 @@ func TestIndependentVerifiersTakeWhatIsSigned(t *testing.T) {
 			call, jwks := signedCall(t, auth, env)
 			swapped := call
 			swapped.Body = `{"reason":"none"}`
-			got := judge(t, jwks, call, swapped)
+			got := verifyByLibraries(t, jwks, call, swapped)
 			if got[0] != "ok" || got[1] == "ok" {
 				t.Errorf("the call: %s; with another body: %s", got[0], got[1])
 			}
@@ -119,8 +119,8 @@ func TestIndependentVerifiersTakeWhatIsSigned(t *testing.T) {
 	}
 }
 
-// judge asks the libraries.
-func judge(t *testing.T, jwks []byte, calls ...received) (verdicts []string) {
+// verifyByLibraries asks the libraries.
+func verifyByLibraries(t *testing.T, jwks []byte, calls ...received) (verdicts []string) {
 	t.Helper()
 	asked, err := json.Marshal(map[string]any{
 		"jwks": json.RawMessage(jwks), "issuer": "acme", "audience": "membership", "secret": secret, "calls": calls,

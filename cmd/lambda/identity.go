@@ -36,7 +36,7 @@ type identity struct {
 var errTooLate = errors.New("too late to be sent")
 
 // identify derives the run from the event and the job's schedule alone; now
-// only judges whether the event may still, and may already, be answered.
+// only decides whether the event may still, and may already, be answered.
 func identify(j jobs.Job, e event, now time.Time) (identity, error) {
 	if e.rule && j.ParsedSchedule().Periodic() {
 		return identity{}, fmt.Errorf("job %q has the schedule %q, and AWS counts a rule's rate from the rule's creation, so its "+

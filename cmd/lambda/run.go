@@ -55,7 +55,7 @@ func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("run %s: %w", id.runID, err)
 	}
-	return h.verdict(run)
+	return h.respond(run)
 }
 
 // finished answers an event that comes too late from the ledger: a repeat of a
@@ -75,7 +75,7 @@ func (h *handler) finished(ctx context.Context, runID string, refused error) (an
 	case err != nil:
 		return answer{}, fmt.Errorf("run %s: %w", runID, err)
 	}
-	return h.verdict(run)
+	return h.respond(run)
 }
 
 func (h *handler) job(ev event) (jobs.Job, error) {
@@ -141,11 +141,11 @@ func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (run l
 	}
 }
 
-// verdict decides whether the platform gets an error, and so delivers the event
+// respond decides whether the platform gets an error, and so delivers the event
 // again. An unfinished run is an error, except one that its target has accepted: a
 // tick repeats that request, and the deliveries would be used up before the work is
 // done. A dead run is an error only without a ledger, which would keep it.
-func (h *handler) verdict(run ledger.Run) (answer, error) {
+func (h *handler) respond(run ledger.Run) (answer, error) {
 	a := answer{RunID: run.ID, State: run.State, Reason: run.Reason, Attempts: run.Attempt, Replayed: run.Replayed}
 	switch {
 	case run.State == ledger.Accepted:

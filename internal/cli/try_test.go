@@ -18,14 +18,14 @@ import (
 	"github.com/cronce/cronce/targets/try"
 )
 
-func tryOf(t *testing.T, d *desk, args ...string) (int, map[string]try.Verdict, try.Report) {
+func tryOf(t *testing.T, d *desk, args ...string) (int, map[string]try.CheckAnswer, try.Report) {
 	t.Helper()
 	code, out, errs := d.run(append([]string{"try", "--json"}, args...)...)
 	var got try.Report
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("exit %d: %s%s: %v", code, out, errs, err)
 	}
-	answers := map[string]try.Verdict{}
+	answers := map[string]try.CheckAnswer{}
 	for _, c := range got.Checks {
 		answers[c.Check] = c.Answer
 	}
@@ -180,7 +180,7 @@ func TestTryFindsFaults(t *testing.T) {
 		defect  string
 		outcome try.Outcome
 		check   string
-		answer  try.Verdict
+		answer  try.CheckAnswer
 	}{
 		{"", try.NoFaultFound, "replay-bytes", try.Yes},
 		{"refuses everything", try.Inconclusive, "new-key", try.Unclear},

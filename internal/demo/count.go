@@ -98,9 +98,9 @@ func (d *demo) finished(ctx context.Context) (bool, error) {
 	return err == nil && t.open == 0, err
 }
 
-// verdict prints the end and returns an error unless every scheduled time had
+// checkResult prints the end and returns an error unless every scheduled time had
 // exactly one effect.
-func (d *demo) verdict(ctx context.Context) error {
+func (d *demo) checkResult(ctx context.Context) error {
 	t, err := d.count(ctx)
 	if err != nil {
 		return err

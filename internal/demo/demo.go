@@ -95,7 +95,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := d.run(ctx); err != nil {
 		return err
 	}
-	if err := d.verdict(ctx); err != nil || !c.UI {
+	if err := d.checkResult(ctx); err != nil || !c.UI {
 		return err
 	}
 	fmt.Fprintf(d.Out, "\nThe dashboard stays at %s until Ctrl-C.\n", d.url)

@@ -127,7 +127,7 @@ func (s *Service) keyIsFree(ctx context.Context, who ledger.Actor) error {
 	if who.Request == nil || who.Request.Key == "" {
 		return nil
 	}
-	_, found, err := s.ledger.Answered(ctx, *who.Request)
+	_, found, err := s.ledger.FindAnswer(ctx, *who.Request)
 	if found {
 		return ledger.ErrRepeated
 	}

@@ -94,7 +94,7 @@ func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer,
 		return Answer{}, err
 	}
 	// A repetition may also fail for what its first request did.
-	answer, found, missed := s.ledger.Answered(ctx, *r)
+	answer, found, missed := s.ledger.FindAnswer(ctx, *r)
 	switch {
 	case errors.Is(missed, ledger.ErrOtherRequest):
 		return Answer{}, refuse(KeyMismatch, "this key belongs to a request with another path or body; repeat that request, or use a new key")
@@ -153,7 +153,7 @@ func Encode(v any) ([]byte, error) {
 // keep lets the audit keep the answer that view makes of what the ledger returns.
 func keep[T any](who ledger.Actor, view func(T) (any, error)) {
 	if who.Request != nil {
-		who.Request.Answer = func(result any) ([]byte, error) {
+		who.Request.EncodeAnswer = func(result any) ([]byte, error) {
 			got, _ := result.(T) // a pause has no result
 			v, err := view(got)
 			if err != nil {

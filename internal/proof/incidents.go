@@ -97,7 +97,7 @@ func (c *check) notices() {
 	}
 }
 
-// channel judges what one channel was told of one incident.
+// channel checks what one channel was told of one incident.
 func (c *check) channel(ch jobs.Channel, i ledger.Incident, list []notice) {
 	if len(list) > 0 && !ch.Selects(jobs.Job{ID: i.JobID}, string(i.Cause)) {
 		rule := Baseless

@@ -29,7 +29,7 @@ func (c *check) members() {
 	}
 }
 
-// parent judges one list and the runs that were made of it.
+// parent checks one list and the runs that were made of it.
 func (c *check) parent(p ledger.Run, made map[string]ledger.State) {
 	var keys []string
 	listed := map[string]bool{}

@@ -35,7 +35,7 @@ func (c *check) scheduledTimes() {
 	}
 }
 
-// ownRows judges the rows of one scheduled time of a job.
+// ownRows checks the rows of one scheduled time of a job.
 func (c *check) ownRows(jobID string, a *account, at int64) {
 	id := jobs.RunID(jobID, time.Unix(at, 0))
 	if n := a.own[at]; n > 1 {

@@ -54,7 +54,7 @@ type history struct {
 	settled string // of its latest lease that was recorded
 	slotted bool
 	pace    ledger.Pace
-	forced  bool // an operator let it start beside the slot: it is not judged
+	forced  bool // an operator let it start beside the slot: it is not checked
 	active  bool // leased before, and not ended since
 
 	call      ledger.CallSpec

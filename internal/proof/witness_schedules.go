@@ -36,7 +36,7 @@ func (w *Witness) ChangeSchedules(ctx context.Context, c ledger.ChangeSchedules)
 	return results, err
 }
 
-// ceased judges what is missed of a content that a change has just ended: nothing that could be
+// ceased checks what is missed of a content that a change has just ended: nothing that could be
 // called. Of a schedule that was deleted, no incident tells it.
 func (w *Witness) ceased(ctx context.Context, rules ledger.ScheduleRules, was, is ledger.Schedule) {
 	_, unfit := rules.Next(&was)

@@ -58,7 +58,7 @@ func (w *Witness) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 	}
 	for _, p := range a.Plans {
 		if !stale[p.JobID] {
-			w.verdicts(ctx, p, got.Now)
+			w.checkPlan(ctx, p, got.Now)
 			w.admitted(p, a.Process)
 			for _, in := range p.Runs {
 				if r, written := w.kept(ctx, in, got.Now); written {
@@ -103,9 +103,9 @@ func (w *Witness) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	if got.Inserted {
 		w.planned(e.RunSpec)
 		if !ledger.IsAdHoc(e.RunID) {
-			v := verdict{Run: got.Run, taken: len(w.open[e.JobID]) > 0}
+			v := writtenRow{Run: got.Run, taken: len(w.open[e.JobID]) > 0}
 			v.paused, v.held = w.pausedAt(e.JobID, e.Traits, e.ScheduledAt)
-			w.judge(v)
+			w.checkRow(v)
 		}
 		w.opened(e.Overlap, got.Run)
 	}

@@ -18,18 +18,18 @@ var requestCases = []testCase{
 	{"an act that is not on many runs is listed by itself, whatever series it names", requestOfNoSeries},
 }
 
-// asked is an actor whose request has a key. Its answer is the result as text.
-func asked(key string) ledger.Actor {
+// actorWithRequest is an actor whose request has a key. Its answer is the result as text.
+func actorWithRequest(key string) ledger.Actor {
 	return ledger.Actor{By: "ann", Why: "asked", Request: &ledger.Request{
 		Principal: "ann", Key: key, Fingerprint: "f",
-		Answer: func(result any) ([]byte, error) { return fmt.Appendf(nil, "%s of %T", key, result), nil },
+		EncodeAnswer: func(result any) ([]byte, error) { return fmt.Appendf(nil, "%s of %T", key, result), nil },
 	}}
 }
 
 // answered is the answer to a request, "" for none.
 func (b *bed) answered(key string) string {
 	b.Helper()
-	answer, found, err := b.Answered(b.ctx, *asked(key).Request)
+	answer, found, err := b.FindAnswer(b.ctx, *actorWithRequest(key).Request)
 	b.must(err)
 	if !found && answer != nil {
 		b.Errorf("%s: %q and not found", key, answer)
@@ -47,17 +47,17 @@ func (b *bed) acts() map[string]func(key string) error {
 	open, err := b.Incidents(b.ctx, ledger.IncidentFilter{JobID: "j", Open: true, Limit: 1})
 	b.must(err)
 	on := func(key string, i int) ledger.Action {
-		return ledger.Action{Filter: ledger.Filter{IDs: []string{j.id(i)}}, Actor: asked(key), Force: true}
+		return ledger.Action{Filter: ledger.Filter{IDs: []string{j.id(i)}}, Actor: actorWithRequest(key), Force: true}
 	}
 	tokens := 0
 	enter := func(key string, e ledger.Entry) error {
 		tokens++
-		e.Actor = asked(key)
+		e.Actor = actorWithRequest(key)
 		_, err := b.Enter(b.ctx, e)
 		return err
 	}
 	return map[string]func(string) error{
-		"<nil>": func(key string) error { return b.PauseJob(b.ctx, "m", asked(key)) },
+		"<nil>": func(key string) error { return b.PauseJob(b.ctx, "m", actorWithRequest(key)) },
 		"ledger.ActionResult": func(key string) error {
 			_, err := b.Redrive(b.ctx, on(key, 1))
 			return err
@@ -68,11 +68,11 @@ func (b *bed) acts() map[string]func(key string) error {
 			return enter(key, e)
 		},
 		"ledger.Backfilled": func(key string) error {
-			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: asked(key)})
+			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: actorWithRequest(key)})
 			return err
 		},
 		"ledger.Incident": func(key string) error {
-			_, err := b.AckIncident(b.ctx, ledger.IncidentAction{ID: open[0].ID, Actor: asked(key)})
+			_, err := b.AckIncident(b.ctx, ledger.IncidentAction{ID: open[0].ID, Actor: actorWithRequest(key)})
 			return err
 		},
 	}
@@ -103,12 +103,12 @@ func requestRepeated(b *bed) {
 
 func requestUnchanging(b *bed) {
 	j := b.job("j")
-	all := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 10}, Actor: asked("cancel")}
+	all := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 10}, Actor: actorWithRequest("cancel")}
 	_, err := b.Cancel(b.ctx, all)
 	b.must(err)
-	b.must(b.ResumeJob(b.ctx, "j", asked("resume")))
+	b.must(b.ResumeJob(b.ctx, "j", actorWithRequest("resume")))
 	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)},
-		Actor: asked("backfill")})
+		Actor: actorWithRequest("backfill")})
 	b.must(err)
 	b.told(b.audit(ledger.AuditFilter{}))
 	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
@@ -116,7 +116,7 @@ func requestUnchanging(b *bed) {
 	if _, err := b.Cancel(b.ctx, all); !errors.Is(err, ledger.ErrRepeated) {
 		b.Error(err)
 	}
-	if err := b.ResumeJob(b.ctx, "j", asked("resume")); !errors.Is(err, ledger.ErrRepeated) {
+	if err := b.ResumeJob(b.ctx, "j", actorWithRequest("resume")); !errors.Is(err, ledger.ErrRepeated) {
 		b.Error(err)
 	}
 	b.is(j.id(1), ledger.Planned, "")
@@ -127,16 +127,16 @@ func requestUnchanging(b *bed) {
 
 func requestOther(b *bed) {
 	b.job("j")
-	b.must(b.PauseJob(b.ctx, "j", asked("k")))
-	r := *asked("k").Request
+	b.must(b.PauseJob(b.ctx, "j", actorWithRequest("k")))
+	r := *actorWithRequest("k").Request
 	r.Fingerprint = "another"
-	if _, _, err := b.Answered(b.ctx, r); !errors.Is(err, ledger.ErrOtherRequest) {
+	if _, _, err := b.FindAnswer(b.ctx, r); !errors.Is(err, ledger.ErrOtherRequest) {
 		b.Errorf("%v, want ErrOtherRequest", err)
 	}
 	if b.answered("K") != "" || b.answered("") != "" {
 		b.Error("the answer of another key")
 	}
-	bob := asked("k")
+	bob := actorWithRequest("k")
 	bob.Request.Principal = "bob"
 	b.must(b.ResumeJob(b.ctx, "j", bob))
 }
@@ -145,8 +145,8 @@ func requestRefused(b *bed) {
 	j, _ := b.died("j")
 	no := errors.New("no")
 	a := act(j.id(0))
-	a.Actor = asked("k")
-	a.Request.Answer = func(any) ([]byte, error) { return nil, no }
+	a.Actor = actorWithRequest("k")
+	a.Request.EncodeAnswer = func(any) ([]byte, error) { return nil, no }
 	if _, err := b.Ack(b.ctx, a); !errors.Is(err, no) {
 		b.Errorf("%v, want %v", err, no)
 	}
@@ -165,10 +165,10 @@ func requestRace(b *bed) {
 		n++
 		e := j.adHoc(fmt.Sprint("t", n))
 		mu.Unlock()
-		e.Trigger, e.Actor = ledger.ByOperator, asked("k")
+		e.Trigger, e.Actor = ledger.ByOperator, actorWithRequest("k")
 		_, err := s.Enter(b.ctx, e)
 		if errors.Is(err, ledger.ErrRepeated) {
-			if _, found, err := s.Answered(b.ctx, *e.Request); err != nil || !found {
+			if _, found, err := s.FindAnswer(b.ctx, *e.Request); err != nil || !found {
 				return fmt.Errorf("found %t: %w", found, err)
 			}
 			return nil

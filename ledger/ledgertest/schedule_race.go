@@ -88,7 +88,7 @@ var scheduleRaceCases = []testCase{
 				in.IfRevision = 1
 			case 2:
 				in.JobID, room, by.Request = in.JobID+"-fails", 0, &ledger.Request{Principal: "p", Key: by.By,
-					Answer: func(any) ([]byte, error) { return nil, errNoAnswer }}
+					EncodeAnswer: func(any) ([]byte, error) { return nil, errNoAnswer }}
 			}
 			all.Go(func() {
 				c := ledger.ChangeSchedules{Template: "t", Max: room, Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: by}

@@ -208,10 +208,10 @@ func workADay(t *testing.T, f *fleet) {
 	must(t, err)
 	_, err = f.Redrive(ctx, ledger.Action{Filter: ledger.Filter{JobID: "job-00100", Limit: 1}, Actor: ledger.Actor{By: "me", Why: "test"}})
 	must(t, err)
-	series := &ledger.Request{Key: f.token(), Series: "s", Answer: func(any) ([]byte, error) { return nil, nil }}
+	series := &ledger.Request{Key: f.token(), Series: "s", EncodeAnswer: func(any) ([]byte, error) { return nil, nil }}
 	_, err = f.Ack(ctx, ledger.Action{Filter: ledger.Filter{Limit: 10}, Actor: ledger.Actor{By: "me", Why: "test", Request: series}})
 	must(t, err)
-	_, _, err = f.Answered(ctx, *series)
+	_, _, err = f.FindAnswer(ctx, *series)
 	must(t, err)
 	_, err = f.PurgeRuns(ctx, ledger.Purge{Retention: 59 * 24 * time.Hour, DeadRetention: 59 * 24 * time.Hour, Batch: 500})
 	must(t, err)

@@ -31,11 +31,11 @@ func (f *fleet) everything(t *testing.T) {
 	_, err = f.Extend(ctx, []ledger.Lease{lease(work[4])}, time.Hour)
 	must(err)
 	act := ledger.Action{Filter: ledger.Filter{JobID: work[3].JobID}, Actor: ledger.Actor{By: "me", Why: "test"}, IncludeAcknowledged: true}
-	act.Request = &ledger.Request{Key: "k", Series: "s", Answer: func(any) ([]byte, error) { return nil, nil }}
+	act.Request = &ledger.Request{Key: "k", Series: "s", EncodeAnswer: func(any) ([]byte, error) { return nil, nil }}
 	act.Limit = 1
 	_, err = f.Ack(ctx, act)
 	must(err)
-	_, _, err = f.Answered(ctx, *act.Request)
+	_, _, err = f.FindAnswer(ctx, *act.Request)
 	act.Request, act.Limit = nil, 0
 	must(err)
 	_, err = f.Redrive(ctx, act)

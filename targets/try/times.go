@@ -15,14 +15,14 @@ const MaxTimes = 10_000
 
 // TimeResult is the result of one scheduled time.
 type TimeResult struct {
-	ScheduledAt time.Time `json:"scheduledAt"`
-	RunID       string    `json:"runId"`
-	Key         string    `json:"key"`
-	Status      int       `json:"status"`
-	Answer      string    `json:"answer"` // to the first call
-	Again       string    `json:"again"`  // to the same call again
-	Verdict     Verdict   `json:"verdict"`
-	Detail      string    `json:"detail,omitempty"` // why the verdict is not yes
+	ScheduledAt time.Time   `json:"scheduledAt"`
+	RunID       string      `json:"runId"`
+	Key         string      `json:"key"`
+	Status      int         `json:"status"`
+	Answer      string      `json:"answer"` // to the first call
+	Again       string      `json:"again"`  // to the same call again
+	Verdict     CheckAnswer `json:"verdict"`
+	Detail      string      `json:"detail,omitempty"` // why the verdict is not yes
 }
 
 // TimesReport is the result of RunTimes.

@@ -57,7 +57,7 @@ type Report struct {
 	Calls    []Call   `json:"calls"`
 }
 
-// Run makes the calls and judges their answers. It returns an error if ctx ends. Calls
+// Run makes the calls and checks their answers. It returns an error if ctx ends. Calls
 // that were sent may have had their effects then.
 func Run(ctx context.Context, c Config) (Report, error) {
 	t := c.trial(c.At)
@@ -66,7 +66,7 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	}
 	r := Report{
 		Target: cmp.Or(c.Name, c.Job.Target), Method: c.Job.Method, Path: c.Job.Path,
-		RunID: t.runID, Key: c.Job.Key.Form.Of(t.runID), Calls: t.calls, Checks: t.judge(),
+		RunID: t.runID, Key: c.Job.Key.Form.Of(t.runID), Calls: t.calls, Checks: t.checks(),
 	}
 	r.conclude()
 	return r, nil

@@ -57,7 +57,7 @@ func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 		accepts int
 		within  time.Duration
 		outcome try.Outcome
-		want    try.Verdict
+		want    try.CheckAnswer
 		detail  string
 	}{
 		"done after three answers 202": {3, time.Hour, try.NoFaultFound, try.Yes, `^3 answers 202, then HTTP 200$`},

@@ -9,8 +9,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// verdict is what is known of a row at the moment at which it is written.
-type verdict struct {
+// writtenRow is what is known of a row at the moment at which it is written.
+type writtenRow struct {
 	ledger.Run
 	job     jobs.Job
 	planned bool      // by a plan, which goes up to through
@@ -27,13 +27,13 @@ func (w *Witness) kept(ctx context.Context, in ledger.RunSpec, now time.Time) (l
 	return r, err == nil && r.PlannedAt.Equal(now)
 }
 
-// verdicts looks at the rows that a plan has written.
-func (w *Witness) verdicts(ctx context.Context, p ledger.Plan, now time.Time) {
+// checkPlan looks at the rows that a plan has written.
+func (w *Witness) checkPlan(ctx context.Context, p ledger.Plan, now time.Time) {
 	list := w.revisions[p.JobID]
 	if len(list) == 0 {
 		return
 	}
-	v := verdict{
+	v := writtenRow{
 		job: list[len(list)-1].job, planned: true, through: p.Through,
 		cut: len(p.Runs) >= planLimit,
 	}
@@ -41,7 +41,7 @@ func (w *Witness) verdicts(ctx context.Context, p ledger.Plan, now time.Time) {
 		if r, ok := w.kept(ctx, in, now); ok {
 			v.Run, v.taken = r, len(w.open[p.JobID]) > 0
 			v.paused, v.held = w.pausedAt(p.JobID, p.Traits, r.ScheduledAt)
-			w.judge(v)
+			w.checkRow(v)
 			w.opened(in.Overlap, r)
 		}
 	}
@@ -50,8 +50,8 @@ func (w *Witness) verdicts(ctx context.Context, p ledger.Plan, now time.Time) {
 // planLimit is the number of rows that a plan has at most.
 const planLimit = 1_000
 
-// judge holds a new row against what its job asks for.
-func (w *Witness) judge(v verdict) {
+// checkRow holds a new row against what its job asks for.
+func (w *Witness) checkRow(v writtenRow) {
 	what := func(rule Rule) {
 		w.saw(rule, v.ID, "%s %s, planned up to %s; paused %t, slot taken %t", v.State, v.Reason, stamp(v.through), v.paused, v.taken)
 	}
@@ -70,13 +70,13 @@ func (w *Witness) judge(v verdict) {
 }
 
 // runs reports whether the scheduled time is to be run, if the slot allows.
-func (v verdict) runs() bool {
+func (v writtenRow) runs() bool {
 	return v.State == ledger.Planned || v.State == ledger.Running || v.Reason == ledger.ReasonOverlap
 }
 
 // caughtUp reports whether a scheduled time that is late, or not, is treated as its
 // job's catchUp says. Processes plan up to the second, so that much is open.
-func (v verdict) caughtUp() bool {
+func (v writtenRow) caughtUp() bool {
 	at := v.ScheduledAt
 	if !v.Until.IsZero() {
 		at = v.Until

@@ -16,24 +16,24 @@ import (
 // Check is one case of package conform, by its name and rule, as far as answers show it; or
 // new-key, without which nothing else can be tried.
 type Check struct {
-	Check    string  `json:"check"`
-	Answer   Verdict `json:"answer"`
-	Required bool    `json:"required"` // the answer no is a fault
-	Detail   string  `json:"detail"`
-	Rule     string  `json:"rule,omitempty"`
+	Check    string      `json:"check"`
+	Answer   CheckAnswer `json:"answer"`
+	Required bool        `json:"required"` // the answer no is a fault
+	Detail   string      `json:"detail"`
+	Rule     string      `json:"rule,omitempty"`
 }
 
-// Verdict is the answer to a Check.
-type Verdict string
+// CheckAnswer is the answer to a Check.
+type CheckAnswer string
 
 const (
-	Yes     Verdict = "yes"
-	No      Verdict = "no"
-	Unclear Verdict = "unclear"
+	Yes     CheckAnswer = "yes"
+	No      CheckAnswer = "no"
+	Unclear CheckAnswer = "unclear"
 )
 
-// judge answers the questions.
-func (t *trial) judge() []Check {
+// checks returns the answers to the questions of a trial.
+func (t *trial) checks() []Check {
 	checks := []Check{t.newWork()}
 	if t.Job.Async.Within > 0 && t.first.accepted() {
 		checks = append(checks, t.completes())
