@@ -9,25 +9,25 @@ import (
 )
 
 var actLimitCases = []testCase{
-	{"an act without a limit reaches every run", func(b *bed) {
+	{"an act without a limit reaches every run", func(b *fixture) {
 		j := b.job("j")
 		for i := range 55 {
-			b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-			b.entered(j.adHocAt(i, "x"))
+			b.mustEnter(j.entry(j.planned(i, ledger.OverlapAllow)))
+			b.mustEnter(j.adHocAt(i, "x"))
 		}
-		got, err := b.Cancel(b.ctx, act())
+		got, err := b.Cancel(b.ctx, actionOn())
 		b.must(err)
 		if len(got.Changed) != 110 || len(got.Rejected) != 0 {
 			b.Errorf("canceled %d, refused %d: want all 110", len(got.Changed), len(got.Rejected))
 		}
 	}},
-	{"an act with a limit takes the oldest, and repeated it goes on behind them", func(b *bed) {
+	{"an act with a limit takes the oldest, and repeated it goes on behind them", func(b *fixture) {
 		j := b.job("j")
-		k := &job{bed: b, Position: ledger.Position{JobID: "k", Watermark: j.Watermark}}
+		k := &job{fixture: b, Position: ledger.Position{JobID: "k", Watermark: j.Watermark}}
 		var works []ledger.Work
 		for i := range 3 {
-			works = append(works, *b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work)
-			works = append(works, *b.entered(k.entry(k.leased(i, ledger.OverlapAllow))).Work)
+			works = append(works, *b.mustEnter(j.entry(j.leased(i, ledger.OverlapAllow))).Work)
+			works = append(works, *b.mustEnter(k.entry(k.leased(i, ledger.OverlapAllow))).Work)
 		}
 		for _, w := range works {
 			b.record(dead(w, ledger.ReasonExhausted))
@@ -38,24 +38,24 @@ var actLimitCases = []testCase{
 			name string
 			do   func(context.Context, ledger.Action) (ledger.ActionResult, error)
 		}{{"ack", b.Ack}, {"redrive", b.Redrive}, {"cancel", b.Cancel}} {
-			b.actsOn(c.name, all[:2], c.do, force(ledger.Action{Filter: ledger.Filter{Limit: 2}}))
-			b.actsOn(c.name, []string{j.id(1)}, c.do, force(ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}}))
-			b.actsOn(c.name, []string{k.id(1), j.id(2), k.id(2)}, c.do, force(ledger.Action{Filter: ledger.Filter{Limit: 100}}))
+			b.wantActedOn(c.name, all[:2], c.do, force(ledger.Action{Filter: ledger.Filter{Limit: 2}}))
+			b.wantActedOn(c.name, []string{j.id(1)}, c.do, force(ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 1}}))
+			b.wantActedOn(c.name, []string{k.id(1), j.id(2), k.id(2)}, c.do, force(ledger.Action{Filter: ledger.Filter{Limit: 100}}))
 		}
 	}},
-	{"a limit does not count the runs that are refused", func(b *bed) {
+	{"a limit does not count the runs that are refused", func(b *fixture) {
 		first := b.job("expired")
 		die := func(name string, later time.Duration) *job {
-			j := &job{bed: b, Position: ledger.Position{JobID: name, Watermark: first.Watermark.Add(later)}}
+			j := &job{fixture: b, Position: ledger.Position{JobID: name, Watermark: first.Watermark.Add(later)}}
 			for i := range 3 {
-				b.record(dead(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, ledger.ReasonExhausted))
+				b.record(dead(*b.mustEnter(j.entry(j.leased(i, ledger.OverlapAllow))).Work, ledger.ReasonExhausted))
 			}
 			return j
 		}
 		die("expired", 0)
-		b.pass(horizon)
+		b.advance(horizon)
 		busy := die("busy", 30*time.Minute)
-		b.entered(busy.entry(busy.planned(3, ledger.OverlapAllow)))
+		b.mustEnter(busy.entry(busy.planned(3, ledger.OverlapAllow)))
 		die("free", time.Hour)
 		all, err := b.List(b.ctx, ledger.Filter{States: []ledger.State{ledger.Dead}})
 		b.must(err)
@@ -81,16 +81,16 @@ var actLimitCases = []testCase{
 			b.Errorf("changed %+v, refused %+v", got.Changed, got.Rejected)
 		}
 	}},
-	{"a limit is not for run IDs", func(b *bed) {
-		j := b.deaths(3)
-		a := act(j.id(0), j.id(1), j.id(2))
+	{"a limit is not for run IDs", func(b *fixture) {
+		j := b.newDeadRuns(3)
+		a := actionOn(j.id(0), j.id(1), j.id(2))
 		a.Limit = 1
-		b.changed(b.Ack(b.ctx, a))(j.id(0), j.id(1), j.id(2))
+		b.wantChanged(b.Ack(b.ctx, a))(j.id(0), j.id(1), j.id(2))
 	}},
 }
 
-// actsOn checks which runs an action changes, in which order.
-func (b *bed) actsOn(name string, want []string, do func(context.Context, ledger.Action) (ledger.ActionResult, error), a ledger.Action) {
+// wantActedOn checks which runs an action changes, in which order.
+func (b *fixture) wantActedOn(name string, want []string, do func(context.Context, ledger.Action) (ledger.ActionResult, error), a ledger.Action) {
 	b.Helper()
 	a.By, a.Why = "ann", "asked"
 	got, err := do(b.ctx, a)

@@ -8,11 +8,11 @@ import (
 )
 
 var admitCases = []testCase{
-	{"each scheduled time has one row and the watermark moves with it", func(b *bed) {
+	{"each scheduled time has one row and the watermark moves with it", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
 		for i := range 2 {
-			r := b.is(j.id(i), ledger.Planned, "")
+			r := b.wantState(j.id(i), ledger.Planned, "")
 			if !r.ScheduledAt.Equal(j.at(i)) || r.Count != 1 || r.Revision != j.Revision || r.JobID != "j" || r.Trigger != ledger.BySchedule {
 				b.Errorf("row %+v", r)
 			}
@@ -24,51 +24,51 @@ var admitCases = []testCase{
 			b.Errorf("watermark %s, want %s", w, j.at(1))
 		}
 	}},
-	{"a plan from an old watermark is refused and told where to plan from", func(b *bed) {
+	{"a plan from an old watermark is refused and told where to plan from", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow))
-		p := b.refused(j.plan(1, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)))
+		p := b.wantStale(j.plan(1, j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)))
 		if p.JobID != "j" || p.Revision != j.Revision || !p.Watermark.Equal(j.at(0)) {
 			b.Errorf("position %+v, want revision %d, watermark %s", p, j.Revision, j.at(0))
 		}
-		b.is(j.id(0), ledger.Planned, "")
+		b.wantState(j.id(0), ledger.Planned, "")
 	}},
-	{"a plan of another revision is refused", func(b *bed) {
+	{"a plan of another revision is refused", func(b *fixture) {
 		j := b.job("j")
 		for _, revision := range []int64{j.Revision - 1, j.Revision + 1} {
 			p := j.plan(0, j.leased(0, ledger.OverlapAllow))
 			p.Revision = revision
-			if got := b.refused(p); got.Revision != j.Revision || !got.Watermark.Equal(j.Watermark) {
+			if got := b.wantStale(p); got.Revision != j.Revision || !got.Watermark.Equal(j.Watermark) {
 				b.Errorf("position %+v, want %+v", got, j.Position)
 			}
 		}
 	}},
-	{"a watermark never moves back", func(b *bed) {
+	{"a watermark never moves back", func(b *fixture) {
 		j := b.job("j")
 		p := j.plan(0)
 		p.Through = p.After.Add(-time.Minute)
-		b.refused(p)
+		b.wantStale(p)
 		if w := j.next().Watermark; !w.Equal(j.Watermark) {
 			b.Errorf("watermark moved from %s to %s", j.Watermark, w)
 		}
 	}},
-	{"nothing is admitted before its time", func(b *bed) {
+	{"nothing is admitted before its time", func(b *fixture) {
 		j := b.job("j")
-		p := b.refused(j.plan(70, j.leased(0, ledger.OverlapAllow), j.leased(70, ledger.OverlapAllow)))
+		p := b.wantStale(j.plan(70, j.leased(0, ledger.OverlapAllow), j.leased(70, ledger.OverlapAllow)))
 		if !p.Watermark.Equal(j.Watermark) || p.Revision != j.Revision {
 			b.Errorf("position %+v, want %+v", p, j.Position)
 		}
 	}},
-	{"a plan of an unknown job is refused", func(b *bed) {
-		j := &job{bed: b, Position: ledger.Position{JobID: "nobody", Revision: 1, Watermark: time.Now().Add(-time.Hour)}}
-		if p := b.refused(j.plan(0, j.planned(0, ledger.OverlapAllow))); p.JobID != "nobody" || p.Revision != 0 {
+	{"a plan of an unknown job is refused", func(b *fixture) {
+		j := &job{fixture: b, Position: ledger.Position{JobID: "nobody", Revision: 1, Watermark: time.Now().Add(-time.Hour)}}
+		if p := b.wantStale(j.plan(0, j.planned(0, ledger.OverlapAllow))); p.JobID != "nobody" || p.Revision != 0 {
 			b.Errorf("position %+v, want only the job's name", p)
 		}
 	}},
-	{"one refused plan does not hold back another", func(b *bed) {
+	{"one refused plan does not hold back another", func(b *fixture) {
 		b.declare("p1", "v1", "a", "b")
 		b.assignments("v1")
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		ja, jb := b.now("a"), b.now("b")
 		old := ja.plan(0, ja.planned(0, ledger.OverlapAllow))
 		old.Revision++
@@ -78,26 +78,26 @@ var admitCases = []testCase{
 			b.Errorf("stale %+v, leased %v", got.Stale, runIDs(got.Leased))
 		}
 	}},
-	{"an existing row stays, and is not leased again", func(b *bed) {
+	{"an existing row stays, and is not leased again", func(b *fixture) {
 		// A platform event came before the plan.
 		j := b.job("j")
 		e := j.entry(j.planned(0, ledger.OverlapAllow))
 		e.By, e.Why = "aws", "event"
-		b.entered(e)
+		b.mustEnter(e)
 		got := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow))
 		if !slices.Equal(runIDs(got.Leased), []string{j.id(1)}) {
 			b.Errorf("leased %v, want only %s", runIDs(got.Leased), j.id(1))
 		}
-		if r := b.is(j.id(0), ledger.Planned, ""); r.By != "aws" {
+		if r := b.wantState(j.id(0), ledger.Planned, ""); r.By != "aws" {
 			b.Errorf("the event's row was overwritten: %+v", r)
 		}
 	}},
-	{"a range row counts only scheduled times without a row of their own", func(b *bed) {
+	{"a range row counts only scheduled times without a row of their own", func(b *fixture) {
 		j := b.job("j")
-		b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
-		b.entered(j.adHoc("x")) // ~ work accounts for no scheduled time
+		b.mustEnter(j.entry(j.planned(1, ledger.OverlapAllow)))
+		b.mustEnter(j.adHoc("x")) // ~ work accounts for no scheduled time
 		j.admit(j.rangeOf(0, 4))
-		r := b.is(j.rangeID(0, 4), ledger.Missed, ledger.ReasonCatchUpWindow)
+		r := b.wantState(j.rangeID(0, 4), ledger.Missed, ledger.ReasonCatchUpWindow)
 		if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(4)) {
 			b.Errorf("range %+v, want 4 scheduled times from %s to %s", r, j.at(0), j.at(4))
 		}
@@ -106,19 +106,19 @@ var admitCases = []testCase{
 		}
 	}},
 	{"a range row counts no scheduled time of another job, whatever it is called", rangeAmongNeighbours},
-	{"a range whose scheduled times all have rows is not written", func(b *bed) {
+	{"a range whose scheduled times all have rows is not written", func(b *fixture) {
 		j := b.job("j")
-		b.entered(j.entry(j.planned(0, ledger.OverlapAllow)))
-		b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+		b.mustEnter(j.entry(j.planned(0, ledger.OverlapAllow)))
+		b.mustEnter(j.entry(j.planned(1, ledger.OverlapAllow)))
 		j.admit(j.rangeOf(0, 1))
 		if n := len(b.all("j")); n != 2 {
 			b.Errorf("%d rows for 2 scheduled times", n)
 		}
 	}},
-	{"the watermark is kept to the microsecond", func(b *bed) {
+	{"the watermark is kept to the microsecond", func(b *fixture) {
 		j := b.job("j")
 		p := j.plan(0, j.planned(0, ledger.OverlapAllow))
-		p.Through = b.idle().Now
+		p.Through = b.wantIdle().Now
 		got, err := b.Admit(b.ctx, b.admission(p))
 		b.must(err)
 		if len(got.Stale) != 0 {
@@ -127,32 +127,32 @@ var admitCases = []testCase{
 		if w := j.next().Watermark; !w.Equal(p.Through) {
 			b.Errorf("watermark %s, want %s", w, p.Through)
 		}
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		k := j.next()
 		k.admit(k.planned(0, ledger.OverlapAllow))
 	}},
-	{"missed and superseded scheduled times are finished rows with their reason", func(b *bed) {
+	{"missed and superseded scheduled times are finished rows with their reason", func(b *fixture) {
 		j := b.job("j")
 		old := j.missed(1)
 		old.State, old.Reason = ledger.Superseded, ledger.ReasonNewerRun
 		j.admit(j.missed(0), old)
-		b.is(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
-		r := b.is(j.id(1), ledger.Superseded, ledger.ReasonNewerRun)
+		b.wantState(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
+		r := b.wantState(j.id(1), ledger.Superseded, ledger.ReasonNewerRun)
 		if r.FinishedAt.IsZero() || !r.NextAt.IsZero() || !r.StartedAt.IsZero() || r.Count != 1 {
 			b.Errorf("row %+v, want one that finished and never started", r)
 		}
-		b.idle()
+		b.wantIdle()
 	}},
-	{"scheduled times planned for a paused job are skipped; other rows stay as planned", func(b *bed) {
+	{"scheduled times planned for a paused job are skipped; other rows stay as planned", func(b *fixture) {
 		j := b.job("j")
 		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		got := j.admit(j.missed(0), j.leased(1, ledger.OverlapSkip), j.leased(2, ledger.OverlapQueue), j.leased(3, ledger.OverlapAllow))
 		if len(got.Leased) != 0 || got.Skipped[ledger.ReasonPaused] != 3 {
 			b.Errorf("leased %v, skipped %v: want none and 3 paused", runIDs(got.Leased), got.Skipped)
 		}
-		b.is(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
+		b.wantState(j.id(0), ledger.Missed, ledger.ReasonCatchUpWindow)
 		for i := 1; i <= 3; i++ {
-			if r := b.is(j.id(i), ledger.Skipped, ledger.ReasonPaused); r.FinishedAt.IsZero() {
+			if r := b.wantState(j.id(i), ledger.Skipped, ledger.ReasonPaused); r.FinishedAt.IsZero() {
 				b.Errorf("a skipped run is finished: %+v", r)
 			}
 		}
@@ -162,14 +162,14 @@ var admitCases = []testCase{
 			b.Errorf("after the pause nothing started: the slot is held by a skipped run")
 		}
 	}},
-	{"events of a plan are kept with it", func(b *bed) {
+	{"events of a plan are kept with it", func(b *fixture) {
 		j := b.job("j")
 		p := j.plan(0)
 		gap := ledger.Event{JobID: "j", At: j.at(0), Kind: ledger.EventGapSkipped, Local: "2026-03-08T02:30:00", Zone: "America/New_York"}
 		p.Events = []ledger.Event{gap}
 		_, err := b.Admit(b.ctx, b.admission(p))
 		b.must(err)
-		b.refused(p)
+		b.wantStale(p)
 		events, err := b.Events(b.ctx, "j", 0)
 		b.must(err)
 		var gaps []ledger.Event
@@ -184,8 +184,8 @@ var admitCases = []testCase{
 	}},
 }
 
-// refused submits a plan that must be refused, and returns its position.
-func (b *bed) refused(p ledger.Plan) ledger.Position {
+// wantStale submits a plan that must be refused, and returns its position.
+func (b *fixture) wantStale(p ledger.Plan) ledger.Position {
 	b.Helper()
 	rows := len(b.all(p.JobID))
 	got, err := b.Admit(b.ctx, b.admission(p))

@@ -23,15 +23,15 @@ var auditCases = []testCase{
 	{"the audit is purged past its own retention only, in batches", auditPurge},
 }
 
-func (b *bed) audit(f ledger.AuditFilter) []ledger.Audit {
+func (b *fixture) audit(f ledger.AuditFilter) []ledger.Audit {
 	b.Helper()
 	page, err := b.Audit(b.ctx, f)
 	b.must(err)
 	return page
 }
 
-// told checks an audit, newest first, each action as "kind job run by why via".
-func (b *bed) told(got []ledger.Audit, want ...string) {
+// wantAudit checks an audit, newest first, each action as "kind job run by why via".
+func (b *fixture) wantAudit(got []ledger.Audit, want ...string) {
 	b.Helper()
 	var texts []string
 	for i, a := range got {
@@ -51,8 +51,8 @@ func (b *bed) told(got []ledger.Audit, want ...string) {
 
 func who(by, why string) ledger.Actor { return ledger.Actor{By: by, Why: why, Via: ledger.ViaCLI} }
 
-func auditAppends(b *bed) {
-	j, _ := b.died("j")
+func auditAppends(b *fixture) {
+	j, _ := b.newDead("j")
 	id := j.id(0)
 	one := func(by, why string) ledger.Action {
 		return ledger.Action{Filter: ledger.Filter{IDs: []string{id}}, Actor: who(by, why)}
@@ -72,30 +72,30 @@ func auditAppends(b *bed) {
 	do(b.Cancel(b.ctx, one("eve", "no")))
 	b.must(b.PauseJob(b.ctx, "j", who("ann", "audit")))
 	b.must(b.ResumeJob(b.ctx, "j", who("bob", "done")))
-	b.told(b.audit(ledger.AuditFilter{RunID: id}),
+	b.wantAudit(b.audit(ledger.AuditFilter{RunID: id}),
 		"cancel j "+id+" by eve: no (cli)", "redrive j "+id+" by bob: again (cli)", "ack j "+id+" by ann: seen (cli)")
-	b.told(b.audit(ledger.AuditFilter{JobID: "j"}),
+	b.wantAudit(b.audit(ledger.AuditFilter{JobID: "j"}),
 		"resume j  by bob: done (cli)", "pause j  by ann: audit (cli)",
 		"cancel j "+id+" by eve: no (cli)", "redrive j "+id+" by bob: again (cli)", "ack j "+id+" by ann: seen (cli)")
 }
 
-func auditNothing(b *bed) {
-	j, w := b.started("j")
+func auditNothing(b *fixture) {
+	j, w := b.newStarted("j")
 	b.record(retrying(w, 0))
-	b.record(succeeded(b.take("p1", w.RunID)))
-	b.entered(j.entry(j.planned(3, ledger.OverlapAllow)))
-	b.told(b.audit(ledger.AuditFilter{}))
+	b.record(succeeded(b.claimOne("p1", w.RunID)))
+	b.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow)))
+	b.wantAudit(b.audit(ledger.AuditFilter{}))
 }
 
-func auditUnchanged(b *bed) {
-	j, _ := b.died("j")
-	one := act(j.id(0))
+func auditUnchanged(b *fixture) {
+	j, _ := b.newDead("j")
+	one := actionOn(j.id(0))
 	one.DryRun = true
 	for _, do := range []func() (ledger.ActionResult, error){
 		func() (ledger.ActionResult, error) { return b.Ack(b.ctx, one) },
 		func() (ledger.ActionResult, error) { return b.Redrive(b.ctx, one) },
 		func() (ledger.ActionResult, error) { return b.Cancel(b.ctx, one) },
-		func() (ledger.ActionResult, error) { return b.Cancel(b.ctx, act(j.id(0))) },
+		func() (ledger.ActionResult, error) { return b.Cancel(b.ctx, actionOn(j.id(0))) },
 	} {
 		_, err := do()
 		b.must(err)
@@ -104,12 +104,12 @@ func auditUnchanged(b *bed) {
 	if err := b.PauseJob(b.ctx, "nobody", who("ann", "x")); !errors.Is(err, ledger.ErrNotFound) {
 		b.Error(err)
 	}
-	b.told(b.audit(ledger.AuditFilter{}))
+	b.wantAudit(b.audit(ledger.AuditFilter{}))
 	for range 2 {
-		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0))))(j.id(0))
 		b.must(b.PauseJob(b.ctx, "j", who("ann", "x")))
 	}
-	b.told(b.audit(ledger.AuditFilter{}), "pause j  by ann: x (cli)", "ack j "+j.id(0)+" by ann: asked ()")
+	b.wantAudit(b.audit(ledger.AuditFilter{}), "pause j  by ann: x (cli)", "ack j "+j.id(0)+" by ann: asked ()")
 }
 
 // repeat is the entry of a rerun of a run.
@@ -119,29 +119,29 @@ func (j *job) repeat(runID, token string) ledger.Entry {
 	return e
 }
 
-func auditEntries(b *bed) {
-	j, _ := b.died("j")
+func auditEntries(b *fixture) {
+	j, _ := b.newDead("j")
 	t := j.adHoc("t")
 	t.Trigger, t.Actor = ledger.ByOperator, who("ann", "now")
-	b.entered(t)
+	b.mustEnter(t)
 	if again, err := b.Enter(b.ctx, t); err != nil || again.Inserted {
 		b.Errorf("%+v, %v: want the trigger found", again, err)
 	}
 	r := j.repeat(j.id(0), "r")
-	b.entered(r)
+	b.mustEnter(r)
 	triggered, rerun := "trigger j "+t.RunID+" by ann: now (cli)", "rerun j "+j.id(0)+" by bob: as new work (cli)"
-	b.told(b.audit(ledger.AuditFilter{}), rerun, triggered)
-	b.told(b.audit(ledger.AuditFilter{RunID: t.RunID}), triggered)
+	b.wantAudit(b.audit(ledger.AuditFilter{}), rerun, triggered)
+	b.wantAudit(b.audit(ledger.AuditFilter{RunID: t.RunID}), triggered)
 	for _, id := range []string{j.id(0), r.RunID} {
 		got := b.audit(ledger.AuditFilter{RunID: id})
-		b.told(got, rerun)
+		b.wantAudit(got, rerun)
 		if got[0].RerunID != r.RunID {
 			b.Errorf("%+v: want it to name the new run %s", got[0], r.RunID)
 		}
 	}
 }
 
-func auditBackfill(b *bed) {
+func auditBackfill(b *fixture) {
 	j := b.job("j")
 	j.admit(j.missed(0), j.rangeOf(1, 3))
 	fill := ledger.Backfill{JobID: "j", Actor: who("ann", "outage"), DryRun: true}
@@ -155,13 +155,13 @@ func auditBackfill(b *bed) {
 	}
 	_, err := b.Backfill(b.ctx, fill) // leaves them
 	b.must(err)
-	b.told(b.audit(ledger.AuditFilter{}), "backfill j  by ann: outage (cli) of 3")
+	b.wantAudit(b.audit(ledger.AuditFilter{}), "backfill j  by ann: outage (cli) of 3")
 	for i := range 3 {
-		b.told(b.audit(ledger.AuditFilter{RunID: j.id(i)}), "backfill j "+j.id(i)+" by ann: outage (cli)")
+		b.wantAudit(b.audit(ledger.AuditFilter{RunID: j.id(i)}), "backfill j "+j.id(i)+" by ann: outage (cli)")
 	}
 }
 
-func auditPages(b *bed) {
+func auditPages(b *fixture) {
 	b.job("j")
 	b.job("k")
 	var want []string
@@ -191,7 +191,7 @@ func auditPages(b *bed) {
 		{ledger.AuditFilter{JobID: "nobody"}, nil},
 		{ledger.AuditFilter{RunID: "nobody"}, nil},
 	} {
-		b.told(b.audit(c.filter), c.want...)
+		b.wantAudit(b.audit(c.filter), c.want...)
 		var all []ledger.Audit
 		for f := c.filter; ; f.Before = all[len(all)-1].ID {
 			f.Limit = 3
@@ -200,7 +200,7 @@ func auditPages(b *bed) {
 				break
 			}
 		}
-		b.told(all, c.want...)
+		b.wantAudit(all, c.want...)
 	}
 	var since, until []string
 	list := b.audit(ledger.AuditFilter{})
@@ -211,14 +211,14 @@ func auditPages(b *bed) {
 			since = append(since, want[i])
 		}
 	}
-	b.told(b.audit(ledger.AuditFilter{Since: list[3].At}), since...)
-	b.told(b.audit(ledger.AuditFilter{Until: list[3].At}), until...)
+	b.wantAudit(b.audit(ledger.AuditFilter{Since: list[3].At}), since...)
+	b.wantAudit(b.audit(ledger.AuditFilter{Until: list[3].At}), until...)
 }
 
-func auditMany(b *bed) {
+func auditMany(b *fixture) {
 	k := b.job("k")
-	j := b.deaths(3)
-	b.entered(k.entry(k.planned(0, ledger.OverlapAllow)))
+	j := b.newDeadRuns(3)
+	b.mustEnter(k.entry(k.planned(0, ledger.OverlapAllow)))
 	b.canceled(k.id(0))
 	all := ledger.Action{Filter: ledger.Filter{Limit: 2}, Actor: who("ann", "seen")}
 	all.Request = &ledger.Request{Series: "s"}
@@ -232,21 +232,21 @@ func auditMany(b *bed) {
 	b.must(err)
 	canceled := "cancel k " + k.id(0) + " by ann: asked ()"
 	redriven, acked := "redrive j  by ann: seen (cli) of 2", "ack j  by ann: seen (cli) of 3"
-	b.told(b.audit(ledger.AuditFilter{}), redriven, acked, canceled)
-	b.told(b.audit(ledger.AuditFilter{JobID: "j"}), redriven, acked)
-	b.told(b.audit(ledger.AuditFilter{RunID: j.id(1)}), "redrive j "+j.id(1)+" by ann: seen (cli)", "ack j "+j.id(1)+" by ann: seen (cli)")
-	b.told(b.audit(ledger.AuditFilter{RunID: j.id(2)}), "ack j "+j.id(2)+" by ann: seen (cli)")
+	b.wantAudit(b.audit(ledger.AuditFilter{}), redriven, acked, canceled)
+	b.wantAudit(b.audit(ledger.AuditFilter{JobID: "j"}), redriven, acked)
+	b.wantAudit(b.audit(ledger.AuditFilter{RunID: j.id(1)}), "redrive j "+j.id(1)+" by ann: seen (cli)", "ack j "+j.id(1)+" by ann: seen (cli)")
+	b.wantAudit(b.audit(ledger.AuditFilter{RunID: j.id(2)}), "ack j "+j.id(2)+" by ann: seen (cli)")
 	page := b.audit(ledger.AuditFilter{Limit: 1})
-	b.told(append(page, b.audit(ledger.AuditFilter{Before: page[0].ID})...), redriven, acked, canceled)
+	b.wantAudit(append(page, b.audit(ledger.AuditFilter{Before: page[0].ID})...), redriven, acked, canceled)
 }
 
-func auditOutlives(b *bed) {
-	j, _ := b.died("j")
-	b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-	b.pass(time.Hour)
+func auditOutlives(b *fixture) {
+	j, _ := b.newDead("j")
+	b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0))))(j.id(0))
+	b.advance(time.Hour)
 	b.purge(ledger.Purge{})
-	b.left("j")
-	b.told(b.audit(ledger.AuditFilter{RunID: j.id(0)}), "ack j "+j.id(0)+" by ann: asked ()")
+	b.wantRuns("j")
+	b.wantAudit(b.audit(ledger.AuditFilter{RunID: j.id(0)}), "ack j "+j.id(0)+" by ann: asked ()")
 }
 
 func containsWord(text, word string) bool { return slices.Contains(strings.Fields(text), word) }

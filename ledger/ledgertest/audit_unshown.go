@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func auditUnshown(b *bed) {
-	j, _ := b.died("j")
+func auditUnshown(b *fixture) {
+	j, _ := b.newDead("j")
 	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "j"}}))
 	open, err := b.Incidents(b.ctx, ledger.IncidentFilter{JobID: "j", Open: true, Limit: 1})
 	b.must(err)
@@ -54,6 +54,6 @@ func auditUnshown(b *bed) {
 		b.Errorf("%+v: want nothing written", got)
 	}
 	for _, f := range []ledger.AuditFilter{{By: "a\x00b\xff"}, {JobID: "j\x00"}, {RunID: "\xff"}} {
-		b.told(b.audit(f))
+		b.wantAudit(b.audit(f))
 	}
 }

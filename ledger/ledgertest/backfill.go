@@ -9,26 +9,26 @@ import (
 
 var backfillCases = []testCase{
 	{"missed, superseded, skipped and canceled scheduled times become planned", backfills},
-	{"runs that ran or are planned are left as they are", func(b *bed) {
+	{"runs that ran or are planned are left as they are", func(b *fixture) {
 		j := b.job("j")
 		a := ledger.OverlapAllow
 		got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.planned(3, a))
 		b.record(dead(got.Leased[0], ledger.ReasonPermanent), retrying(got.Leased[1], time.Hour))
 		j.fill(ledger.Backfilled{Unchanged: 4}, 0, 1, 2, 3)
-		b.is(j.id(0), ledger.Dead, ledger.ReasonPermanent)
-		b.is(j.id(1), ledger.Retrying, "")
+		b.wantState(j.id(0), ledger.Dead, ledger.ReasonPermanent)
+		b.wantState(j.id(1), ledger.Retrying, "")
 	}},
-	{"scheduled times of a range row are taken out of it one by one", func(b *bed) {
+	{"scheduled times of a range row are taken out of it one by one", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 5))
 		j.fill(ledger.Backfilled{Planned: 2}, 2, 3)
 		j.filled(2)
 		j.filled(3)
-		r := b.is(j.rangeID(0, 5), ledger.Missed, ledger.ReasonCatchUpWindow)
+		r := b.wantState(j.rangeID(0, 5), ledger.Missed, ledger.ReasonCatchUpWindow)
 		if r.Count != 4 || !r.ScheduledAt.Equal(j.at(0)) || !r.Until.Equal(j.at(5)) {
 			b.Errorf("range %+v, want the 4 scheduled times that are left", r)
 		}
-		b.record(succeeded(b.take("p1", j.id(2))))
+		b.record(succeeded(b.claimOne("p1", j.id(2))))
 		j.fill(ledger.Backfilled{Planned: 4, Unchanged: 2}, 0, 1, 2, 3, 4, 5)
 		if _, _, err := b.Get(b.ctx, j.rangeID(0, 5)); !errors.Is(err, ledger.ErrNotFound) {
 			b.Errorf("a range row that stands for nothing: %v, want ErrNotFound", err)
@@ -37,7 +37,7 @@ var backfillCases = []testCase{
 			b.Errorf("%d rows for 6 scheduled times", n)
 		}
 	}},
-	{"a dry run counts the same and changes nothing", func(b *bed) {
+	{"a dry run counts the same and changes nothing", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.rangeOf(1, 3), j.planned(4, ledger.OverlapAllow))
 		before := b.all("j")
@@ -53,7 +53,7 @@ var backfillCases = []testCase{
 		}
 		j.fill(want, 0, 1, 2, 4, 5)
 	}},
-	{"never planned and purged scheduled times are refused", func(b *bed) {
+	{"never planned and purged scheduled times are refused", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(1))
 		b.purge(ledger.Purge{})
@@ -62,16 +62,16 @@ var backfillCases = []testCase{
 		j.fill(ledger.Backfilled{Planned: 1, Refused: 3}, 0, 1, 2, 3)
 		k.filled(0)
 	}},
-	{"a scheduled time at or before purgedThrough is refused though its row is left", func(b *bed) {
+	{"a scheduled time at or before purgedThrough is refused though its row is left", func(b *fixture) {
 		// A row that a purge passed over is still behind it.
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1))
 		b.purge(ledger.Purge{})
 		b.canceled(j.id(0))
 		j.fill(ledger.Backfilled{Refused: 1}, 0)
-		b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
+		b.wantState(j.id(0), ledger.Canceled, ledger.ReasonOperator)
 	}},
-	{"in a range row of an earlier revision a scheduled time is refused, one with a row of its own is not", func(b *bed) {
+	{"in a range row of an earlier revision a scheduled time is refused, one with a row of its own is not", func(b *fixture) {
 		// Scheduled time 0 has a row of its own, 1 was taken out of the
 		// range from 1 to 3 before the edit, and the new revision has a range from 4 to 5.
 		j := b.job("j")
@@ -89,7 +89,7 @@ var backfillCases = []testCase{
 		j.filled(0)
 		j.filled(1)
 		k.filled(0)
-		if r := b.is(j.rangeID(1, 3), ledger.Missed, ledger.ReasonCatchUpWindow); r.Count != 2 {
+		if r := b.wantState(j.rangeID(1, 3), ledger.Missed, ledger.ReasonCatchUpWindow); r.Count != 2 {
 			b.Errorf("the earlier revision's range counts %d, want its 2 still", r.Count)
 		}
 		if r := b.get(k.rangeID(0, 1)); r.Count != 1 {
@@ -99,7 +99,7 @@ var backfillCases = []testCase{
 			b.Errorf("%d rows, want 3 scheduled times and 2 ranges", n)
 		}
 	}},
-	{"an ended job's last revision is its current one", func(b *bed) {
+	{"an ended job's last revision is its current one", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 1))
 		b.switchTo("j", "v2")
@@ -110,9 +110,9 @@ var backfillCases = []testCase{
 		k.filled(0)
 		k.filled(1)
 	}},
-	{"a row of its own goes before the range that it lies in", func(b *bed) {
+	{"a row of its own goes before the range that it lies in", func(b *fixture) {
 		j := b.job("j")
-		b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+		b.mustEnter(j.entry(j.planned(1, ledger.OverlapAllow)))
 		j.admit(j.rangeOf(0, 2))
 		j.fill(ledger.Backfilled{Planned: 1, Unchanged: 1}, 0, 1)
 		if r := b.get(j.rangeID(0, 2)); r.Count != 1 {
@@ -124,24 +124,24 @@ var backfillCases = []testCase{
 			b.Errorf("entered %+v, want the scheduled time's own row", got)
 		}
 	}},
-	{"backfilled runs wait for the slot, oldest first, whatever the overlap", func(b *bed) {
-		j, w := b.started("j")
+	{"backfilled runs wait for the slot, oldest first, whatever the overlap", func(b *fixture) {
+		j, w := b.newStarted("j")
 		k := j.next()
 		k.admit(k.missed(0), k.missed(1))
 		k.fill(ledger.Backfilled{Planned: 2}, 0, 1)
-		b.idle()
+		b.wantIdle()
 		b.record(succeeded(w))
-		b.record(succeeded(b.take("p1", k.id(0))))
-		b.record(succeeded(b.take("p1", k.id(1))))
+		b.record(succeeded(b.claimOne("p1", k.id(0))))
+		b.record(succeeded(b.claimOne("p1", k.id(1))))
 	}},
-	{"a canceled run that was sent keeps its key, call and numbers", func(b *bed) {
-		j, w := b.started("j")
+	{"a canceled run that was sent keeps its key, call and numbers", func(b *fixture) {
+		j, w := b.newStarted("j")
 		b.record(retrying(w, time.Hour))
 		b.canceled(j.id(0))
 		if got := j.backfillWith("/v2"); got.Planned != 1 {
 			b.Fatalf("backfilled %+v", got)
 		}
-		again := b.take("p2", j.id(0))
+		again := b.claimOne("p2", j.id(0))
 		if again.Attempt != 2 || again.Failures != 0 || !again.SendBefore.Equal(w.SendBefore) {
 			b.Errorf("work %+v, want attempt 2 of a new budget before %s", again, w.SendBefore)
 		}
@@ -155,32 +155,32 @@ var backfillCases = []testCase{
 			b.Errorf("path %s, want the call of the backfill: nothing was sent before", r.Call.Path)
 		}
 	}},
-	{"a canceled run that was sent is refused past its sendBefore", func(b *bed) {
-		j, _ := b.started("j")
+	{"a canceled run that was sent is refused past its sendBefore", func(b *fixture) {
+		j, _ := b.newStarted("j")
 		b.canceled(j.id(0))
-		b.pass(horizon + time.Second)
+		b.advance(horizon + time.Second)
 		if got := j.backfillWith("/v2"); got.Refused != 1 {
 			b.Errorf("backfilled %+v, want it refused", got)
 		}
-		b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
+		b.wantState(j.id(0), ledger.Canceled, ledger.ReasonOperator)
 
 		j, _ = b.keySafe("k", 3)
-		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
+		b.wantChanged(b.Redrive(b.ctx, actionOn(j.id(0))))(j.id(0))
 		b.canceled(j.id(0))
-		b.pass(horizon + time.Second)
+		b.advance(horizon + time.Second)
 		if got := j.backfillWith("/v2"); got.Planned != 1 {
 			b.Errorf("backfilled %+v, want it planned: its key is safe", got)
 		}
-		b.take("p2", j.id(0))
+		b.claimOne("p2", j.id(0))
 	}},
-	{"a pause does not hold a backfill back", func(b *bed) {
+	{"a pause does not hold a backfill back", func(b *fixture) {
 		j := b.job("j")
 		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		j.admit(j.planned(0, ledger.OverlapSkip))
 		j.fill(ledger.Backfilled{Planned: 1}, 0)
-		b.take("p1", j.id(0))
+		b.claimOne("p1", j.id(0))
 	}},
-	{"a repeated backfill changes nothing", func(b *bed) {
+	{"a repeated backfill changes nothing", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.rangeOf(1, 2))
 		j.fill(ledger.Backfilled{Planned: 3}, 0, 1, 2)
@@ -189,7 +189,7 @@ var backfillCases = []testCase{
 			b.Errorf("%d rows for 3 scheduled times", n)
 		}
 	}},
-	{"an unknown job is not found", func(b *bed) {
+	{"an unknown job is not found", func(b *fixture) {
 		_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "nobody", Actor: ledger.Actor{By: "ann", Why: "x"}})
 		if !errors.Is(err, ledger.ErrNotFound) {
 			b.Errorf("%v, want ErrNotFound", err)
@@ -224,27 +224,27 @@ func (j *job) request(dry bool, is ...int) ledger.Backfill {
 // filled checks a scheduled time that a backfill made planned.
 func (j *job) filled(i int) {
 	j.Helper()
-	r := j.is(j.id(i), ledger.Planned, "")
+	r := j.wantState(j.id(i), ledger.Planned, "")
 	if r.Trigger != ledger.ByBackfill || r.By != "ann" || r.Why != "outage" || r.Count != 1 || !r.Until.IsZero() ||
 		!r.FinishedAt.IsZero() || !r.ScheduledAt.Equal(j.at(i)) || r.Revision != j.Revision {
 		j.Errorf("row %+v", r)
 	}
-	j.sameCall("backfilled", r.Call, call(j.JobID))
+	j.sameCall("backfilled", r.Call, callOf(j.JobID))
 }
 
-func backfills(b *bed) {
+func backfills(b *fixture) {
 	j := b.job("j")
 	old := j.missed(1)
 	old.State, old.Reason = ledger.Superseded, ledger.ReasonNewerRun
 	got := j.admit(j.missed(0), old, j.leased(2, ledger.OverlapSkip), j.planned(3, ledger.OverlapSkip), j.planned(4, ledger.OverlapAllow))
-	b.is(j.id(3), ledger.Skipped, ledger.ReasonOverlap)
+	b.wantState(j.id(3), ledger.Skipped, ledger.ReasonOverlap)
 	b.canceled(j.id(4))
 	b.record(succeeded(got.Leased[0]))
 	j.fill(ledger.Backfilled{Planned: 4, Unchanged: 1}, 0, 1, 2, 3, 4)
 	for _, i := range []int{0, 1, 3, 4} {
 		j.filled(i)
 	}
-	b.is(j.id(2), ledger.Succeeded, "")
+	b.wantState(j.id(2), ledger.Succeeded, "")
 }
 
 // backfillWith backfills the first scheduled time with another call.

@@ -10,79 +10,79 @@ import (
 )
 
 var changesCases = []testCase{
-	{"every move of a run is a change, told once", func(b *bed) {
-		f, j := b.follow(), b.job("j")
-		f.told()
+	{"every move of a run is a change, told once", func(b *fixture) {
+		f, j := b.newFollower(), b.job("j")
+		f.wantChanged()
 		j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1), j.rangeOf(2, 4))
-		f.told(j.id(0), j.id(1), j.rangeID(2, 4))
-		w := b.take("p1", j.id(0))
-		f.told(j.id(0))
+		f.wantChanged(j.id(0), j.id(1), j.rangeID(2, 4))
+		w := b.claimOne("p1", j.id(0))
+		f.wantChanged(j.id(0))
 		b.record(retrying(w, 0))
-		f.told(j.id(0))
-		w = b.take("p1", j.id(0))
+		f.wantChanged(j.id(0))
+		w = b.claimOne("p1", j.id(0))
 		b.record(retrying(w, 0))
-		f.told(j.id(0)) // two changes of it
-		b.record(succeeded(b.take("p1", j.id(0))))
-		f.told(j.id(0))
-		b.entered(j.adHoc("t"))
-		f.told(j.adHoc("t").RunID)
+		f.wantChanged(j.id(0)) // two changes of it
+		b.record(succeeded(b.claimOne("p1", j.id(0))))
+		f.wantChanged(j.id(0))
+		b.mustEnter(j.adHoc("t"))
+		f.wantChanged(j.adHoc("t").RunID)
 	}},
-	{"acts of operators, reports and backfills are changes", func(b *bed) {
-		j, _ := b.died("j")
-		f, id := b.follow(), j.id(0)
+	{"acts of operators, reports and backfills are changes", func(b *fixture) {
+		j, _ := b.newDead("j")
+		f, id := b.newFollower(), j.id(0)
 		for _, do := range []func(ledger.Action) (ledger.ActionResult, error){
 			func(a ledger.Action) (ledger.ActionResult, error) { return b.Ack(b.ctx, a) },
 			func(a ledger.Action) (ledger.ActionResult, error) { return b.Redrive(b.ctx, a) },
 			func(a ledger.Action) (ledger.ActionResult, error) { return b.Cancel(b.ctx, a) },
 		} {
-			_, err := do(act(id))
+			_, err := do(actionOn(id))
 			b.must(err)
-			f.told(id)
+			f.wantChanged(id)
 			if b.get(id).State == ledger.Dead { // acknowledged again
-				_, err = do(act(id))
+				_, err = do(actionOn(id))
 				b.must(err)
-				f.told()
+				f.wantChanged()
 			}
 		}
-		dry := act(id)
+		dry := actionOn(id)
 		dry.DryRun = true
 		_, err := b.Redrive(b.ctx, dry)
 		b.must(err)
-		f.told()
+		f.wantChanged()
 		e := j.repeat(id, "again")
-		b.entered(e)
-		f.told(id, e.RunID)
-		k := b.taken("k")
+		b.mustEnter(e)
+		f.wantChanged(id, e.RunID)
+		k := b.newAccepted("k")
 		f.changes()
 		_, err = b.Report(b.ctx, ledger.Report{RunID: k.id(0), Progress: "half"})
 		b.must(err)
-		f.told(k.id(0))
+		f.wantChanged(k.id(0))
 		m := b.job("m")
 		m.admit(m.rangeOf(0, 2))
 		f.changes()
 		_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: who("ann", "x")})
 		b.must(err)
-		f.told(m.id(1), m.rangeID(0, 2))
+		f.wantChanged(m.id(1), m.rangeID(0, 2))
 	}},
-	{"a run that gets the slot of another has changed", func(b *bed) {
+	{"a run that gets the slot of another has changed", func(b *fixture) {
 		j := b.job("j")
 		w := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue)).Leased[0]
-		f := b.follow()
+		f := b.newFollower()
 		b.record(succeeded(w))
-		b.take("p1", j.id(1))
-		f.told(j.id(0), j.id(1))
+		b.claimOne("p1", j.id(1))
+		f.wantChanged(j.id(0), j.id(1))
 	}},
-	{"a lease that is extended is no change", func(b *bed) {
-		_, w := b.started("j")
-		f := b.follow()
+	{"a lease that is extended is no change", func(b *fixture) {
+		_, w := b.newStarted("j")
+		f := b.newFollower()
 		_, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, time.Hour)
 		b.must(err)
-		b.beat("process-of-j")
-		f.told()
+		b.heartbeat("process-of-j")
+		f.wantChanged()
 	}},
-	{"a position of which the ledger knows nothing is lost", func(b *bed) {
-		j, _ := b.started("j")
-		f := b.follow()
+	{"a position of which the ledger knows nothing is lost", func(b *fixture) {
+		j, _ := b.newStarted("j")
+		f := b.newFollower()
 		for _, unknown := range []string{
 			"1000000000", "-1", "x", " ", "1 ", "9223372036854775807", "18446744073709551616", "1:2", "1:2:3:4", "1:2:x", "1:2:3,",
 			"1000000000:1000000000:", "18446744073709551615:18446744073709551615:", strings.Repeat("1", 10_000), "\x00",
@@ -94,14 +94,14 @@ var changesCases = []testCase{
 			}
 			f.at = got.Position
 		}
-		b.changed(b.Cancel(b.ctx, act(j.id(0))))(j.id(0))
-		f.told(j.id(0))
+		b.wantChanged(b.Cancel(b.ctx, actionOn(j.id(0))))(j.id(0))
+		f.wantChanged(j.id(0))
 	}},
-	{"too many changes at once are lost, and what follows is told", func(b *bed) {
+	{"too many changes at once are lost, and what follows is told", func(b *fixture) {
 		b.job("j")
-		b.pass(72 * time.Hour)
+		b.advance(72 * time.Hour)
 		j := b.now("j")
-		f := b.follow()
+		f := b.newFollower()
 		admit := func(n int) {
 			b.Helper()
 			var ins []ledger.RunSpec
@@ -125,28 +125,28 @@ var changesCases = []testCase{
 			b.Errorf("after that: %+v", got)
 		}
 	}},
-	{"the purge of the run that changed last loses no later change", func(b *bed) {
-		_, w := b.started("j")
+	{"the purge of the run that changed last loses no later change", func(b *fixture) {
+		_, w := b.newStarted("j")
 		b.record(succeeded(w))
-		f := b.follow()
-		b.pass(48 * time.Hour)
+		f := b.newFollower()
+		b.advance(48 * time.Hour)
 		k := b.job("k")
 		got, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
 		b.must(err)
 		if got.Runs != 1 {
 			b.Fatalf("%+v, want the run purged", got)
 		}
-		f.told()
+		f.wantChanged()
 		k.admit(k.planned(0, ledger.OverlapAllow))
-		f.told(k.id(0))
+		f.wantChanged(k.id(0))
 	}},
-	{"a reader beside writers misses no run", func(b *bed) {
+	{"a reader beside writers misses no run", func(b *fixture) {
 		const writers, each = 4, 25
-		f := b.follow()
+		f := b.newFollower()
 		var want []string
 		var group sync.WaitGroup
 		for _, name := range []string{"a", "b", "c", "d"}[:writers] {
-			j, store := b.job(name), b.second()
+			j, store := b.job(name), b.secondReplica()
 			for i := range each {
 				e := j.adHoc(string(rune('a' + i)))
 				want = append(want, e.RunID)
@@ -180,11 +180,11 @@ var changesCases = []testCase{
 
 // follower reads changes from its position on.
 type follower struct {
-	*bed
+	*fixture
 	at string
 }
 
-func (b *bed) follow() *follower {
+func (b *fixture) newFollower() *follower {
 	b.Helper()
 	got, err := b.Changes(b.ctx, "")
 	b.must(err)
@@ -203,15 +203,15 @@ func (f *follower) changes() ledger.Changes {
 	return got
 }
 
-// told checks which runs changed, in any order, and that they are told as they are.
-func (f *follower) told(want ...string) {
+// wantChanged checks which runs are listed as changed, in any order, and that they are listed as they are.
+func (f *follower) wantChanged(want ...string) {
 	f.Helper()
 	got := f.changes()
 	var ids []string
 	for _, r := range got.Runs {
 		ids = append(ids, r.ID)
 		if now := f.get(r.ID); now.State != r.State || now.Reason != r.Reason || now.Attempt != r.Attempt || now.By != r.By {
-			f.Errorf("%s is told as %+v, and is %+v", r.ID, r, now)
+			f.Errorf("%s is listed as %+v, and is %+v", r.ID, r, now)
 		}
 	}
 	slices.Sort(ids)
@@ -220,6 +220,6 @@ func (f *follower) told(want ...string) {
 		f.Errorf("%q changed (lost: %t), want %q", ids, got.Lost, want)
 	}
 	if again := f.changes(); len(again.Runs) != 0 || again.Lost {
-		f.Errorf("told again: %+v", again)
+		f.Errorf("listed again: %+v", again)
 	}
 }

@@ -8,15 +8,15 @@ import (
 
 var countCases = []testCase{
 	{"Counts tells unfinished, dead unseen, and the oldest due", counts},
-	{"Counts: a run that waits for the slot is not due", func(b *bed) {
+	{"Counts: a run that waits for the slot is not due", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
-		b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 1, ledger.Planned: 1}})
+		b.wantLedgerCounts(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 1, ledger.Planned: 1}})
 	}},
 }
 
-func counts(b *bed) {
-	b.counted(ledger.Counts{})
+func counts(b *fixture) {
+	b.wantLedgerCounts(ledger.Counts{})
 	j := b.job("j")
 	a := ledger.OverlapAllow
 	got := j.admit(j.leased(0, a), j.leased(1, a), j.leased(2, a), j.leased(3, a), j.planned(4, a), j.planned(5, a), j.missed(6))
@@ -26,15 +26,15 @@ func counts(b *bed) {
 		Unfinished:         map[ledger.State]int{ledger.Planned: 2, ledger.Running: 1, ledger.Retrying: 1},
 		DeadUnacknowledged: 1, OldestDue: j.at(4),
 	}
-	b.counted(want)
-	b.changed(b.Ack(b.ctx, act(j.id(1))))(j.id(1))
+	b.wantLedgerCounts(want)
+	b.wantChanged(b.Ack(b.ctx, actionOn(j.id(1))))(j.id(1))
 	want.DeadUnacknowledged = 0
-	b.counted(want)
+	b.wantLedgerCounts(want)
 	b.claim("p1", 10)
-	b.counted(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 3, ledger.Retrying: 1}})
+	b.wantLedgerCounts(ledger.Counts{Unfinished: map[ledger.State]int{ledger.Running: 3, ledger.Retrying: 1}})
 }
 
-func (b *bed) counted(want ledger.Counts) {
+func (b *fixture) wantLedgerCounts(want ledger.Counts) {
 	b.Helper()
 	got, err := b.Counts(b.ctx)
 	b.must(err)

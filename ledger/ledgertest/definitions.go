@@ -25,8 +25,8 @@ var definitionCases = []testCase{
 	{"what was declared is listed, the latest first declared first", declaredListed},
 }
 
-// stands checks a job's current definition and its desired one.
-func (b *bed) stands(id, hash, desired string) ledger.JobAssignment {
+// wantDefinitions checks a job's current definition and its desired one.
+func (b *fixture) wantDefinitions(id, hash, desired string) ledger.JobAssignment {
 	b.Helper()
 	s, ok := b.assignments("")[id]
 	if !ok || s.Hash != hash || s.Desired != desired {
@@ -38,24 +38,24 @@ func (b *bed) stands(id, hash, desired string) ledger.JobAssignment {
 	return s
 }
 
-// begun is a job under v1 of process p1, an hour old, with p1 alive.
-func (b *bed) begun(id string) *job {
+// newBegunJob is a job under v1 of process p1, an hour old, with p1 alive.
+func (b *fixture) newBegunJob(id string) *job {
 	b.Helper()
 	b.declare("p1", "v1", id)
 	b.assignments("v1")
-	b.pass(time.Hour)
-	b.beat("p1")
+	b.advance(time.Hour)
+	b.heartbeat("p1")
 	return b.now(id)
 }
 
-func (b *bed) beat(process string) ledger.HeartbeatReply {
+func (b *fixture) heartbeat(process string) ledger.HeartbeatReply {
 	b.Helper()
 	p, err := b.Heartbeat(b.ctx, process)
 	b.must(err)
 	return p
 }
 
-func otherRegistry(b *bed) {
+func otherRegistry(b *fixture) {
 	b.declare("p1", "v1", "j")
 	err := b.Declare(b.ctx, ledger.Declaration{Process: "p2", Registry: "another", Version: "v1", Definitions: definitions("v1", "j")})
 	if !errors.Is(err, ledger.ErrOtherRegistry) {
@@ -67,19 +67,19 @@ func otherRegistry(b *bed) {
 	b.declare("p3", "v1", "j")
 }
 
-func lastDeclaredWins(b *bed) {
-	b.begun("j")
-	b.stands("j", "v1", "v1")
+func lastDeclaredWins(b *fixture) {
+	b.newBegunJob("j")
+	b.wantDefinitions("j", "v1", "v1")
 	b.declare("p2", "v2", "j")
-	b.stands("j", "v1", "v2")
+	b.wantDefinitions("j", "v1", "v2")
 }
 
-func clockSetBack(b *bed) {
+func clockSetBack(b *fixture) {
 	b.declare("p1", "v1", "j")
 	b.assignments("v1")
-	b.pass(-time.Minute)
+	b.advance(-time.Minute)
 	b.declare("p2", "v2", "j")
-	b.stands("j", "v1", "v2")
+	b.wantDefinitions("j", "v1", "v2")
 	got, err := b.Definitions(b.ctx, "j", 0)
 	b.must(err)
 	if len(got) != 2 || got[0].Hash != "v2" {
@@ -89,14 +89,14 @@ func clockSetBack(b *bed) {
 
 // aliveAtItsLimit asks at the very limit if the store's clock can be held, else shortly
 // after it.
-func aliveAtItsLimit(b *bed) {
-	b.begun("j")
+func aliveAtItsLimit(b *fixture) {
+	b.newBegunJob("j")
 	if b.opened.Stop != nil {
 		b.opened.Stop(b.T)
 	}
 	b.declare("p2", "v2", "j")
-	b.pass(ledger.ProcessTTL)
-	reply := b.beat("p1")
+	b.advance(ledger.ProcessTTL)
+	reply := b.heartbeat("p1")
 	processes, err := b.Processes(b.ctx)
 	b.must(err)
 	p2 := processes[slices.IndexFunc(processes, func(p ledger.Process) bool { return p.ID == "p2" })]
@@ -111,43 +111,43 @@ func aliveAtItsLimit(b *bed) {
 	if p2.Alive != alive || slices.Contains(reply.LiveVersions, "v2") != alive {
 		b.Errorf("at %s: %+v, live versions %v; want alive %v", reply.Now, p2, reply.LiveVersions, alive)
 	}
-	b.stands("j", "v1", desired)
-	b.pass(time.Second)
-	if reply := b.beat("p1"); slices.Contains(reply.LiveVersions, "v2") || reply.Processes != 1 {
+	b.wantDefinitions("j", "v1", desired)
+	b.advance(time.Second)
+	if reply := b.heartbeat("p1"); slices.Contains(reply.LiveVersions, "v2") || reply.Processes != 1 {
 		b.Errorf("a second after the limit: live versions %v of %d processes", reply.LiveVersions, reply.Processes)
 	}
 }
 
-func restartDoesNotWin(b *bed) {
-	b.begun("j")
+func restartDoesNotWin(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p2", "v2", "j")
 	b.must(b.Deregister(b.ctx, "p1"))
 	b.declare("p3", "v1", "j")
-	b.stands("j", "v1", "v2")
+	b.wantDefinitions("j", "v1", "v2")
 }
 
-func fallBack(b *bed) {
-	b.begun("j")
+func fallBack(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
-	b.stands("j", "v2", "v2")
-	b.pass(ledger.ProcessTTL / 3)
-	b.beat("p1")
-	b.stands("j", "v2", "v2")
-	b.pass(ledger.ProcessTTL * 3 / 4)
-	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v1"}) || p.Processes != 1 {
+	b.wantDefinitions("j", "v2", "v2")
+	b.advance(ledger.ProcessTTL / 3)
+	b.heartbeat("p1")
+	b.wantDefinitions("j", "v2", "v2")
+	b.advance(ledger.ProcessTTL * 3 / 4)
+	if p := b.heartbeat("p1"); !slices.Equal(p.LiveVersions, []string{"v1"}) || p.Processes != 1 {
 		b.Errorf("live %v, %d processes, want v1 and one", p.LiveVersions, p.Processes)
 	}
-	b.stands("j", "v2", "v1")
+	b.wantDefinitions("j", "v2", "v1")
 }
 
-func deregistered(b *bed) {
-	b.begun("j")
+func deregistered(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p2", "v2", "j")
 	b.must(b.Deregister(b.ctx, "p2"))
 	b.must(b.Deregister(b.ctx, "p2"))
-	b.stands("j", "v1", "v1")
-	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v1"}) {
+	b.wantDefinitions("j", "v1", "v1")
+	if p := b.heartbeat("p1"); !slices.Equal(p.LiveVersions, []string{"v1"}) {
 		b.Errorf("live %v, want v1", p.LiveVersions)
 	}
 	if _, err := b.Heartbeat(b.ctx, "p2"); !errors.Is(err, ledger.ErrNotFound) {
@@ -155,36 +155,36 @@ func deregistered(b *bed) {
 	}
 }
 
-func lateHeartbeat(b *bed) {
-	b.begun("j")
+func lateHeartbeat(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p2", "v2", "j")
-	b.pass(10 * ledger.ProcessTTL)
-	b.beat("p1")
-	b.stands("j", "v1", "v1")
-	b.beat("p2")
-	b.stands("j", "v1", "v2")
+	b.advance(10 * ledger.ProcessTTL)
+	b.heartbeat("p1")
+	b.wantDefinitions("j", "v1", "v1")
+	b.heartbeat("p2")
+	b.wantDefinitions("j", "v1", "v2")
 }
 
-func declaredAnew(b *bed) {
-	b.begun("j")
+func declaredAnew(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p1", "v2", "j")
-	b.stands("j", "v1", "v2")
-	if p := b.beat("p1"); !slices.Equal(p.LiveVersions, []string{"v2"}) {
+	b.wantDefinitions("j", "v1", "v2")
+	if p := b.heartbeat("p1"); !slices.Equal(p.LiveVersions, []string{"v2"}) {
 		b.Errorf("live %v, want v2", p.LiveVersions)
 	}
 }
 
-func livingVersions(b *bed) {
+func livingVersions(b *fixture) {
 	b.declare("p1", "v2", "j")
 	b.declare("p2", "v1", "j")
 	b.declare("p3", "v2", "j")
-	p := b.beat("p2")
+	p := b.heartbeat("p2")
 	if !slices.Equal(p.LiveVersions, []string{"v1", "v2"}) || p.Processes != 3 || p.Now.IsZero() {
 		b.Errorf("pulse %+v, want v1 and v2 of three processes", p)
 	}
 }
 
-func beginsWithDesired(b *bed) {
+func beginsWithDesired(b *fixture) {
 	b.declare("p1", "v1", "j")
 	b.declare("p2", "v2", "j")
 	s := b.assignments("v1")["j"]
@@ -196,10 +196,10 @@ func beginsWithDesired(b *bed) {
 	}
 }
 
-func begunOnce(b *bed) {
+func begunOnce(b *fixture) {
 	ids := jobIDs(20)
 	b.declare("p1", "v1", ids...)
-	stores := []ledger.Store{b.Store, b.second(), b.second()}
+	stores := []ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}
 	var wg sync.WaitGroup
 	for _, s := range stores {
 		wg.Go(func() {
@@ -220,11 +220,11 @@ func begunOnce(b *bed) {
 	}
 }
 
-func declaredListed(b *bed) {
+func declaredListed(b *fixture) {
 	b.declare("p1", "v1", "j", "k")
-	b.pass(time.Hour)
+	b.advance(time.Hour)
 	b.declare("p2", "v2", "j")
-	b.pass(time.Hour)
+	b.advance(time.Hour)
 	b.declare("p3", "v1", "j") // known: it keeps its place
 	got, err := b.Definitions(b.ctx, "j", 0)
 	b.must(err)

@@ -10,12 +10,12 @@ import (
 
 var enterCases = []testCase{
 	{"a trigger is new work at once, with who and why", triggered},
-	{"an id entered before is not entered again", func(b *bed) {
+	{"an id entered before is not entered again", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow))
 		for _, e := range []ledger.Entry{j.entry(j.leased(0, ledger.OverlapAllow)), j.adHoc("x")} {
 			if e.RunID != j.id(0) {
-				b.entered(e)
+				b.mustEnter(e)
 				e.Token = b.token()
 			}
 			got, err := b.Enter(b.ctx, e)
@@ -28,10 +28,10 @@ var enterCases = []testCase{
 			b.Errorf("%d rows, want 2", n)
 		}
 	}},
-	{"an entry repeated after a lost answer finds its lease", func(b *bed) {
+	{"an entry repeated after a lost answer finds its lease", func(b *fixture) {
 		j := b.job("j")
 		e := j.adHoc("x")
-		first := b.entered(e)
+		first := b.mustEnter(e)
 		again, err := b.Enter(b.ctx, e)
 		b.must(err)
 		if again.Inserted || again.Work == nil || again.Now.Before(first.Now) {
@@ -39,7 +39,7 @@ var enterCases = []testCase{
 		}
 		b.sameWork([]ledger.Work{*again.Work}, []ledger.Work{*first.Work})
 	}},
-	{"a scheduled time in a range row is accounted for", func(b *bed) {
+	{"a scheduled time in a range row is accounted for", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 4))
 		got, err := b.Enter(b.ctx, j.entry(j.leased(2, ledger.OverlapAllow)))
@@ -48,9 +48,9 @@ var enterCases = []testCase{
 			b.Errorf("entered %+v, want the range row", got)
 		}
 	}},
-	{"an entry moves no watermark and the plan goes round it", func(b *bed) {
+	{"an entry moves no watermark and the plan goes round it", func(b *fixture) {
 		j := b.job("j")
-		b.entered(j.entry(j.planned(3, ledger.OverlapAllow)))
+		b.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow)))
 		if w := j.next().Watermark; !w.Equal(j.Watermark) {
 			b.Errorf("an entry moved the watermark from %s to %s", j.Watermark, w)
 		}
@@ -59,44 +59,44 @@ var enterCases = []testCase{
 			b.Errorf("%d rows for 2 scheduled times", n)
 		}
 	}},
-	{"a scheduled time of a paused job is skipped, a trigger is not", func(b *bed) {
+	{"a scheduled time of a paused job is skipped, a trigger is not", func(b *fixture) {
 		j := b.job("j")
 		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
-		got := b.entered(j.entry(j.leased(0, ledger.OverlapSkip)))
+		got := b.mustEnter(j.entry(j.leased(0, ledger.OverlapSkip)))
 		if got.Work != nil {
 			b.Error("a scheduled time of a paused job was leased")
 		}
-		b.is(j.id(0), ledger.Skipped, ledger.ReasonPaused)
-		if got := b.entered(j.adHoc("x")); got.Work == nil {
+		b.wantState(j.id(0), ledger.Skipped, ledger.ReasonPaused)
+		if got := b.mustEnter(j.adHoc("x")); got.Work == nil {
 			b.Error("a trigger of a paused job was held back")
 		}
 	}},
-	{"a scheduled time obeys the slot as a planned one does", func(b *bed) {
-		j, w := b.started("j")
-		skip := b.entered(j.entry(j.leased(1, ledger.OverlapSkip)))
-		queue := b.entered(j.entry(j.leased(2, ledger.OverlapQueue)))
-		allow := b.entered(j.entry(j.leased(3, ledger.OverlapAllow)))
+	{"a scheduled time obeys the slot as a planned one does", func(b *fixture) {
+		j, w := b.newStarted("j")
+		skip := b.mustEnter(j.entry(j.leased(1, ledger.OverlapSkip)))
+		queue := b.mustEnter(j.entry(j.leased(2, ledger.OverlapQueue)))
+		allow := b.mustEnter(j.entry(j.leased(3, ledger.OverlapAllow)))
 		if skip.Work != nil || queue.Work != nil || allow.Work == nil {
 			b.Errorf("leased: skip %v, queue %v, allow %v", skip.Work, queue.Work, allow.Work)
 		}
-		b.is(j.id(1), ledger.Skipped, ledger.ReasonOverlap)
-		b.idle()
+		b.wantState(j.id(1), ledger.Skipped, ledger.ReasonOverlap)
+		b.wantIdle()
 		b.record(succeeded(w))
-		b.take("p1", j.id(2))
+		b.claimOne("p1", j.id(2))
 	}},
-	{"a scheduled time that has not come yet waits for its time", func(b *bed) {
+	{"a scheduled time that has not come yet waits for its time", func(b *fixture) {
 		j := b.job("j")
-		got := b.entered(j.entry(j.leased(90, ledger.OverlapAllow)))
+		got := b.mustEnter(j.entry(j.leased(90, ledger.OverlapAllow)))
 		if got.Work != nil {
 			b.Error("leased before its time")
 		}
-		if c := b.idle(); !c.NextAt.Equal(j.at(90)) {
+		if c := b.wantIdle(); !c.NextAt.Equal(j.at(90)) {
 			b.Errorf("NextAt %s, want %s", c.NextAt, j.at(90))
 		}
-		b.pass(time.Hour)
-		b.take("p1", j.id(90))
+		b.advance(time.Hour)
+		b.claimOne("p1", j.id(90))
 	}},
-	{"a scheduled time that was purged is refused, ~ work is not", func(b *bed) {
+	{"a scheduled time that was purged is refused, ~ work is not", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(1))
 		b.purge(ledger.Purge{})
@@ -106,19 +106,19 @@ var enterCases = []testCase{
 				b.Errorf("entry of purged scheduled time %d: %v, want ErrPurged", i, err)
 			}
 		}
-		b.entered(j.entry(j.leased(2, ledger.OverlapAllow)))
-		b.entered(j.adHoc("x"))
+		b.mustEnter(j.entry(j.leased(2, ledger.OverlapAllow)))
+		b.mustEnter(j.adHoc("x"))
 	}},
-	{"a job that the ledger does not know is entered without a revision", func(b *bed) {
-		j := &job{bed: b, Position: ledger.Position{JobID: "new", Watermark: time.Now().Add(-time.Hour)}}
-		if got := b.entered(j.adHoc("x")); got.Work == nil {
+	{"a job that the ledger does not know is entered without a revision", func(b *fixture) {
+		j := &job{fixture: b, Position: ledger.Position{JobID: "new", Watermark: time.Now().Add(-time.Hour)}}
+		if got := b.mustEnter(j.adHoc("x")); got.Work == nil {
 			b.Error("a trigger of an unknown job was held back")
 		}
-		if got := b.entered(j.entry(j.leased(1, ledger.OverlapSkip))); got.Work == nil {
+		if got := b.mustEnter(j.entry(j.leased(1, ledger.OverlapSkip))); got.Work == nil {
 			b.Error("an event of an unknown job was held back")
 		}
-		b.entered(j.entry(j.leased(2, ledger.OverlapSkip)))
-		b.is(j.id(2), ledger.Skipped, ledger.ReasonOverlap)
+		b.mustEnter(j.entry(j.leased(2, ledger.OverlapSkip)))
+		b.wantState(j.id(2), ledger.Skipped, ledger.ReasonOverlap)
 		jobs, err := b.Jobs(b.ctx)
 		b.must(err)
 		i := slices.IndexFunc(jobs, func(s ledger.JobStatus) bool { return s.JobID == "new" })
@@ -147,8 +147,8 @@ func (j *job) adHoc(token string) ledger.Entry {
 	return e
 }
 
-// entered enters what must be new.
-func (b *bed) entered(e ledger.Entry) ledger.Entered {
+// mustEnter enters what must be new.
+func (b *fixture) mustEnter(e ledger.Entry) ledger.Entered {
 	b.Helper()
 	got, err := b.Enter(b.ctx, e)
 	b.must(err)
@@ -158,18 +158,18 @@ func (b *bed) entered(e ledger.Entry) ledger.Entered {
 	return got
 }
 
-func triggered(b *bed) {
+func triggered(b *fixture) {
 	j := b.job("j")
 	e := j.adHoc("one")
-	got := b.entered(e)
+	got := b.mustEnter(e)
 	if got.Work == nil {
 		b.Fatal("a trigger was not leased")
 	}
 	b.sameWork([]ledger.Work{*got.Work}, []ledger.Work{{
 		RunID: e.RunID, JobID: "j", ScheduledAt: j.at(0), Trigger: ledger.ByOperator, Attempt: 1,
-		SendBefore: got.Now.Add(horizon), KeySafeUntil: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: e.Token, Call: call("j"),
+		SendBefore: got.Now.Add(horizon), KeySafeUntil: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: e.Token, Call: callOf("j"),
 	}})
-	r := b.is(e.RunID, ledger.Running, "")
+	r := b.wantState(e.RunID, ledger.Running, "")
 	if r.Revision != 0 || r.By != "ann" || r.Why != "month end" || r.Count != 1 {
 		b.Errorf("row %+v", r)
 	}

@@ -38,9 +38,9 @@ var historyCases = []testCase{
 // history is a life after which the history has every attempt, once, as it was
 // told and by its number.
 func history(life, steps string) testCase {
-	return testCase{"the history is whole: " + life, func(b *bed) {
-		j, w := b.started("j")
-		t := &told{job: j, work: w}
+	return testCase{"the history is whole: " + life, func(b *fixture) {
+		j, w := b.newStarted("j")
+		t := &historyTest{job: j, work: w}
 		for step := range strings.FieldsSeq(steps) {
 			t.step(step)
 			t.check(step)
@@ -48,29 +48,29 @@ func history(life, steps string) testCase {
 	}}
 }
 
-// told is a run whose attempts are written down as they are recorded.
-type told struct {
+// historyTest is a run whose attempts are written down as they are recorded.
+type historyTest struct {
 	*job
 	work ledger.Work // its latest lease
 	open bool        // it has to be leased before the next step
 	want []ledger.Attempt
 }
 
-func (t *told) step(name string) {
+func (t *historyTest) step(name string) {
 	t.Helper()
 	if t.open {
-		t.work, t.open = t.take("p1", t.id(0)), false
+		t.work, t.open = t.claimOne("p1", t.id(0)), false
 	}
 	w := t.work
 	switch name {
 	case "ok":
-		t.tell(succeeded(w))
+		t.recordTwice(succeeded(w))
 	case "dead":
-		t.tell(dead(w, ledger.ReasonExhausted))
+		t.recordTwice(dead(w, ledger.ReasonExhausted))
 	case "retry":
-		t.tell(retrying(w, 0))
+		t.recordTwice(retrying(w, 0))
 	case "wait":
-		t.tell(outcome(w, ledger.Retrying, "", ledger.AnswerInProgress))
+		t.recordTwice(outcome(w, ledger.Retrying, "", ledger.AnswerInProgress))
 	case "blank":
 		o := retrying(w, 0)
 		o.Attempt = ledger.Attempt{}
@@ -79,24 +79,24 @@ func (t *told) step(name string) {
 		t.record(unsent(w, 0))
 	case "expire":
 		t.lost()
-		t.pass(2 * lease)
+		t.advance(2 * lease)
 	case "cancel":
 		t.lost()
 		t.canceled(t.id(0))
-		t.late(succeeded(w))
+		t.wantFenced(succeeded(w))
 	case "refill":
 		t.fill(ledger.Backfilled{Planned: 1}, 0)
 	case "redrive":
-		t.changed(t.Redrive(t.ctx, act(t.id(0))))(t.id(0))
+		t.wantChanged(t.Redrive(t.ctx, actionOn(t.id(0))))(t.id(0))
 	default:
 		t.Fatalf("no step %q", name)
 	}
 	t.open = name != "ok" && name != "dead" && name != "cancel"
 }
 
-// tell records an outcome with all that an attempt can say, and again, as one
+// recordTwice records an outcome with all that an attempt can say, and again, as one
 // does whose answer was lost.
-func (t *told) tell(o ledger.Outcome) {
+func (t *historyTest) recordTwice(o ledger.Outcome) {
 	t.Helper()
 	a := &o.Attempt
 	a.StartedAt = t.at(0).Add(time.Duration(a.N) * time.Second)
@@ -109,11 +109,11 @@ func (t *told) tell(o ledger.Outcome) {
 }
 
 // lost expects an attempt whose outcome was not recorded.
-func (t *told) lost() {
+func (t *historyTest) lost() {
 	t.want = append(t.want, ledger.Attempt{RunID: t.id(0), N: t.work.Attempt, Answer: ledger.AnswerLost, Process: "p1"})
 }
 
-func (t *told) check(step string) {
+func (t *historyTest) check(step string) {
 	t.Helper()
 	if step == "expire" {
 		return // found out by the next claim

@@ -24,15 +24,15 @@ var historyPurgeCases = []testCase{
 	{"a dry run of a purge of history counts and deletes nothing", purgeHistoryDry},
 }
 
-func (b *bed) purgeHistory(p ledger.HistoryPurge) ledger.PurgedHistory {
+func (b *fixture) purgeHistory(p ledger.HistoryPurge) ledger.PurgedHistory {
 	b.Helper()
 	got, err := b.PurgeHistory(b.ctx, p)
 	b.must(err)
 	return got
 }
 
-// forgets purges what is older than a day and checks what went.
-func (b *bed) forgets(want ledger.PurgedHistory) {
+// wantHistoryPurged purges what is older than a day and checks what went.
+func (b *fixture) wantHistoryPurged(want ledger.PurgedHistory) {
 	b.Helper()
 	if got := b.purgeHistory(ledger.HistoryPurge{Retention: day, AuditRetention: day}); got != want {
 		b.Errorf("purged %+v, want %+v", got, want)
@@ -41,13 +41,13 @@ func (b *bed) forgets(want ledger.PurgedHistory) {
 
 const day = 24 * time.Hour
 
-func purgeEvents(b *bed) {
-	b.begun("j")
+func purgeEvents(b *fixture) {
+	b.newBegunJob("j")
 	b.switchTo("j", "v2")
 	b.switchTo("j", "v3")
-	b.pass(day / 2)
+	b.advance(day / 2)
 	b.switchTo("j", "v4") // 1 + 2 + 2 + 2 events, all at a watermark an hour old
-	b.pass(day)
+	b.advance(day)
 	p := ledger.HistoryPurge{Retention: day, AuditRetention: day, Batch: 4}
 	for _, want := range []int{4, 3, 0} {
 		if got := b.purgeHistory(p); got.Events != want || got.More != (want == 4) {
@@ -59,8 +59,8 @@ func purgeEvents(b *bed) {
 	}
 }
 
-func purgeExcerpts(b *bed) {
-	j, w := b.started("j")
+func purgeExcerpts(b *fixture) {
+	j, w := b.newStarted("j")
 	said := func(o ledger.Outcome, text string, keep time.Duration) ledger.Outcome {
 		o.Excerpt, o.KeepExcerpt = text, keep
 		return o
@@ -72,100 +72,100 @@ func purgeExcerpts(b *bed) {
 		return list
 	}
 	b.record(said(retrying(w, 0), "no\x00 funds", time.Hour))
-	w = b.take("p1", j.id(0))
+	w = b.claimOne("p1", j.id(0))
 	b.record(said(retrying(w, 0), strings.Repeat("x", 2*ledger.ExcerptLimit), 2*day))
-	w = b.take("p1", j.id(0))
-	b.pass(2 * lease)
+	w = b.claimOne("p1", j.id(0))
+	b.advance(2 * lease)
 	former := w
-	w = b.take("p2", j.id(0))
-	b.late(said(dead(former, ledger.ReasonPermanent), "under a lease that is lost", day))
+	w = b.claimOne("p2", j.id(0))
+	b.wantFenced(said(dead(former, ledger.ReasonPermanent), "under a lease that is lost", day))
 	b.record(said(dead(w, ledger.ReasonPermanent), "not for any time", 0))
 	want := []string{"no\uFFFD funds", strings.Repeat("x", ledger.ExcerptLimit), "", ""}
 	if got := excerpts(); !slices.Equal(got, want) {
 		b.Errorf("%q, want %q", got, want)
 	}
-	b.pass(2 * time.Hour)
+	b.advance(2 * time.Hour)
 	want[0] = ""
 	if got := excerpts(); !slices.Equal(got, want) {
 		b.Errorf("two hours later %q, want %q", got, want)
 	}
-	b.forgets(ledger.PurgedHistory{Excerpts: 1})
-	b.pass(2 * day)
+	b.wantHistoryPurged(ledger.PurgedHistory{Excerpts: 1})
+	b.advance(2 * day)
 	if got := b.purgeHistory(ledger.HistoryPurge{Retention: 9 * day, AuditRetention: 9 * day}); got.Excerpts != 1 {
 		b.Errorf("purged %+v, want the excerpt that was kept longer", got)
 	}
 }
 
-func purgeProcesses(b *bed) {
+func purgeProcesses(b *fixture) {
 	b.declare("p1", "v1", "j")
 	b.declare("p2", "v1", "j")
-	b.pass(day - time.Minute)
-	b.forgets(ledger.PurgedHistory{})
-	b.beat("p2")
-	b.pass(2 * time.Minute)
-	b.forgets(ledger.PurgedHistory{Processes: 1})
+	b.advance(day - time.Minute)
+	b.wantHistoryPurged(ledger.PurgedHistory{})
+	b.heartbeat("p2")
+	b.advance(2 * time.Minute)
+	b.wantHistoryPurged(ledger.PurgedHistory{Processes: 1})
 	if _, err := b.Heartbeat(b.ctx, "p1"); !errors.Is(err, ledger.ErrNotFound) {
 		b.Errorf("a forgotten process: %v, want ErrNotFound", err)
 	}
 	b.declare("p1", "v1", "j")
-	b.beat("p2")
-	if p := b.beat("p1"); p.Processes != 2 {
+	b.heartbeat("p2")
+	if p := b.heartbeat("p1"); p.Processes != 2 {
 		b.Errorf("%+v: want both alive again", p)
 	}
 	b.assignments("v1")
-	b.stands("j", "v1", "v1")
+	b.wantDefinitions("j", "v1", "v1")
 }
 
-func purgeNeeded(b *bed) {
-	b.begun("j")
+func purgeNeeded(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p2", "v2", "j")
 	b.declare("p3", "v3", "j")
 	b.must(b.Deregister(b.ctx, "p1")) // the job still stands on v1
-	b.pass(2 * day)
+	b.advance(2 * day)
 	for _, p := range []string{"p2", "p3"} {
-		b.beat(p)
+		b.heartbeat(p)
 	}
-	b.forgets(ledger.PurgedHistory{Events: 1, VersionEntries: 1})
-	b.stands("j", "v1", "v3")
+	b.wantHistoryPurged(ledger.PurgedHistory{Events: 1, VersionEntries: 1})
+	b.wantDefinitions("j", "v1", "v3")
 	b.must(b.Deregister(b.ctx, "p3"))
-	b.stands("j", "v1", "v2")
-	b.forgets(ledger.PurgedHistory{VersionEntries: 1}) // v3 was never superseded
+	b.wantDefinitions("j", "v1", "v2")
+	b.wantHistoryPurged(ledger.PurgedHistory{VersionEntries: 1}) // v3 was never superseded
 }
 
-func purgeSuperseded(b *bed) {
-	b.begun("j")
+func purgeSuperseded(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
 	b.must(b.Deregister(b.ctx, "p1"))
-	b.pass(day - 2*time.Hour)
-	b.beat("p2")
-	b.forgets(ledger.PurgedHistory{VersionEntries: 1})
-	b.pass(3 * time.Hour)
-	b.beat("p2")
-	b.forgets(ledger.PurgedHistory{Events: 3, Definitions: 1})
-	b.stands("j", "v2", "v2")
+	b.advance(day - 2*time.Hour)
+	b.heartbeat("p2")
+	b.wantHistoryPurged(ledger.PurgedHistory{VersionEntries: 1})
+	b.advance(3 * time.Hour)
+	b.heartbeat("p2")
+	b.wantHistoryPurged(ledger.PurgedHistory{Events: 3, Definitions: 1})
+	b.wantDefinitions("j", "v2", "v2")
 }
 
-func purgeEndedJob(b *bed) {
-	j := b.begun("j")
+func purgeEndedJob(b *fixture) {
+	j := b.newBegunJob("j")
 	b.must(b.Deregister(b.ctx, "p1"))
-	b.pass(2 * day)
-	b.end(j)
-	b.forgets(ledger.PurgedHistory{Events: 2, VersionEntries: 1})
-	b.pass(2 * day)
-	b.forgets(ledger.PurgedHistory{Definitions: 1})
+	b.advance(2 * day)
+	b.removeJob(j)
+	b.wantHistoryPurged(ledger.PurgedHistory{Events: 2, VersionEntries: 1})
+	b.advance(2 * day)
+	b.wantHistoryPurged(ledger.PurgedHistory{Definitions: 1})
 	if s := b.status("j"); !s.Ended || s.Watermark.IsZero() {
 		b.Errorf("%+v: the job's row stays", s)
 	}
 	b.declare("p2", "v1", "j")
 	b.assignments("v1")
-	if s := b.stands("j", "v1", "v1"); s.Revision != 2 {
+	if s := b.wantDefinitions("j", "v1", "v1"); s.Revision != 2 {
 		b.Errorf("%+v: want its second revision", s)
 	}
 }
 
-func purgeUnderARun(b *bed) {
-	j := b.begun("j")
+func purgeUnderARun(b *fixture) {
+	j := b.newBegunJob("j")
 	got := j.admit(j.leased(0, ledger.OverlapSkip))
 	b.record(retrying(got.Leased[0], 0))
 	b.declare("p2", "v2", "j")
@@ -174,25 +174,25 @@ func purgeUnderARun(b *bed) {
 	if n := b.purgeHistory(ledger.HistoryPurge{}).Definitions; n != 1 {
 		b.Errorf("%d definitions purged, want v1", n)
 	}
-	w := b.take("p2", j.id(0))
+	w := b.claimOne("p2", j.id(0))
 	b.sameCall("of a run whose definition is gone", w.Call, got.Leased[0].Call)
 	b.record(succeeded(w))
 }
 
-func purgeComesBack(b *bed) {
-	b.begun("j")
+func purgeComesBack(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
 	b.must(b.Deregister(b.ctx, "p1"))
-	b.pass(2 * day)
-	b.beat("p2")
+	b.advance(2 * day)
+	b.heartbeat("p2")
 	b.declare("p3", "v2", "j") // another live one
-	b.forgets(ledger.PurgedHistory{Events: 3, VersionEntries: 1, Definitions: 1})
+	b.wantHistoryPurged(ledger.PurgedHistory{Events: 3, VersionEntries: 1, Definitions: 1})
 	b.declare("p4", "v1", "j")
-	b.stands("j", "v2", "v1")
+	b.wantDefinitions("j", "v2", "v1")
 }
 
-func purgeVersions(b *bed) {
+func purgeVersions(b *fixture) {
 	b.declare("p1", "v1", "a", "b", "c")
 	b.declare("p2", "v2", "a", "b", "c")
 	b.declare("p3", "v3", "a")
@@ -205,14 +205,14 @@ func purgeVersions(b *bed) {
 		}
 	}
 	b.assignments("v3")
-	b.stands("a", "v3", "v3")
+	b.wantDefinitions("a", "v3", "v3")
 }
 
 // purgeWhileDeclaring: processes come, live and go while everything that nobody
 // needs is purged at once. Each finds its definitions as long as it lives.
-func purgeWhileDeclaring(b *bed) {
-	stores := []ledger.Store{b.Store, b.second(), b.second()}
-	b.each(stores, 2, func(s ledger.Store, token string) error {
+func purgeWhileDeclaring(b *fixture) {
+	stores := []ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}
+	b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 		for i := range 6 {
 			process, version := token+strconv.Itoa(i), "v"+strconv.Itoa(i%2)
 			err := s.Declare(b.ctx, ledger.Declaration{
@@ -239,7 +239,7 @@ func purgeWhileDeclaring(b *bed) {
 	})
 }
 
-func purgeHistoryDry(b *bed) {
+func purgeHistoryDry(b *fixture) {
 	purgeTestHistory(b)
 	want := ledger.PurgedHistory{Audit: 1, Events: 3, Processes: 1, VersionEntries: 1, Definitions: 1}
 	p := ledger.HistoryPurge{Retention: day, AuditRetention: day, Batch: 1, DryRun: true}
@@ -248,27 +248,27 @@ func purgeHistoryDry(b *bed) {
 			b.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	b.forgets(want)
-	b.forgets(ledger.PurgedHistory{})
+	b.wantHistoryPurged(want)
+	b.wantHistoryPurged(ledger.PurgedHistory{})
 }
 
 // purgeTestHistory leaves one row of each kind to purge, and three events.
-func purgeTestHistory(b *bed) {
-	b.begun("j")
+func purgeTestHistory(b *fixture) {
+	b.newBegunJob("j")
 	b.declare("p2", "v2", "j")
 	b.switchTo("j", "v2")
 	b.must(b.Deregister(b.ctx, "p1"))
 	b.must(b.PauseJob(b.ctx, "j", who("ann", "audit")))
 	b.declare("p3", "v2", "j")
-	b.pass(2 * day)
-	b.beat("p2")
+	b.advance(2 * day)
+	b.heartbeat("p2")
 }
 
-func auditPurge(b *bed) {
+func auditPurge(b *fixture) {
 	b.job("j")
 	b.must(b.PauseJob(b.ctx, "j", who("ann", "first")))
 	b.must(b.ResumeJob(b.ctx, "j", who("ann", "second")))
-	b.pass(2 * time.Hour)
+	b.advance(2 * time.Hour)
 	b.must(b.PauseJob(b.ctx, "j", who("ann", "third")))
 	p := ledger.HistoryPurge{AuditRetention: 3 * time.Hour}
 	if got := b.purgeHistory(p); got.Audit != 0 {
@@ -287,5 +287,5 @@ func auditPurge(b *bed) {
 	if got := b.purgeHistory(p); got.Audit != 0 || got.More {
 		b.Errorf("%+v: want nothing left to purge", got)
 	}
-	b.told(b.audit(ledger.AuditFilter{}), "pause j  by ann: third (cli)")
+	b.wantAudit(b.audit(ledger.AuditFilter{}), "pause j  by ann: third (cli)")
 }

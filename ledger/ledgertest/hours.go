@@ -10,18 +10,18 @@ import (
 )
 
 var hourCases = []testCase{
-	{"hours count states, lateness of scheduled runs and durations of succeeded ones", func(b *bed) {
+	{"hours count states, lateness of scheduled runs and durations of succeeded ones", func(b *fixture) {
 		j := b.job("j")
 		a := ledger.OverlapAllow
 		got := j.admit(j.planned(0, a), j.leased(1, a), j.leased(2, a), j.rangeOf(3, 6))
 		ws := got.Leased
-		b.pass(10 * time.Minute)
+		b.advance(10 * time.Minute)
 		b.record(succeeded(ws[0]), dead(ws[1], ledger.ReasonExhausted))
 		e := j.adHocAt(2, "x")
 		e.Trigger = ledger.ByOperator
-		b.entered(e)
+		b.mustEnter(e)
 
-		sum := together(hoursOf(b.T, b.Store, ""))
+		sum := sumOf(hoursOf(b.T, b.Store, ""))
 		if want := map[ledger.State]int{ledger.Planned: 1, ledger.Succeeded: 1, ledger.Dead: 1}; !maps.Equal(sum.Counts, want) {
 			b.Errorf("counts %v, want %v", sum.Counts, want)
 		}
@@ -47,14 +47,14 @@ var hourCases = []testCase{
 		}
 		b.sameAsRuns()
 	}},
-	{"lateness is counted from the end of a delay", func(b *bed) {
+	{"lateness is counted from the end of a delay", func(b *fixture) {
 		j := b.job("j")
-		b.pass(20 * time.Minute)
+		b.advance(20 * time.Minute)
 		late, early, none := j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)
 		late.Call.Delay, early.Call.Delay = 7*time.Minute+30*time.Second, 100*365*24*time.Hour
 		none.Call.Headers = map[string]string{"delay": "600000000000"}
 		j.admit(late, early, none)
-		got, want := together(hoursOf(b.T, b.Store, "j")).Lateness, ledger.Histogram{}
+		got, want := sumOf(hoursOf(b.T, b.Store, "j")).Lateness, ledger.Histogram{}
 		for i, delay := range []time.Duration{late.Call.Delay, early.Call.Delay, 0} {
 			want.Count(ledger.HistogramBucket(b.get(j.id(i)).StartedAt.Sub(j.at(i))-delay), 1)
 		}
@@ -62,16 +62,16 @@ var hourCases = []testCase{
 			b.Errorf("lateness %v, want %v", got, want)
 		}
 	}},
-	{"the hours of a job add up to its scheduled times, and do not count neighboring jobs", func(b *bed) {
+	{"the hours of a job add up to its scheduled times, and do not count neighboring jobs", func(b *fixture) {
 		j, k := b.job("j"), b.job("j.k")
-		b.pass(3 * time.Hour)
+		b.advance(3 * time.Hour)
 		j, k = j.next(), k.next()
 		j.admit(j.missed(0), j.missed(1), j.rangeOf(2, 70), j.missed(71), j.planned(130, ledger.OverlapAllow))
 		k.admit(k.missed(0), k.missed(7))
-		b.entered(j.adHocAt(6, "x"))
+		b.mustEnter(j.adHocAt(6, "x"))
 		check := func() {
 			b.Helper()
-			sum := together(hoursOf(b.T, b.Store, "j"))
+			sum := sumOf(hoursOf(b.T, b.Store, "j"))
 			if sum.Counts[ledger.Missed] != 3 || sum.Counts[ledger.Planned] != 1 || sum.Ranges[ledger.Missed] != 69 {
 				b.Errorf("hours %+v, want 4 scheduled times and a range of 69", sum)
 			}
@@ -81,7 +81,7 @@ var hourCases = []testCase{
 		rollUp(b.T, b.Store)
 		check()
 	}},
-	{"hours are bounded by time", func(b *bed) {
+	{"hours are bounded by time", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(1))
 		hour := j.at(0).Truncate(time.Hour)
@@ -104,7 +104,7 @@ var hourCases = []testCase{
 			}
 		}
 	}},
-	{"HoursOf adds up the hours of several jobs", func(b *bed) {
+	{"HoursOf adds up the hours of several jobs", func(b *fixture) {
 		j, k, other := b.job("j"), b.job("k"), b.job("other")
 		for _, of := range []*job{j, k, other} {
 			of.admit(of.missed(0), of.missed(1))
@@ -129,7 +129,7 @@ var hourCases = []testCase{
 			}
 		}
 		missed("from the runs")
-		b.pass(500 * time.Hour)
+		b.advance(500 * time.Hour)
 		for b.rollUpStep() {
 		}
 		missed("from their counts")
@@ -138,7 +138,7 @@ var hourCases = []testCase{
 		gone = 1
 		missed("after a change")
 	}},
-	{"Ranges lists the range rows with a scheduled time of the interval", func(b *bed) {
+	{"Ranges lists the range rows with a scheduled time of the interval", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.rangeOf(2, 5))
 		for what, c := range map[string]struct {
@@ -158,14 +158,14 @@ var hourCases = []testCase{
 			}
 		}
 	}},
-	{"an empty ledger has no hour to count", func(b *bed) {
+	{"an empty ledger has no hour to count", func(b *fixture) {
 		b.job("j")
-		b.pass(500 * time.Hour)
+		b.advance(500 * time.Hour)
 		if b.rollUpStep() {
 			b.Error("an empty ledger has something to count")
 		}
 	}},
-	{"hours that are over are counted once", func(b *bed) {
+	{"hours that are over are counted once", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(59))
 		steps := 0
@@ -175,27 +175,27 @@ var hourCases = []testCase{
 		if steps == 3 {
 			b.Error("an hour is counted that may not be over")
 		}
-		b.pass(4 * time.Hour)
+		b.advance(4 * time.Hour)
 		rollUp(b.T, b.Store)
 		if b.rollUpStep() {
 			b.Error("there is something to count after all was counted")
 		}
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		if !b.rollUpStep() || b.rollUpStep() {
 			b.Error("want one more hour to count after an hour")
 		}
 		b.sameAsRuns()
 	}},
-	{"two processes may count at once", func(b *bed) {
+	{"two processes may count at once", func(b *fixture) {
 		stores := b.fleet(20, 2)
 		begun, err := b.Assignments(b.ctx, "v1", "")
 		b.must(err)
-		b.each(stores, 1, func(s ledger.Store, token string) error {
+		b.onEachReplica(stores, 1, func(s ledger.Store, token string) error {
 			_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 5, ledger.OverlapAllow), Process: token, Token: token, LeaseFor: lease})
 			return err
 		})
-		b.pass(30 * time.Hour)
-		b.each(stores, 2, func(s ledger.Store, token string) error {
+		b.advance(30 * time.Hour)
+		b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 			for range 200 {
 				if _, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 3, LeaseFor: lease}); err != nil {
 					return err
@@ -210,7 +210,7 @@ var hourCases = []testCase{
 		rollUp(b.T, b.Store)
 		b.sameAsRuns()
 	}},
-	{"from when on hours are counted is known until all are", func(b *bed) {
+	{"from when on hours are counted is known until all are", func(b *fixture) {
 		countedFrom := func() time.Time {
 			from, err := b.CountedFrom(b.ctx)
 			b.must(err)
@@ -221,7 +221,7 @@ var hourCases = []testCase{
 		}
 		j := b.job("j")
 		j.admit(j.missed(0))
-		b.pass(5 * time.Hour)
+		b.advance(5 * time.Hour)
 		for before := countedFrom(); before.After(j.at(0)); before = before.Add(-time.Hour) {
 			if from := countedFrom(); !from.Equal(before) {
 				b.Fatalf("counted from %s, want %s", from, before)
@@ -233,38 +233,38 @@ var hourCases = []testCase{
 			b.Errorf("all is counted from %s", from)
 		}
 	}},
-	{"hours too old for their counts to be kept are counted from the runs", func(b *bed) {
+	{"hours too old for their counts to be kept are counted from the runs", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.planned(1, ledger.OverlapAllow))
-		b.pass(ledger.HoursKept + 48*time.Hour)
+		b.advance(ledger.HoursKept + 48*time.Hour)
 		rollUp(b.T, b.Store)
 		b.sameAsRuns()
 		b.canceled(j.id(1))
 		b.sameAsRuns()
 	}},
-	{"counts of purged runs are kept", func(b *bed) {
-		j, w := b.started("j")
+	{"counts of purged runs are kept", func(b *fixture) {
+		j, w := b.newStarted("j")
 		b.record(succeeded(w))
-		b.pass(3 * time.Hour)
+		b.advance(3 * time.Hour)
 		rollUp(b.T, b.Store)
 		before := tallyText(hoursOf(b.T, b.Store, "j"))
 		b.purge(ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
-		b.left("j")
+		b.wantRuns("j")
 		for range 2 {
 			if got := tallyText(hoursOf(b.T, b.Store, "j")); got != before {
 				b.Errorf("after the purge:\n%s\nbefore:\n%s", got, before)
 			}
-			if sum := together(hoursOf(b.T, b.Store, "")); sum.Counts[ledger.Succeeded] != 1 {
+			if sum := sumOf(hoursOf(b.T, b.Store, "")); sum.Counts[ledger.Succeeded] != 1 {
 				b.Errorf("of all jobs: %+v", sum)
 			}
-			b.pass(time.Hour)
+			b.advance(time.Hour)
 			rollUp(b.T, b.Store)
 		}
 		if got, err := b.Hours(b.ctx, "j", j.at(0), j.at(1)); err != nil || len(got) != 1 {
 			b.Errorf("%+v, %v", got, err)
 		}
 	}},
-	{"a run that is left of a purged hour does not change its counts", func(b *bed) {
+	{"a run that is left of a purged hour does not change its counts", func(b *fixture) {
 		j := b.job("j")
 		ins := []ledger.RunSpec{j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)}
 		if j.at(0).Hour() != j.at(1).Hour() {
@@ -272,19 +272,19 @@ var hourCases = []testCase{
 		}
 		ws := j.admit(ins...).Leased
 		b.record(succeeded(ws[0]))
-		b.pass(3 * time.Hour)
+		b.advance(3 * time.Hour)
 		rollUp(b.T, b.Store)
 		b.purge(ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
-		b.left("j", ws[1].RunID)
+		b.wantRuns("j", ws[1].RunID)
 		b.record(succeeded(ws[1]))
 		rollUp(b.T, b.Store)
-		if sum := together(hoursOf(b.T, b.Store, "j")); sum.Counts[ledger.Succeeded] != 1 || sum.Counts[ledger.Running] != 1 {
+		if sum := sumOf(hoursOf(b.T, b.Store, "j")); sum.Counts[ledger.Succeeded] != 1 || sum.Counts[ledger.Running] != 1 {
 			b.Errorf("%+v, want the counts before the purge", sum)
 		}
 	}},
 }
 
-func (b *bed) rollUpStep() bool {
+func (b *fixture) rollUpStep() bool {
 	b.Helper()
 	more, err := b.RollUp(b.ctx)
 	b.must(err)

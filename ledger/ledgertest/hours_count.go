@@ -106,15 +106,15 @@ func tallyText(hours map[time.Time]ledger.Tally) string {
 	return string(text)
 }
 
-// together adds hours up.
-func together(hours map[time.Time]ledger.Tally) (sum ledger.Tally) {
+// sumOf adds hours up.
+func sumOf(hours map[time.Time]ledger.Tally) (sum ledger.Tally) {
 	for _, t := range hours {
 		sum.Add(t)
 	}
 	return sum
 }
 
-func (b *bed) sameAsRuns() {
+func (b *fixture) sameAsRuns() {
 	b.Helper()
 	sameAsRuns(b.T, b.Store, nil)
 }

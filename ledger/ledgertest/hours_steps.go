@@ -10,15 +10,15 @@ import (
 
 // hourSteps takes random steps of runs of past hours, some of which are counted.
 type hourSteps struct {
-	*bed
+	*fixture
 	*rand.Rand
 	held   []ledger.Work
 	purged map[ledger.HourKey]bool // hours of which runs were purged
 }
 
 func hoursAfterSteps(seed uint64) testCase {
-	return testCase{fmt.Sprintf("after any steps the counts of hours are those of the runs (%d)", seed), func(b *bed) {
-		s := &hourSteps{bed: b, Rand: rand.New(rand.NewPCG(seed, 0)), purged: map[ledger.HourKey]bool{}}
+	return testCase{fmt.Sprintf("after any steps the counts of hours are those of the runs (%d)", seed), func(b *fixture) {
+		s := &hourSteps{fixture: b, Rand: rand.New(rand.NewPCG(seed, 0)), purged: map[ledger.HourKey]bool{}}
 		b.job("a")
 		b.job("b")
 		for range 25 {
@@ -60,7 +60,7 @@ func (s *hourSteps) step() {
 			s.rollUpStep()
 		}
 	default:
-		s.pass(time.Duration(20+s.IntN(200)) * time.Minute)
+		s.advance(time.Duration(20+s.IntN(200)) * time.Minute)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *hourSteps) end() {
 		outcomes = append(outcomes, all[s.IntN(len(all))])
 	}
 	if len(outcomes) > 0 {
-		s.fates(outcomes...)
+		s.recordResults(outcomes...)
 	}
 }
 
@@ -125,7 +125,7 @@ func (s *hourSteps) again(j *job) {
 	if r.State.Finished() && r.RerunID == "" {
 		e.Trigger, e.RerunOf = ledger.ByRerun, r.ID
 	}
-	s.entered(e)
+	s.mustEnter(e)
 }
 
 // purgeSome purges runs, and notes their hours: their counts stay.

@@ -8,9 +8,9 @@ import (
 )
 
 var incidentCases = []testCase{
-	{"a dead run opens an incident with its reason and error", func(b *bed) {
+	{"a dead run opens an incident with its reason and error", func(b *fixture) {
 		w := b.job("j").lease(0)
-		b.record(diesOf(w, ledger.ReasonExhausted, "503 from the target"))
+		b.record(deadWithError(w, ledger.ReasonExhausted, "503 from the target"))
 		i := b.incident("j")
 		if i.Cause != ledger.IncidentDead || i.Reason != ledger.ReasonExhausted || i.Error != "503 from the target" || i.RunID != w.RunID ||
 			i.Count != 1 || i.Reopened != 0 || !i.Open() || i.OpenedAt.IsZero() || !i.LastAt.Equal(i.OpenedAt) || !i.DueAt.Equal(i.OpenedAt) {
@@ -23,25 +23,25 @@ var incidentCases = []testCase{
 			b.Errorf("jobs %+v (%v), want incident %d", list, err, i.ID)
 		}
 	}},
-	{"one job and cause have one open incident, which counts", func(b *bed) {
+	{"one job and cause have one open incident, which counts", func(b *fixture) {
 		j := b.job("j")
 		first, second := j.lease(0), j.lease(0)
-		b.record(diesOf(first, ledger.ReasonExhausted, "one"))
+		b.record(deadWithError(first, ledger.ReasonExhausted, "one"))
 		before := b.incident("j")
-		b.pass(time.Minute)
-		b.record(diesOf(second, ledger.ReasonPermanent, "two"))
+		b.advance(time.Minute)
+		b.record(deadWithError(second, ledger.ReasonPermanent, "two"))
 		i := b.incident("j")
 		if i.ID != before.ID || i.Count != 2 || i.Reason != ledger.ReasonPermanent || i.Error != "two" || i.RunID != second.RunID ||
 			!i.OpenedAt.Equal(before.OpenedAt) || !i.LastAt.After(before.LastAt) || i.Version == before.Version {
 			b.Errorf("incident %+v, was %+v", i, before)
 		}
 		third, fourth := j.lease(0), j.lease(0)
-		b.record(diesOf(fourth, ledger.ReasonExhausted, "four"), diesOf(third, ledger.ReasonExhausted, "three"))
+		b.record(deadWithError(fourth, ledger.ReasonExhausted, "four"), deadWithError(third, ledger.ReasonExhausted, "three"))
 		if i := b.incident("j"); i.Count != 4 || i.RunID != fourth.RunID || i.Error != "four" {
 			b.Errorf("incident %+v", i)
 		}
 	}},
-	{"a record repeated after a lost answer counts once", func(b *bed) {
+	{"a record repeated after a lost answer counts once", func(b *fixture) {
 		j := b.job("j")
 		w := j.lease(0)
 		b.record(dead(w, ledger.ReasonExhausted))
@@ -58,24 +58,24 @@ var incidentCases = []testCase{
 			b.Errorf("incident %+v, was %+v", i, closed)
 		}
 	}},
-	{"a record whose lease was lost opens and closes nothing", func(b *bed) {
+	{"a record whose lease was lost opens and closes nothing", func(b *fixture) {
 		j := b.job("j")
 		w := j.lease(0)
-		b.pass(2 * lease)
-		again := b.take("p2", w.RunID)
-		b.late(dead(w, ledger.ReasonExhausted))
+		b.advance(2 * lease)
+		again := b.claimOne("p2", w.RunID)
+		b.wantFenced(dead(w, ledger.ReasonExhausted))
 		if list := b.incidents("j"); len(list) != 0 {
 			b.Errorf("incidents %+v, want none", list)
 		}
 		b.record(dead(again, ledger.ReasonExhausted))
 		forged := j.lease(0)
 		forged.Token = b.token()
-		b.late(succeeded(forged))
+		b.wantFenced(succeeded(forged))
 		if i := b.incident("j"); !i.Open() {
 			b.Errorf("incident %+v was closed by a fenced record", i)
 		}
 	}},
-	{"the job's next success closes its incidents", func(b *bed) {
+	{"the job's next success closes its incidents", func(b *fixture) {
 		j := b.job("j")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		j.admit(j.missed(0))
@@ -98,7 +98,7 @@ var incidentCases = []testCase{
 			b.Errorf("jobs %+v (%v), want no incident", list, err)
 		}
 	}},
-	{"the success of another job closes nothing", func(b *bed) {
+	{"the success of another job closes nothing", func(b *fixture) {
 		j, near := b.job("j"), b.job("j-2")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		b.record(succeeded(near.lease(0)))
@@ -106,7 +106,7 @@ var incidentCases = []testCase{
 			b.Errorf("incident %+v", i)
 		}
 	}},
-	{"a success and a dead run in one record leave it open", func(b *bed) {
+	{"a success and a dead run in one record leave it open", func(b *fixture) {
 		j := b.job("j")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		b.record(succeeded(j.lease(0)), dead(j.lease(0), ledger.ReasonPermanent))
@@ -114,7 +114,7 @@ var incidentCases = []testCase{
 			b.Errorf("incident %+v", i)
 		}
 	}},
-	{"a key that expires early opens an incident and bounds the run", func(b *bed) {
+	{"a key that expires early opens an incident and bounds the run", func(b *fixture) {
 		j := b.job("j")
 		w := j.lease(0)
 		o := retrying(w, time.Minute)
@@ -126,8 +126,8 @@ var incidentCases = []testCase{
 		if r := b.get(w.RunID); !r.KeySafeUntil.Equal(o.KeySafeUntil) || !r.SendBefore.Equal(o.KeySafeUntil) || r.State != ledger.Retrying {
 			b.Errorf("row %+v, want it to be sent until %s", r, o.KeySafeUntil)
 		}
-		b.pass(time.Minute)
-		o = succeeded(b.take("p1", w.RunID))
+		b.advance(time.Minute)
+		o = succeeded(b.claimOne("p1", w.RunID))
 		o.KeySafeUntil = b.get(w.RunID).KeySafeUntil
 		b.record(o)
 		if i := b.incident("j"); i.Count != 2 || !i.Open() {
@@ -138,10 +138,10 @@ var incidentCases = []testCase{
 			b.Errorf("open %+v, %v: want it closed by the success", open, err)
 		}
 	}},
-	{"a run that a claim finds past sendBefore opens an incident", func(b *bed) {
+	{"a run that a claim finds past sendBefore opens an incident", func(b *fixture) {
 		j := b.job("j")
 		w, v := j.lease(0), j.lease(0)
-		b.pass(2 * horizon)
+		b.advance(2 * horizon)
 		if got := b.claim("p2", 10); len(got.PastSendBefore) != 2 {
 			b.Fatalf("past send-before %+v", got.PastSendBefore)
 		}
@@ -150,12 +150,12 @@ var incidentCases = []testCase{
 			b.Errorf("incident %+v", i)
 		}
 	}},
-	{"an incident has the last run that a claim found past sendBefore, whatever its limit", func(b *bed) {
+	{"an incident has the last run that a claim found past sendBefore, whatever its limit", func(b *fixture) {
 		j := b.job("j")
 		for i, wait := range []time.Duration{time.Minute, time.Second} { // the second is due first
-			b.record(retrying(*b.entered(j.entry(j.leased(i, ledger.OverlapAllow))).Work, wait))
+			b.record(retrying(*b.mustEnter(j.entry(j.leased(i, ledger.OverlapAllow))).Work, wait))
 		}
-		b.pass(2 * horizon)
+		b.advance(2 * horizon)
 		if got := b.claim("p", 1); len(got.PastSendBefore) != 2 {
 			b.Fatalf("past send-before %+v", got.PastSendBefore)
 		}
@@ -163,7 +163,7 @@ var incidentCases = []testCase{
 			b.Errorf("incident %+v, want 2 runs, %s last", i, j.id(0))
 		}
 	}},
-	{"missed rows open an incident that counts scheduled times", func(b *bed) {
+	{"missed rows open an incident that counts scheduled times", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 4), j.missed(5), j.planned(6, ledger.OverlapSkip))
 		i := b.incident("j")
@@ -171,7 +171,7 @@ var incidentCases = []testCase{
 			b.Errorf("incident %+v", i)
 		}
 	}},
-	{"a missed row that is there already opens nothing", func(b *bed) {
+	{"a missed row that is there already opens nothing", func(b *fixture) {
 		j := b.job("j")
 		_, err := b.Enter(b.ctx, ledger.Entry{JobID: "j", RunSpec: j.planned(0, ledger.OverlapAllow)})
 		b.must(err)
@@ -180,30 +180,30 @@ var incidentCases = []testCase{
 			b.Errorf("incidents %+v, want none: the run is there", list)
 		}
 	}},
-	{"a problem soon after the closing opens the same incident again", func(b *bed) {
+	{"a problem soon after the closing opens the same incident again", func(b *fixture) {
 		j := b.job("j")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		b.record(succeeded(j.lease(0)))
 		was := b.incident("j")
-		b.pass(ledger.ReopenWithin - time.Minute)
+		b.advance(ledger.ReopenWithin - time.Minute)
 		b.record(dead(j.lease(0), ledger.ReasonPermanent))
 		i := b.incident("j")
 		if i.ID != was.ID || !i.Open() || i.Reopened != 1 || i.Count != 2 || i.ClosedBy != "" || !i.OpenedAt.Equal(was.OpenedAt) {
 			b.Errorf("incident %+v, was %+v", i, was)
 		}
 	}},
-	{"a problem long after the closing opens another incident", func(b *bed) {
+	{"a problem long after the closing opens another incident", func(b *fixture) {
 		j := b.job("j")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		b.record(succeeded(j.lease(0)))
-		b.pass(ledger.ReopenWithin + time.Minute)
+		b.advance(ledger.ReopenWithin + time.Minute)
 		b.record(dead(j.lease(0), ledger.ReasonPermanent))
 		list := b.incidents("j")
 		if len(list) != 2 || !list[0].Open() || list[0].Count != 1 || list[1].Open() || list[0].ID <= list[1].ID {
 			b.Errorf("incidents %+v", list)
 		}
 	}},
-	{"what is observed opens and closes by its list", func(b *bed) {
+	{"what is observed opens and closes by its list", func(b *fixture) {
 		b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "a", Error: "nobody"}, {JobID: "b"}}))
 		was := b.incident("a")
 		if was.Cause != ledger.IncidentUnplanned || was.Error != "nobody" || was.RunID != "" || was.Count != 1 {
@@ -222,16 +222,16 @@ var incidentCases = []testCase{
 			b.Errorf("a success closed %+v; only a process that plans the job does", i)
 		}
 	}},
-	{"a redriven run that becomes dead again counts again", func(b *bed) {
-		j, _ := b.died("j")
-		b.changed(b.Redrive(b.ctx, act(j.id(0))))(j.id(0))
-		b.record(dead(b.take("p2", j.id(0)), ledger.ReasonExhausted))
+	{"a redriven run that becomes dead again counts again", func(b *fixture) {
+		j, _ := b.newDead("j")
+		b.wantChanged(b.Redrive(b.ctx, actionOn(j.id(0))))(j.id(0))
+		b.record(dead(b.claimOne("p2", j.id(0)), ledger.ReasonExhausted))
 		if i := b.incident("j"); i.Count != 2 || i.RunID != j.id(0) || i.Reopened != 0 {
 			b.Errorf("incident %+v, want 2 problems of one run", i)
 		}
 	}},
-	{"an error that is no text is kept as text", func(b *bed) {
-		b.record(diesOf(b.job("j").lease(0), ledger.ReasonPermanent, "a\x00b\xff"+strings.Repeat("x", 2*ledger.IncidentErrorLimit)))
+	{"an error that is no text is kept as text", func(b *fixture) {
+		b.record(deadWithError(b.job("j").lease(0), ledger.ReasonPermanent, "a\x00b\xff"+strings.Repeat("x", 2*ledger.IncidentErrorLimit)))
 		if i := b.incident("j"); !strings.HasPrefix(i.Error, "a") || len(i.Error) > ledger.IncidentErrorLimit+4 {
 			b.Errorf("error %q", i.Error)
 		}
@@ -239,7 +239,7 @@ var incidentCases = []testCase{
 }
 
 // incidents are all of the job's incidents, newest first.
-func (b *bed) incidents(jobID string) []ledger.Incident {
+func (b *fixture) incidents(jobID string) []ledger.Incident {
 	b.Helper()
 	list, err := b.Incidents(b.ctx, ledger.IncidentFilter{JobID: jobID})
 	b.must(err)
@@ -247,7 +247,7 @@ func (b *bed) incidents(jobID string) []ledger.Incident {
 }
 
 // incident is the job's only incident.
-func (b *bed) incident(jobID string) ledger.Incident {
+func (b *fixture) incident(jobID string) ledger.Incident {
 	b.Helper()
 	list := b.incidents(jobID)
 	if len(list) != 1 {
@@ -267,23 +267,23 @@ func (j *job) lease(i int) ledger.Work {
 	return got.Leased[0]
 }
 
-// diesOf is a dead run with an error.
-func diesOf(w ledger.Work, why ledger.Reason, text string) ledger.Outcome {
+// deadWithError is a dead run with an error.
+func deadWithError(w ledger.Work, why ledger.Reason, text string) ledger.Outcome {
 	o := dead(w, why)
 	o.Attempt.Error = text
 	return o
 }
 
-// notice is a notification of an incident.
-func notice(i ledger.Incident, token string) ledger.Entry {
+// notificationOf is a notification of an incident.
+func notificationOf(i ledger.Incident, token string) ledger.Entry {
 	at := i.OpenedAt.Truncate(time.Second)
 	return ledger.Entry{JobID: "notify-ops", RunSpec: ledger.RunSpec{
 		RunID: runID("notify-ops", at) + "~" + token, ScheduledAt: at, Count: 1, State: ledger.Planned,
-		Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: call("notify-ops"),
+		Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: callOf("notify-ops"),
 	}}
 }
 
-func (b *bed) due() []ledger.Incident {
+func (b *fixture) dueIncidents() []ledger.Incident {
 	b.Helper()
 	list, err := b.Incidents(b.ctx, ledger.IncidentFilter{Due: true})
 	b.must(err)

@@ -8,7 +8,7 @@ import (
 )
 
 var incidentOperateCases = []testCase{
-	{"an acknowledgement is kept, and changes once", func(b *bed) {
+	{"an acknowledgement is kept, and changes once", func(b *fixture) {
 		j := b.job("j")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		opened := b.incident("j")
@@ -17,7 +17,7 @@ var incidentOperateCases = []testCase{
 		if i.Version == opened.Version || !i.Open() || i.AckedAt.IsZero() || i.AckedBy != "ann" || i.Why != "on it" {
 			b.Errorf("incident %+v", i)
 		}
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 		if again := b.ack(id, false); again.Version != i.Version || !again.AckedAt.Equal(i.AckedAt) {
 			b.Errorf("a repeated acknowledgement made %+v of %+v", again, i)
 		}
@@ -35,7 +35,7 @@ var incidentOperateCases = []testCase{
 			b.Errorf("acknowledging an unknown incident: %v", err)
 		}
 	}},
-	{"an incident that an operator closed is not opened again", func(b *bed) {
+	{"an incident that an operator closed is not opened again", func(b *fixture) {
 		j := b.job("j")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		i := b.ack(b.incident("j").ID, true)
@@ -52,7 +52,7 @@ var incidentOperateCases = []testCase{
 			b.Errorf("incidents %+v", list)
 		}
 	}},
-	{"incidents are listed newest first, by page", func(b *bed) {
+	{"incidents are listed newest first, by page", func(b *fixture) {
 		for _, id := range []string{"a", "b", "c"} {
 			b.record(dead(b.job(id).lease(0), ledger.ReasonExhausted))
 		}
@@ -77,7 +77,7 @@ var incidentOperateCases = []testCase{
 		if len(some) != 2 || some[0].JobID != "c" || some[1].JobID != "b" {
 			b.Errorf("of jobs %+v", some)
 		}
-		b.change(keyed("acme", "24h"))
+		b.change(upsert("acme", "24h"))
 		b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentOverdue, []ledger.JobProblem{{JobID: "t:acme"}, {JobID: "t"}, {JobID: "b"}}))
 		some, err = b.Incidents(b.ctx, ledger.IncidentFilter{JobIDs: []string{"t", "a"}, WithSchedules: true, Open: true})
 		b.must(err)
@@ -90,7 +90,7 @@ var incidentOperateCases = []testCase{
 			b.Errorf("by ID %+v", one)
 		}
 	}},
-	{"a purge deletes closed incidents past their retention", func(b *bed) {
+	{"a purge deletes closed incidents past their retention", func(b *fixture) {
 		j := b.job("j")
 		b.record(dead(j.lease(0), ledger.ReasonExhausted))
 		b.record(dead(b.job("open").lease(0), ledger.ReasonExhausted))
@@ -100,11 +100,11 @@ var incidentOperateCases = []testCase{
 			b.must(err)
 			return got.Incidents
 		}
-		b.pass(47 * time.Hour)
+		b.advance(47 * time.Hour)
 		if n := purge(false); n != 0 {
 			b.Errorf("purged %d incidents within their retention", n)
 		}
-		b.pass(2 * time.Hour)
+		b.advance(2 * time.Hour)
 		if n := purge(true); n != 1 {
 			b.Errorf("a dry run counts %d, want 1", n)
 		}
@@ -117,7 +117,7 @@ var incidentOperateCases = []testCase{
 	}},
 }
 
-func (b *bed) ack(id int64, end bool) ledger.Incident {
+func (b *fixture) ack(id int64, end bool) ledger.Incident {
 	b.Helper()
 	i, err := b.AckIncident(b.ctx, ledger.IncidentAction{ID: id, Close: end, Actor: ledger.Actor{By: "ann", Why: "on it", Via: ledger.ViaCLI}})
 	b.must(err)

@@ -8,25 +8,25 @@ import (
 )
 
 var invalidRunCases = []testCase{
-	{"a scheduled time with a fraction of a second is refused by every method, and nothing is written", func(b *bed) {
+	{"a scheduled time with a fraction of a second is refused by every method, and nothing is written", func(b *fixture) {
 		for _, d := range []time.Duration{time.Nanosecond, 500 * time.Millisecond, time.Second - 1} {
-			b.refusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(d) })
+			b.wantRefusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(d) })
 		}
 	}},
-	{"a run ID that is not of its job and its time is refused by every method, and nothing is written", func(b *bed) {
-		b.refusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(time.Second) })
-		b.refusedByAll(func(in *ledger.RunSpec) { in.RunID = "other" + in.RunID[1:] })
-		b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" })
+	{"a run ID that is not of its job and its time is refused by every method, and nothing is written", func(b *fixture) {
+		b.wantRefusedByAll(func(in *ledger.RunSpec) { in.ScheduledAt = in.ScheduledAt.Add(time.Second) })
+		b.wantRefusedByAll(func(in *ledger.RunSpec) { in.RunID = "other" + in.RunID[1:] })
+		b.wantRefusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" })
 	}},
-	{"a run ID that cannot be sent is refused by every method, and nothing is written", func(b *bed) {
+	{"a run ID that cannot be sent is refused by every method, and nothing is written", func(b *fixture) {
 		for _, token := range []string{"\x00", "\xff", "a b", "é", string(make([]byte, 10<<20))} {
-			b.refusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" + token })
+			b.wantRefusedByAll(func(in *ledger.RunSpec) { in.RunID += "~" + token })
 		}
 	}},
 }
 
-// refusedByAll spoils the second of two scheduled times, and checks that every method refuses it.
-func (b *bed) refusedByAll(spoil func(*ledger.RunSpec)) {
+// wantRefusedByAll spoils the second of two scheduled times, and checks that every method refuses it.
+func (b *fixture) wantRefusedByAll(spoil func(*ledger.RunSpec)) {
 	b.Helper()
 	j := b.job("j")
 	good, bad := j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow)

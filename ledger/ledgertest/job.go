@@ -9,7 +9,7 @@ import (
 
 // job is a job's position, from which a case plans.
 type job struct {
-	*bed
+	*fixture
 	ledger.Position
 }
 
@@ -25,8 +25,8 @@ func runID(jobID string, at time.Time) string {
 	return jobID + "@" + at.UTC().Format(time.RFC3339)
 }
 
-// call is what the i-th run sends.
-func call(jobID string) ledger.CallSpec {
+// callOf is what the i-th run sends.
+func callOf(jobID string) ledger.CallSpec {
 	return ledger.CallSpec{
 		Target: "target-of-" + jobID, Method: "POST", Path: "/v1/admin/work",
 		Body: json.RawMessage(`{"z": 1,"a":"<` + jobID + `> & é"}`), Scopes: []string{"work:admin"},
@@ -40,7 +40,7 @@ func call(jobID string) ledger.CallSpec {
 func (j *job) planned(i int, o ledger.Overlap) ledger.RunSpec {
 	return ledger.RunSpec{
 		RunID: j.id(i), ScheduledAt: j.at(i), Count: 1, State: ledger.Planned,
-		Trigger: ledger.BySchedule, Overlap: o, Call: call(j.JobID),
+		Trigger: ledger.BySchedule, Overlap: o, Call: callOf(j.JobID),
 	}
 }
 
@@ -76,7 +76,7 @@ func (j *job) plan(through int, ins ...ledger.RunSpec) ledger.Plan {
 }
 
 // admission is one beat of process p1.
-func (b *bed) admission(plans ...ledger.Plan) ledger.Admission {
+func (b *fixture) admission(plans ...ledger.Plan) ledger.Admission {
 	return ledger.Admission{Plans: plans, Process: "p1", Token: b.token(), LeaseFor: lease}
 }
 

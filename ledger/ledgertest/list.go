@@ -11,7 +11,7 @@ import (
 )
 
 var listCases = []testCase{
-	{"an id that has no row is not found, whatever its bytes", func(b *bed) {
+	{"an id that has no row is not found, whatever its bytes", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow))
 		for _, id := range []string{"nobody@x", "", j.id(0) + "\x00", "\xff", strings.Repeat("x", 10<<20)} {
@@ -25,9 +25,9 @@ var listCases = []testCase{
 				}
 			}
 		}
-		b.unchanged(b.Cancel(b.ctx, act("\x00", "\xff")))("\x00", "\xff")
+		b.wantRejected(b.Cancel(b.ctx, actionOn("\x00", "\xff")))("\x00", "\xff")
 	}},
-	{"LastAttempts has the last attempt of each run that has one", func(b *bed) {
+	{"LastAttempts has the last attempt of each run that has one", func(b *fixture) {
 		j := b.job("j")
 		w := j.lease(0)
 		o := dead(w, ledger.ReasonExhausted)
@@ -41,16 +41,16 @@ var listCases = []testCase{
 			b.Errorf("%+v", last)
 		}
 	}},
-	{"List filters by id, job, state, reason, time and acknowledgement", func(b *bed) {
-		j := b.deaths(2) // at 0 and 1
-		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	{"List filters by id, job, state, reason, time and acknowledgement", func(b *fixture) {
+		j := b.newDeadRuns(2) // at 0 and 1
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0))))(j.id(0))
 		k := j.next()
 		k.admit(k.missed(0), k.planned(1, ledger.OverlapAllow)) // at 2 and 3
-		o := &job{bed: b, Position: ledger.Position{JobID: "other", Watermark: j.Watermark}}
-		b.entered(o.entry(o.planned(1, ledger.OverlapAllow)))
-		s := &job{bed: b, Position: ledger.Position{JobID: "t:acme", Watermark: j.Watermark}}
-		b.change(keyed("acme", "24h"))
-		b.entered(s.entry(s.planned(1, ledger.OverlapAllow)))
+		o := &job{fixture: b, Position: ledger.Position{JobID: "other", Watermark: j.Watermark}}
+		b.mustEnter(o.entry(o.planned(1, ledger.OverlapAllow)))
+		s := &job{fixture: b, Position: ledger.Position{JobID: "t:acme", Watermark: j.Watermark}}
+		b.change(upsert("acme", "24h"))
+		b.mustEnter(s.entry(s.planned(1, ledger.OverlapAllow)))
 		for name, c := range map[string]struct {
 			filter ledger.Filter
 			want   []string
@@ -76,7 +76,7 @@ var listCases = []testCase{
 			}
 		}
 	}},
-	{"List by unfinished states has what waits for its job's slot too", func(b *bed) {
+	{"List by unfinished states has what waits for its job's slot too", func(b *fixture) {
 		j := b.job("j")
 		q := ledger.OverlapQueue
 		j.admit(j.leased(0, q), j.planned(1, q), j.missed(2))
@@ -95,11 +95,11 @@ var listCases = []testCase{
 			}
 		}
 	}},
-	{"List is newest first, equal times by id in byte order", func(b *bed) {
+	{"List is newest first, equal times by id in byte order", func(b *fixture) {
 		j := b.job("j")
 		tokens := []string{"a", "B", "a-b", "a.b", "ab", "Z", "0"}
 		for _, tok := range tokens {
-			b.entered(j.adHoc(tok))
+			b.mustEnter(j.adHoc(tok))
 		}
 		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
 		want := []string{j.id(0)}
@@ -112,10 +112,10 @@ var listCases = []testCase{
 			b.Errorf("listed %v, want %v", got, want)
 		}
 	}},
-	{"List pages by its last row: every run once", func(b *bed) {
+	{"List pages by its last row: every run once", func(b *fixture) {
 		j := b.job("j")
 		for _, tok := range []string{"a", "b", "C", "d"} { // five runs at one scheduled time
-			b.entered(j.adHoc(tok))
+			b.mustEnter(j.adHoc(tok))
 		}
 		var ins []ledger.RunSpec
 		for i := range 20 {
@@ -143,26 +143,26 @@ var listCases = []testCase{
 	}},
 	{"List by job is what the whole listing has of it, whatever other jobs are called", listNeighbours},
 	{"List by job is bounded by time to the microsecond", listBetweenSeconds},
-	{"List without a limit has 100", func(b *bed) {
+	{"List without a limit has 100", func(b *fixture) {
 		j := b.job("j")
 		for i := range 55 {
-			b.entered(j.entry(j.planned(i, ledger.OverlapAllow)))
-			b.entered(j.adHocAt(i, "x"))
+			b.mustEnter(j.entry(j.planned(i, ledger.OverlapAllow)))
+			b.mustEnter(j.adHocAt(i, "x"))
 		}
 		if n := len(b.page(ledger.Filter{})); n != 100 {
 			b.Errorf("listed %d of 110, want 100", n)
 		}
 	}},
-	{"no list has the bodies of calls; a single run and its worker have them", func(b *bed) {
+	{"no list has the bodies of calls; a single run and its worker have them", func(b *fixture) {
 		j := b.job("j")
-		want := string(call("j").Body)
-		f := b.follow()
+		want := string(callOf("j").Body)
+		f := b.newFollower()
 		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapAllow))
 		statuses, err := b.Jobs(b.ctx)
 		b.must(err)
 		lists := map[string][]ledger.Run{"List": b.all("j"), "Changes": f.changes().Runs, "Jobs": {*statuses[0].LastRun, *statuses[0].SlotRun}}
 		for name, cancel := range map[string]ledger.Action{"a preview of Cancel": {Actor: who("ann", "asked"), Filter: ledger.Filter{JobID: "j"},
-			DryRun: true}, "Cancel": act(j.id(1))} {
+			DryRun: true}, "Cancel": actionOn(j.id(1))} {
 			got, err := b.Cancel(b.ctx, cancel)
 			b.must(err)
 			lists[name] = got.Changed
@@ -172,7 +172,7 @@ var listCases = []testCase{
 				b.Errorf("%s has no run", name)
 			}
 			for _, r := range runs {
-				if r.Call.Body != nil || r.Call.Target != call("j").Target || r.Call.Method != call("j").Method {
+				if r.Call.Body != nil || r.Call.Target != callOf("j").Target || r.Call.Method != callOf("j").Method {
 					b.Errorf("%s: the call of %s is %+v, want it without its body", name, r.ID, r.Call)
 				}
 			}
@@ -181,7 +181,7 @@ var listCases = []testCase{
 			b.Errorf("Get: the body is %q, want %q", r.Call.Body, want)
 		}
 	}},
-	{"a limit below 1 is the default, of a listing, of events, of a purge", func(b *bed) {
+	{"a limit below 1 is the default, of a listing, of events, of a purge", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(1))
 		for _, n := range []int{0, -1, math.MinInt} {
@@ -196,7 +196,7 @@ var listCases = []testCase{
 			b.Errorf("a purge with the batch -1: %+v, want both runs and no more", got)
 		}
 	}},
-	{"Jobs lists every job by id with its last run", func(b *bed) {
+	{"Jobs lists every job by id with its last run", func(b *fixture) {
 		j := b.job("b")
 		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.rangeOf(2, 4))
 		b.job("a")
@@ -212,11 +212,11 @@ var listCases = []testCase{
 			b.Errorf("last run %+v, want %s: a range is not a run", s.LastRun, j.id(1))
 		}
 	}},
-	{"Ping answers", func(b *bed) { b.must(b.Ping(b.ctx)) }},
+	{"Ping answers", func(b *fixture) { b.must(b.Ping(b.ctx)) }},
 }
 
 // page is the ids of one page.
-func (b *bed) page(f ledger.Filter) []string {
+func (b *fixture) page(f ledger.Filter) []string {
 	b.Helper()
 	rs, err := b.List(b.ctx, f)
 	b.must(err)

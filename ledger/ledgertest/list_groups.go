@@ -9,8 +9,8 @@ import (
 )
 
 var groupCases = []testCase{
-	{"Groups groups what List lists: the runs of a job that are alike", func(b *bed) {
-		b.failed() // a parent, whose status is that of its list
+	{"Groups groups what List lists: the runs of a job that are alike", func(b *fixture) {
+		b.newFailedParent() // a parent, whose status is that of its list
 		k := b.job("k")
 		var first string
 		for i, status := range []int{503, 503, 400} {
@@ -20,9 +20,9 @@ var groupCases = []testCase{
 			first = cmp.Or(first, o.RunID)
 		}
 		k.admit(k.missed(3), k.planned(4, ledger.OverlapAllow), k.planned(5, ledger.OverlapAllow))
-		b.changed(b.Ack(b.ctx, act(first)))(first)
+		b.wantChanged(b.Ack(b.ctx, actionOn(first)))(first)
 		for _, token := range []string{"b", "c", "a"} { // at one time
-			b.entered(k.adHoc(token))
+			b.mustEnter(k.adHoc(token))
 		}
 		for _, f := range []ledger.Filter{{}, {JobID: "k"}, {Limit: 2}, {States: []ledger.State{ledger.Dead}, Unacknowledged: true}, {JobID: "nobody"}} {
 			runs, err := b.List(b.ctx, f)

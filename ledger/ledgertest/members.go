@@ -38,7 +38,7 @@ func membersOf(parent string, names ...string) (list []ledger.Member) {
 }
 
 // freeze writes a part of a list, which has to be taken.
-func (b *bed) freeze(l ledger.Lease, first bool, names ...string) {
+func (b *fixture) freeze(l ledger.Lease, first bool, names ...string) {
 	b.Helper()
 	got, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: l, First: first, Members: membersOf(l.RunID, names...)})
 	b.must(err)
@@ -48,7 +48,7 @@ func (b *bed) freeze(l ledger.Lease, first bool, names ...string) {
 }
 
 // fanOut freezes a list and records that the parent has fanned out.
-func (b *bed) fanOut(l ledger.Lease, names ...string) {
+func (b *fixture) fanOut(l ledger.Lease, names ...string) {
 	b.Helper()
 	b.freeze(l, true, names...)
 	b.record(ledger.Outcome{
@@ -58,7 +58,7 @@ func (b *bed) fanOut(l ledger.Lease, names ...string) {
 }
 
 // release leases up to limit members.
-func (b *bed) release(limit int, parents ...string) ledger.Released {
+func (b *fixture) release(limit int, parents ...string) ledger.Released {
 	b.Helper()
 	got, err := b.Store.Release(b.ctx, ledger.Release{
 		Process: "p1", Token: b.token(), Limit: limit, LeaseFor: lease, Parents: parents,
@@ -71,8 +71,8 @@ func (b *bed) release(limit int, parents ...string) ledger.Released {
 	return got
 }
 
-// ends records outcomes of members.
-func (b *bed) ends(state ledger.State, work ...ledger.Work) {
+// recordAll records outcomes of members.
+func (b *fixture) recordAll(state ledger.State, work ...ledger.Work) {
 	b.Helper()
 	for _, w := range work {
 		o := ledger.Outcome{Lease: leaseOf(w), State: state,
@@ -85,7 +85,7 @@ func (b *bed) ends(state ledger.State, work ...ledger.Work) {
 }
 
 // fannedOut is a parent that has released all of its members.
-func (b *bed) fannedOut(names ...string) (parent string, work map[string]ledger.Work) {
+func (b *fixture) fannedOut(names ...string) (parent string, work map[string]ledger.Work) {
 	b.Helper()
 	j := b.job("j")
 	l := j.parent(0, 0)
@@ -102,7 +102,7 @@ func (b *bed) fannedOut(names ...string) (parent string, work map[string]ledger.
 }
 
 // counts are the counts of a parent's members that are not 0.
-func (b *bed) counts(parent string) map[ledger.State]int {
+func (b *fixture) counts(parent string) map[ledger.State]int {
 	b.Helper()
 	got, err := b.MemberCounts(b.ctx, []string{parent})
 	b.must(err)
@@ -115,7 +115,7 @@ func (b *bed) counts(parent string) map[ledger.State]int {
 	return counts
 }
 
-func (b *bed) wantCounts(parent string, want map[ledger.State]int) {
+func (b *fixture) wantCounts(parent string, want map[ledger.State]int) {
 	b.Helper()
 	if got := b.counts(parent); fmt.Sprint(got) != fmt.Sprint(want) {
 		b.Errorf("members of %s: %v, want %v", parent, got, want)
@@ -123,7 +123,7 @@ func (b *bed) wantCounts(parent string, want map[ledger.State]int) {
 }
 
 var memberCases = []testCase{
-	{"a member is released once, with its own call, and leased at once", func(b *bed) {
+	{"a member is released once, with its own call, and leased at once", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 0)
 		b.freeze(l, true, "a", "b")
@@ -131,20 +131,20 @@ var memberCases = []testCase{
 			b.Errorf("released before the list is final: %+v", got)
 		}
 		b.fanOut(l, "a", "b")
-		b.is(l.RunID, ledger.FannedOut, "")
+		b.wantState(l.RunID, ledger.FannedOut, "")
 		b.wantCounts(l.RunID, map[ledger.State]int{"": 2})
 		got := b.release(1)
 		if len(got.Work) != 1 || len(got.More) != 1 {
 			b.Fatalf("released %+v", got)
 		}
 		w := got.Work[0]
-		want := call("j")
+		want := callOf("j")
 		want.Path, want.MemberKey, want.MaxInFlight = "/v1/tenants/key of a", "key of a", 0
 		b.sameWork([]ledger.Work{w}, []ledger.Work{{
 			RunID: memberID(l.RunID, "a"), JobID: "j", Parent: l.RunID, ScheduledAt: j.at(0), Trigger: ledger.BySchedule, Attempt: 1,
 			SendBefore: got.Now.Add(horizon), KeySafeUntil: got.Now.Add(horizon), LeasedUntil: got.Now.Add(lease), Token: w.Token, Call: want,
 		}})
-		r := b.is(w.RunID, ledger.Running, "")
+		r := b.wantState(w.RunID, ledger.Running, "")
 		if r.Parent != l.RunID || r.JobID != "j" || string(r.Call.Body) != string(want.Body) {
 			b.Errorf("row %+v", r)
 		}
@@ -156,42 +156,42 @@ var memberCases = []testCase{
 		}
 		b.wantCounts(l.RunID, map[ledger.State]int{ledger.Running: 2})
 	}},
-	{"a parent succeeds when all members have, and gives its slot back", func(b *bed) {
+	{"a parent succeeds when all members have, and gives its slot back", func(b *fixture) {
 		parent, work := b.fannedOut("a", "b")
-		b.ends(ledger.Succeeded, work["a"])
+		b.recordAll(ledger.Succeeded, work["a"])
 		b.release(0, parent)
-		b.is(parent, ledger.FannedOut, "")
-		b.ends(ledger.Succeeded, work["b"])
+		b.wantState(parent, ledger.FannedOut, "")
+		b.recordAll(ledger.Succeeded, work["b"])
 		if got := b.release(0, parent); len(got.Parents) != 1 || got.Parents[0].State != ledger.Succeeded {
 			b.Errorf("%+v", got)
 		}
-		r := b.is(parent, ledger.Succeeded, "")
+		r := b.wantState(parent, ledger.Succeeded, "")
 		if r.FinishedAt.IsZero() || r.Fan.Members != 2 || r.Fan.Released != 2 {
 			b.Errorf("%+v", r)
 		}
 		b.wantCounts(parent, map[ledger.State]int{ledger.Succeeded: 2})
-		b.pass(2 * time.Minute)
+		b.advance(2 * time.Minute)
 		next := b.now("j")
 		if got := next.admit(next.leased(0, ledger.OverlapSkip)); len(got.Leased) != 1 {
 			b.Errorf("the slot is taken: %+v", got)
 		}
 	}},
-	{"a parent with a failed member is dead, with one incident that counts the members", func(b *bed) {
+	{"a parent with a failed member is dead, with one incident that counts the members", func(b *fixture) {
 		parent, work := b.fannedOut("a", "b", "c")
-		b.ends(ledger.Dead, work["a"], work["b"])
+		b.recordAll(ledger.Dead, work["a"], work["b"])
 		if open, err := b.Incidents(b.ctx, ledger.IncidentFilter{Open: true}); err != nil || len(open) != 0 {
 			b.Errorf("a member's incident: %+v %v", open, err)
 		}
-		b.ends(ledger.Succeeded, work["c"])
+		b.recordAll(ledger.Succeeded, work["c"])
 		b.release(0, parent)
-		b.is(parent, ledger.Dead, ledger.ReasonMembers)
+		b.wantState(parent, ledger.Dead, ledger.ReasonMembers)
 		open, err := b.Incidents(b.ctx, ledger.IncidentFilter{Open: true})
 		b.must(err)
 		if len(open) != 1 || open[0].JobID != "j" || open[0].RunID != parent || open[0].Count != 2 || open[0].Error != "2 of 3 members failed" {
 			b.Errorf("incidents %+v", open)
 		}
 	}},
-	{"inFlight bounds the members that are running, over all processes", func(b *bed) {
+	{"inFlight bounds the members that are running, over all processes", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 2)
 		b.fanOut(l, "a", "b", "c")
@@ -199,7 +199,7 @@ var memberCases = []testCase{
 		if len(got.Work) != 2 || got.Work[0].Call.MaxInFlight != 2 {
 			b.Fatalf("released %+v", got.Work)
 		}
-		if more, err := b.second().Release(b.ctx, ledger.Release{Process: "p2", Token: "t2", Limit: 10, LeaseFor: lease, Parents: []string{l.RunID},
+		if more, err := b.secondReplica().Release(b.ctx, ledger.Release{Process: "p2", Token: "t2", Limit: 10, LeaseFor: lease, Parents: []string{l.RunID},
 			Call: func(c ledger.CallSpec, _ ledger.Member) ledger.CallSpec { return c }}); err != nil || len(more.Work) != 0 {
 			b.Errorf("another process: %+v %v", more.Work, err)
 		}
@@ -209,7 +209,7 @@ var memberCases = []testCase{
 			b.Errorf("a member that waits for its retry holds up the others: %+v", more.Work)
 		}
 	}},
-	{"no more than MaxOpenMembers members are unfinished", func(b *bed) {
+	{"no more than MaxOpenMembers members are unfinished", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 0)
 		names := make([]string, ledger.MaxOpenMembers+1)
@@ -221,28 +221,28 @@ var memberCases = []testCase{
 		if len(got.Work) != ledger.MaxOpenMembers || len(b.release(10, l.RunID).Work) != 0 {
 			b.Fatalf("released %d", len(got.Work))
 		}
-		b.ends(ledger.Succeeded, got.Work[0])
+		b.recordAll(ledger.Succeeded, got.Work[0])
 		if got = b.release(10, l.RunID); len(got.Work) != 1 || len(got.More) != 0 {
 			b.Errorf("then %d, more %v", len(got.Work), got.More)
 		}
 	}},
-	{"the parts of a lost lease change nothing, and the next attempt deletes what they left", func(b *bed) {
+	{"the parts of a lost lease change nothing, and the next attempt deletes what they left", func(b *fixture) {
 		j := b.job("j")
 		lost := j.parent(0, 0)
 		b.freeze(lost, true, "old")
-		b.pass(2 * lease)
-		held := leaseOf(b.take("p2", lost.RunID))
+		b.advance(2 * lease)
+		held := leaseOf(b.claimOne("p2", lost.RunID))
 		if got, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: lost, Members: membersOf(lost.RunID, "late")}); err != nil ||
 			got != ledger.Fenced {
 			b.Errorf("%s %v", got, err)
 		}
 		b.fanOut(held, "new")
-		b.freezeIsOver(held)
+		b.wantFrozen(held)
 		if got := b.release(10, lost.RunID); len(got.Work) != 1 || got.Work[0].RunID != memberID(lost.RunID, "new") {
 			b.Errorf("released %+v", got.Work)
 		}
 	}},
-	{"members are the parent's, and have a run ID that a header can have", func(b *bed) {
+	{"members are the parent's, and have a run ID that a header can have", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 0)
 		for _, id := range []string{"j@2026-11-01T03:00:00Z", memberID(runID("j", j.at(5)), "a"), memberID(l.RunID, "a b"),
@@ -253,9 +253,9 @@ var memberCases = []testCase{
 			}
 		}
 	}},
-	{"lists, counts and hours have parents alone", func(b *bed) {
+	{"lists, counts and hours have parents alone", func(b *fixture) {
 		parent, work := b.fannedOut("a", "b")
-		b.ends(ledger.Dead, work["a"])
+		b.recordAll(ledger.Dead, work["a"])
 		for _, f := range []ledger.Filter{{}, {JobID: "j"}, {States: []ledger.State{ledger.Dead, ledger.FannedOut}}} {
 			runs, err := b.List(b.ctx, f)
 			b.must(err)
@@ -288,8 +288,8 @@ var memberCases = []testCase{
 	}},
 }
 
-// freezeIsOver fails if a list that is final takes another part.
-func (b *bed) freezeIsOver(l ledger.Lease) {
+// wantFrozen fails if a list that is final takes another part.
+func (b *fixture) wantFrozen(l ledger.Lease) {
 	b.Helper()
 	if got, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: l, Members: membersOf(l.RunID, "more")}); err != nil || got != ledger.Fenced {
 		b.Errorf("a final list takes a part: %s %v", got, err)

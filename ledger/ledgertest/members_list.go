@@ -3,13 +3,13 @@ package ledgertest
 import "github.com/cronce/cronce/ledger"
 
 var memberListCases = []testCase{
-	{"members are listed with their runs, those without a run too", func(b *bed) {
+	{"members are listed with their runs, those without a run too", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 0)
 		b.fanOut(l, "a", "b", "c")
 		work := b.release(2, l.RunID).Work
-		b.ends(ledger.Dead, work[0])
-		b.ends(ledger.Succeeded, work[1])
+		b.recordAll(ledger.Dead, work[0])
+		b.recordAll(ledger.Succeeded, work[1])
 		list := func(f ledger.MemberFilter) (text string) {
 			f.Parent = l.RunID
 			page, err := b.Members(b.ctx, f)
@@ -43,7 +43,7 @@ var memberListCases = []testCase{
 			}
 		}
 	}},
-	{"members are found by the beginning of their keys, which a run ID has or not", func(b *bed) {
+	{"members are found by the beginning of their keys, which a run ID has or not", func(b *fixture) {
 		l := b.job("j").parent(0, 0)
 		var list []ledger.Member
 		for id, key := range map[string]string{"acme": "acme", "acme-2": "acme-2", "Acme": "Acme", "b": "b", "_0h": "acme/ü", "_1h": "ü/acme",

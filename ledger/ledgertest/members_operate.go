@@ -8,35 +8,35 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// failed is a dead parent of which the member a failed, and b succeeded.
-func (b *bed) failed() (parent, member string) {
+// newFailedParent is a dead parent of which the member a failed, and b succeeded.
+func (b *fixture) newFailedParent() (parent, member string) {
 	b.Helper()
 	parent, work := b.fannedOut("a", "b")
-	b.ends(ledger.Dead, work["a"])
-	b.ends(ledger.Succeeded, work["b"])
+	b.recordAll(ledger.Dead, work["a"])
+	b.recordAll(ledger.Succeeded, work["b"])
 	b.release(0, parent)
-	b.is(parent, ledger.Dead, ledger.ReasonMembers)
+	b.wantState(parent, ledger.Dead, ledger.ReasonMembers)
 	return parent, work["a"].RunID
 }
 
-// resumes claims a parent whose list is frozen, and records that it has fanned out.
-func (b *bed) resumes(parent string) {
+// fanOutAgain claims a parent whose list is frozen, and records that it has fanned out.
+func (b *fixture) fanOutAgain(parent string) {
 	b.Helper()
-	w := b.take("p1", parent)
+	w := b.claimOne("p1", parent)
 	if !w.Frozen {
 		b.Fatalf("not frozen: %+v", w)
 	}
 	b.record(ledger.Outcome{Lease: leaseOf(w), State: ledger.FannedOut})
-	b.is(parent, ledger.FannedOut, "")
+	b.wantState(parent, ledger.FannedOut, "")
 }
 
 var memberOperateCases = []testCase{
-	{"a redrive of a parent makes its failed members due again, and no other", func(b *bed) {
-		parent, member := b.failed()
+	{"a redrive of a parent makes its failed members due again, and no other", func(b *fixture) {
+		parent, member := b.newFailedParent()
 		attempt := b.get(parent).Attempt
-		b.changed(b.Redrive(b.ctx, act(parent)))(parent)
-		b.is(member, ledger.Dead, ledger.ReasonPermanent)
-		b.resumes(parent)
+		b.wantChanged(b.Redrive(b.ctx, actionOn(parent)))(parent)
+		b.wantState(member, ledger.Dead, ledger.ReasonPermanent)
+		b.fanOutAgain(parent)
 		if r := b.get(parent); r.Attempt != attempt || len(b.history(parent)) != 1 {
 			b.Errorf("attempt %d, history %+v: nothing was sent", r.Attempt, b.history(parent))
 		}
@@ -44,104 +44,104 @@ var memberOperateCases = []testCase{
 			b.Errorf("released %+v", got.Work)
 		}
 		b.wantCounts(parent, map[ledger.State]int{ledger.Retrying: 1, ledger.Succeeded: 1})
-		w := b.take("p1", member)
-		b.ends(ledger.Dead, w)
+		w := b.claimOne("p1", member)
+		b.recordAll(ledger.Dead, w)
 		b.release(10, parent)
-		b.is(parent, ledger.Dead, ledger.ReasonMembers)
-		b.is(member, ledger.Dead, ledger.ReasonPermanent)
+		b.wantState(parent, ledger.Dead, ledger.ReasonMembers)
+		b.wantState(member, ledger.Dead, ledger.ReasonPermanent)
 	}},
-	{"a redrive of a parent leaves acknowledged members, and those whose key is forgotten", func(b *bed) {
-		parent, member := b.failed()
-		b.changed(b.Ack(b.ctx, act(member)))(member)
-		b.changed(b.Redrive(b.ctx, act(parent)))(parent)
-		b.resumes(parent)
+	{"a redrive of a parent leaves acknowledged members, and those whose key is forgotten", func(b *fixture) {
+		parent, member := b.newFailedParent()
+		b.wantChanged(b.Ack(b.ctx, actionOn(member)))(member)
+		b.wantChanged(b.Redrive(b.ctx, actionOn(parent)))(parent)
+		b.fanOutAgain(parent)
 		b.release(10, parent)
-		b.is(member, ledger.Dead, ledger.ReasonPermanent)
-		b.is(parent, ledger.Dead, ledger.ReasonMembers)
-		b.pass(2 * horizon)
-		b.changed(b.Redrive(b.ctx, act(parent)))(parent)
-		b.resumes(parent)
+		b.wantState(member, ledger.Dead, ledger.ReasonPermanent)
+		b.wantState(parent, ledger.Dead, ledger.ReasonMembers)
+		b.advance(2 * horizon)
+		b.wantChanged(b.Redrive(b.ctx, actionOn(parent)))(parent)
+		b.fanOutAgain(parent)
 		b.release(10, parent)
-		b.is(parent, ledger.Dead, ledger.ReasonMembers)
+		b.wantState(parent, ledger.Dead, ledger.ReasonMembers)
 	}},
-	{"a member is redriven by itself, and its parent works on", func(b *bed) {
-		parent, member := b.failed()
-		b.changed(b.Redrive(b.ctx, act(member)))(member)
-		b.is(parent, ledger.Retrying, "")
+	{"a member is redriven by itself, and its parent works on", func(b *fixture) {
+		parent, member := b.newFailedParent()
+		b.wantChanged(b.Redrive(b.ctx, actionOn(member)))(member)
+		b.wantState(parent, ledger.Retrying, "")
 		for _, w := range b.claim("p1", 10).Work {
 			if w.RunID == parent {
 				b.record(ledger.Outcome{Lease: leaseOf(w), State: ledger.FannedOut})
 			} else {
-				b.ends(ledger.Succeeded, w)
+				b.recordAll(ledger.Succeeded, w)
 			}
 		}
 		b.release(10, parent)
-		b.is(parent, ledger.Succeeded, "")
+		b.wantState(parent, ledger.Succeeded, "")
 	}},
-	{"a parent whose list is shorter than it says is not succeeded", func(b *bed) {
+	{"a parent whose list is shorter than it says is not succeeded", func(b *fixture) {
 		l := b.job("j").parent(0, 0)
 		b.freeze(l, true, "a")
 		b.record(ledger.Outcome{
 			Lease: l, State: ledger.FannedOut, Members: 2,
 			Attempt: ledger.Attempt{RunID: l.RunID, N: 1, Answer: ledger.AnswerFresh, Status: 200},
 		})
-		b.ends(ledger.Succeeded, b.release(10, l.RunID).Work...)
+		b.recordAll(ledger.Succeeded, b.release(10, l.RunID).Work...)
 		b.release(10, l.RunID)
-		b.is(l.RunID, ledger.Dead, ledger.ReasonMembers)
+		b.wantState(l.RunID, ledger.Dead, ledger.ReasonMembers)
 	}},
-	{"a parent is acknowledged with the last of its failed members", func(b *bed) {
+	{"a parent is acknowledged with the last of its failed members", func(b *fixture) {
 		parent, work := b.fannedOut("a", "b", "c")
-		b.ends(ledger.Dead, work["a"], work["b"])
-		b.ends(ledger.Succeeded, work["c"])
+		b.recordAll(ledger.Dead, work["a"], work["b"])
+		b.recordAll(ledger.Succeeded, work["c"])
 		b.release(0, parent)
-		b.changed(b.Ack(b.ctx, act(work["a"].RunID)))(work["a"].RunID)
+		b.wantChanged(b.Ack(b.ctx, actionOn(work["a"].RunID)))(work["a"].RunID)
 		if r := b.get(parent); !r.AckedAt.IsZero() {
 			b.Errorf("acknowledged at %s, and a member is not", r.AckedAt)
 		}
-		b.changed(b.Ack(b.ctx, act(work["b"].RunID)))(work["b"].RunID)
+		b.wantChanged(b.Ack(b.ctx, actionOn(work["b"].RunID)))(work["b"].RunID)
 		if r := b.get(parent); r.AckedAt.IsZero() || r.By != "ann" {
 			b.Errorf("%+v: all of its failed members are acknowledged", r)
 		}
 	}},
-	{"a parent whose members are partly purged does not work on, and knows their states", func(b *bed) {
-		parent, _ := b.failed()
-		b.pass(48 * time.Hour)
+	{"a parent whose members are partly purged does not work on, and knows their states", func(b *fixture) {
+		parent, _ := b.newFailedParent()
+		b.advance(48 * time.Hour)
 		_, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour, Batch: 1})
 		b.must(err)
 		b.wantCounts(parent, map[ledger.State]int{ledger.Dead: 1, ledger.Succeeded: 1})
-		res, err := b.Redrive(b.ctx, act(parent))
+		res, err := b.Redrive(b.ctx, actionOn(parent))
 		b.must(err)
 		if len(res.Rejected) != 1 || !strings.Contains(res.Rejected[0].Why, "purge") {
 			b.Errorf("%+v", res)
 		}
 	}},
-	{"a canceled parent that has lost members to a purge is not backfilled", func(b *bed) {
+	{"a canceled parent that has lost members to a purge is not backfilled", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 0)
 		b.fanOut(l, "a", "b")
 		b.release(2, l.RunID)
-		b.changed(b.Cancel(b.ctx, act(l.RunID)))(l.RunID)
-		b.pass(48 * time.Hour)
+		b.wantChanged(b.Cancel(b.ctx, actionOn(l.RunID)))(l.RunID)
+		b.advance(48 * time.Hour)
 		_, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour, Batch: 1})
 		b.must(err)
-		got, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapSkip)}, Actor: act().Actor})
+		got, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapSkip)}, Actor: actionOn().Actor})
 		b.must(err)
 		if got.Planned != 0 || got.Refused != 1 {
 			b.Errorf("%+v", got)
 		}
 	}},
-	{"a filter by parent selects members, and no filter does without", func(b *bed) {
-		parent, member := b.failed()
-		a := act()
+	{"a filter by parent selects members, and no filter does without", func(b *fixture) {
+		parent, member := b.newFailedParent()
+		a := actionOn()
 		a.States = []ledger.State{ledger.Dead}
 		a.DryRun = true
 		if got, err := b.Redrive(b.ctx, a); err != nil || len(got.Changed) != 1 || got.Changed[0].ID != parent {
 			b.Errorf("without a parent: %+v %v", got, err)
 		}
 		a.DryRun, a.Parent = false, parent
-		b.changed(b.Redrive(b.ctx, a))(member)
+		b.wantChanged(b.Redrive(b.ctx, a))(member)
 	}},
-	{"a redrive by a filter makes no more members due than MaxOpenMembers", func(b *bed) {
+	{"a redrive by a filter makes no more members due than MaxOpenMembers", func(b *fixture) {
 		l := b.job("j").parent(0, 0)
 		names := make([]string, ledger.MaxOpenMembers+2)
 		for i := range names {
@@ -149,13 +149,13 @@ var memberOperateCases = []testCase{
 		}
 		b.fanOut(l, names...)
 		work := b.release(len(names), l.RunID).Work
-		b.ends(ledger.Dead, work[:2]...)
+		b.recordAll(ledger.Dead, work[:2]...)
 		if got := b.release(10, l.RunID); len(got.Work) != 2 {
 			b.Fatalf("released %d", len(got.Work))
 		}
 		redrive := func(changed, remaining, rejected int) {
 			b.Helper()
-			a := act()
+			a := actionOn()
 			a.Parent, a.Limit = l.RunID, 100
 			got, err := b.Redrive(b.ctx, a)
 			b.must(err)
@@ -164,26 +164,26 @@ var memberOperateCases = []testCase{
 			}
 		}
 		redrive(0, 2, 1)
-		b.ends(ledger.Succeeded, work[2])
+		b.recordAll(ledger.Succeeded, work[2])
 		redrive(1, 1, 0)
 		redrive(0, 1, 1)
 	}},
-	{"a member is canceled by itself, and its parent is then dead", func(b *bed) {
+	{"a member is canceled by itself, and its parent is then dead", func(b *fixture) {
 		parent, work := b.fannedOut("a", "b")
-		b.changed(b.Cancel(b.ctx, act(work["a"].RunID)))(work["a"].RunID)
-		b.ends(ledger.Succeeded, work["b"])
+		b.wantChanged(b.Cancel(b.ctx, actionOn(work["a"].RunID)))(work["a"].RunID)
+		b.recordAll(ledger.Succeeded, work["b"])
 		b.release(10, parent)
-		b.is(parent, ledger.Dead, ledger.ReasonMembers)
+		b.wantState(parent, ledger.Dead, ledger.ReasonMembers)
 		b.wantCounts(parent, map[ledger.State]int{ledger.Canceled: 1, ledger.Succeeded: 1})
 	}},
-	{"a cancel of a parent cancels its unfinished members, and releases no more", func(b *bed) {
+	{"a cancel of a parent cancels its unfinished members, and releases no more", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 0)
 		b.fanOut(l, "a", "b", "c")
 		work := b.release(2, l.RunID).Work
-		b.ends(ledger.Succeeded, work[0])
-		b.changed(b.Cancel(b.ctx, act(l.RunID)))(l.RunID)
-		r := b.is(work[1].RunID, ledger.Canceled, ledger.ReasonOperator)
+		b.recordAll(ledger.Succeeded, work[0])
+		b.wantChanged(b.Cancel(b.ctx, actionOn(l.RunID)))(l.RunID)
+		r := b.wantState(work[1].RunID, ledger.Canceled, ledger.ReasonOperator)
 		if r.By != "ann" {
 			b.Errorf("by %q", r.By)
 		}
@@ -195,11 +195,11 @@ var memberOperateCases = []testCase{
 			b.Errorf("released %+v", got.Work)
 		}
 		b.wantCounts(l.RunID, map[ledger.State]int{ledger.Succeeded: 1, ledger.Canceled: 1, "": 1})
-		if got, err := b.Redrive(b.ctx, act(work[1].RunID)); err != nil || len(got.Rejected) != 1 {
+		if got, err := b.Redrive(b.ctx, actionOn(work[1].RunID)); err != nil || len(got.Rejected) != 1 {
 			b.Errorf("redrive of a canceled member: %+v %v", got, err)
 		}
 	}},
-	{"a cancel of several parents cancels the unfinished members of each", func(b *bed) {
+	{"a cancel of several parents cancels the unfinished members of each", func(b *fixture) {
 		first, last := b.job("a").parent(0, 0), b.job("b").parent(0, 0)
 		b.fanOut(first, "a")
 		b.fanOut(last, "a")
@@ -207,55 +207,55 @@ var memberOperateCases = []testCase{
 		if len(work) != 1 || work[0].Parent != last.RunID {
 			b.Fatalf("released %+v", work)
 		}
-		b.changed(b.Cancel(b.ctx, act(first.RunID, last.RunID)))(first.RunID, last.RunID)
-		b.is(work[0].RunID, ledger.Canceled, ledger.ReasonOperator)
+		b.wantChanged(b.Cancel(b.ctx, actionOn(first.RunID, last.RunID)))(first.RunID, last.RunID)
+		b.wantState(work[0].RunID, ledger.Canceled, ledger.ReasonOperator)
 	}},
-	{"a cancel of a parent that has yet to fan out again cancels its redriven members", func(b *bed) {
-		parent, member := b.failed()
-		b.changed(b.Redrive(b.ctx, act(member)))(member)
-		b.is(parent, ledger.Retrying, "")
-		b.changed(b.Cancel(b.ctx, act(parent)))(parent)
-		b.is(member, ledger.Canceled, ledger.ReasonOperator)
+	{"a cancel of a parent that has yet to fan out again cancels its redriven members", func(b *fixture) {
+		parent, member := b.newFailedParent()
+		b.wantChanged(b.Redrive(b.ctx, actionOn(member)))(member)
+		b.wantState(parent, ledger.Retrying, "")
+		b.wantChanged(b.Cancel(b.ctx, actionOn(parent)))(parent)
+		b.wantState(member, ledger.Canceled, ledger.ReasonOperator)
 	}},
-	{"an entry does not yield to a parent that has fanned out: no claim takes that", func(b *bed) {
+	{"an entry does not yield to a parent that has fanned out: no claim takes that", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 0)
 		b.fanOut(l, "a")
 		b.release(1, l.RunID)
-		b.pass(2 * time.Minute)
-		if got := b.entered(j.yielding(1, ledger.OverlapSkip)); got.Due != "" || got.Run.Reason != ledger.ReasonOverlap {
+		b.advance(2 * time.Minute)
+		if got := b.mustEnter(j.yielding(1, ledger.OverlapSkip)); got.Due != "" || got.Run.Reason != ledger.ReasonOverlap {
 			b.Errorf("%+v; want it skipped", got)
 		}
 	}},
-	{"a backfill of a canceled parent goes on with its frozen list", func(b *bed) {
+	{"a backfill of a canceled parent goes on with its frozen list", func(b *fixture) {
 		j := b.job("j")
 		l := j.parent(0, 0)
 		b.fanOut(l, "a", "b", "c")
 		work := b.release(2, l.RunID).Work
-		b.ends(ledger.Succeeded, work[0])
-		_, err := b.Cancel(b.ctx, act(l.RunID))
+		b.recordAll(ledger.Succeeded, work[0])
+		_, err := b.Cancel(b.ctx, actionOn(l.RunID))
 		b.must(err)
 		in := j.planned(0, ledger.OverlapSkip)
-		got, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{in}, Actor: act().Actor})
+		got, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{in}, Actor: actionOn().Actor})
 		b.must(err)
 		if got.Planned != 1 {
 			b.Fatalf("%+v", got)
 		}
-		b.resumes(l.RunID)
+		b.fanOutAgain(l.RunID)
 		if got := b.release(10, l.RunID); len(got.Work) != 1 || got.Work[0].RunID != memberID(l.RunID, "c") {
 			b.Errorf("released %+v", got.Work)
 		}
 		b.wantCounts(l.RunID, map[ledger.State]int{ledger.Succeeded: 1, ledger.Planned: 1, ledger.Running: 1})
 	}},
-	{"members are purged in batches, and their parent after them", func(b *bed) {
-		parent, member := b.failed()
-		b.pass(48 * time.Hour)
+	{"members are purged in batches, and their parent after them", func(b *fixture) {
+		parent, member := b.newFailedParent()
+		b.advance(48 * time.Hour)
 		p := ledger.Purge{Retention: time.Hour, DeadRetention: 100 * time.Hour, Batch: 1}
 		if got, err := b.PurgeRuns(b.ctx, p); err != nil || got.Runs != 0 {
 			b.Fatalf("a dead parent, and its members: %+v %v", got, err)
 		}
 		b.get(member)
-		_, err := b.Ack(b.ctx, act(parent))
+		_, err := b.Ack(b.ctx, actionOn(parent))
 		b.must(err)
 		var runs []int
 		for more := true; more; {

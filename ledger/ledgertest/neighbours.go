@@ -7,24 +7,24 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// neighbours are jobs whose ids, and so whose runs' ids, begin alike and are
+// newNeighbours are jobs whose ids, and so whose runs' ids, begin alike and are
 // mixed up by every order but that of bytes. Of each, the same times have a
 // range, two runs, and ~ work beside one of them.
-func (b *bed) neighbours() []*job {
+func (b *fixture) newNeighbours() []*job {
 	b.Helper()
 	first := b.job("a")
 	jobs := []*job{first}
 	for _, id := range []string{"a-b", "a.b", "a0", "a_b", "ab", "a-b0"} {
-		jobs = append(jobs, &job{bed: b, Position: ledger.Position{JobID: id, Watermark: first.Watermark}})
+		jobs = append(jobs, &job{fixture: b, Position: ledger.Position{JobID: id, Watermark: first.Watermark}})
 	}
 	first.admit(first.rangeOf(0, 2), first.planned(3, ledger.OverlapAllow), first.planned(4, ledger.OverlapAllow))
 	for _, j := range jobs {
 		if j != first {
-			b.entered(j.entry(j.planned(3, ledger.OverlapAllow)))
-			b.entered(j.entry(j.planned(4, ledger.OverlapAllow)))
+			b.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow)))
+			b.mustEnter(j.entry(j.planned(4, ledger.OverlapAllow)))
 		}
 		for _, tok := range []string{"b", "B", "0", "a-b", "a.b"} {
-			b.entered(j.adHocAt(3, tok))
+			b.mustEnter(j.adHocAt(3, tok))
 		}
 	}
 	return jobs
@@ -37,8 +37,8 @@ func (j *job) adHocAt(i int, token string) ledger.Entry {
 	return e
 }
 
-// of is what a listing has of one job.
-func of(j *job, list []ledger.Run) (ids []string) {
+// runIDsOf is what a listing has of one job.
+func runIDsOf(j *job, list []ledger.Run) (ids []string) {
 	for _, r := range list {
 		if r.JobID == j.JobID {
 			ids = append(ids, r.ID)
@@ -47,12 +47,12 @@ func of(j *job, list []ledger.Run) (ids []string) {
 	return ids
 }
 
-func listNeighbours(b *bed) {
-	jobs := b.neighbours()
+func listNeighbours(b *fixture) {
+	jobs := b.newNeighbours()
 	whole, err := b.List(b.ctx, ledger.Filter{Limit: 1000})
 	b.must(err)
 	for _, j := range jobs {
-		want := of(j, whole)
+		want := runIDsOf(j, whole)
 		for _, size := range []int{1, 2, 5, 100} {
 			if got := j.pages(size); !slices.Equal(got, want) {
 				b.Errorf("%s in pages of %d:\n%v, want what the listing of all jobs has of it:\n%v", j.JobID, size, got, want)
@@ -88,7 +88,7 @@ func (j *job) pages(size int) (ids []string) {
 }
 
 // A filter's times are not cut to the seconds that ids have.
-func listBetweenSeconds(b *bed) {
+func listBetweenSeconds(b *fixture) {
 	j := b.job("a")
 	ms := time.Millisecond
 	j.admit(j.missed(0), j.missed(1), j.missed(2))
@@ -110,8 +110,8 @@ func listBetweenSeconds(b *bed) {
 	}
 }
 
-func actOnNeighbours(b *bed) {
-	jobs := b.neighbours()
+func actOnNeighbours(b *fixture) {
+	jobs := b.newNeighbours()
 	got, err := b.Cancel(b.ctx, ledger.Action{Filter: ledger.Filter{JobID: "a"}, Actor: ledger.Actor{By: "ann", Why: "asked"}})
 	b.must(err)
 	if len(got.Changed) != 7 || len(got.Rejected) != 0 {
@@ -126,15 +126,15 @@ func actOnNeighbours(b *bed) {
 	}
 }
 
-func rangeAmongNeighbours(b *bed) {
+func rangeAmongNeighbours(b *fixture) {
 	j := b.job("a")
 	for _, id := range []string{"a-b", "a0"} {
-		k := &job{bed: b, Position: ledger.Position{JobID: id, Watermark: j.Watermark}}
-		b.entered(k.entry(k.planned(1, ledger.OverlapAllow)))
+		k := &job{fixture: b, Position: ledger.Position{JobID: id, Watermark: j.Watermark}}
+		b.mustEnter(k.entry(k.planned(1, ledger.OverlapAllow)))
 	}
-	b.entered(j.entry(j.planned(0, ledger.OverlapAllow))) // its first
-	b.entered(j.entry(j.planned(3, ledger.OverlapAllow))) // its last
-	b.entered(j.adHocAt(1, "x"))
+	b.mustEnter(j.entry(j.planned(0, ledger.OverlapAllow))) // its first
+	b.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow))) // its last
+	b.mustEnter(j.adHocAt(1, "x"))
 	j.admit(j.rangeOf(0, 3))
 	if r := b.get(j.rangeID(0, 3)); r.Count != 2 {
 		b.Errorf("the range counts %d of 4 scheduled times, two of which have rows; want 2", r.Count)

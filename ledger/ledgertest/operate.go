@@ -12,16 +12,16 @@ import (
 
 var operateCases = []testCase{
 	{"a pause has who and why, is kept in the audit, and is idempotent", pauses},
-	{"a pause holds back nothing that was admitted before", func(b *bed) {
-		j, w := b.started("j")
+	{"a pause holds back nothing that was admitted before", func(b *fixture) {
+		j, w := b.newStarted("j")
 		k := j.next()
 		k.admit(k.planned(0, ledger.OverlapQueue))
 		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		b.record(retrying(w, 0))
-		b.record(succeeded(b.take("p1", w.RunID)))
-		b.take("p1", k.id(0))
+		b.record(succeeded(b.claimOne("p1", w.RunID)))
+		b.claimOne("p1", k.id(0))
 	}},
-	{"an unknown job cannot be paused or resumed", func(b *bed) {
+	{"an unknown job cannot be paused or resumed", func(b *fixture) {
 		b.job("j")
 		for _, id := range []string{"nobody", "j\x00", "\xff"} {
 			for _, err := range []error{b.PauseJob(b.ctx, id, ledger.Actor{By: "ann", Why: "x"}),
@@ -35,20 +35,20 @@ var operateCases = []testCase{
 			}
 		}
 	}},
-	{"cancel: planned, running and retrying runs, with who and why", func(b *bed) {
+	{"cancel: planned, running and retrying runs, with who and why", func(b *fixture) {
 		j := b.job("j")
 		a := ledger.OverlapAllow
 		got := j.admit(j.planned(0, a), j.leased(1, a))
 		b.record(retrying(got.Leased[0], time.Hour))
 		b.canceled(j.id(0))
 		b.canceled(j.id(1))
-		b.pass(2 * time.Hour)
-		b.idle()
+		b.advance(2 * time.Hour)
+		b.wantIdle()
 	}},
-	{"cancel: the record of a running run that was canceled is refused", func(b *bed) {
-		j, w := b.started("j")
+	{"cancel: the record of a running run that was canceled is refused", func(b *fixture) {
+		j, w := b.newStarted("j")
 		b.canceled(j.id(0))
-		b.late(succeeded(w))
+		b.wantFenced(succeeded(w))
 		lost, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
 		b.must(err)
 		if len(lost) != 1 {
@@ -58,58 +58,58 @@ var operateCases = []testCase{
 			b.Errorf("history %+v, want attempt 1, which may have been sent", h)
 		}
 	}},
-	{"cancel: a finished run is refused in words", func(b *bed) {
-		j, w := b.started("j")
+	{"cancel: a finished run is refused in words", func(b *fixture) {
+		j, w := b.newStarted("j")
 		b.record(succeeded(w))
-		b.unchanged(b.Cancel(b.ctx, act(j.id(0), "nobody@x")))(j.id(0), "nobody@x")
-		b.is(j.id(0), ledger.Succeeded, "")
+		b.wantRejected(b.Cancel(b.ctx, actionOn(j.id(0), "nobody@x")))(j.id(0), "nobody@x")
+		b.wantState(j.id(0), ledger.Succeeded, "")
 	}},
-	{"cancel: without ids only what can be canceled is selected", func(b *bed) {
+	{"cancel: without ids only what can be canceled is selected", func(b *fixture) {
 		j := b.job("j")
 		a := ledger.OverlapAllow
 		got := j.admit(j.leased(0, a), j.planned(1, a), j.planned(2, a), j.missed(3))
 		b.record(succeeded(got.Leased[0]))
 		other := b.job("other")
 		other.admit(other.planned(0, a))
-		f := act()
+		f := actionOn()
 		f.JobID = "j"
-		b.changed(b.Cancel(b.ctx, f))(j.id(1), j.id(2))
-		b.is(other.id(0), ledger.Planned, "")
+		b.wantChanged(b.Cancel(b.ctx, f))(j.id(1), j.id(2))
+		b.wantState(other.id(0), ledger.Planned, "")
 	}},
 	{"an act by job leaves other jobs, whatever they are called", actOnNeighbours},
-	{"ack: a dead run is seen once, with who and why", func(b *bed) {
-		j, _ := b.died("j")
-		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
-		first := b.is(j.id(0), ledger.Dead, ledger.ReasonExhausted)
+	{"ack: a dead run is seen once, with who and why", func(b *fixture) {
+		j, _ := b.newDead("j")
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0))))(j.id(0))
+		first := b.wantState(j.id(0), ledger.Dead, ledger.ReasonExhausted)
 		if first.AckedAt.IsZero() {
 			b.Error("not acknowledged")
 		}
-		again := act(j.id(0))
+		again := actionOn(j.id(0))
 		again.By = "bob"
-		b.changed(b.Ack(b.ctx, again))(j.id(0))
+		b.wantChanged(b.Ack(b.ctx, again))(j.id(0))
 		if r := b.get(j.id(0)); !r.AckedAt.Equal(first.AckedAt) {
 			b.Errorf("acknowledged at %s, want still %s", r.AckedAt, first.AckedAt)
 		}
 	}},
-	{"ack: only dead runs, and without ids those not seen yet", func(b *bed) {
-		j := b.deaths(2)
-		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	{"ack: only dead runs, and without ids those not seen yet", func(b *fixture) {
+		j := b.newDeadRuns(2)
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0))))(j.id(0))
 		k := j.next()
 		k.admit(k.planned(0, ledger.OverlapAllow))
-		b.unchanged(b.Ack(b.ctx, act(k.id(0))))(k.id(0))
-		f := act()
+		b.wantRejected(b.Ack(b.ctx, actionOn(k.id(0))))(k.id(0))
+		f := actionOn()
 		f.JobID = "j"
-		b.changed(b.Ack(b.ctx, f))(j.id(1))
+		b.wantChanged(b.Ack(b.ctx, f))(j.id(1))
 	}},
 }
 
 // action is an operator's doing to these runs.
-func act(ids ...string) ledger.Action {
+func actionOn(ids ...string) ledger.Action {
 	return ledger.Action{Filter: ledger.Filter{IDs: ids}, Actor: ledger.Actor{By: "ann", Why: "asked"}}
 }
 
-// changed checks that exactly these runs changed, each with who and why.
-func (b *bed) changed(got ledger.ActionResult, err error) func(ids ...string) {
+// wantChanged checks that exactly these runs changed, each with who and why.
+func (b *fixture) wantChanged(got ledger.ActionResult, err error) func(ids ...string) {
 	b.Helper()
 	b.must(err)
 	return func(want ...string) {
@@ -129,8 +129,8 @@ func (b *bed) changed(got ledger.ActionResult, err error) func(ids ...string) {
 	}
 }
 
-// unchanged checks that exactly these runs were refused, in words.
-func (b *bed) unchanged(got ledger.ActionResult, err error) func(ids ...string) {
+// wantRejected checks that exactly these runs were refused, in words.
+func (b *fixture) wantRejected(got ledger.ActionResult, err error) func(ids ...string) {
 	b.Helper()
 	b.must(err)
 	return func(want ...string) {
@@ -150,23 +150,23 @@ func (b *bed) unchanged(got ledger.ActionResult, err error) func(ids ...string) 
 	}
 }
 
-func (b *bed) canceled(id string) {
+func (b *fixture) canceled(id string) {
 	b.Helper()
-	b.changed(b.Cancel(b.ctx, act(id)))(id)
-	if r := b.is(id, ledger.Canceled, ledger.ReasonOperator); r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.NextAt.IsZero() {
+	b.wantChanged(b.Cancel(b.ctx, actionOn(id)))(id)
+	if r := b.wantState(id, ledger.Canceled, ledger.ReasonOperator); r.FinishedAt.IsZero() || r.LeasedBy != "" || !r.NextAt.IsZero() {
 		b.Errorf("a canceled run is finished: %+v", r)
 	}
 }
 
-// died is a new job whose first scheduled time, which took the slot, is dead.
-func (b *bed) died(id string) (*job, ledger.Work) {
+// newDead is a new job whose first scheduled time, which took the slot, is dead.
+func (b *fixture) newDead(id string) (*job, ledger.Work) {
 	b.Helper()
-	j, w := b.started(id)
+	j, w := b.newStarted(id)
 	b.record(dead(w, ledger.ReasonExhausted))
 	return j, w
 }
 
-func (b *bed) status(id string) ledger.JobStatus {
+func (b *fixture) status(id string) ledger.JobStatus {
 	b.Helper()
 	jobs, err := b.Jobs(b.ctx)
 	b.must(err)
@@ -191,7 +191,7 @@ func (b *bed) status(id string) ledger.JobStatus {
 	return jobs[i]
 }
 
-func pauses(b *bed) {
+func pauses(b *fixture) {
 	b.job("j")
 	for range 2 {
 		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
@@ -206,5 +206,5 @@ func pauses(b *bed) {
 		}
 	}
 	resume, pause := "resume j  by eve: done ()", "pause j  by ann: audit ()"
-	b.told(b.audit(ledger.AuditFilter{JobID: "j"}), resume, pause, resume, pause)
+	b.wantAudit(b.audit(ledger.AuditFilter{JobID: "j"}), resume, pause, resume, pause)
 }

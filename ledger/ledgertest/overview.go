@@ -16,7 +16,7 @@ var overviewCases = []testCase{
 	{"Processes tells who lives, what they declare and what they run", processes},
 }
 
-func (b *bed) recent(n int, jobIDs ...string) map[string][]string {
+func (b *fixture) recent(n int, jobIDs ...string) map[string][]string {
 	b.Helper()
 	cells, err := b.Recent(b.ctx, jobIDs, n)
 	b.must(err)
@@ -29,13 +29,13 @@ func (b *bed) recent(n int, jobIDs ...string) map[string][]string {
 	return ids
 }
 
-func recentRows(b *bed) {
+func recentRows(b *fixture) {
 	a, ab := b.job("a"), b.job("a-b") // "a-b@" sorts between "a" and "a@"
 	a, ab = a.next(), ab.next()
 	a.admit(a.planned(0, ledger.OverlapAllow), a.rangeOf(1, 3), a.planned(4, ledger.OverlapAllow))
 	ab.admit(ab.planned(0, ledger.OverlapAllow))
 	for i := range 5 {
-		b.entered(a.adHocAt(9, fmt.Sprint(i)))
+		b.mustEnter(a.adHocAt(9, fmt.Sprint(i)))
 	}
 	want := map[string][]string{"a": {a.id(4), a.rangeID(1, 3), a.id(0)}, "a-b": {ab.id(0)}}
 	if got := b.recent(30, "a", "a-b", "a", "nobody", "", "x\x00"); !maps.EqualFunc(got, want, slices.Equal) {
@@ -54,9 +54,9 @@ func recentRows(b *bed) {
 	}
 }
 
-func recentFields(b *bed) {
-	j, w := b.started("j")
-	b.pass(time.Minute)
+func recentFields(b *fixture) {
+	j, w := b.newStarted("j")
+	b.advance(time.Minute)
 	o := succeeded(w)
 	o.Replayed = true
 	b.record(o)
@@ -79,23 +79,23 @@ func recentFields(b *bed) {
 	}
 }
 
-func recentWindow(b *bed) {
+func recentWindow(b *fixture) {
 	j := b.job("j")
 	j.admit(j.missed(0))
 	for i := range ledger.OutcomeWindow {
 		e := j.adHocAt(1, fmt.Sprintf("%04d", i))
 		e.Lease = false
-		b.entered(e)
+		b.mustEnter(e)
 	}
 	if got := b.recent(1, "j"); len(got) != 0 {
 		b.Errorf("found %v behind %d newer rows", got, ledger.OutcomeWindow)
 	}
 }
 
-func processes(b *bed) {
+func processes(b *fixture) {
 	b.declare("p1", "v1", "j", "k")
 	b.assignments("v1")
-	b.pass(ledger.ProcessTTL + time.Hour)
+	b.advance(ledger.ProcessTTL + time.Hour)
 	b.must(b.Declare(b.ctx, ledger.Declaration{
 		Process: "p2", Registry: registry, Version: "v2", Host: "host-2", Program: "1.2.3", Definitions: definitions("v2", "j"),
 	}))

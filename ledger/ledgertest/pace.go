@@ -10,69 +10,69 @@ import (
 )
 
 var paceCases = []testCase{
-	{"at a pace, so many backfilled runs start at a time, beside the slot", func(b *bed) {
-		j, w := b.started("j")
+	{"at a pace, so many backfilled runs start at a time, beside the slot", func(b *fixture) {
+		j, w := b.newStarted("j")
 		k := j.next()
 		k.admit(k.missed(0), k.missed(1), k.missed(2), k.missed(3))
 		k.at2(2, ledger.Backfilled{Planned: 4}, 0, 1, 2, 3)
-		first := b.claims(k.id(0), k.id(1))
-		b.idle()
+		first := b.claimAll(k.id(0), k.id(1))
+		b.wantIdle()
 		k.nextIs(ledger.Skipped, ledger.ReasonOverlap) // w has the slot, and a place is none
 		b.declare("p1", "v1-of-j", "j")
-		b.waits(k.id(2), ledger.WaitLimitReached)
+		b.wantWait(k.id(2), ledger.WaitLimitReached)
 		b.record(retrying(first[0], time.Hour)) // it keeps its place
-		b.idle()
+		b.wantIdle()
 		b.record(succeeded(first[1]))
-		third := b.claims(k.id(2))
+		third := b.claimAll(k.id(2))
 		b.record(succeeded(w), dead(third[0], ledger.ReasonPermanent))
-		b.claims(k.id(3))
+		b.claimAll(k.id(3))
 		k.next().nextIs(ledger.Planned, "")
 	}},
-	{"newest first, the latest scheduled time starts first", func(b *bed) {
+	{"newest first, the latest scheduled time starts first", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 3))
 		j.at2(-1, ledger.Backfilled{Planned: 4}, 0, 1, 2, 3)
 		for _, i := range []int{3, 2, 1, 0} {
-			b.record(succeeded(b.take("p1", j.id(i))))
+			b.record(succeeded(b.claimOne("p1", j.id(i))))
 		}
 	}},
-	{"of two backfills the greater pace bounds both together", func(b *bed) {
+	{"of two backfills the greater pace bounds both together", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 6))
 		j.at2(-3, ledger.Backfilled{Planned: 3}, 4, 5, 6)
 		j.at2(2, ledger.Backfilled{Planned: 4}, 0, 1, 2, 3)
-		if got := b.claims(j.id(4), j.id(5), j.id(6)); len(got) == 3 {
+		if got := b.claimAll(j.id(4), j.id(5), j.id(6)); len(got) == 3 {
 			b.record(succeeded(got[0]), succeeded(got[1]))
 		}
-		b.claims(j.id(0))
+		b.claimAll(j.id(0))
 	}},
-	{"a dead run that had a place waits for one again", func(b *bed) {
+	{"a dead run that had a place waits for one again", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 1))
 		j.at2(1, ledger.Backfilled{Planned: 2}, 0, 1)
-		b.record(dead(b.take("p1", j.id(0)), ledger.ReasonPermanent))
-		other := b.take("p1", j.id(1))
-		a := act(j.id(0))
+		b.record(dead(b.claimOne("p1", j.id(0)), ledger.ReasonPermanent))
+		other := b.claimOne("p1", j.id(1))
+		a := actionOn(j.id(0))
 		if got, err := b.Redrive(b.ctx, a); err != nil || len(got.Rejected) != 1 {
 			b.Errorf("redriven %+v, %v, want it rejected: another run is unfinished", got, err)
 		}
 		b.record(succeeded(other))
-		b.changed(b.Redrive(b.ctx, a))(j.id(0))
-		b.take("p1", j.id(0))
+		b.wantChanged(b.Redrive(b.ctx, a))(j.id(0))
+		b.claimOne("p1", j.id(0))
 	}},
-	{"a canceled run gives its place back, and is backfilled in the slot", func(b *bed) {
+	{"a canceled run gives its place back, and is backfilled in the slot", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 1))
 		j.at2(1, ledger.Backfilled{Planned: 2}, 0, 1)
-		b.claims(j.id(0))
+		b.claimAll(j.id(0))
 		b.canceled(j.id(0))
-		b.claims(j.id(1))
+		b.claimAll(j.id(1))
 		j.fill(ledger.Backfilled{Planned: 1, Unchanged: 1}, 0, 1)
-		b.claims(j.id(0))
+		b.claimAll(j.id(0))
 		k := j.next()
 		k.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 	}},
-	{"on request, never planned times up to the watermark are planned, but no purged ones", func(b *bed) {
+	{"on request, never planned times up to the watermark are planned, but no purged ones", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.missed(0), j.missed(1))
 		b.purge(ledger.Purge{})
@@ -87,16 +87,16 @@ var paceCases = []testCase{
 				b.Errorf("dry %t: %+v, %v, want %+v", dry, got, err, want)
 			}
 		}
-		b.take("p1", k.id(2))
+		b.claimOne("p1", k.id(2))
 	}},
-	{"a scheduled run waits for the runs that have a place, not for all of a backfill", func(b *bed) {
+	{"a scheduled run waits for the runs that have a place, not for all of a backfill", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.rangeOf(0, 5))
 		j.at2(2, ledger.Backfilled{Planned: 6}, 0, 1, 2, 3, 4, 5)
 		k := j.next()
-		b.pass(2 * time.Hour)
+		b.advance(2 * time.Hour)
 		k.admit(k.planned(90, ledger.OverlapSkip))
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		for range 3 {
 			got := b.claim("p1", 1).Work
 			if len(got) != 1 {
@@ -106,11 +106,11 @@ var paceCases = []testCase{
 				return
 			}
 			b.record(succeeded(got[0]))
-			b.pass(time.Second)
+			b.advance(time.Second)
 		}
 		b.Errorf("%s is not claimed after the two runs that had a place", k.id(90))
 	}},
-	{"more at a time than the maximum is refused", func(b *bed) {
+	{"more at a time than the maximum is refused", func(b *fixture) {
 		j := b.job("j")
 		f := j.request(false, 0)
 		if f.Pace = -ledger.MaxParallel - 1; f.Validate() == nil {
@@ -129,8 +129,8 @@ func (j *job) at2(p ledger.Pace, want ledger.Backfilled, is ...int) {
 	}
 }
 
-// claims claims exactly these runs, and returns their work in this order.
-func (b *bed) claims(ids ...string) []ledger.Work {
+// claimAll claims exactly these runs, and returns their work in this order.
+func (b *fixture) claimAll(ids ...string) []ledger.Work {
 	b.Helper()
 	got := b.claim("p1", 10).Work
 	slices.SortFunc(got, func(a, c ledger.Work) int { return slices.Index(ids, a.RunID) - slices.Index(ids, c.RunID) })
@@ -146,7 +146,7 @@ func (b *bed) claims(ids ...string) []ledger.Work {
 
 // racePace: processes that claim and finish runs at the same time never have more of them than
 // the pace allows.
-func racePace(b *bed) {
+func racePace(b *fixture) {
 	const count, parallel = 60, 3
 	j := b.job("j")
 	j.admit(j.rangeOf(0, count-1))
@@ -157,7 +157,7 @@ func racePace(b *bed) {
 	j.at2(-parallel, ledger.Backfilled{Planned: count}, all...)
 	var mu sync.Mutex
 	running, sent := 0, map[string]int{}
-	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, token string) error {
+	b.onEachReplica([]ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}, 2, func(s ledger.Store, token string) error {
 		for n := 0; ; n++ {
 			mu.Lock()
 			done := len(sent) == count

@@ -9,10 +9,10 @@ import (
 )
 
 var pausesCases = []testCase{
-	{"scheduled times in a pause are skipped, whenever they are admitted, and the others run", func(b *bed) {
+	{"scheduled times in a pause are skipped, whenever they are admitted, and the others run", func(b *fixture) {
 		j := b.job("j")
 		b.pauseOf(j, 61, 63, ledger.Selector{Job: "j*", Owner: "Ops", Labels: []string{"env=prod", "tier"}, Target: "t"})
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		p := j.plan(64, j.planned(60, ledger.OverlapAllow), j.leased(61, ledger.OverlapAllow), j.planned(62, ledger.OverlapAllow),
 			j.leased(63, ledger.OverlapAllow))
 		p.Traits = ledger.Traits{Target: "t", Owner: "Ops", Labels: map[string]string{"env": "prod", "tier": "1"}}
@@ -21,18 +21,18 @@ var pausesCases = []testCase{
 		if len(got.Leased) != 1 || got.Skipped[ledger.ReasonPaused] != 2 || len(got.Deferred) != 0 {
 			b.Errorf("leased %v, skipped %v, deferred %v", runIDs(got.Leased), got.Skipped, got.Deferred)
 		}
-		b.is(j.id(60), ledger.Planned, "")
-		b.is(j.id(61), ledger.Skipped, ledger.ReasonPaused)
-		b.is(j.id(62), ledger.Skipped, ledger.ReasonPaused)
-		b.is(j.id(63), ledger.Running, "")
+		b.wantState(j.id(60), ledger.Planned, "")
+		b.wantState(j.id(61), ledger.Skipped, ledger.ReasonPaused)
+		b.wantState(j.id(62), ledger.Skipped, ledger.ReasonPaused)
+		b.wantState(j.id(63), ledger.Running, "")
 	}},
-	{"a pause of other jobs does not matter", func(b *bed) {
+	{"a pause of other jobs does not matter", func(b *fixture) {
 		j := b.job("j")
 		for _, s := range []ledger.Selector{{Job: "k"}, {Job: "k*"}, {Owner: "Ops"}, {Labels: []string{"env"}},
 			{Labels: []string{"tier=1"}}, {Target: "u"}} {
 			b.pauseOf(j, 61, 63, s)
 		}
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		p := j.plan(61, j.leased(61, ledger.OverlapAllow))
 		p.Traits = ledger.Traits{Target: "t", Labels: map[string]string{"tier": "2"}}
 		got, err := b.Admit(b.ctx, b.admission(p))
@@ -41,10 +41,10 @@ var pausesCases = []testCase{
 			b.Errorf("skipped %v", got.Skipped)
 		}
 	}},
-	{"a pause that catches up keeps its scheduled times back until its end, and admits those before it", func(b *bed) {
+	{"a pause that catches up keeps its scheduled times back until its end, and admits those before it", func(b *fixture) {
 		j := b.job("j")
 		pause := b.catchUpOf(j, 61, 65)
-		b.pass(5 * time.Minute) // past the 62nd
+		b.advance(5 * time.Minute) // past the 62nd
 		got, err := b.Admit(b.ctx, b.admission(j.plan(62, j.leased(60, ledger.OverlapAllow), j.missed(61), j.planned(62, ledger.OverlapAllow))))
 		b.must(err)
 		if len(got.Deferred) != 1 || got.Deferred[0].JobID != "j" || !got.Deferred[0].Until.Equal(pause.Until) ||
@@ -64,44 +64,44 @@ var pausesCases = []testCase{
 		if len(again.Deferred) != 1 || !again.Deferred[0].Watermark.Equal(k.Watermark) || len(b.all("j")) != 1 {
 			b.Errorf("deferred %+v", again.Deferred)
 		}
-		b.pass(5 * time.Minute)
+		b.advance(5 * time.Minute)
 		k.admit(j.missed(61), j.planned(62, ledger.OverlapAllow))
-		b.is(j.id(61), ledger.Missed, ledger.ReasonCatchUpWindow)
-		b.is(j.id(62), ledger.Planned, "")
+		b.wantState(j.id(61), ledger.Missed, ledger.ReasonCatchUpWindow)
+		b.wantState(j.id(62), ledger.Planned, "")
 		b.noIncident("of a scheduled time in a pause")
 	}},
-	{"the last plan of a revision, and an entry, make runs in a pause that catches up due at its end", func(b *bed) {
+	{"the last plan of a revision, and an entry, make runs in a pause that catches up due at its end", func(b *fixture) {
 		j := b.job("j")
 		pause := b.catchUpOf(j, 61, 65)
-		b.pass(3 * time.Minute)
+		b.advance(3 * time.Minute)
 		p := j.plan(61, j.leased(61, ledger.OverlapAllow))
 		p.Next = &ledger.Definition{}
 		got, err := b.Admit(b.ctx, b.admission(p))
 		b.must(err)
-		entered := b.entered(j.entry(j.leased(62, ledger.OverlapAllow)))
+		entered := b.mustEnter(j.entry(j.leased(62, ledger.OverlapAllow)))
 		if len(got.Deferred)+len(got.Leased) != 0 || entered.Work != nil {
 			b.Errorf("deferred %+v, leased %v", got.Deferred, runIDs(got.Leased))
 		}
 		for _, i := range []int{61, 62} {
-			if r := b.is(j.id(i), ledger.Planned, ""); !r.NextAt.Equal(pause.Until) {
+			if r := b.wantState(j.id(i), ledger.Planned, ""); !r.NextAt.Equal(pause.Until) {
 				b.Errorf("due at %s, want %s", r.NextAt, pause.Until)
 			}
 		}
 	}},
-	{"an entry of a scheduled time in a pause is skipped, a trigger is not", func(b *bed) {
+	{"an entry of a scheduled time in a pause is skipped, a trigger is not", func(b *fixture) {
 		j := b.job("j")
 		b.pauseOf(j, 61, 63, ledger.Selector{})
-		b.pass(5 * time.Minute)
-		if got := b.entered(j.entry(j.leased(61, ledger.OverlapSkip))); got.Work != nil {
+		b.advance(5 * time.Minute)
+		if got := b.mustEnter(j.entry(j.leased(61, ledger.OverlapSkip))); got.Work != nil {
 			b.Error("leased")
 		}
-		b.is(j.id(61), ledger.Skipped, ledger.ReasonPaused)
-		if got := b.entered(j.adHoc("x")); got.Work == nil {
+		b.wantState(j.id(61), ledger.Skipped, ledger.ReasonPaused)
+		if got := b.mustEnter(j.adHoc("x")); got.Work == nil {
 			b.Error("a trigger was held back")
 		}
 	}},
 	{"nothing of a held target is leased until the hold ends; runs keep their attempts and say why", holdWaits},
-	{"an entry of a held target does not wait for an earlier run that nobody can lease", func(b *bed) {
+	{"an entry of a held target does not wait for an earlier run that nobody can lease", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapQueue))
 		b.holdOf("target-of-j", 5*time.Minute)
@@ -117,7 +117,7 @@ var pausesCases = []testCase{
 			}
 		}
 	}},
-	{"a hold does not keep runs of other targets from being claimed", func(b *bed) {
+	{"a hold does not keep runs of other targets from being claimed", func(b *fixture) {
 		held, other := b.job("held"), b.job("other")
 		for i := range 3 {
 			held.admit(held.planned(i, ledger.OverlapAllow))
@@ -129,18 +129,18 @@ var pausesCases = []testCase{
 			b.Errorf("claimed %v", runIDs(got.Work))
 		}
 	}},
-	{"a held target's runs are not late for the time of the hold", func(b *bed) {
+	{"a held target's runs are not late for the time of the hold", func(b *fixture) {
 		j := b.job("j")
 		b.holdOf("target-of-j", 2*time.Hour)
 		in := j.planned(59, ledger.OverlapAllow)
 		in.Call.StartWithin = 10 * time.Minute
-		b.pass(2 * time.Minute)
+		b.advance(2 * time.Minute)
 		j.admit(in)
 		for _, step := range []struct {
 			after time.Duration
 			late  bool
 		}{{30 * time.Minute, false}, {89 * time.Minute, false}, {5 * time.Minute, false}, {10 * time.Minute, true}} {
-			b.pass(step.after)
+			b.advance(step.after)
 			_, err := b.MarkLate(b.ctx, 9)
 			b.must(err)
 			open, err := b.Incidents(b.ctx, ledger.IncidentFilter{Open: true})
@@ -151,8 +151,8 @@ var pausesCases = []testCase{
 		}
 	}},
 	{"a pause is changed and ended with who and why, and ends by itself", pauseChanges},
-	{"a pause that makes no sense is refused", func(b *bed) {
-		now := b.idle().Now.Truncate(time.Second)
+	{"a pause that makes no sense is refused", func(b *fixture) {
+		now := b.wantIdle().Now.Truncate(time.Second)
 		until := now.Add(time.Hour)
 		for want, c := range map[string]ledger.PauseChange{
 			"unknown kind":        {Kind: "sleep", Until: until},
@@ -184,40 +184,40 @@ var pausesCases = []testCase{
 var ann = ledger.Actor{By: "ann", Why: "maintenance", Via: ledger.ViaAPI}
 
 // pauseOf adds a pause from a job's scheduled time i until the k-th.
-func (b *bed) pauseOf(j *job, i, k int, s ledger.Selector) ledger.Pause {
+func (b *fixture) pauseOf(j *job, i, k int, s ledger.Selector) ledger.Pause {
 	b.Helper()
 	return b.changePause(ledger.PauseChange{Kind: ledger.PauseSkip, Selector: s, From: j.at(i), Until: j.at(k), Actor: ann})
 }
 
-func (b *bed) catchUpOf(j *job, i, k int) ledger.Pause {
+func (b *fixture) catchUpOf(j *job, i, k int) ledger.Pause {
 	b.Helper()
 	return b.changePause(ledger.PauseChange{Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Job: j.JobID}, From: j.at(i), Until: j.at(k),
 		Actor: ann})
 }
 
 // holdOf holds a target from now on.
-func (b *bed) holdOf(target string, d time.Duration) ledger.Pause {
+func (b *fixture) holdOf(target string, d time.Duration) ledger.Pause {
 	b.Helper()
-	until := b.idle0().Add(d).Truncate(time.Second)
+	until := b.storeTime().Add(d).Truncate(time.Second)
 	return b.changePause(ledger.PauseChange{Kind: ledger.PauseHold, Selector: ledger.Selector{Target: target}, Until: until, Actor: ann})
 }
 
-func (b *bed) changePause(c ledger.PauseChange) ledger.Pause {
+func (b *fixture) changePause(c ledger.PauseChange) ledger.Pause {
 	b.Helper()
 	p, err := b.ChangePause(b.ctx, c)
 	b.must(err)
 	return p
 }
 
-func (b *bed) noIncident(what string) {
+func (b *fixture) noIncident(what string) {
 	b.Helper()
 	if open, err := b.Incidents(b.ctx, ledger.IncidentFilter{}); err != nil || len(open) != 0 {
 		b.Errorf("an incident %s: %+v, %v", what, open, err)
 	}
 }
 
-func pauseChanges(b *bed) {
-	now := b.idle0().Truncate(time.Second)
+func pauseChanges(b *fixture) {
+	now := b.storeTime().Truncate(time.Second)
 	p := b.changePause(ledger.PauseChange{Kind: ledger.PauseSkip, From: now.Add(time.Hour), Until: now.Add(2 * time.Hour), Actor: ann})
 	if p.ID == 0 || p.By != "ann" || p.Why != "maintenance" || p.CreatedAt.IsZero() || !p.EndedAt.IsZero() {
 		b.Errorf("made %+v", p)
@@ -228,13 +228,13 @@ func pauseChanges(b *bed) {
 		!longer.CreatedAt.Equal(p.CreatedAt) {
 		b.Errorf("changed %+v", longer)
 	}
-	b.pass(time.Hour)
+	b.advance(time.Hour)
 	begun := b.changePause(ledger.PauseChange{ID: p.ID, From: now.Add(5 * time.Hour), Actor: bob})
 	if !begun.From.Equal(longer.From) || !begun.Until.Equal(longer.Until) {
 		b.Errorf("the begin of one that has begun moved: %+v", begun)
 	}
 	ended := b.changePause(ledger.PauseChange{ID: p.ID, End: true, Actor: bob})
-	if at := b.idle0(); ended.Until.After(at.Add(time.Second)) || ended.EndedAt.IsZero() {
+	if at := b.storeTime(); ended.Until.After(at.Add(time.Second)) || ended.EndedAt.IsZero() {
 		b.Errorf("ended at %s: %+v", at, ended)
 	}
 	if _, err := b.ChangePause(b.ctx, ledger.PauseChange{ID: p.ID, Until: now.Add(9 * time.Hour),
@@ -250,7 +250,7 @@ func pauseChanges(b *bed) {
 	if n, err := b.ClosePauses(b.ctx); n != 0 || err != nil {
 		b.Errorf("closed %d, %v", n, err)
 	}
-	b.pass(2 * time.Minute)
+	b.advance(2 * time.Minute)
 	for _, want := range []int{1, 0} {
 		if n, err := b.ClosePauses(b.ctx); n != want || err != nil {
 			b.Errorf("closed %d, want %d: %v", n, want, err)

@@ -8,17 +8,17 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func holdWaits(b *bed) {
-	j, w := b.started("j")
+func holdWaits(b *fixture) {
+	j, w := b.newStarted("j")
 	k := j.next()
 	b.record(retrying(w, 0))
 	hold := b.holdOf("target-of-j", 5*time.Minute)
 	got := k.admit(k.leased(0, ledger.OverlapAllow))
-	entered := b.entered(j.adHoc("x"))
+	entered := b.mustEnter(j.adHoc("x"))
 	if len(got.Leased) != 0 || entered.Work != nil {
 		b.Errorf("leased %v, %v", runIDs(got.Leased), entered.Work)
 	}
-	claimed := b.idle()
+	claimed := b.wantIdle()
 	if !claimed.NextAt.Equal(hold.Until) {
 		b.Errorf("next claim at %s, want the end of the hold, %s", claimed.NextAt, hold.Until)
 	}
@@ -40,7 +40,7 @@ func holdWaits(b *bed) {
 		b.Errorf("%d runs wait", len(why))
 	}
 	before := b.get(w.RunID)
-	b.pass(6 * time.Minute)
+	b.advance(6 * time.Minute)
 	work := b.claim("p1", 9).Work
 	i := slices.IndexFunc(work, func(again ledger.Work) bool { return again.RunID == w.RunID })
 	if len(work) != 3 || i < 0 {

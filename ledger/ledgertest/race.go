@@ -29,20 +29,20 @@ func jobIDs(n int) []string {
 }
 
 // fleet begins n jobs and returns replicas to work on them.
-func (b *bed) fleet(jobs, replicas int) []ledger.Store {
+func (b *fixture) fleet(jobs, replicas int) []ledger.Store {
 	b.Helper()
 	b.declare("p1", "v1", jobIDs(jobs)...)
 	b.assignments("v1")
-	b.pass(time.Hour)
+	b.advance(time.Hour)
 	stores := []ledger.Store{b.Store}
 	for len(stores) < replicas {
-		stores = append(stores, b.second())
+		stores = append(stores, b.secondReplica())
 	}
 	return stores
 }
 
-// each runs f once for every replica, workers times at once.
-func (b *bed) each(stores []ledger.Store, workers int, f func(s ledger.Store, token string) error) {
+// onEachReplica runs f once for every replica, workers times at once.
+func (b *fixture) onEachReplica(stores []ledger.Store, workers int, f func(s ledger.Store, token string) error) {
 	b.Helper()
 	var wg sync.WaitGroup
 	for i, s := range stores {
@@ -74,14 +74,14 @@ func plansAt(assignments []ledger.JobAssignment, round int, o ledger.Overlap) []
 
 // racePlans: every worker of every replica admits the same plans, shuffled,
 // round after round.
-func racePlans(b *bed) {
+func racePlans(b *fixture) {
 	stores := b.fleet(300, 3)
 	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
 	var mu sync.Mutex
 	leased := map[string]int{}
 	for round := range beats {
-		b.each(stores, 4, func(s ledger.Store, token string) error {
+		b.onEachReplica(stores, 4, func(s ledger.Store, token string) error {
 			plans := plansAt(begun, round, ledger.OverlapAllow)
 			for i := range plans {
 				if round > 0 {
@@ -100,14 +100,14 @@ func racePlans(b *bed) {
 			return err
 		})
 	}
-	b.onceEach(leased, 300*beats)
+	b.wantOnceEach(leased, 300*beats)
 	if runs, err := b.List(b.ctx, ledger.Filter{Limit: 10000}); err != nil || len(runs) != 300*beats {
 		b.Errorf("%d rows, %v: want %d", len(runs), err, 300*beats)
 	}
 }
 
-// onceEach checks that n runs were given out, each once.
-func (b *bed) onceEach(given map[string]int, n int) {
+// wantOnceEach checks that n runs were given out, each once.
+func (b *fixture) wantOnceEach(given map[string]int, n int) {
 	b.Helper()
 	if len(given) != n {
 		b.Errorf("%d runs were given out, want %d", len(given), n)
@@ -119,7 +119,7 @@ func (b *bed) onceEach(given map[string]int, n int) {
 	}
 }
 
-func raceClaims(b *bed) {
+func raceClaims(b *fixture) {
 	stores := b.fleet(40, 3)
 	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
@@ -133,7 +133,7 @@ func raceClaims(b *bed) {
 	b.must(err)
 	var mu sync.Mutex
 	leased := map[string]int{}
-	b.each(stores, 3, func(s ledger.Store, token string) error {
+	b.onEachReplica(stores, 3, func(s ledger.Store, token string) error {
 		for empty := 0; empty < 3; {
 			got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 7, LeaseFor: time.Hour})
 			if err != nil {
@@ -150,16 +150,16 @@ func raceClaims(b *bed) {
 		}
 		return nil
 	})
-	b.onceEach(leased, 200)
+	b.wantOnceEach(leased, 200)
 }
 
-func raceEntries(b *bed) {
+func raceEntries(b *fixture) {
 	j := b.job("j")
-	stores := []ledger.Store{b.Store, b.second(), b.second()}
+	stores := []ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}
 	var mu sync.Mutex
 	inserted, leased := 0, 0
 	for i := range 10 {
-		b.each(stores, 2, func(s ledger.Store, token string) error {
+		b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 			e := ledger.Entry{JobID: "j", RunSpec: j.leased(i, ledger.OverlapAllow), Process: token, Token: token, LeaseFor: lease}
 			got, err := s.Enter(b.ctx, e)
 			mu.Lock()
@@ -178,9 +178,9 @@ func raceEntries(b *bed) {
 	}
 }
 
-func racePlanEntry(b *bed) {
+func racePlanEntry(b *fixture) {
 	j := b.job("j")
-	stores := []ledger.Store{b.Store, b.second(), b.second()}
+	stores := []ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}
 	for range 8 {
 		leased := map[string]int{}
 		var mu sync.Mutex
@@ -192,7 +192,7 @@ func racePlanEntry(b *bed) {
 			}
 		}
 		in := j.leased(0, ledger.OverlapAllow)
-		b.each(stores, 2, func(s ledger.Store, token string) error {
+		b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 			if strings.HasSuffix(token, "0") {
 				got, err := s.Admit(b.ctx, ledger.Admission{Plans: []ledger.Plan{j.plan(0, in)}, Process: token, Token: token, LeaseFor: lease})
 				give(got.Leased...)
@@ -204,17 +204,17 @@ func racePlanEntry(b *bed) {
 			}
 			return err
 		})
-		b.onceEach(leased, 1)
+		b.wantOnceEach(leased, 1)
 		j = j.next()
 	}
 }
 
-func raceTakeover(b *bed) {
-	j, _ := b.started("j")
-	b.pass(lease + time.Second)
+func raceTakeover(b *fixture) {
+	j, _ := b.newStarted("j")
+	b.advance(lease + time.Second)
 	var mu sync.Mutex
 	taken := map[string]int{}
-	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 3, func(s ledger.Store, token string) error {
+	b.onEachReplica([]ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}, 3, func(s ledger.Store, token string) error {
 		got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 10, LeaseFor: lease})
 		mu.Lock()
 		defer mu.Unlock()
@@ -223,7 +223,7 @@ func raceTakeover(b *bed) {
 		}
 		return err
 	})
-	b.onceEach(taken, 1)
+	b.wantOnceEach(taken, 1)
 	if r := b.get(j.id(0)); r.Attempt != 2 || len(b.history(j.id(0))) != 1 {
 		b.Errorf("row %+v, want attempt 2 after one that is lost", r)
 	}
@@ -231,7 +231,7 @@ func raceTakeover(b *bed) {
 
 // raceAll: half the workers plan queued scheduled times, all of them claim and
 // record, until every scheduled time has run. Of one job no two may run together.
-func raceAll(b *bed) {
+func raceAll(b *fixture) {
 	const jobs, times = 20, 5
 	stores := b.fleet(jobs, 3)
 	begun, err := b.Assignments(b.ctx, "v1", "")
@@ -251,7 +251,7 @@ func raceAll(b *bed) {
 			}
 		}
 	}
-	b.each(stores, 2, func(s ledger.Store, token string) error {
+	b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 		for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 			mu.Lock()
 			done := len(ran) == jobs*times
@@ -290,5 +290,5 @@ func raceAll(b *bed) {
 		}
 		return nil
 	})
-	b.onceEach(ran, jobs*times)
+	b.wantOnceEach(ran, jobs*times)
 }

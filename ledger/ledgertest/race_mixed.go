@@ -14,7 +14,7 @@ import (
 // and overlapping ones, of all overlaps in one plan, events bring some before
 // their plan, and jobs are paused and resumed meanwhile.
 type mixed struct {
-	*bed
+	*fixture
 	first  map[string]*job // where each stood at first
 	tokens atomic.Int64
 
@@ -26,15 +26,15 @@ type mixed struct {
 
 const mixedTimes = 40
 
-func raceMixed(b *bed) {
+func raceMixed(b *fixture) {
 	stores := b.fleet(8, 3)
 	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
-	m := &mixed{bed: b, first: map[string]*job{}, running: map[string]bool{}, given: map[string]int{}, skipped: map[ledger.Reason]int{}}
+	m := &mixed{fixture: b, first: map[string]*job{}, running: map[string]bool{}, given: map[string]int{}, skipped: map[ledger.Reason]int{}}
 	for _, s := range begun {
-		m.first[s.JobID] = &job{bed: b, Position: s.Position}
+		m.first[s.JobID] = &job{fixture: b, Position: s.Position}
 	}
-	b.each(stores, 3, func(s ledger.Store, _ string) error {
+	b.onEachReplica(stores, 3, func(s ledger.Store, _ string) error {
 		for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
 			if done, err := m.turn(s); done || err != nil {
 				return err
@@ -220,7 +220,7 @@ func (m *mixed) check() {
 			}
 		}
 	}
-	m.onceEach(m.given, ran)
+	m.wantOnceEach(m.given, ran)
 	for _, reason := range []ledger.Reason{ledger.ReasonOverlap, ledger.ReasonPaused} {
 		if skipped[reason] != m.skipped[reason] {
 			m.Errorf("%d rows are skipped (%s), the answers say %d", skipped[reason], reason, m.skipped[reason])

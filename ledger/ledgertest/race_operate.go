@@ -19,12 +19,12 @@ var raceOperateCases = []testCase{
 	{"operators and executors at once do not fail one another", raceOperators},
 }
 
-func raceRedrive(b *bed) {
-	j, _ := b.died("j")
+func raceRedrive(b *fixture) {
+	j, _ := b.newDead("j")
 	var mu sync.Mutex
 	n := 0
-	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, _ string) error {
-		a := act(j.id(0))
+	b.onEachReplica([]ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}, 2, func(s ledger.Store, _ string) error {
+		a := actionOn(j.id(0))
 		a.Force = true
 		got, err := s.Redrive(b.ctx, a)
 		mu.Lock()
@@ -37,7 +37,7 @@ func raceRedrive(b *bed) {
 	}
 }
 
-func raceBackfill(b *bed) {
+func raceBackfill(b *fixture) {
 	const count = 30
 	j := b.job("j")
 	j.admit(j.rangeOf(0, count-1))
@@ -47,7 +47,7 @@ func raceBackfill(b *bed) {
 	}
 	var mu sync.Mutex
 	planned := 0
-	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, _ string) error {
+	b.onEachReplica([]ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}, 2, func(s ledger.Store, _ string) error {
 		got, err := s.Backfill(b.ctx, fill)
 		mu.Lock()
 		defer mu.Unlock()
@@ -62,9 +62,9 @@ func raceBackfill(b *bed) {
 // raceOperators: each worker does all that an operator and an executor do, in
 // an order of its own. What matters is that no call fails: rows are locked in
 // one order everywhere.
-func raceOperators(b *bed) {
+func raceOperators(b *fixture) {
 	stores := b.fleet(10, 3)
-	b.each(stores, 3, func(s ledger.Store, token string) error {
+	b.onEachReplica(stores, 3, func(s ledger.Store, token string) error {
 		all := ledger.Action{Actor: ledger.Actor{By: token, Why: "race"}, Force: true}
 		var held []ledger.Work
 		moves := []func(round int) error{
@@ -120,25 +120,25 @@ func raceOperators(b *bed) {
 
 // racePause: an operator pauses while processes admit. What is under way may go either way;
 // each process obeys the pause at the first scheduled time after it.
-func racePause(b *bed) {
+func racePause(b *fixture) {
 	stores := b.fleet(8, 3)
 	begun, err := b.Assignments(b.ctx, "v1", "")
 	b.must(err)
 	made := make(chan ledger.Pause, 1)
-	b.each(stores, 3, func(s ledger.Store, token string) error {
+	b.onEachReplica(stores, 3, func(s ledger.Store, token string) error {
 		if token != "race-1-1" {
 			_, err := s.Admit(b.ctx, ledger.Admission{Plans: plansAt(begun, 0, ledger.OverlapAllow), Process: token, Token: token, LeaseFor: lease})
 			return err
 		}
 		all := ledger.Selector{Job: "job-*"}
-		until := b.idle0().Add(time.Hour).Truncate(time.Second)
+		until := b.storeTime().Add(time.Hour).Truncate(time.Second)
 		p, err := s.ChangePause(b.ctx, ledger.PauseChange{Kind: ledger.PauseSkip, Selector: all, Until: until, Actor: ann})
 		made <- p
 		return err
 	})
 	pause := <-made
-	b.pass(2 * time.Minute)
-	b.each(stores, 3, func(s ledger.Store, token string) error {
+	b.advance(2 * time.Minute)
+	b.onEachReplica(stores, 3, func(s ledger.Store, token string) error {
 		for i := range begun {
 			j := &job{Position: begun[i].Position}
 			k := int(pause.From.Sub(j.at(0))/time.Minute) + 1

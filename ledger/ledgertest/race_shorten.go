@@ -7,12 +7,12 @@ import (
 )
 
 // raceShorten: an event enters a run in a pause that an operator shortens at the same time.
-func raceShorten(b *bed) {
+func raceShorten(b *fixture) {
 	j := b.job("j")
 	b.whilePauseIsShortened("j", func(s ledger.Store, p ledger.Pause, round int) (string, error) {
 		at := p.From.Add(time.Duration(round) * time.Second)
 		in := ledger.RunSpec{RunID: "j@" + at.Format(time.RFC3339), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
-			Overlap: ledger.OverlapAllow, Call: call("j")}
+			Overlap: ledger.OverlapAllow, Call: callOf("j")}
 		_, err := s.Enter(b.ctx, ledger.Entry{JobID: j.JobID, RunSpec: in})
 		return in.RunID, err
 	})
@@ -20,11 +20,11 @@ func raceShorten(b *bed) {
 
 // raceLastPlan: a change plans the scheduled times of a schedule's content that ends, in a pause
 // that an operator shortens at the same time.
-func raceLastPlan(b *bed) {
+func raceLastPlan(b *fixture) {
 	b.template()
-	b.put(keyed("a", "1s"), ledger.ScheduleCreated)
+	b.putSchedule(upsert("a", "1s"), ledger.ScheduleCreated)
 	b.whilePauseIsShortened("t", func(s ledger.Store, p ledger.Pause, round int) (string, error) {
-		in := keyed("a", []string{"1000ms", "1s"}[round%2])
+		in := upsert("a", []string{"1000ms", "1s"}[round%2])
 		got, err := s.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: someone})
 		if err == nil {
 			err = got[0].Err
@@ -35,16 +35,16 @@ func raceLastPlan(b *bed) {
 
 // whilePauseIsShortened lets make write a run in a pause that catches up for a job, and an operator
 // shorten the pause, at the same time, again and again: the run is due at the new end.
-func (b *bed) whilePauseIsShortened(jobID string, make func(s ledger.Store, p ledger.Pause, round int) (runID string, err error)) {
+func (b *fixture) whilePauseIsShortened(jobID string, make func(s ledger.Store, p ledger.Pause, round int) (runID string, err error)) {
 	b.Helper()
-	stores := []ledger.Store{b.Store, b.second()}
+	stores := []ledger.Store{b.Store, b.secondReplica()}
 	for i := range 20 {
 		p := b.changePause(ledger.PauseChange{Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Job: jobID},
-			Until: b.idle0().Add(2 * time.Hour).Truncate(time.Second), Actor: ann})
-		b.pass(2 * time.Second)
+			Until: b.storeTime().Add(2 * time.Hour).Truncate(time.Second), Actor: ann})
+		b.advance(2 * time.Second)
 		until := p.Until.Add(-time.Hour)
 		made := ""
-		b.each(stores, 1, func(s ledger.Store, token string) (err error) {
+		b.onEachReplica(stores, 1, func(s ledger.Store, token string) (err error) {
 			if token == "race-0-0" {
 				made, err = make(s, p, i)
 				return err
@@ -56,22 +56,22 @@ func (b *bed) whilePauseIsShortened(jobID string, make func(s ledger.Store, p le
 			b.Errorf("%d: due at %s, want the new end %s", i, r.NextAt, until)
 		}
 		b.changePause(ledger.PauseChange{ID: p.ID, End: true, Actor: ann})
-		b.pass(2 * time.Second)
+		b.advance(2 * time.Second)
 	}
 }
 
 // raceProlong: of two pauses that keep a run back, one is prolonged and the other shortened at
 // the same time.
-func raceProlong(b *bed) {
+func raceProlong(b *fixture) {
 	j := b.job("j")
-	stores := []ledger.Store{b.Store, b.second()}
+	stores := []ledger.Store{b.Store, b.secondReplica()}
 	for i := range 20 {
 		long, short := b.catchUpOf(j, 61, 180), b.catchUpOf(j, 61, 120)
 		at := long.From.Add(time.Duration(i) * time.Second)
 		in := ledger.RunSpec{RunID: "j@" + at.Format(time.RFC3339), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule,
-			Overlap: ledger.OverlapAllow, Call: call("j")}
-		b.entered(ledger.Entry{JobID: "j", RunSpec: in, Token: b.token()})
-		b.each(stores, 1, func(s ledger.Store, token string) error {
+			Overlap: ledger.OverlapAllow, Call: callOf("j")}
+		b.mustEnter(ledger.Entry{JobID: "j", RunSpec: in, Token: b.token()})
+		b.onEachReplica(stores, 1, func(s ledger.Store, token string) error {
 			c := ledger.PauseChange{ID: long.ID, Until: j.at(90), Actor: ann}
 			if token == "race-0-0" {
 				c = ledger.PauseChange{ID: short.ID, Until: j.at(150), Actor: ann}
@@ -79,7 +79,7 @@ func raceProlong(b *bed) {
 			_, err := s.ChangePause(b.ctx, c)
 			return err
 		})
-		j.dueRun(in.RunID, j.at(150))
+		j.wantDue(in.RunID, j.at(150))
 		for _, p := range []ledger.Pause{long, short} {
 			b.changePause(ledger.PauseChange{ID: p.ID, End: true, Actor: ann})
 		}

@@ -26,8 +26,8 @@ func actorWithRequest(key string) ledger.Actor {
 	}}
 }
 
-// answered is the answer to a request, "" for none.
-func (b *bed) answered(key string) string {
+// storedAnswer is the answer to a request, "" for none.
+func (b *fixture) storedAnswer(key string) string {
 	b.Helper()
 	answer, found, err := b.FindAnswer(b.ctx, *actorWithRequest(key).Request)
 	b.must(err)
@@ -37,11 +37,11 @@ func (b *bed) answered(key string) string {
 	return string(answer)
 }
 
-// acts has each kind of action that can be repeated, as requests with keys, and the type
+// repeatableActions has each kind of action that can be repeated, as requests with keys, and the type
 // of its result.
-func (b *bed) acts() map[string]func(key string) error {
+func (b *fixture) repeatableActions() map[string]func(key string) error {
 	m := b.job("m")
-	j := b.deaths(2)
+	j := b.newDeadRuns(2)
 	m.admit(m.rangeOf(0, 4))
 	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "j"}}))
 	open, err := b.Incidents(b.ctx, ledger.IncidentFilter{JobID: "j", Open: true, Limit: 1})
@@ -78,8 +78,8 @@ func (b *bed) acts() map[string]func(key string) error {
 	}
 }
 
-func requestRepeated(b *bed) {
-	acts := b.acts()
+func requestRepeated(b *fixture) {
+	acts := b.repeatableActions()
 	for result, do := range acts {
 		b.must(do("key of " + result))
 	}
@@ -92,7 +92,7 @@ func requestRepeated(b *bed) {
 		if err := do(key); !errors.Is(err, ledger.ErrRepeated) || errors.Is(err, ledger.ErrUnavailable) {
 			b.Errorf("%s again: %v, want ErrRepeated", key, err)
 		}
-		if got, want := b.answered(key), key+" of "+result; got != want {
+		if got, want := b.storedAnswer(key), key+" of "+result; got != want {
 			b.Errorf("answer %q, want %q", got, want)
 		}
 	}
@@ -101,7 +101,7 @@ func requestRepeated(b *bed) {
 	}
 }
 
-func requestUnchanging(b *bed) {
+func requestUnchanging(b *fixture) {
 	j := b.job("j")
 	all := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 10}, Actor: actorWithRequest("cancel")}
 	_, err := b.Cancel(b.ctx, all)
@@ -110,8 +110,8 @@ func requestUnchanging(b *bed) {
 	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)},
 		Actor: actorWithRequest("backfill")})
 	b.must(err)
-	b.told(b.audit(ledger.AuditFilter{}))
-	b.entered(j.entry(j.planned(1, ledger.OverlapAllow)))
+	b.wantAudit(b.audit(ledger.AuditFilter{}))
+	b.mustEnter(j.entry(j.planned(1, ledger.OverlapAllow)))
 	b.must(b.PauseJob(b.ctx, "j", who("bob", "no")))
 	if _, err := b.Cancel(b.ctx, all); !errors.Is(err, ledger.ErrRepeated) {
 		b.Error(err)
@@ -119,13 +119,13 @@ func requestUnchanging(b *bed) {
 	if err := b.ResumeJob(b.ctx, "j", actorWithRequest("resume")); !errors.Is(err, ledger.ErrRepeated) {
 		b.Error(err)
 	}
-	b.is(j.id(1), ledger.Planned, "")
-	if b.answered("cancel") == "" || b.answered("resume") == "" || b.answered("backfill") == "" {
+	b.wantState(j.id(1), ledger.Planned, "")
+	if b.storedAnswer("cancel") == "" || b.storedAnswer("resume") == "" || b.storedAnswer("backfill") == "" {
 		b.Error("an answer is missing")
 	}
 }
 
-func requestOther(b *bed) {
+func requestOther(b *fixture) {
 	b.job("j")
 	b.must(b.PauseJob(b.ctx, "j", actorWithRequest("k")))
 	r := *actorWithRequest("k").Request
@@ -133,7 +133,7 @@ func requestOther(b *bed) {
 	if _, _, err := b.FindAnswer(b.ctx, r); !errors.Is(err, ledger.ErrOtherRequest) {
 		b.Errorf("%v, want ErrOtherRequest", err)
 	}
-	if b.answered("K") != "" || b.answered("") != "" {
+	if b.storedAnswer("K") != "" || b.storedAnswer("") != "" {
 		b.Error("the answer of another key")
 	}
 	bob := actorWithRequest("k")
@@ -141,26 +141,26 @@ func requestOther(b *bed) {
 	b.must(b.ResumeJob(b.ctx, "j", bob))
 }
 
-func requestRefused(b *bed) {
-	j, _ := b.died("j")
+func requestRefused(b *fixture) {
+	j, _ := b.newDead("j")
 	no := errors.New("no")
-	a := act(j.id(0))
+	a := actionOn(j.id(0))
 	a.Actor = actorWithRequest("k")
 	a.Request.EncodeAnswer = func(any) ([]byte, error) { return nil, no }
 	if _, err := b.Ack(b.ctx, a); !errors.Is(err, no) {
 		b.Errorf("%v, want %v", err, no)
 	}
-	if r := b.get(j.id(0)); !r.AckedAt.IsZero() || b.answered("k") != "" {
+	if r := b.get(j.id(0)); !r.AckedAt.IsZero() || b.storedAnswer("k") != "" {
 		b.Errorf("%+v: want nothing written", r)
 	}
-	b.told(b.audit(ledger.AuditFilter{}))
+	b.wantAudit(b.audit(ledger.AuditFilter{}))
 }
 
-func requestRace(b *bed) {
+func requestRace(b *fixture) {
 	j := b.job("j")
 	var mu sync.Mutex
 	done, n := 0, 0
-	b.each([]ledger.Store{b.Store, b.second(), b.second()}, 2, func(s ledger.Store, _ string) error {
+	b.onEachReplica([]ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}, 2, func(s ledger.Store, _ string) error {
 		mu.Lock()
 		n++
 		e := j.adHoc(fmt.Sprint("t", n))
@@ -183,8 +183,8 @@ func requestRace(b *bed) {
 	}
 }
 
-func requestOfNoSeries(b *bed) {
-	j, _ := b.died("j")
+func requestOfNoSeries(b *fixture) {
+	j, _ := b.newDead("j")
 	ann := ledger.Actor{By: "ann", Why: "no", Via: ledger.ViaAPI, Request: &ledger.Request{Series: "s"}}
 	b.must(b.PauseJob(b.ctx, "j", ann))
 	b.must(b.ResumeJob(b.ctx, "j", ann))
@@ -192,9 +192,9 @@ func requestOfNoSeries(b *bed) {
 	for _, token := range []string{"1", "2"} {
 		r := j.repeat(j.id(0), token)
 		r.Actor, r.MayDouble = ann, true
-		b.entered(r)
-		b.told(b.audit(ledger.AuditFilter{RunID: r.RunID}), "rerun j "+j.id(0)+" by ann: no (api)")
+		b.mustEnter(r)
+		b.wantAudit(b.audit(ledger.AuditFilter{RunID: r.RunID}), "rerun j "+j.id(0)+" by ann: no (api)")
 		told = append(told, "rerun j "+j.id(0)+" by ann: no (api)")
 	}
-	b.told(b.audit(ledger.AuditFilter{JobID: "j"}), append(told, "resume j  by ann: no (api)", "pause j  by ann: no (api)")...)
+	b.wantAudit(b.audit(ledger.AuditFilter{JobID: "j"}), append(told, "resume j  by ann: no (api)", "pause j  by ann: no (api)")...)
 }

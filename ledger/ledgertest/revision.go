@@ -9,15 +9,15 @@ import (
 )
 
 var revisionCases = []testCase{
-	{"an edit ends the revision and begins the next in the plan's transaction", func(b *bed) {
-		j := b.begun("j")
+	{"an edit ends the revision and begins the next in the plan's transaction", func(b *fixture) {
+		j := b.newBegunJob("j")
 		b.declare("p2", "v2", "j")
 		p := j.plan(1, j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
 		p.Next = new(definition("v2", "j"))
 		_, err := b.Admit(b.ctx, b.admission(p))
 		b.must(err)
-		b.is(j.id(1), ledger.Planned, "")
-		s := b.stands("j", "v2", "v2")
+		b.wantState(j.id(1), ledger.Planned, "")
+		s := b.wantDefinitions("j", "v2", "v2")
 		if s.Revision <= j.Revision || !s.Watermark.Equal(j.at(1)) {
 			b.Errorf("standing %+v, want a later revision from %s", s, j.at(1))
 		}
@@ -27,26 +27,26 @@ var revisionCases = []testCase{
 		}
 		old := j.plan(2, j.planned(2, ledger.OverlapAllow))
 		old.After = j.at(1)
-		b.refused(old)
+		b.wantStale(old)
 		k := j.next()
 		k.admit(k.planned(0, ledger.OverlapAllow))
 		if r := b.get(k.id(0)); r.Revision != s.Revision {
 			b.Errorf("planned under revision %d, want %d", r.Revision, s.Revision)
 		}
 	}},
-	{"a refused plan does not switch the definition", func(b *bed) {
-		j := b.begun("j")
+	{"a refused plan does not switch the definition", func(b *fixture) {
+		j := b.newBegunJob("j")
 		p := j.plan(70)
 		p.Next = new(definition("v2", "j"))
-		b.refused(p)
-		b.stands("j", "v1", "v1")
+		b.wantStale(p)
+		b.wantDefinitions("j", "v1", "v1")
 	}},
-	{"of two that switch at once one does", func(b *bed) {
-		j := b.begun("j")
+	{"of two that switch at once one does", func(b *fixture) {
+		j := b.newBegunJob("j")
 		var wg sync.WaitGroup
 		won := make([]int, 3)
 		for i, hash := range []string{"v2", "v3", "v4"} {
-			s := b.second()
+			s := b.secondReplica()
 			p := j.plan(0, j.planned(0, ledger.OverlapAllow))
 			p.Next = new(definition(hash, "j"))
 			a := b.admission(p)
@@ -66,38 +66,38 @@ var revisionCases = []testCase{
 			b.Errorf("%d revisions ended, want 1", n)
 		}
 	}},
-	{"a job that an older live process declares is not removed", func(b *bed) {
+	{"a job that an older live process declares is not removed", func(b *fixture) {
 		// V2 does not know the job, and v1 still runs.
-		b.begun("j")
+		b.newBegunJob("j")
 		b.declare("p2", "v2", "other")
-		b.stands("j", "v1", "v1")
+		b.wantDefinitions("j", "v1", "v1")
 		b.must(b.Deregister(b.ctx, "p1"))
-		b.stands("j", "v1", "")
+		b.wantDefinitions("j", "v1", "")
 	}},
 	{"a removed job ends after its last scheduled times and is planned no more", removed},
-	{"an edit leaves the slot with its holder", func(b *bed) {
-		j := b.begun("j")
+	{"an edit leaves the slot with its holder", func(b *fixture) {
+		j := b.newBegunJob("j")
 		got := j.admit(j.leased(0, ledger.OverlapSkip))
 		b.switchTo("j", "v2")
 		k := j.nextIs(ledger.Skipped, ledger.ReasonOverlap)
 		b.record(succeeded(got.Leased[0]))
 		k.nextIs(ledger.Planned, "")
 	}},
-	{"the runs of a removed job go on to their end", func(b *bed) {
-		j := b.begun("j")
+	{"the runs of a removed job go on to their end", func(b *fixture) {
+		j := b.newBegunJob("j")
 		got := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue))
 		b.switchTo("j", "")
 		b.record(retrying(got.Leased[0], 0))
-		b.record(succeeded(b.take("p1", j.id(0))))
-		b.record(succeeded(b.take("p1", j.id(1))))
+		b.record(succeeded(b.claimOne("p1", j.id(0))))
+		b.record(succeeded(b.claimOne("p1", j.id(1))))
 	}},
-	{"a re-added job begins anew with nothing before now", func(b *bed) {
-		j := b.begun("j")
-		b.end(j)
+	{"a re-added job begins anew with nothing before now", func(b *fixture) {
+		j := b.newBegunJob("j")
+		b.removeJob(j)
 		b.must(b.Deregister(b.ctx, "p1"))
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		b.declare("p2", "v1", "j")
-		now := b.beat("p2").Now
+		now := b.heartbeat("p2").Now
 		s := b.assignments("v1")["j"]
 		if s.Hash != "v1" || s.Revision <= j.Revision || s.Watermark.Before(now) {
 			b.Errorf("standing %+v, want a revision after %d that begins at %s", s, j.Revision, now)
@@ -108,54 +108,54 @@ var revisionCases = []testCase{
 		}
 		p := j.plan(1, j.leased(1, ledger.OverlapAllow))
 		p.After = j.at(0)
-		b.refused(p)
+		b.wantStale(p)
 		p.Revision = s.Revision
-		b.refused(p)
+		b.wantStale(p)
 	}},
-	{"a pause outlives an edit, a removal and the return", func(b *bed) {
-		j := b.begun("j")
+	{"a pause outlives an edit, a removal and the return", func(b *fixture) {
+		j := b.newBegunJob("j")
 		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "ann", Why: "audit"}))
 		b.switchTo("j", "v2")
 		b.switchTo("j", "")
 		b.must(b.Deregister(b.ctx, "p1"))
 		b.declare("p2", "v3", "j")
 		b.assignments("v3")
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		k := j.next()
 		if got := k.admit(k.leased(0, ledger.OverlapSkip)); got.Skipped[ledger.ReasonPaused] != 1 {
 			b.Errorf("skipped %v, want the job still paused", got.Skipped)
 		}
 	}},
-	{"the definition of a job is that of its current revision, and an ended job has none", func(b *bed) {
-		b.begun("j")
+	{"the definition of a job is that of its current revision, and an ended job has none", func(b *fixture) {
+		b.newBegunJob("j")
 		b.declare("p2", "v2", "j")
 		for _, hash := range []string{"v1", "v2"} {
 			if hash == "v2" {
 				b.switchTo("j", hash)
 			}
-			if s, body := b.status("j"), b.body("j"); s.Ended || body != `{"hash":"`+hash+`"}` {
+			if s, body := b.status("j"), b.bodyOf("j"); s.Ended || body != `{"hash":"`+hash+`"}` {
 				b.Errorf("status %+v with body %s, want that of %s", s, body, hash)
 			}
 		}
 		b.switchTo("j", "")
-		if s, body := b.status("j"), b.body("j"); !s.Ended || body != "" {
+		if s, body := b.status("j"), b.bodyOf("j"); !s.Ended || body != "" {
 			b.Errorf("status %+v with body %s, want an ended job without one", s, body)
 		}
 	}},
 }
 
-func (b *bed) body(id string) string {
+func (b *fixture) bodyOf(id string) string {
 	b.Helper()
 	bodies, err := b.JobBodies(b.ctx, id, "nobody")
 	b.must(err)
 	return string(bodies[id])
 }
 
-func removed(b *bed) {
-	j := b.begun("j")
+func removed(b *fixture) {
+	j := b.newBegunJob("j")
 	b.must(b.Deregister(b.ctx, "p1"))
-	b.end(j)
-	b.is(j.id(0), ledger.Planned, "")
+	b.removeJob(j)
+	b.wantState(j.id(0), ledger.Planned, "")
 	if s, ok := b.assignments("")["j"]; ok {
 		b.Errorf("Assignments lists an ended job: %+v", s)
 	}
@@ -166,12 +166,12 @@ func removed(b *bed) {
 	for _, revision := range []int64{j.Revision, st.Revision, st.Revision + 1} {
 		p := j.plan(1, j.leased(1, ledger.OverlapAllow))
 		p.Revision, p.After = revision, j.at(0)
-		b.refused(p)
+		b.wantStale(p)
 	}
 }
 
 // switchTo plans a job to a definition without any scheduled times.
-func (b *bed) switchTo(id, hash string) {
+func (b *fixture) switchTo(id, hash string) {
 	b.Helper()
 	j := b.now(id)
 	p := ledger.Plan{JobID: id, Revision: j.Revision, After: j.Watermark, Through: j.Watermark}
@@ -183,8 +183,8 @@ func (b *bed) switchTo(id, hash string) {
 	}
 }
 
-// end removes a job: its plan has one last scheduled time.
-func (b *bed) end(j *job) {
+// removeJob removes a job: its plan has one last scheduled time.
+func (b *fixture) removeJob(j *job) {
 	b.Helper()
 	p := j.plan(0, j.planned(0, ledger.OverlapAllow))
 	p.Next = &ledger.Definition{JobID: j.JobID}
@@ -196,7 +196,7 @@ func (b *bed) end(j *job) {
 }
 
 // events are a job's events of one kind, newest first.
-func (b *bed) events(id string, kind ledger.EventKind) []ledger.Event {
+func (b *fixture) events(id string, kind ledger.EventKind) []ledger.Event {
 	b.Helper()
 	es, err := b.Events(b.ctx, id, 0)
 	b.must(err)

@@ -73,13 +73,13 @@ func (t *table) insert(rows ...ledger.Row) {
 		late = tx.Insert(rows)
 		return nil
 	})
-	if inserted := got(t, late); slices.Contains(inserted, false) || len(inserted) != len(rows) {
+	if inserted := await(t, late); slices.Contains(inserted, false) || len(inserted) != len(rows) {
 		t.Fatalf("inserted %v", inserted)
 	}
 }
 
-// got returns a result.
-func got[T any](t *table, late ledger.Future[T]) T {
+// await returns a result.
+func await[T any](t *table, late ledger.Future[T]) T {
 	t.Helper()
 	value, err := late.Get()
 	if err != nil {
@@ -108,9 +108,9 @@ func (t *table) row(id string) ledger.Row {
 	return found[0]
 }
 
-// minute returns the row of a job's run that is planned at a minute of an hour that is
+// runAt returns the row of a job's run that is planned at a minute of an hour that is
 // past.
-func minute(jobID string, n int) ledger.Row {
+func runAt(jobID string, n int) ledger.Row {
 	at := pastHour.Add(time.Duration(n) * time.Minute)
 	r := ledger.Row{Run: ledger.Run{
 		ID: jobID + "@" + at.Format(time.RFC3339), JobID: jobID, ScheduledAt: at, Count: 1, Trigger: ledger.BySchedule, State: ledger.Planned,
@@ -122,9 +122,9 @@ func minute(jobID string, n int) ledger.Row {
 
 var pastHour = time.Now().UTC().Truncate(time.Hour).Add(-2 * time.Hour)
 
-// in returns the row in another state: a running one is leased under the token t until it
+// inState returns the row in another state: a running one is leased under the token t until it
 // was scheduled.
-func in(state ledger.State, r ledger.Row) ledger.Row {
+func inState(state ledger.State, r ledger.Row) ledger.Row {
 	due := r.DueAt()
 	if r.State = state; state == ledger.Running {
 		r.LeasedBy, r.Token, r.LeasedAt = "p", "t", r.ScheduledAt
@@ -136,8 +136,8 @@ func in(state ledger.State, r ledger.Row) ledger.Row {
 	return r
 }
 
-// holding and waiting return a row that has its job's slot, or waits for it.
-func holding(r ledger.Row) ledger.Row {
+// withSlot and waiting return a row that has its job's slot, or waits for it.
+func withSlot(r ledger.Row) ledger.Row {
 	r.TakesSlot, r.HasSlot = true, true
 	return r
 }

@@ -8,10 +8,10 @@ import (
 
 var dueCases = []rowsCase{
 	{"due runs are unfinished, do not wait and are past their time, the earliest first", func(t *table) {
-		retry, expired, planned := in(ledger.Retrying, minute("j", 9)), in(ledger.Running, minute("j", 8)), minute("j", 7)
-		asked, ahead := in(ledger.Accepted, minute("j", 10)), minute("j", 11)
+		retry, expired, planned := inState(ledger.Retrying, runAt("j", 9)), inState(ledger.Running, runAt("j", 8)), runAt("j", 7)
+		asked, ahead := inState(ledger.Accepted, runAt("j", 10)), runAt("j", 11)
 		ahead.SetDueAt(pastHour.Add(24 * time.Hour))
-		t.insert(retry, ahead, waiting(minute("j", 2)), in(ledger.Dead, minute("j", 3)), planned, asked, expired)
+		t.insert(retry, ahead, waiting(runAt("j", 2)), inState(ledger.Dead, runAt("j", 3)), planned, asked, expired)
 		due := func(q ledger.DueQuery) []ledger.Row {
 			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.LockDue(q) })
 		}
@@ -25,15 +25,15 @@ var dueCases = []rowsCase{
 		same(t, "the next", next, ahead.DueAt())
 	}},
 	{"due runs of a busy job's schedules are left out", func(t *table) {
-		job, schedule, other := minute("j", 0), minute("j:a", 1), minute("jj", 2)
+		job, schedule, other := runAt("j", 0), runAt("j:a", 1), runAt("jj", 2)
 		t.insert(job, schedule, other)
 		t.sameIDs("due", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] {
 			return tx.LockDue(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}})
 		}), other)
 	}},
 	{"due members are left out with their parent, not with its job", func(t *table) {
-		parent := minute("j", 0)
-		m := minute("j", 1)
+		parent := runAt("j", 0)
+		m := runAt("j", 1)
 		m.ID, m.Parent, m.ScheduledAt = "j::a"+parent.ID[len("j"):], parent.ID, parent.ScheduledAt
 		t.insert(parent, m)
 		busy := func(ids ...string) []ledger.Row {
@@ -45,19 +45,19 @@ var dueCases = []rowsCase{
 		t.sameIDs("its parent is busy", busy(parent.ID), parent)
 	}},
 	{"there is no next due run if all are due or wait", func(t *table) {
-		late := waiting(minute("j", 0))
+		late := waiting(runAt("j", 0))
 		late.SetDueAt(pastHour.Add(24 * time.Hour))
-		t.insert(minute("j", 1), late)
+		t.insert(runAt("j", 1), late)
 		if next := ask(t, func(tx ledger.Tx) ledger.Future[time.Time] { return tx.NextDue() }); !next.IsZero() {
 			t.Errorf("next %s", next)
 		}
 	}},
 	{"late runs are unfinished and past their LateAt, the earliest first", func(t *table) {
-		second, first, third, ahead, dead := minute("j", 0), minute("j", 1), minute("j", 2), minute("j", 3), in(ledger.Dead, minute("j", 4))
+		second, first, third, ahead, dead := runAt("j", 0), runAt("j", 1), runAt("j", 2), runAt("j", 3), inState(ledger.Dead, runAt("j", 4))
 		first.LateAt, second.LateAt, third.LateAt = pastHour, pastHour.Add(time.Second), pastHour.Add(time.Minute)
 		ahead.LateAt, dead.LateAt = pastHour.Add(24*time.Hour), pastHour
 		third = waiting(third)
-		t.insert(second, first, third, ahead, dead, minute("j", 5))
+		t.insert(second, first, third, ahead, dead, runAt("j", 5))
 		late := func(limit int) rowsOf {
 			return func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.LockLate(limit) }
 		}
@@ -68,9 +68,9 @@ var dueCases = []rowsCase{
 
 var slotCases = []rowsCase{
 	{"a slot tells its holder and the oldest run that waits", func(t *table) {
-		held, oldest, younger := holding(in(ledger.Retrying, minute("held", 0))), waiting(minute("held", 1)), waiting(minute("held", 2))
-		alone, free := holding(minute("alone", 0)), waiting(minute("free", 3))
-		t.insert(younger, held, oldest, alone, free, minute("none", 0), holding(minute("other", 0)))
+		held, oldest, younger := withSlot(inState(ledger.Retrying, runAt("held", 0))), waiting(runAt("held", 1)), waiting(runAt("held", 2))
+		alone, free := withSlot(runAt("alone", 0)), waiting(runAt("free", 3))
+		t.insert(younger, held, oldest, alone, free, runAt("none", 0), withSlot(runAt("other", 0)))
 		slots := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Slot] {
 			jobs := []string{"alone", "free", "held", "none", "unknown"}
 			tx.LockJobs(jobs)
@@ -96,12 +96,12 @@ var slotCases = []rowsCase{
 		of := func(r ledger.Row) ledger.PacedRun {
 			return ledger.PacedRun{ID: r.ID, State: r.State, Pace: r.Pace, Taken: 1}
 		}
-		held := paced(3, holding(minute("j", 0)))
-		old, young := paced(2, waiting(minute("j", 1))), paced(2, waiting(in(ledger.Retrying, minute("j", 2))))
-		newest, before := paced(-4, waiting(minute("j", 4))), paced(-4, waiting(minute("j", 3)))
-		t.insert(held, young, before, old, newest, paced(1, waiting(minute("j", 5))), paced(-1, waiting(minute("j", 6))), holding(minute("j", 7)),
-			paced(1, waiting(minute("full", 0))), paced(1, holding(minute("full", 1))), paced(-2, waiting(minute("free", 0))),
-			paced(5, holding(minute("jj", 0))), paced(5, holding(minute("i", 0))))
+		held := paced(3, withSlot(runAt("j", 0)))
+		old, young := paced(2, waiting(runAt("j", 1))), paced(2, waiting(inState(ledger.Retrying, runAt("j", 2))))
+		newest, before := paced(-4, waiting(runAt("j", 4))), paced(-4, waiting(runAt("j", 3)))
+		t.insert(held, young, before, old, newest, paced(1, waiting(runAt("j", 5))), paced(-1, waiting(runAt("j", 6))), withSlot(runAt("j", 7)),
+			paced(1, waiting(runAt("full", 0))), paced(1, withSlot(runAt("full", 1))), paced(-2, waiting(runAt("free", 0))),
+			paced(5, withSlot(runAt("jj", 0))), paced(5, withSlot(runAt("i", 0))))
 		turn := func(id string) []ledger.PacedRun {
 			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.PacedRun] {
 				tx.LockJobs([]string{id})
@@ -122,8 +122,8 @@ var slotCases = []rowsCase{
 		}
 	}},
 	{"jobs for which runs wait are found in pages, and by their IDs", func(t *table) {
-		t.insert(waiting(minute("a", 0)), waiting(minute("a", 1)), waiting(minute("b", 0)), holding(minute("b", 1)), waiting(minute("c", 0)),
-			holding(minute("d", 0)), minute("e", 0), waiting(minute("t:b", 0)))
+		t.insert(waiting(runAt("a", 0)), waiting(runAt("a", 1)), waiting(runAt("b", 0)), withSlot(runAt("b", 1)), waiting(runAt("c", 0)),
+			withSlot(runAt("d", 0)), runAt("e", 0), waiting(runAt("t:b", 0)))
 		a, b, c, last := ledger.WaitingJob{JobID: "a", FreeSlot: true}, ledger.WaitingJob{JobID: "b"}, ledger.WaitingJob{JobID: "c", FreeSlot: true},
 			ledger.WaitingJob{JobID: "t:b", FreeSlot: true}
 		same(t, "the first two", t.waitingJobs("", 2), []ledger.WaitingJob{a, b})
@@ -137,7 +137,7 @@ var slotCases = []rowsCase{
 		}), []ledger.WaitingJob{b, last})
 	}},
 	{"for no job a run waits", func(t *table) {
-		t.insert(holding(minute("j", 0)), minute("k", 0))
+		t.insert(withSlot(runAt("j", 0)), runAt("k", 0))
 		if list := t.waitingJobs("", 9); len(list) > 0 {
 			t.Errorf("waiting: %+v", list)
 		}

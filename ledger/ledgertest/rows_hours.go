@@ -70,8 +70,8 @@ var hourRowCases = []rowsCase{
 		same(t, "fresh", t.hours(0, 1, false, 0), []ledger.HourRow{a, b, none})
 	}},
 	{"runs are tallied by hour, of one job, of each or of all", func(t *table) {
-		a, b, later := in(ledger.Dead, minute("a", 0)), in(ledger.Dead, minute("b", 1)), in(ledger.Dead, minute("a", 61))
-		a2, beside := in(ledger.Dead, minute("a", 2)), in(ledger.Dead, minute("a", 3))
+		a, b, later := inState(ledger.Dead, runAt("a", 0)), inState(ledger.Dead, runAt("b", 1)), inState(ledger.Dead, runAt("a", 61))
+		a2, beside := inState(ledger.Dead, runAt("a", 2)), inState(ledger.Dead, runAt("a", 3))
 		beside.ID += "~x"
 		t.insert(a, a2, b, beside, later)
 		tally := func(q ledger.TallyQuery) map[ledger.RunCount]int {
@@ -97,7 +97,7 @@ var hourRowCases = []rowsCase{
 		same(t, "of each", tally(ledger.TallyQuery{ByJob: true}), map[ledger.RunCount]int{
 			count("a", 0, 0): 2, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1, count("b", 0, 0): 1,
 		})
-		t.insert(in(ledger.Dead, minute("a:k", 4)), in(ledger.Dead, minute("a:l", 5)), in(ledger.Dead, minute("aa:k", 6)))
+		t.insert(inState(ledger.Dead, runAt("a:k", 4)), inState(ledger.Dead, runAt("a:l", 5)), inState(ledger.Dead, runAt("aa:k", 6)))
 		same(t, "of template a", tally(ledger.TallyQuery{JobID: "a", Template: true}), map[ledger.RunCount]int{
 			count("", 0, 0): 4, count("", 0, ledger.RowAdHoc): 1, count("", 1, 0): 1,
 		})
@@ -105,7 +105,7 @@ var hourRowCases = []rowsCase{
 		same(t, "of each owner", tally(ledger.TallyQuery{ByJob: true}), map[ledger.RunCount]int{
 			count("a", 0, 0): 4, count("a", 0, ledger.RowAdHoc): 1, count("a", 1, 0): 1, count("b", 0, 0): 1, count("aa", 0, 0): 1,
 		})
-		took := in(ledger.Dead, minute("c", 0))
+		took := inState(ledger.Dead, runAt("c", 0))
 		took.StartedAt = took.FinishedAt.Add(-time.Second)
 		t.insert(took)
 		same(t, "of c by state", tally(ledger.TallyQuery{JobID: "c", States: true}), map[ledger.RunCount]int{count("c", 0, 0): 1})

@@ -11,13 +11,13 @@ import (
 // frozen inserts a parent with a list of a, b and c, of which runs were made in these states.
 func (t *table) frozen(n int, states ...ledger.State) (parent ledger.Row, list []ledger.Member) {
 	t.Helper()
-	parent = in(ledger.Succeeded, minute("j", n))
+	parent = inState(ledger.Succeeded, runAt("j", n))
 	list = membersOf(parent.ID, "a", "b", "c")
 	rows := []ledger.Row{parent}
 	for i, s := range states {
-		r := minute("j", n)
+		r := runAt("j", n)
 		r.ID, r.Parent = list[i].RunID, parent.ID
-		rows = append(rows, in(s, r))
+		rows = append(rows, inState(s, r))
 	}
 	t.insert(rows...)
 	t.write(func(tx ledger.Tx) error { return tx.PutMembers(parent.ID, list) })
@@ -106,17 +106,17 @@ var memberRowCases = []rowsCase{
 			settled = append(settled, false, false)
 			return ledger.FailedCount{State: s, SettledCount: ledger.SettledCount{Acknowledged: settled[0], Rerun: settled[1], Count: n}}
 		}
-		change(0, func(r *ledger.Row) { *r = in(ledger.Dead, *r) })
-		change(1, func(r *ledger.Row) { *r = in(ledger.Canceled, *r) })
+		change(0, func(r *ledger.Row) { *r = inState(ledger.Dead, *r) })
+		change(1, func(r *ledger.Row) { *r = inState(ledger.Canceled, *r) })
 		counted("two failed", of(ledger.Canceled, 1), of(ledger.Dead, 1))
-		change(2, func(r *ledger.Row) { *r = in(ledger.Dead, *r) })
+		change(2, func(r *ledger.Row) { *r = inState(ledger.Dead, *r) })
 		counted("one more is dead", of(ledger.Canceled, 1), of(ledger.Dead, 2))
 		change(2, func(r *ledger.Row) {
-			*r = in(ledger.Running, *r)
+			*r = inState(ledger.Running, *r)
 			r.FinishedAt = time.Time{}
 			r.SetDueAt(r.ScheduledAt)
 		})
-		change(1, func(r *ledger.Row) { *r = in(ledger.Succeeded, *r) })
+		change(1, func(r *ledger.Row) { *r = inState(ledger.Succeeded, *r) })
 		counted("revived", of(ledger.Dead, 1))
 		change(0, func(r *ledger.Row) { r.AckedAt = pastHour })
 		counted("acknowledged", of(ledger.Dead, 1, true))
@@ -133,7 +133,7 @@ var memberRowCases = []rowsCase{
 	{"members of old parents are deleted in batches, with their runs", func(t *table) {
 		old, _ := t.frozen(0, ledger.Succeeded, ledger.Succeeded, ledger.Succeeded)
 		young, _ := t.frozen(5, ledger.Succeeded)
-		end := minute("j", 1).ScheduledAt
+		end := runAt("j", 1).ScheduledAt
 		q := ledger.OldRuns{Scheduled: end, Finished: end.Add(time.Hour), UnacknowledgedState: ledger.Dead, UnacknowledgedFinished: end}
 		batch := func() int {
 			var gone []string

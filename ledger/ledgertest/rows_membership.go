@@ -59,11 +59,11 @@ var membershipCases = []rowsCase{
 		same(t, "counts", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountDefinitions() }), map[string]int{"v1": 2})
 	}},
 	{"the last lease is that of an unfinished run, and running runs are counted by process", func(t *table) {
-		late := in(ledger.Succeeded, minute("j", 9))
-		late.LeasedAt = minute("j", 30).ScheduledAt
-		t.insert(in(ledger.Running, minute("j", 3)), in(ledger.Running, minute("j", 5)), late, minute("j", 20))
+		late := inState(ledger.Succeeded, runAt("j", 9))
+		late.LeasedAt = runAt("j", 30).ScheduledAt
+		t.insert(inState(ledger.Running, runAt("j", 3)), inState(ledger.Running, runAt("j", 5)), late, runAt("j", 20))
 		last := ask(t, func(tx ledger.Tx) ledger.Future[time.Time] { return tx.LastLease() })
-		same(t, "last lease", last, minute("j", 5).ScheduledAt)
+		same(t, "last lease", last, runAt("j", 5).ScheduledAt)
 		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountRunning() }), map[string]int{"p": 2})
 	}},
 	{"jobs are read in pages, and their bodies by ID", func(t *table) {

@@ -17,11 +17,11 @@ func summaryIDs(list []ledger.RunSummary) (ids []string) {
 
 var purgeRowCases = []rowsCase{
 	{"old runs are found by when they were scheduled and finished, and those of the last one's time too", func(t *table) {
-		at := func(n int) time.Time { return minute("j", n).ScheduledAt }
-		dead, acked, tied := in(ledger.Dead, minute("j", 0)), in(ledger.Dead, minute("j", 1)), in(ledger.Succeeded, minute("k", 1))
-		late, next := in(ledger.Succeeded, minute("j", 2)), in(ledger.Missed, minute("j", 3))
+		at := func(n int) time.Time { return runAt("j", n).ScheduledAt }
+		dead, acked, tied := inState(ledger.Dead, runAt("j", 0)), inState(ledger.Dead, runAt("j", 1)), inState(ledger.Succeeded, runAt("k", 1))
+		late, next := inState(ledger.Succeeded, runAt("j", 2)), inState(ledger.Missed, runAt("j", 3))
 		late.FinishedAt = at(30)
-		t.insert(dead, acked, tied, late, next, minute("j", 4), in(ledger.Succeeded, minute("j", 10)))
+		t.insert(dead, acked, tied, late, next, runAt("j", 4), inState(ledger.Succeeded, runAt("j", 10)))
 		was := acked
 		acked.AckedAt = at(5)
 		t.write(func(tx ledger.Tx) error {
@@ -42,16 +42,16 @@ var purgeRowCases = []rowsCase{
 	{"an excerpt is written in place of the attempt's former one, and found by its run", func(t *table) {
 		until := pastHour
 		put := func(n int, text string) ledger.Excerpt {
-			e := ledger.Excerpt{RunID: minute("j", 0).ID, N: n, Text: text, KeepUntil: until}
+			e := ledger.Excerpt{RunID: runAt("j", 0).ID, N: n, Text: text, KeepUntil: until}
 			t.write(func(tx ledger.Tx) error {
-				return tx.PutExcerpts([]ledger.Excerpt{e, {RunID: minute("k", 0).ID, N: n, Text: text, KeepUntil: until}})
+				return tx.PutExcerpts([]ledger.Excerpt{e, {RunID: runAt("k", 0).ID, N: n, Text: text, KeepUntil: until}})
 			})
 			return e
 		}
 		put(1, "former")
 		want := []ledger.Excerpt{put(1, "one"), put(2, "two")}
 		found := func() []ledger.Excerpt {
-			list := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Excerpt] { return tx.Excerpts(minute("j", 0).ID) })
+			list := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Excerpt] { return tx.Excerpts(runAt("j", 0).ID) })
 			slices.SortFunc(list, func(a, b ledger.Excerpt) int { return a.N - b.N })
 			return list
 		}
@@ -70,27 +70,27 @@ var purgeRowCases = []rowsCase{
 		same(t, "left", len(found()), 0)
 	}},
 	{"old runs are deleted with their attempts, the others stay", func(t *table) {
-		old, young := in(ledger.Succeeded, minute("j", 0)), in(ledger.Succeeded, minute("j", 9))
-		t.insert(old, young, minute("j", 1))
+		old, young := inState(ledger.Succeeded, runAt("j", 0)), inState(ledger.Succeeded, runAt("j", 9))
+		t.insert(old, young, runAt("j", 1))
 		q := ledger.OldRuns{Scheduled: old.ScheduledAt, Finished: old.ScheduledAt}
 		gone := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.RunSummary] {
-			return tx.DeleteOldRuns([]string{"unknown", old.ID, young.ID, minute("j", 1).ID}, q)
+			return tx.DeleteOldRuns([]string{"unknown", old.ID, young.ID, runAt("j", 1).ID}, q)
 		})
 		if len(gone) != 1 || gone[0].RunID != old.ID || !gone[0].ScheduledAt.Equal(old.ScheduledAt) {
 			t.Errorf("deleted %+v", gone)
 		}
 		left := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Runs(ledger.Filter{}) })
-		t.sameIDs("left", left, minute("j", 1), young)
+		t.sameIDs("left", left, runAt("j", 1), young)
 	}},
 }
 
 var listingRowCases = []rowsCase{
 	{"the last run of a job, and its streak, are of its newest rows", func(t *table) {
-		span := in(ledger.Missed, minute("j", 9))
+		span := inState(ledger.Missed, runAt("j", 9))
 		span.ID, span.Until = span.ID+"/x", span.ScheduledAt.Add(time.Minute)
-		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Succeeded, minute("j", 1)), in(ledger.Dead, minute("j", 2)),
-			in(ledger.Dead, minute("j", 3)),
-			in(ledger.Skipped, minute("j", 4)), span, in(ledger.Dead, minute("k", 5)), minute("l", 0))
+		t.insert(inState(ledger.Dead, runAt("j", 0)), inState(ledger.Succeeded, runAt("j", 1)), inState(ledger.Dead, runAt("j", 2)),
+			inState(ledger.Dead, runAt("j", 3)),
+			inState(ledger.Skipped, runAt("j", 4)), span, inState(ledger.Dead, runAt("k", 5)), runAt("l", 0))
 		last := func(states []ledger.State, window int) []string {
 			var ids []string
 			for _, r := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] {
@@ -102,21 +102,21 @@ var listingRowCases = []rowsCase{
 			return ids
 		}
 		ended := []ledger.State{ledger.Succeeded, ledger.Dead}
-		same(t, "last", last(nil, 1), []string{minute("j", 4).ID, minute("k", 5).ID})
-		same(t, "last that ended", last(ended, 5), []string{minute("j", 3).ID, minute("k", 5).ID})
-		same(t, "last of one row that ended", last(ended, 1), []string{minute("k", 5).ID})
+		same(t, "last", last(nil, 1), []string{runAt("j", 4).ID, runAt("k", 5).ID})
+		same(t, "last that ended", last(ended, 5), []string{runAt("j", 3).ID, runAt("k", 5).ID})
+		same(t, "last of one row that ended", last(ended, 1), []string{runAt("k", 5).ID})
 		streaks := func(window int) map[string]ledger.Streak {
 			return ask(t, func(tx ledger.Tx) ledger.Future[map[string]ledger.Streak] {
 				return tx.Streaks([]string{"j", "k"}, ledger.Dead, ledger.Succeeded, window)
 			})
 		}
-		k := ledger.Streak{Since: minute("k", 5).ScheduledAt, Rows: 1}
-		same(t, "streaks", streaks(9), map[string]ledger.Streak{"j": {Since: minute("j", 2).ScheduledAt, Ended: true, Rows: 3}, "k": k})
-		same(t, "streaks of two rows", streaks(2), map[string]ledger.Streak{"j": {Since: minute("j", 3).ScheduledAt, Rows: 2}, "k": k})
+		k := ledger.Streak{Since: runAt("k", 5).ScheduledAt, Rows: 1}
+		same(t, "streaks", streaks(9), map[string]ledger.Streak{"j": {Since: runAt("j", 2).ScheduledAt, Ended: true, Rows: 3}, "k": k})
+		same(t, "streaks of two rows", streaks(2), map[string]ledger.Streak{"j": {Since: runAt("j", 3).ScheduledAt, Rows: 2}, "k": k})
 	}},
 	{"runs are counted by job and state, and unacknowledged dead ones by job", func(t *table) {
-		t.insert(in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), minute("j", 2), in(ledger.Running, minute("k", 0)),
-			in(ledger.Running, minute("l:schedule", 0)), in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 3)))
+		t.insert(inState(ledger.Running, runAt("j", 0)), inState(ledger.Running, runAt("j", 1)), runAt("j", 2), inState(ledger.Running, runAt("k", 0)),
+			inState(ledger.Running, runAt("l:schedule", 0)), inState(ledger.Dead, runAt("j", 3)), inState(ledger.Dead, runAt("k", 3)))
 		same(t, "running", ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] {
 			return tx.CountByJob(ledger.Running, []string{"j", "l", "l:schedule"})
 		}), map[string]int{"j": 2, "l:schedule": 1})
@@ -127,7 +127,7 @@ var listingRowCases = []rowsCase{
 	{"a target is held back by the run whose wait ends last, for a cause of the target", func(t *table) {
 		later := time.Now().UTC().Truncate(time.Second).Add(time.Hour)
 		held := func(n int, wait time.Duration, why ledger.WaitCode) ledger.Row {
-			was := minute("j", n)
+			was := runAt("j", n)
 			is := was
 			is.SetDueAt(later.Add(wait))
 			is.WaitReason = ledger.WaitReason{Code: why, Text: "so"}

@@ -91,9 +91,9 @@ var scheduleRowCases = []rowsCase{
 		same(t, "those that have a NextAt", seen, []string{"c", "a", "b", "later"})
 	}},
 	{"due runs are counted by template", func(t *table) {
-		later := minute("t:b", 0)
+		later := runAt("t:b", 0)
 		later.SetDueAt(time.Now().Add(time.Hour))
-		t.insert(minute("t:a", 0), minute("t:b", 1), minute("j", 0), later, waiting(minute("t:c", 0)), in(ledger.Succeeded, minute("t:c", 1)))
+		t.insert(runAt("t:a", 0), runAt("t:b", 1), runAt("j", 0), later, waiting(runAt("t:c", 0)), inState(ledger.Succeeded, runAt("t:c", 1)))
 		counts := ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountDue(pastHour.Add(time.Hour), 10, nil) })
 		same(t, "due", counts, map[string]int{"t": 2, "": 1})
 		early := ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] { return tx.CountDue(pastHour, 10, nil) })
@@ -104,7 +104,7 @@ var scheduleRowCases = []rowsCase{
 		}); counts["t"]+counts[""] != 2 {
 			t.Errorf("of the first two: %v", counts)
 		}
-		held := minute("t:a", 2)
+		held := runAt("t:a", 2)
 		held.Call.Target = "held"
 		t.insert(held)
 		counts = ask(t, func(tx ledger.Tx) ledger.Future[map[string]int] {
@@ -157,7 +157,7 @@ func (t *table) insertSchedules(template string, list ...ledger.ScheduleRow) []b
 		inserted = tx.InsertSchedules(list)
 		return err
 	})
-	return got(t, inserted)
+	return await(t, inserted)
 }
 
 // putSchedule inserts a schedule and returns it as it is stored.

@@ -13,7 +13,7 @@ type rowsOf = func(ledger.Tx) ledger.Future[[]ledger.Row]
 
 var selectCases = []rowsCase{
 	{"rows are found by ID, oldest first, with bodies", func(t *table) {
-		late, early, second := minute("a", 2), minute("b", 1), minute("c", 1)
+		late, early, second := runAt("a", 2), runAt("b", 1), runAt("c", 1)
 		t.insert(late, early, second)
 		ids := []string{late.ID, "unknown", second.ID, early.ID, late.ID}
 		for what, question := range map[string]rowsOf{
@@ -24,7 +24,7 @@ var selectCases = []rowsCase{
 		}
 	}},
 	{"rows are listed oldest first, without bodies, up to a limit", func(t *table) {
-		late, early, dead := minute("a", 2), minute("b", 1), in(ledger.Dead, minute("c", 1))
+		late, early, dead := runAt("a", 2), runAt("b", 1), inState(ledger.Dead, runAt("c", 1))
 		t.insert(late, early, dead)
 		list := func(f ledger.Filter) []ledger.Row {
 			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Runs(f) })
@@ -39,17 +39,17 @@ var selectCases = []rowsCase{
 		}
 	}},
 	{"leased runs are those of the token", func(t *table) {
-		other, mine, ended := in(ledger.Running, minute("j", 0)), in(ledger.Running, minute("j", 1)), in(ledger.Succeeded, minute("j", 2))
+		other, mine, ended := inState(ledger.Running, runAt("j", 0)), inState(ledger.Running, runAt("j", 1)), inState(ledger.Succeeded, runAt("j", 2))
 		other.Token, ended.Token = "other", "t"
 		t.insert(other, mine, ended)
 		same(t, "leased", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Leased("t") }), []ledger.Row{mine})
 	}},
 	{"ranges are those with a scheduled time of the interval", func(t *table) {
-		span := in(ledger.Missed, minute("j", 10))
+		span := inState(ledger.Missed, runAt("j", 10))
 		span.ID, span.Until, span.Count = span.ID+"/x", span.ScheduledAt.Add(10*time.Minute), 11
-		t.insert(span, minute("j", 10), minute("k", 10))
+		t.insert(span, runAt("j", 10), runAt("k", 10))
 		for n, want := range map[int]int{9: 0, 10: 1, 15: 1, 20: 1, 21: 0} {
-			at := minute("j", n).ScheduledAt
+			at := runAt("j", n).ScheduledAt
 			found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.LockRanges("j", at, at) })
 			if len(found) != want {
 				t.Errorf("minute %d: %d ranges, want %d", n, len(found), want)
@@ -57,15 +57,15 @@ var selectCases = []rowsCase{
 		}
 	}},
 	{"own rows are those of single scheduled times", func(t *table) {
-		adHoc, span := minute("j", 1), in(ledger.Missed, minute("j", 2))
+		adHoc, span := runAt("j", 1), inState(ledger.Missed, runAt("j", 2))
 		adHoc.ID += "~x"
 		span.ID, span.Until = span.ID+"/x", span.ScheduledAt.Add(time.Minute)
-		t.insert(minute("j", 0), minute("j", 1), minute("j", 3), minute("j", 4), adHoc, span, minute("k", 1))
-		first, last := minute("j", 1).ScheduledAt, minute("j", 3).ScheduledAt
+		t.insert(runAt("j", 0), runAt("j", 1), runAt("j", 3), runAt("j", 4), adHoc, span, runAt("k", 1))
+		first, last := runAt("j", 1).ScheduledAt, runAt("j", 3).ScheduledAt
 		same(t, "own", ask(t, func(tx ledger.Tx) ledger.Future[int] { return tx.CountSingles("j", first, last) }), 2)
 	}},
 	{"groups have the rows of a filter and its limit", func(t *table) {
-		t.insert(in(ledger.Dead, minute("j", 0)), in(ledger.Dead, minute("j", 1)), minute("j", 2), in(ledger.Dead, minute("k", 3)))
+		t.insert(inState(ledger.Dead, runAt("j", 0)), inState(ledger.Dead, runAt("j", 1)), runAt("j", 2), inState(ledger.Dead, runAt("k", 3)))
 		for _, f := range []ledger.Filter{{}, {Limit: 2}, {JobID: "j", States: []ledger.State{ledger.Dead}}} {
 			got := map[string]int{}
 			for _, g := range ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.RunGroup] { return tx.Groups(f) }) {
@@ -79,9 +79,9 @@ var selectCases = []rowsCase{
 		}
 	}},
 	{"settled runs are counted by what settled them", func(t *table) {
-		t.insert(in(ledger.Dead, minute("j", 3)), in(ledger.Dead, minute("k", 0)))
+		t.insert(inState(ledger.Dead, runAt("j", 3)), inState(ledger.Dead, runAt("k", 0)))
 		for n := range 3 {
-			was := in(ledger.Dead, minute("j", n))
+			was := inState(ledger.Dead, runAt("j", n))
 			is := was
 			if n != 0 {
 				is.AckedAt = pastHour
@@ -104,12 +104,12 @@ var selectCases = []rowsCase{
 		}
 	}},
 	{"unfinished runs are listed by job, with those that wait and those with ~", func(t *table) {
-		adHoc := minute("j", 0)
+		adHoc := runAt("j", 0)
 		adHoc.ID += "~x"
-		t.insert(adHoc, waiting(minute("j", 1)), in(ledger.Dead, minute("j", 2)), minute("k", 0), minute("l", 0))
+		t.insert(adHoc, waiting(runAt("j", 1)), inState(ledger.Dead, runAt("j", 2)), runAt("k", 0), runAt("l", 0))
 		byJob := ask(t, func(tx ledger.Tx) ledger.Future[map[string][]string] { return tx.Unfinished([]string{"j", "l", "m"}) })
 		slices.Sort(byJob["j"])
-		same(t, "unfinished", byJob, map[string][]string{"j": {adHoc.ID, minute("j", 1).ID}, "l": {minute("l", 0).ID}})
+		same(t, "unfinished", byJob, map[string][]string{"j": {adHoc.ID, runAt("j", 1).ID}, "l": {runAt("l", 0).ID}})
 	}},
 	{"redriven runs are those of a series of one operator", func(t *table) {
 		t.write(func(tx ledger.Tx) error { return tx.AddAudit(ofSeries()) })
@@ -120,13 +120,13 @@ var selectCases = []rowsCase{
 		same(t, "redriven", found, []string{"a", "b"})
 	}},
 	{"a series ends at the last run that it changed and that is left", func(t *table) {
-		t.insert(minute("j", 0), minute("j", 1))
+		t.insert(runAt("j", 0), runAt("j", 1))
 		entries := ofSeries()
 		for i := range entries {
-			entries[i].RunID = minute("j", i).ID
+			entries[i].RunID = runAt("j", i).ID
 		}
 		t.write(func(tx ledger.Tx) error { return tx.AddAudit(entries) })
-		for series, want := range map[string][]ledger.Cursor{"r": {{ScheduledAt: minute("j", 1).ScheduledAt, ID: minute("j", 1).ID}},
+		for series, want := range map[string][]ledger.Cursor{"r": {{ScheduledAt: runAt("j", 1).ScheduledAt, ID: runAt("j", 1).ID}},
 			"none": nil} {
 			same(t, series, ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Cursor] { return tx.SeriesEnd("me", series) }), want)
 		}
@@ -153,7 +153,7 @@ var selectCases = []rowsCase{
 		}
 	}},
 	{"runs of a filter are counted, whatever its limit", func(t *table) {
-		t.insert(minute("j", 0), minute("j", 1), in(ledger.Dead, minute("j", 2)), minute("k", 0))
+		t.insert(runAt("j", 0), runAt("j", 1), inState(ledger.Dead, runAt("j", 2)), runAt("k", 0))
 		same(t, "planned", ask(t, func(tx ledger.Tx) ledger.Future[int] {
 			return tx.CountRuns(ledger.Filter{JobID: "j", States: []ledger.State{ledger.Planned}, Limit: 1})
 		}), 2)

@@ -11,10 +11,10 @@ import (
 
 var transactionCases = []rowsCase{
 	{"a function that fails leaves nothing written", func(t *table) {
-		r, failed := minute("j", 0), errors.New("failed")
+		r, failed := runAt("j", 0), errors.New("failed")
 		t.insert(r)
 		err := t.Write(t.Context(), "test", func(tx ledger.Tx) error {
-			tx.Insert([]ledger.Row{minute("j", 1)})
+			tx.Insert([]ledger.Row{runAt("j", 1)})
 			tx.LockRuns([]string{r.ID})
 			return errors.Join(tx.Update([]ledger.Change{delay(r, ledger.Planned)}),
 				tx.PutIncidents([]ledger.Incident{incident("j", ledger.IncidentDead)}),
@@ -24,7 +24,7 @@ var transactionCases = []rowsCase{
 		if !errors.Is(err, failed) {
 			t.Errorf("error %v", err)
 		}
-		same(t, "rows", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Find([]string{r.ID, minute("j", 1).ID}) }),
+		same(t, "rows", ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Find([]string{r.ID, runAt("j", 1).ID}) }),
 			[]ledger.Row{r})
 		if list := t.openIncidents(""); len(list) > 0 {
 			t.Errorf("incidents %+v", list)
@@ -36,8 +36,8 @@ var transactionCases = []rowsCase{
 			if err != nil {
 				return err
 			}
-			tx.Insert([]ledger.Row{minute("j", 0)})
-			found, err := tx.Find([]string{minute("j", 0).ID}).Get()
+			tx.Insert([]ledger.Row{runAt("j", 0)})
+			found, err := tx.Find([]string{runAt("j", 0).ID}).Get()
 			if now, _ := tx.Now(); len(found) != 1 || !now.Equal(before) || !now.Equal(now.Truncate(time.Microsecond)) {
 				t.Errorf("found %d rows; it was %s and is %s", len(found), before, now)
 			}
@@ -59,7 +59,7 @@ var transactionCases = []rowsCase{
 		same(t, "the watermark", t.job("j").Watermark, pastHour.Add(8*time.Minute))
 	}},
 	{"a locked row is read after the transaction that has it locked", func(t *table) {
-		r := minute("j", 0)
+		r := runAt("j", 0)
 		t.insert(r)
 		t.together(8, func(tx ledger.Tx) error {
 			rows, err := tx.LockRuns([]string{r.ID}).Get()
@@ -74,7 +74,7 @@ var transactionCases = []rowsCase{
 	}},
 	{"transactions at the same time claim different runs", func(t *table) {
 		for n := range 8 {
-			t.insert(minute("j", n))
+			t.insert(runAt("j", n))
 		}
 		var mu sync.Mutex
 		var claimed []string
@@ -118,7 +118,7 @@ var transactionCases = []rowsCase{
 		var mu sync.Mutex
 		var results []ledger.Future[[]bool]
 		t.together(8, func(tx ledger.Tx) error {
-			late := tx.Insert([]ledger.Row{minute("j", 0)})
+			late := tx.Insert([]ledger.Row{runAt("j", 0)})
 			mu.Lock()
 			defer mu.Unlock()
 			results = append(results, late)
@@ -126,7 +126,7 @@ var transactionCases = []rowsCase{
 		})
 		written := 0
 		for _, late := range results {
-			if got(t, late)[0] {
+			if await(t, late)[0] {
 				written++
 			}
 		}

@@ -18,7 +18,7 @@ var updateCases = []rowsCase{
 				if in, bound := fieldsOf[f.name]; bound && !slices.Contains(in, state) {
 					continue
 				}
-				r := in(state, minute(fmt.Sprintf("%s-%s", f.name, state), 0))
+				r := inState(state, runAt(fmt.Sprintf("%s-%s", f.name, state), 0))
 				t.insert(r)
 				was := t.row(r.ID)
 				is := was
@@ -42,7 +42,7 @@ var updateCases = []rowsCase{
 		}
 	}},
 	{"a change of a locked row that is in another state fails the transaction", func(t *table) {
-		one, other := minute("j", 1), minute("j", 2)
+		one, other := runAt("j", 1), runAt("j", 2)
 		t.insert(one, other)
 		err := t.Write(t.Context(), "test", func(tx ledger.Tx) error {
 			return tx.Update([]ledger.Change{delay(one, ledger.Planned), delay(other, ledger.Retrying)})
@@ -54,8 +54,8 @@ var updateCases = []rowsCase{
 	}},
 	{"a fenced change leaves out rows that are gone, in another state or under another lease", func(t *table) {
 		var changes []ledger.Change
-		fits, gone := in(ledger.Running, minute("j", 0)), minute("j", 1)
-		moved, taken := minute("j", 2), in(ledger.Running, minute("j", 3))
+		fits, gone := inState(ledger.Running, runAt("j", 0)), runAt("j", 1)
+		moved, taken := runAt("j", 2), inState(ledger.Running, runAt("j", 3))
 		t.insert(fits, moved, taken)
 		for _, r := range []ledger.Row{gone, taken, fits, moved} {
 			c := delay(r, ledger.Running)
@@ -69,13 +69,13 @@ var updateCases = []rowsCase{
 			written = tx.UpdateFenced(changes)
 			return nil
 		})
-		same(t, "written, after the commit", got(t, written), []bool{false, false, true, false})
+		same(t, "written, after the commit", await(t, written), []bool{false, false, true, false})
 		same(t, "the row that is leased under another token", t.row(taken.ID), taken)
 		fits.SetDueAt(fits.DueAt().Add(time.Hour))
 		same(t, "the changed row", t.row(fits.ID), fits)
 	}},
 	{"a change with an attempt of any number is written", func(t *table) {
-		r := in(ledger.Running, minute("j", 0))
+		r := inState(ledger.Running, runAt("j", 0))
 		t.insert(r)
 		for n := range 3 {
 			c := delay(t.row(r.ID), ledger.Running)
@@ -131,7 +131,7 @@ func changingFields() (list []field) {
 				f.Type == reflect.TypeFor[ledger.Fan]():
 				walk(map[bool]string{false: f.Name + "."}[f.Anonymous], f.Type, value)
 			default:
-				list = append(list, field{name + f.Name, func(r *ledger.Row) { another(value(r)) }})
+				list = append(list, field{name + f.Name, func(r *ledger.Row) { setOther(value(r)) }})
 			}
 		}
 	}
@@ -139,8 +139,8 @@ func changingFields() (list []field) {
 	return list
 }
 
-// another sets a field to a value that it did not have.
-func another(v reflect.Value) {
+// setOther sets a field to a value that it did not have.
+func setOther(v reflect.Value) {
 	switch old := v.Interface().(type) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.Date(2026, 2, 3, 4, 5, 6, 7000, time.UTC)))

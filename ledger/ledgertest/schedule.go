@@ -82,7 +82,7 @@ func (r timing) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan
 		}
 		p.Runs = append(p.Runs, ledger.RunSpec{
 			RunID: runID(s.JobID, at), ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.BySchedule, Overlap: overlap,
-			Call: call(s.JobID),
+			Call: callOf(s.JobID),
 		})
 	}
 	switch through := due.Truncate(time.Second); {
@@ -126,15 +126,15 @@ func (r timing) Next(s *ledger.Schedule) (time.Time, error) {
 	return next, err
 }
 
-// keyed is a change of a schedule of template t.
-func keyed(key, expr string) ledger.ScheduleChange {
+// upsert is a change of a schedule of template t.
+func upsert(key, expr string) ledger.ScheduleChange {
 	return ledger.ScheduleChange{JobID: "t:" + key, ScheduleContent: ledger.ScheduleContent{Expr: expr, Timezone: "UTC"}}
 }
 
 func at(t time.Time) string { return "at " + t.UTC().Format(time.RFC3339) }
 
 // template declares template t, and returns its revision.
-func (b *bed) template() ledger.TemplateRevision {
+func (b *fixture) template() ledger.TemplateRevision {
 	b.Helper()
 	b.declare("planner", "v1", "t")
 	b.assignments("v1")
@@ -142,15 +142,15 @@ func (b *bed) template() ledger.TemplateRevision {
 }
 
 // change makes changes, of which none may fail but those that the case looks at.
-func (b *bed) change(items ...ledger.ScheduleChange) []ledger.ScheduleResult {
+func (b *fixture) change(items ...ledger.ScheduleChange) []ledger.ScheduleResult {
 	b.Helper()
 	got, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: items, Rules: timing{}, Actor: someone})
 	b.must(err)
 	return got
 }
 
-// put makes one change, which must have the effect.
-func (b *bed) put(in ledger.ScheduleChange, want ledger.ScheduleEffect) ledger.Schedule {
+// putSchedule makes one change, which must have the effect.
+func (b *fixture) putSchedule(in ledger.ScheduleChange, want ledger.ScheduleEffect) ledger.Schedule {
 	b.Helper()
 	got := b.change(in)[0]
 	if got.Err != nil || got.Effect != want {
@@ -159,8 +159,8 @@ func (b *bed) put(in ledger.ScheduleChange, want ledger.ScheduleEffect) ledger.S
 	return got.Schedule
 }
 
-// refuses makes one change, which must fail.
-func (b *bed) refuses(in ledger.ScheduleChange, want error) {
+// wantChangeError makes one change, which must fail.
+func (b *fixture) wantChangeError(in ledger.ScheduleChange, want error) {
 	b.Helper()
 	if got := b.change(in)[0]; !errors.Is(got.Err, want) || got.Effect != ledger.ScheduleUnchanged {
 		b.Errorf("%s: %s, %v; want %v", in.JobID, got.Effect, got.Err, want)
@@ -173,7 +173,7 @@ var planner = ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Temp
 	Process: "planner", LeaseFor: lease}
 
 // planAll plans all that is due, and returns the IDs of the runs that it planned.
-func (b *bed) planAll() (runs []string) {
+func (b *fixture) planAll() (runs []string) {
 	b.Helper()
 	for {
 		got, err := b.PlanSchedules(b.ctx, planner)
@@ -190,16 +190,16 @@ func (b *bed) planAll() (runs []string) {
 	}
 }
 
-// times are the run IDs of a key at multiples of a duration in (after, through].
-func times(key string, every time.Duration, after, through time.Time) (ids []string) {
+// runIDsAt are the run IDs of a key at multiples of a duration in (after, through].
+func runIDsAt(key string, every time.Duration, after, through time.Time) (ids []string) {
 	for at := after.Truncate(every).Add(every); !at.After(through); at = at.Add(every) {
 		ids = append(ids, runID("t:"+key, at))
 	}
 	return ids
 }
 
-// hasRuns checks which runs a key has.
-func (b *bed) hasRuns(key string, want []string) {
+// wantRunsOf checks which runs a key has.
+func (b *fixture) wantRunsOf(key string, want []string) {
 	b.Helper()
 	var ids []string
 	for _, r := range b.all("t:" + key) {
@@ -211,17 +211,17 @@ func (b *bed) hasRuns(key string, want []string) {
 	}
 }
 
-func (b *bed) schedule(key string) ledger.Schedule {
+func (b *fixture) schedule(key string) ledger.Schedule {
 	b.Helper()
 	s, err := b.Schedule(b.ctx, "t:"+key)
 	b.must(err)
 	return s
 }
 
-// many are puts of n keys.
-func many(n int, expr string) (list []ledger.ScheduleChange) {
+// manyPuts are puts of n keys.
+func manyPuts(n int, expr string) (list []ledger.ScheduleChange) {
 	for i := range n {
-		list = append(list, keyed(fmt.Sprintf("k%04d", i), expr))
+		list = append(list, upsert(fmt.Sprintf("k%04d", i), expr))
 	}
 	return list
 }

@@ -11,23 +11,23 @@ import (
 
 // scheduleFairCases say that no schedule and no template keeps others from being planned.
 var scheduleFairCases = []testCase{
-	{"a schedule that cannot be planned keeps no other from it", func(b *bed) {
+	{"a schedule that cannot be planned keeps no other from it", func(b *fixture) {
 		b.template()
-		made := b.change(many(3, "1m")...)
-		b.pass(time.Minute)
+		made := b.change(manyPuts(3, "1m")...)
+		b.advance(time.Minute)
 		bad := planner
 		bad.Rules = broken{key: "k0001"}
 		got, err := b.PlanSchedules(b.ctx, bad)
 		if b.must(err); len(got.Plans) != 2 || len(got.Failed) != 1 || got.Failed[0].JobID != "t:k0001" {
 			b.Errorf("%+v", got)
 		}
-		b.pass(16 * time.Minute)
+		b.advance(16 * time.Minute)
 		b.planAll()
-		b.hasRuns("k0001", times("k0001", time.Minute, made[1].Schedule.Watermark, b.schedule("k0001").Watermark)) // nothing is lost
+		b.wantRunsOf("k0001", runIDsAt("k0001", time.Minute, made[1].Schedule.Watermark, b.schedule("k0001").Watermark)) // nothing is lost
 	}},
-	{"schedules that cannot be planned open one incident of their template, while they are tried", func(b *bed) {
+	{"schedules that cannot be planned open one incident of their template, while they are tried", func(b *fixture) {
 		b.template()
-		b.change(many(3, "1h")...)
+		b.change(manyPuts(3, "1h")...)
 		reconcile := func(want string) {
 			b.Helper()
 			b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, nil))
@@ -45,24 +45,24 @@ var scheduleFairCases = []testCase{
 				b.Errorf("%+v", got.Failed)
 			}
 		}
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		plan(bad, 3)
 		plan(bad, 0)
 		reconcile("true 3 not_plannable")
-		b.pass(15 * time.Minute)
+		b.advance(15 * time.Minute)
 		plan(bad, 3) // the same ones
-		b.pass(15 * time.Minute)
+		b.advance(15 * time.Minute)
 		reconcile("true 3 not_plannable")
-		changed, one := keyed("k0000", "1h"), planner
+		changed, one := upsert("k0000", "1h"), planner
 		changed.Timezone, one.Rules = "Europe/Berlin", broken{key: "k0001"}
-		b.put(changed, ledger.ScheduleChanged)
+		b.putSchedule(changed, ledger.ScheduleChanged)
 		plan(one, 1)
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		plan(bad, 3) // two of them anew
 		reconcile("true 5 not_plannable")
 		_, err := b.AckIncident(b.ctx, ledger.IncidentAction{ID: b.incident("t").ID, Close: true, Actor: someone})
 		b.must(err)
-		b.pass(15 * time.Minute)
+		b.advance(15 * time.Minute)
 		plan(bad, 3)
 		open := func() []ledger.Incident {
 			b.Helper()
@@ -74,21 +74,21 @@ var scheduleFairCases = []testCase{
 		if list := open(); len(list) != 1 || list[0].Count != 3 {
 			b.Errorf("after an operator closed it: %+v", list)
 		}
-		b.pass(15 * time.Minute)
+		b.advance(15 * time.Minute)
 		plan(planner, 0)
-		b.pass(2 * time.Minute)
+		b.advance(2 * time.Minute)
 		if list := open(); len(list) > 0 {
 			b.Errorf("after all were planned: %+v", list)
 		}
 	}},
-	{"each of very many that cannot be planned counts once", func(b *bed) {
+	{"each of very many that cannot be planned counts once", func(b *fixture) {
 		b.template()
-		b.change(many(1000, "1m")...)
-		b.change(keyed("last", "1m"))
+		b.change(manyPuts(1000, "1m")...)
+		b.change(upsert("last", "1m"))
 		bad := planner
 		bad.Rules = broken{}
 		for range 2 {
-			b.pass(15 * time.Minute)
+			b.advance(15 * time.Minute)
 			for failed := 0; failed < 1001; {
 				got, err := b.PlanSchedules(b.ctx, bad)
 				if b.must(err); len(got.Failed) == 0 {
@@ -101,10 +101,10 @@ var scheduleFairCases = []testCase{
 			}
 		}
 	}},
-	{"templates that are due take turns", func(b *bed) {
+	{"templates that are due take turns", func(b *fixture) {
 		b.declare("planner", "v1", "s", "t")
 		b.assignments("v1")
-		others := many(1000, "1m")
+		others := manyPuts(1000, "1m")
 		for i := range others {
 			others[i].JobID = "s" + others[i].JobID[1:]
 		}
@@ -113,9 +113,9 @@ var scheduleFairCases = []testCase{
 		one := []ledger.ScheduleChange{{JobID: "s:last", ScheduleContent: others[0].ScheduleContent}}
 		_, err = b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "s", Items: one, Rules: timing{}, Actor: someone})
 		b.must(err)
-		b.pass(time.Minute)
-		b.change(many(3, "1m")...)
-		b.pass(time.Minute)
+		b.advance(time.Minute)
+		b.change(manyPuts(3, "1m")...)
+		b.advance(time.Minute)
 		p, turns := planner, ""
 		p.Templates = []ledger.TemplateRevision{{Template: "s", Revision: 1}, {Template: "t", Revision: 1}}
 		for range 3 {
@@ -143,16 +143,16 @@ func (r broken) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan
 }
 
 var scheduleBatchCases = []testCase{
-	{"no schedules are planned while thousands of their runs are due", func(b *bed) {
+	{"no schedules are planned while thousands of their runs are due", func(b *fixture) {
 		b.template()
 		for i := range 6 {
-			items := many(1000, at(b.time().Add(10*time.Second)))
+			items := manyPuts(1000, at(b.time().Add(10*time.Second)))
 			for k := range items {
 				items[k].JobID += string(rune('a' + i))
 			}
 			b.change(items...)
 		}
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 		plan := func() (planned int) {
 			for last := -1; planned > last; {
 				last = planned

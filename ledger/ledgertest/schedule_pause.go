@@ -8,68 +8,68 @@ import (
 )
 
 var schedulePauseCases = []testCase{
-	{"a paused schedule, and that of a paused template, is skipped", func(b *bed) {
+	{"a paused schedule, and that of a paused template, is skipped", func(b *fixture) {
 		b.template()
-		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
-		b.put(keyed("b", "1m"), ledger.ScheduleCreated)
+		b.putSchedule(upsert("a", "1m"), ledger.ScheduleCreated)
+		b.putSchedule(upsert("b", "1m"), ledger.ScheduleCreated)
 		b.must(b.PauseJob(b.ctx, "t:a", someone))
 		if s := b.schedule("a"); s.PausedAt.IsZero() || s.PausedBy != someone.By || s.PausedWhy != someone.Why {
 			b.Errorf("%+v", s)
 		}
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 		b.planAll()
-		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
-		b.is(b.all("t:b")[0].ID, ledger.Planned, "")
+		b.wantState(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
+		b.wantState(b.all("t:b")[0].ID, ledger.Planned, "")
 		b.must(b.ResumeJob(b.ctx, "t:a", someone))
 		b.must(b.PauseJob(b.ctx, "t", someone))
-		b.showsPaused("t:a")
+		b.wantPaused("t:a")
 		for _, effect := range []ledger.ScheduleEffect{ledger.ScheduleCreated, ledger.ScheduleUnchanged} {
-			if s := b.put(keyed("c", "1m"), effect); s.PausedBy != someone.By || s.PausedWhy != someone.Why || s.PausedAt.IsZero() {
+			if s := b.putSchedule(upsert("c", "1m"), effect); s.PausedBy != someone.By || s.PausedWhy != someone.Why || s.PausedAt.IsZero() {
 				b.Errorf("%s under a paused template: %+v", effect, s)
 			}
 		}
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 		b.planAll()
-		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
-		b.is(b.all("t:b")[0].ID, ledger.Skipped, ledger.ReasonPaused)
+		b.wantState(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
+		b.wantState(b.all("t:b")[0].ID, ledger.Skipped, ledger.ReasonPaused)
 		if err := b.PauseJob(b.ctx, "t:unknown", someone); !errors.Is(err, ledger.ErrNotFound) {
 			b.Errorf("an unknown schedule: %v", err)
 		}
 	}},
-	{"an edit does not run what was due while its template was paused", func(b *bed) {
+	{"an edit does not run what was due while its template was paused", func(b *fixture) {
 		b.template()
-		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		b.putSchedule(upsert("a", "1m"), ledger.ScheduleCreated)
 		b.must(b.PauseJob(b.ctx, "t", someone))
-		b.pass(time.Minute)
-		b.put(keyed("a", "1h"), ledger.ScheduleChanged)
-		b.is(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
+		b.advance(time.Minute)
+		b.putSchedule(upsert("a", "1h"), ledger.ScheduleChanged)
+		b.wantState(b.all("t:a")[0].ID, ledger.Skipped, ledger.ReasonPaused)
 	}},
-	{"a pause that catches up keeps scheduled times back until its end", func(b *bed) {
+	{"a pause that catches up keeps scheduled times back until its end", func(b *fixture) {
 		b.template()
-		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
+		made := b.putSchedule(upsert("a", "1m"), ledger.ScheduleCreated)
 		from := made.Watermark.Truncate(time.Minute).Add(2 * time.Minute)
 		pause, err := b.ChangePause(b.ctx, ledger.PauseChange{
 			Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Job: "t"}, From: from, Until: from.Add(10 * time.Minute), Actor: someone,
 		})
 		b.must(err)
-		b.pass(5 * time.Minute)
+		b.advance(5 * time.Minute)
 		b.planAll()
-		b.hasRuns("a", []string{runID("t:a", from.Add(-time.Minute))})
+		b.wantRunsOf("a", []string{runID("t:a", from.Add(-time.Minute))})
 		s := b.schedule("a")
 		if !s.Watermark.Before(from) || s.NextAt.Before(b.time().Add(time.Minute)) || s.NextAt.After(pause.Until) {
 			b.Errorf("%+v", s)
 		}
 		_, err = b.ChangePause(b.ctx, ledger.PauseChange{ID: pause.ID, End: true, Actor: someone})
 		b.must(err)
-		b.pass(5 * time.Minute)
+		b.advance(5 * time.Minute)
 		if runs := b.planAll(); len(runs) < 7 {
 			b.Errorf("after the end: %v", runs)
 		}
 	}},
 }
 
-// showsPaused fails unless each question about a schedule answers that it is paused.
-func (b *bed) showsPaused(jobID string) {
+// wantPaused fails unless each question about a schedule answers that it is paused.
+func (b *fixture) wantPaused(jobID string) {
 	b.Helper()
 	one, err := b.Schedule(b.ctx, jobID)
 	b.must(err)

@@ -9,75 +9,75 @@ import (
 )
 
 var schedulePlanCases = []testCase{
-	{"each scheduled time after the put gets one run, and none before it", func(b *bed) {
+	{"each scheduled time after the put gets one run, and none before it", func(b *fixture) {
 		b.template()
-		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
-		b.put(keyed("b", "1h"), ledger.ScheduleCreated)
+		made := b.putSchedule(upsert("a", "1m"), ledger.ScheduleCreated)
+		b.putSchedule(upsert("b", "1h"), ledger.ScheduleCreated)
 		if runs := b.planAll(); runs != nil {
 			b.Fatalf("not due: %v", runs)
 		}
-		b.pass(150 * time.Second)
+		b.advance(150 * time.Second)
 		b.planAll()
 		b.planAll()
 		s := b.schedule("a")
-		b.hasRuns("a", times("a", time.Minute, made.Watermark, s.Watermark))
+		b.wantRunsOf("a", runIDsAt("a", time.Minute, made.Watermark, s.Watermark))
 		if runs := b.all("t:a"); len(runs) < 2 || runs[0].Revision != 1 || runs[0].State != ledger.Planned {
 			b.Errorf("%+v", runs)
 		}
 		work := b.claim("p", 10).Work
 		b.record(succeeded(work[0]))
-		b.is(work[0].RunID, ledger.Succeeded, "")
+		b.wantState(work[0].RunID, ledger.Succeeded, "")
 	}},
-	{"until ends a schedule after its last scheduled time", func(b *bed) {
+	{"until ends a schedule after its last scheduled time", func(b *fixture) {
 		b.template()
-		in := keyed("a", "1m")
+		in := upsert("a", "1m")
 		in.Until = b.time().Truncate(time.Minute).Add(2 * time.Minute)
-		made := b.put(in, ledger.ScheduleCreated)
-		b.pass(time.Hour)
+		made := b.putSchedule(in, ledger.ScheduleCreated)
+		b.advance(time.Hour)
 		b.planAll()
-		b.hasRuns("a", times("a", time.Minute, made.Watermark, in.Until))
+		b.wantRunsOf("a", runIDsAt("a", time.Minute, made.Watermark, in.Until))
 		if s := b.schedule("a"); s.EndedAt.IsZero() {
 			b.Errorf("%+v", s)
 		}
-		b.put(in, ledger.ScheduleUnchanged)
+		b.putSchedule(in, ledger.ScheduleUnchanged)
 		in.Until = b.time().Add(time.Hour).Truncate(time.Second)
-		if s := b.put(in, ledger.ScheduleChanged); !s.EndedAt.IsZero() || s.NextAt.Before(b.time()) {
+		if s := b.putSchedule(in, ledger.ScheduleChanged); !s.EndedAt.IsZero() || s.NextAt.Before(b.time()) {
 			b.Errorf("begun again: %+v", s)
 		}
 		b.inQuota(1)
 	}},
-	{"a time that has just passed runs once, also if the put is repeated", func(b *bed) {
+	{"a time that has just passed runs once, also if the put is repeated", func(b *fixture) {
 		b.template()
 		due := b.time().Truncate(time.Second).Add(-time.Minute)
-		in := keyed("once", at(due))
-		if before, made := b.time(), b.put(in, ledger.ScheduleCreated); made.NextAt.Before(before) {
+		in := upsert("once", at(due))
+		if before, made := b.time(), b.putSchedule(in, ledger.ScheduleCreated); made.NextAt.Before(before) {
 			b.Errorf("it is looked for at %s, before it was made at %s", made.NextAt, before)
 		}
-		b.put(in, ledger.ScheduleUnchanged)
+		b.putSchedule(in, ledger.ScheduleUnchanged)
 		b.planAll()
-		b.put(in, ledger.ScheduleUnchanged)
-		b.hasRuns("once", []string{runID("t:once", due)})
+		b.putSchedule(in, ledger.ScheduleUnchanged)
+		b.wantRunsOf("once", []string{runID("t:once", due)})
 		in.Expr = at(due.Add(-time.Second))
-		b.refuses(in, ledger.ErrInvalidSchedule) // what it said before accounts for that time
+		b.wantChangeError(in, ledger.ErrInvalidSchedule) // what it said before accounts for that time
 	}},
-	{"an edit plans what was due before it, and nothing that is past for it", func(b *bed) {
+	{"an edit plans what was due before it, and nothing that is past for it", func(b *fixture) {
 		b.template()
-		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
-		b.pass(150 * time.Second)
-		edited := b.put(keyed("a", "30s"), ledger.ScheduleChanged)
-		b.hasRuns("a", times("a", time.Minute, made.Watermark, edited.Watermark))
-		b.pass(90 * time.Second)
-		gone := b.put(ledger.ScheduleChange{JobID: "t:a", Delete: true}, ledger.ScheduleDeleted)
-		b.pass(time.Hour)
+		made := b.putSchedule(upsert("a", "1m"), ledger.ScheduleCreated)
+		b.advance(150 * time.Second)
+		edited := b.putSchedule(upsert("a", "30s"), ledger.ScheduleChanged)
+		b.wantRunsOf("a", runIDsAt("a", time.Minute, made.Watermark, edited.Watermark))
+		b.advance(90 * time.Second)
+		gone := b.putSchedule(ledger.ScheduleChange{JobID: "t:a", Delete: true}, ledger.ScheduleDeleted)
+		b.advance(time.Hour)
 		b.planAll()
-		b.hasRuns("a", slices.Concat(times("a", time.Minute, made.Watermark, edited.Watermark),
-			times("a", 30*time.Second, edited.Watermark, gone.Watermark)))
+		b.wantRunsOf("a", slices.Concat(runIDsAt("a", time.Minute, made.Watermark, edited.Watermark),
+			runIDsAt("a", 30*time.Second, edited.Watermark, gone.Watermark)))
 	}},
-	{"a backlog is planned before an edit", func(b *bed) {
+	{"a backlog is planned before an edit", func(b *fixture) {
 		b.template()
-		made := b.put(keyed("a", "1m"), ledger.ScheduleCreated)
-		b.pass(3 * time.Hour)
-		b.refuses(keyed("a", "30s"), ledger.ErrBacklog)
+		made := b.putSchedule(upsert("a", "1m"), ledger.ScheduleCreated)
+		b.advance(3 * time.Hour)
+		b.wantChangeError(upsert("a", "30s"), ledger.ErrBacklog)
 		before := b.time()
 		_, err := b.PlanSchedules(b.ctx, planner) // a part
 		b.must(err)
@@ -85,15 +85,15 @@ var schedulePlanCases = []testCase{
 			b.Errorf("the rest is due at once, and is looked for at %s", s.NextAt)
 		}
 		b.planAll()
-		edited := b.put(keyed("a", "30s"), ledger.ScheduleChanged)
-		b.hasRuns("a", times("a", time.Minute, made.Watermark, edited.Watermark))
+		edited := b.putSchedule(upsert("a", "30s"), ledger.ScheduleChanged)
+		b.wantRunsOf("a", runIDsAt("a", time.Minute, made.Watermark, edited.Watermark))
 	}},
-	{"a transaction that changes many writes a bounded backlog", func(b *bed) {
+	{"a transaction that changes many writes a bounded backlog", func(b *fixture) {
 		b.template()
-		b.change(many(60, "1m")...)
-		b.pass(99 * time.Minute)
+		b.change(manyPuts(60, "1m")...)
+		b.advance(99 * time.Minute)
 		refused := 0
-		for _, got := range b.change(many(60, "1h")...) {
+		for _, got := range b.change(manyPuts(60, "1h")...) {
 			if errors.Is(got.Err, ledger.ErrBacklog) {
 				refused++
 			} else {
@@ -104,13 +104,13 @@ var schedulePlanCases = []testCase{
 			b.Errorf("%d of 60 were refused", refused)
 		}
 		b.planAll()
-		for _, got := range b.change(many(60, "1h")...) {
+		for _, got := range b.change(manyPuts(60, "1h")...) {
 			b.must(got.Err)
 		}
 	}},
-	{"only a process with the template's current definition plans", func(b *bed) {
-		b.put(keyed("a", "1m"), ledger.ScheduleCreated)
-		b.pass(time.Hour)
+	{"only a process with the template's current definition plans", func(b *fixture) {
+		b.putSchedule(upsert("a", "1m"), ledger.ScheduleCreated)
+		b.advance(time.Hour)
 		got, err := b.PlanSchedules(b.ctx, planner)
 		if b.must(err); len(got.Plans) > 0 || !slices.Equal(got.Moved, []string{"t"}) {
 			b.Errorf("a template that no process declares: %+v", got)
@@ -126,16 +126,16 @@ var schedulePlanCases = []testCase{
 			b.Errorf("what was due while no process knew the template: %v", runs)
 		}
 	}},
-	{"a schedule has a slot of its own, and its runs are acted on as those of a job", func(b *bed) {
+	{"a schedule has a slot of its own, and its runs are acted on as those of a job", func(b *fixture) {
 		b.template()
-		skip, queue := keyed("s", "1m"), keyed("q", "1m")
+		skip, queue := upsert("s", "1m"), upsert("q", "1m")
 		skip.Data, queue.Data = []byte(ledger.OverlapSkip), []byte(ledger.OverlapQueue)
 		b.change(skip, queue)
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 		b.planAll()
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 		b.planAll()
-		b.is(b.all("t:s")[0].ID, ledger.Skipped, ledger.ReasonOverlap)
+		b.wantState(b.all("t:s")[0].ID, ledger.Skipped, ledger.ReasonOverlap)
 		work := b.claim("p", 10).Work
 		if len(work) != 2 {
 			b.Fatalf("one of each: %v", runIDs(work))
@@ -153,7 +153,7 @@ var schedulePlanCases = []testCase{
 		}
 		skipped := b.all("t:s")[0]
 		filled, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "t:s", Runs: []ledger.RunSpec{{
-			RunID: skipped.ID, ScheduledAt: skipped.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: call("t:s"),
+			RunID: skipped.ID, ScheduledAt: skipped.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: callOf("t:s"),
 		}}, Actor: someone})
 		if b.must(err); filled.Planned != 1 {
 			b.Errorf("backfill: %+v", filled)
@@ -167,12 +167,12 @@ var schedulePlanCases = []testCase{
 			b.Errorf("a schedule is found by its ID: %+v", list)
 		}
 	}},
-	{"a sweep looks earlier at what a definition makes due earlier", func(b *bed) {
+	{"a sweep looks earlier at what a definition makes due earlier", func(b *fixture) {
 		b.template()
-		c := ledger.ChangeSchedules{Template: "t", Items: many(30, "1m"), Rules: timing{late: time.Hour}, Actor: someone}
+		c := ledger.ChangeSchedules{Template: "t", Items: manyPuts(30, "1m"), Rules: timing{late: time.Hour}, Actor: someone}
 		_, err := b.ChangeSchedules(b.ctx, c)
 		b.must(err)
-		b.pass(2 * time.Minute)
+		b.advance(2 * time.Minute)
 		if runs := b.planAll(); runs != nil {
 			b.Fatalf("an hour's delay: %v", runs)
 		}
@@ -185,10 +185,10 @@ var schedulePlanCases = []testCase{
 			b.Errorf("without the delay: %v", runs)
 		}
 	}},
-	{"hours count a template with all of its schedules, and a schedule from its runs", func(b *bed) {
+	{"hours count a template with all of its schedules, and a schedule from its runs", func(b *fixture) {
 		b.template()
-		b.change(keyed("a", "10m"), keyed("b", "10m"))
-		b.pass(3 * time.Hour)
+		b.change(upsert("a", "10m"), upsert("b", "10m"))
+		b.advance(3 * time.Hour)
 		runs := b.planAll()
 		until := b.time()
 		hours := func(jobID string) (n int) {

@@ -7,37 +7,37 @@ import (
 )
 
 var schedulePurgeCases = []testCase{
-	{"tombstones and ended schedules are kept as long as the history", func(b *bed) {
+	{"tombstones and ended schedules are kept as long as the history", func(b *fixture) {
 		b.template()
-		b.change(keyed("gone", "1m"), keyed("once", at(b.time().Add(time.Minute))), keyed("stays", "1m"))
-		b.pass(2 * time.Minute)
+		b.change(upsert("gone", "1m"), upsert("once", at(b.time().Add(time.Minute))), upsert("stays", "1m"))
+		b.advance(2 * time.Minute)
 		b.planAll()
-		b.put(ledger.ScheduleChange{JobID: "t:gone", Delete: true}, ledger.ScheduleDeleted)
+		b.putSchedule(ledger.ScheduleChange{JobID: "t:gone", Delete: true}, ledger.ScheduleDeleted)
 		purge := ledger.HistoryPurge{Retention: time.Hour, AuditRetention: time.Hour}
 		got, err := b.PurgeHistory(b.ctx, purge)
 		if b.must(err); got.Schedules != 0 {
 			b.Errorf("too early: %+v", got)
 		}
-		b.pass(2 * time.Hour)
+		b.advance(2 * time.Hour)
 		b.declare("planner", "v1", "t")
 		got, err = b.PurgeHistory(b.ctx, purge)
 		if b.must(err); got.Schedules != 2 {
 			b.Errorf("%+v", got)
 		}
-		b.lists(ledger.ScheduleFilter{Template: "t"}, "stays")
+		b.wantSchedules(ledger.ScheduleFilter{Template: "t"}, "stays")
 		b.inQuota(1)
 	}},
-	{"runs and schedules of a template with a retention of its own are kept for that, all others as before", func(b *bed) {
+	{"runs and schedules of a template with a retention of its own are kept for that, all others as before", func(b *fixture) {
 		b.template()
-		b.change(keyed("a", "1h"), keyed("gone", "1h"))
-		other := b.deaths(2)
-		b.changed(b.Ack(b.ctx, act(other.id(0), other.id(1))))(other.id(0), other.id(1))
-		b.pass(2 * time.Hour)
+		b.change(upsert("a", "1h"), upsert("gone", "1h"))
+		other := b.newDeadRuns(2)
+		b.wantChanged(b.Ack(b.ctx, actionOn(other.id(0), other.id(1))))(other.id(0), other.id(1))
+		b.advance(2 * time.Hour)
 		b.planAll()
 		for _, w := range b.claim("p", 10).Work {
 			b.record(succeeded(w))
 		}
-		b.put(ledger.ScheduleChange{JobID: "t:gone", Delete: true}, ledger.ScheduleDeleted)
+		b.putSchedule(ledger.ScheduleChange{JobID: "t:gone", Delete: true}, ledger.ScheduleDeleted)
 		ran := len(b.all("t:a")) + len(b.all("t:gone"))
 		purge := func(retention, own time.Duration) (runs, schedules int) {
 			b.Helper()
@@ -57,14 +57,14 @@ var schedulePurgeCases = []testCase{
 			b.must(err)
 			return runs, h.Schedules
 		}
-		b.pass(3 * time.Hour)
+		b.advance(3 * time.Hour)
 		if runs, schedules := purge(time.Hour, 10*time.Hour); runs != 2 || schedules != 0 {
 			b.Errorf("purged %d runs and %d schedules; want the two of the other job", runs, schedules)
 		}
-		b.left("j")
+		b.wantRuns("j")
 		if runs, schedules := purge(100*time.Hour, time.Hour); ran == 0 || runs != ran || schedules != 1 {
 			b.Errorf("purged %d runs and %d schedules, want %d and 1", runs, schedules, ran)
 		}
-		b.left("t:a")
+		b.wantRuns("t:a")
 	}},
 }

@@ -13,10 +13,10 @@ import (
 )
 
 var scheduleRaceCases = []testCase{
-	{"two writers of a schedule and two planners lose no scheduled time and add none", func(b *bed) {
+	{"two writers of a schedule and two planners lose no scheduled time and add none", func(b *fixture) {
 		b.template()
 		keys := []string{"a", "b", "c"}
-		stores := []ledger.Store{b.Store, b.second()}
+		stores := []ledger.Store{b.Store, b.secondReplica()}
 		r := scheduleRace{edited: make(chan struct{})}
 		var writers, planners sync.WaitGroup
 		for w, store := range stores {
@@ -30,24 +30,24 @@ var scheduleRaceCases = []testCase{
 			close(r.edited)
 		}()
 		for range r.edited {
-			b.pass(300 * time.Millisecond)
+			b.advance(300 * time.Millisecond)
 		}
 		r.stop.Store(true)
 		planners.Wait()
 		b.must(r.err)
-		b.pass(5 * time.Second)
+		b.advance(5 * time.Second)
 		b.planAll()
 		for _, key := range keys {
 			r.check(b, key)
 		}
 	}},
-	{"of two that make one schedule at once, one makes it", func(b *bed) {
+	{"of two that make one schedule at once, one makes it", func(b *fixture) {
 		var made, unchanged sync.Map
 		var both sync.WaitGroup
-		for w, store := range []ledger.Store{b.Store, b.second()} {
+		for w, store := range []ledger.Store{b.Store, b.secondReplica()} {
 			both.Go(func() {
 				for i := range 20 {
-					list := many(10, "1m")
+					list := manyPuts(10, "1m")
 					for k := range list {
 						list[k].JobID += fmt.Sprintf("-%d", i)
 					}
@@ -74,17 +74,17 @@ var scheduleRaceCases = []testCase{
 		both.Wait()
 		b.inQuota(200)
 	}},
-	{"of many changes at once each has the answer and the audit that it has alone", func(b *bed) {
-		b.put(keyed("shared", "1m"), ledger.ScheduleCreated)
+	{"of many changes at once each has the answer and the audit that it has alone", func(b *fixture) {
+		b.putSchedule(upsert("shared", "1m"), ledger.ScheduleCreated)
 		const each, quota = 40, 31
 		results, errs := make([]ledger.ScheduleResult, 3*each), make([]error, 3*each)
 		var all sync.WaitGroup
 		for i := range results {
 			by, room := ledger.Actor{By: fmt.Sprintf("writer %d", i), Why: "test"}, quota
-			in := keyed(fmt.Sprintf("k%d", i%each), "1m")
+			in := upsert(fmt.Sprintf("k%d", i%each), "1m")
 			switch i / each {
 			case 1: // of these, one finds the revision
-				in = keyed("shared", fmt.Sprintf("%dm", i))
+				in = upsert("shared", fmt.Sprintf("%dm", i))
 				in.IfRevision = 1
 			case 2:
 				in.JobID, room, by.Request = in.JobID+"-fails", 0, &ledger.Request{Principal: "p", Key: by.By,
@@ -150,9 +150,9 @@ func (r *scheduleRace) note(err error, results ...ledger.ScheduleResult) {
 }
 
 // edit changes and deletes a schedule again and again.
-func (r *scheduleRace) edit(b *bed, store ledger.Store, key string, writer int) {
+func (r *scheduleRace) edit(b *fixture, store ledger.Store, key string, writer int) {
 	for i := range 25 {
-		in := keyed(key, fmt.Sprintf("%ds", 1+(i+writer)%4))
+		in := upsert(key, fmt.Sprintf("%ds", 1+(i+writer)%4))
 		in.Delete = i%5 == 4
 		got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{},
 			Actor: someone})
@@ -161,7 +161,7 @@ func (r *scheduleRace) edit(b *bed, store ledger.Store, key string, writer int) 
 	}
 }
 
-func (r *scheduleRace) plan(b *bed, store ledger.Store) {
+func (r *scheduleRace) plan(b *fixture, store ledger.Store) {
 	for {
 		if r.stop.Load() {
 			return
@@ -172,7 +172,7 @@ func (r *scheduleRace) plan(b *bed, store ledger.Store) {
 }
 
 // check compares the runs of a key with what its contents were to do while they held.
-func (r *scheduleRace) check(b *bed, key string) {
+func (r *scheduleRace) check(b *fixture, key string) {
 	b.Helper()
 	var made []ledger.Schedule
 	for _, got := range r.made {
@@ -196,7 +196,7 @@ func (r *scheduleRace) check(b *bed, key string) {
 			end = now.Watermark
 		}
 		every, _ := time.ParseDuration(s.Expr)
-		want = append(want, times(key, every, s.Watermark, end)...)
+		want = append(want, runIDsAt(key, every, s.Watermark, end)...)
 	}
-	b.hasRuns(key, want)
+	b.wantRunsOf(key, want)
 }

@@ -9,16 +9,16 @@ import (
 // scheduleUnfitCases are about schedules that no process can plan until they are changed or
 // deleted: each of their times has a row all the same.
 var scheduleUnfitCases = []testCase{
-	{"what an unfit schedule was due to do before a change is missed", func(b *bed) {
+	{"what an unfit schedule was due to do before a change is missed", func(b *fixture) {
 		b.template()
-		in := keyed("a", "1m")
+		in := upsert("a", "1m")
 		in.Data = []byte(unfit)
-		made := b.put(in, ledger.ScheduleCreated)
-		b.pass(time.Hour)
+		made := b.putSchedule(in, ledger.ScheduleCreated)
+		b.advance(time.Hour)
 		b.planAll()
 		in.Data = nil
-		edited := b.put(in, ledger.ScheduleChanged)
-		want := times("a", time.Minute, made.Watermark, edited.Watermark)
+		edited := b.putSchedule(in, ledger.ScheduleChanged)
+		want := runIDsAt("a", time.Minute, made.Watermark, edited.Watermark)
 		runs := b.all("t:a")
 		if len(runs) != 1 || runs[0].State != ledger.Missed || runs[0].Reason != ledger.ReasonNotPlannable || runs[0].Count != len(want) ||
 			runs[0].Revision != 1 {
@@ -27,7 +27,7 @@ var scheduleUnfitCases = []testCase{
 		if i := b.incident("t:a"); i.Cause != ledger.IncidentMissed || i.Count != len(want) || i.Reason != ledger.ReasonNotPlannable {
 			b.Errorf("%+v", i)
 		}
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 		b.planAll()
 		for _, w := range b.claim("p", 10).Work {
 			b.record(succeeded(w))
@@ -36,32 +36,32 @@ var scheduleUnfitCases = []testCase{
 			b.Errorf("after a success: %+v", i)
 		}
 	}},
-	{"what an unfit schedule was due to do before its deletion is missed, without an incident", func(b *bed) {
-		in := keyed("a", "1m")
+	{"what an unfit schedule was due to do before its deletion is missed, without an incident", func(b *fixture) {
+		in := upsert("a", "1m")
 		in.Data = []byte(unfit)
-		made := b.put(in, ledger.ScheduleCreated)
-		b.pass(time.Hour)
-		gone := b.put(ledger.ScheduleChange{JobID: "t:a", Delete: true}, ledger.ScheduleDeleted)
-		want := times("a", time.Minute, made.Watermark, gone.Watermark)
+		made := b.putSchedule(in, ledger.ScheduleCreated)
+		b.advance(time.Hour)
+		gone := b.putSchedule(ledger.ScheduleChange{JobID: "t:a", Delete: true}, ledger.ScheduleDeleted)
+		want := runIDsAt("a", time.Minute, made.Watermark, gone.Watermark)
 		if runs := b.all("t:a"); len(runs) != 1 || runs[0].State != ledger.Missed || runs[0].Count != len(want) {
 			b.Errorf("%+v, want a range of %d", runs, len(want))
 		}
 		b.noIncident("of a deleted schedule")
 	}},
-	{"a change runs the time that has just passed, for which its schedule was unfit", func(b *bed) {
+	{"a change runs the time that has just passed, for which its schedule was unfit", func(b *fixture) {
 		b.template()
 		due := b.time().Truncate(time.Minute).Add(10 * time.Minute)
-		once, often := keyed("once", at(due)), keyed("often", "1m")
+		once, often := upsert("once", at(due)), upsert("often", "1m")
 		once.Data, often.Data = []byte(unfit), []byte(unfit)
-		b.put(once, ledger.ScheduleCreated)
-		made := b.put(often, ledger.ScheduleCreated)
-		b.pass(20 * time.Minute)
+		b.putSchedule(once, ledger.ScheduleCreated)
+		made := b.putSchedule(often, ledger.ScheduleCreated)
+		b.advance(20 * time.Minute)
 		once.Data, often.Data, often.Expr = nil, nil, once.Expr
-		b.put(once, ledger.ScheduleChanged)
-		b.put(often, ledger.ScheduleChanged)
+		b.putSchedule(once, ledger.ScheduleChanged)
+		b.putSchedule(often, ledger.ScheduleChanged)
 		now := b.time()
 		b.planAll()
-		b.hasRuns("once", []string{runID("t:once", due)})
+		b.wantRunsOf("once", []string{runID("t:once", due)})
 		missed, ran := 0, 0
 		for _, r := range b.all("t:often") {
 			if r.State == ledger.Missed {
@@ -70,19 +70,19 @@ var scheduleUnfitCases = []testCase{
 				ran++
 			}
 		}
-		if all := len(times("often", time.Minute, made.Watermark, now)); ran != 1 || missed != all-1 {
+		if all := len(runIDsAt("often", time.Minute, made.Watermark, now)); ran != 1 || missed != all-1 {
 			b.Errorf("%d missed and %d to run, want %d and 1", missed, ran, all-1)
 		}
-		b.is(runID("t:once", due), ledger.Planned, "")
-		b.is(runID("t:often", due), ledger.Planned, "")
+		b.wantState(runID("t:once", due), ledger.Planned, "")
+		b.wantState(runID("t:often", due), ledger.Planned, "")
 	}},
-	{"the times of many unfit schedules are one transaction", func(b *bed) {
-		list := many(500, "1m")
+	{"the times of many unfit schedules are one transaction", func(b *fixture) {
+		list := manyPuts(500, "1m")
 		for i := range list {
 			list[i].Data = []byte(unfit)
 		}
 		b.change(list...)
-		b.pass(24 * time.Hour)
+		b.advance(24 * time.Hour)
 		for i := range list {
 			list[i] = ledger.ScheduleChange{JobID: list[i].JobID, Delete: true}
 		}

@@ -12,54 +12,54 @@ import (
 )
 
 var settledCases = []testCase{
-	{"a redrive by filter leaves out acknowledged runs, counted, unless they are included", func(b *bed) {
-		j := b.deaths(3)
-		b.changed(b.Ack(b.ctx, act(j.id(1))))(j.id(1))
-		b.leftOut(b.Ack(b.ctx, dry(all())))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
-		b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
-		b.is(j.id(1), ledger.Dead, ledger.ReasonExhausted)
+	{"a redrive by filter leaves out acknowledged runs, counted, unless they are included", func(b *fixture) {
+		j := b.newDeadRuns(3)
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(1))))(j.id(1))
+		b.wantLeftOut(b.Ack(b.ctx, dry(all())))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
+		b.wantLeftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(0), j.id(2))
+		b.wantState(j.id(1), ledger.Dead, ledger.ReasonExhausted)
 		a := all()
 		a.IncludeAcknowledged, a.Force = true, true
-		b.leftOut(b.Redrive(b.ctx, a))(nil, j.id(1))
+		b.wantLeftOut(b.Redrive(b.ctx, a))(nil, j.id(1))
 	}},
-	{"a redrive by filter leaves out rerun runs, counted, unless they may be done twice", func(b *bed) {
-		j := b.deaths(3)
+	{"a redrive by filter leaves out rerun runs, counted, unless they may be done twice", func(b *fixture) {
+		j := b.newDeadRuns(3)
 		b.rerun(j, j.id(1), "r")
 		b.rerun(j, j.id(2), "s")
-		b.changed(b.Ack(b.ctx, act(j.id(2))))(j.id(2))
-		b.leftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(0))
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(2))))(j.id(2))
+		b.wantLeftOut(b.Redrive(b.ctx, all()))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(0))
 		a := all()
 		a.IncludeAcknowledged, a.Force = true, true
-		b.leftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedRerun: 2})
+		b.wantLeftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedRerun: 2})
 		a.IncludeAcknowledged, a.MayDouble = false, true
-		b.leftOut(b.Redrive(b.ctx, dry(a)))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(1))
+		b.wantLeftOut(b.Redrive(b.ctx, dry(a)))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1}, j.id(1))
 		a.IncludeAcknowledged = true
-		b.leftOut(b.Redrive(b.ctx, a))(nil, j.id(1), j.id(2))
+		b.wantLeftOut(b.Redrive(b.ctx, a))(nil, j.id(1), j.id(2))
 	}},
-	{"a redrive by id takes an acknowledged run, and a rerun one only if it may be done twice", func(b *bed) {
-		j := b.deaths(2)
+	{"a redrive by id takes an acknowledged run, and a rerun one only if it may be done twice", func(b *fixture) {
+		j := b.newDeadRuns(2)
 		b.rerun(j, j.id(0), "r")
-		b.changed(b.Ack(b.ctx, act(j.id(0), j.id(1))))(j.id(0), j.id(1))
-		got, err := b.Redrive(b.ctx, act(j.id(0), j.id(1)))
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0), j.id(1))))(j.id(0), j.id(1))
+		got, err := b.Redrive(b.ctx, actionOn(j.id(0), j.id(1)))
 		b.must(err)
 		if ids := changedIDs(got); !slices.Equal(ids, []string{j.id(1)}) || len(got.Rejected) != 1 ||
 			got.Rejected[0].RunID != j.id(0) || got.Rejected[0].Cause != ledger.RejectedRerun || len(got.LeftOut) != 0 {
 			b.Errorf("%+v: want the one that was rerun refused", got)
 		}
-		a := act(j.id(0))
+		a := actionOn(j.id(0))
 		a.MayDouble, a.Force = true, true
-		b.changed(b.Redrive(b.ctx, a))(j.id(0))
+		b.wantChanged(b.Redrive(b.ctx, a))(j.id(0))
 	}},
-	{"a limit does not count what is left out", func(b *bed) {
-		j := b.deaths(4)
-		b.changed(b.Ack(b.ctx, act(j.id(0))))(j.id(0))
+	{"a limit does not count what is left out", func(b *fixture) {
+		j := b.newDeadRuns(4)
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0))))(j.id(0))
 		b.rerun(j, j.id(1), "r")
 		a := all()
 		a.Limit = 1
-		b.leftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(2))
+		b.wantLeftOut(b.Redrive(b.ctx, a))(map[ledger.RejectionCause]int{ledger.RejectedAcknowledged: 1, ledger.RejectedRerun: 1}, j.id(2))
 	}},
-	{"a run is rerun once, unless it may be done twice, and never while it is unfinished", func(b *bed) {
-		j, w := b.started("j")
+	{"a run is rerun once, unless it may be done twice, and never while it is unfinished", func(b *fixture) {
+		j, w := b.newStarted("j")
 		refused := func(e ledger.Entry) {
 			b.Helper()
 			if _, err := b.Enter(b.ctx, e); !errors.Is(err, ledger.ErrCannotRerun) {
@@ -73,7 +73,7 @@ var settledCases = []testCase{
 		refused(j.repeat("nobody@x", "b"))
 		b.record(dead(w, ledger.ReasonPermanent))
 		first := j.repeat(w.RunID, "c")
-		b.entered(first)
+		b.mustEnter(first)
 		again, err := b.Enter(b.ctx, first) // as after an answer that was lost
 		if b.must(err); again.Inserted || again.Run.ID != first.RunID {
 			b.Errorf("%+v: want the rerun found", again)
@@ -81,12 +81,12 @@ var settledCases = []testCase{
 		second := j.repeat(w.RunID, "d")
 		refused(second)
 		second.MayDouble = true
-		b.entered(second)
+		b.mustEnter(second)
 		if r := b.get(w.RunID); r.RerunID != second.RunID {
 			b.Errorf("rerun as %q, want the latest, %s", r.RerunID, second.RunID)
 		}
 	}},
-	{"a scheduled time whose run was rerun is not backfilled", func(b *bed) {
+	{"a scheduled time whose run was rerun is not backfilled", func(b *fixture) {
 		j := b.job("j")
 		got := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
 		b.canceled(got.Leased[0].RunID)
@@ -101,10 +101,10 @@ var settledCases = []testCase{
 		if done != (ledger.Backfilled{Planned: 1, Refused: 1}) {
 			b.Errorf("%+v: want the one that was rerun refused", done)
 		}
-		b.is(j.id(0), ledger.Canceled, ledger.ReasonOperator)
+		b.wantState(j.id(0), ledger.Canceled, ledger.ReasonOperator)
 	}},
-	{"a listing can leave out what was rerun", func(b *bed) {
-		j := b.deaths(2)
+	{"a listing can leave out what was rerun", func(b *fixture) {
+		j := b.newDeadRuns(2)
 		b.rerun(j, j.id(0), "r")
 		runs, err := b.List(b.ctx, ledger.Filter{JobID: "j", States: []ledger.State{ledger.Dead}, NotRerun: true})
 		b.must(err)
@@ -113,8 +113,8 @@ var settledCases = []testCase{
 		}
 	}},
 	{"each refusal has its cause", causes},
-	{"a dry run of an act tells what it would do, and does nothing", func(b *bed) {
-		j := b.deaths(2)
+	{"a dry run of an act tells what it would do, and does nothing", func(b *fixture) {
+		j := b.newDeadRuns(2)
 		k := j.next()
 		k.admit(k.planned(0, ledger.OverlapAllow))
 		before := b.all("j")
@@ -123,10 +123,10 @@ var settledCases = []testCase{
 			act  ledger.Action
 			want []string
 		}{
-			{b.Ack, act(), []string{j.id(0), j.id(1)}},
-			{b.Cancel, act(), []string{k.id(0)}},
+			{b.Ack, actionOn(), []string{j.id(0), j.id(1)}},
+			{b.Cancel, actionOn(), []string{k.id(0)}},
 			{b.Redrive, ledger.Action{Force: true}, []string{j.id(0), j.id(1)}},
-			{b.Redrive, act(), nil},
+			{b.Redrive, actionOn(), nil},
 		} {
 			got, err := c.do(b.ctx, dry(c.act))
 			b.must(err)
@@ -142,8 +142,8 @@ var settledCases = []testCase{
 	}},
 }
 
-// leftOut checks what an action changed and what it left out as settled.
-func (b *bed) leftOut(got ledger.ActionResult, err error) func(want map[ledger.RejectionCause]int, ids ...string) {
+// wantLeftOut checks what an action changed and what it left out as settled.
+func (b *fixture) wantLeftOut(got ledger.ActionResult, err error) func(want map[ledger.RejectionCause]int, ids ...string) {
 	b.Helper()
 	b.must(err)
 	return func(want map[ledger.RejectionCause]int, ids ...string) {
@@ -166,18 +166,18 @@ func all() ledger.Action {
 	return ledger.Action{Filter: ledger.Filter{JobID: "j", Reason: ledger.ReasonExhausted}, Actor: who("ann", "asked")}
 }
 
-func (b *bed) rerun(j *job, runID, token string) string {
+func (b *fixture) rerun(j *job, runID, token string) string {
 	b.Helper()
 	e := j.repeat(runID, token)
-	b.record(succeeded(*b.entered(e).Work))
+	b.record(succeeded(*b.mustEnter(e).Work))
 	if r := b.get(runID); r.RerunID != e.RunID || r.By != "bob" {
 		b.Errorf("%+v: want it rerun as %s by bob", r, e.RunID)
 	}
 	return e.RunID
 }
 
-func causes(b *bed) {
-	j := b.deaths(2)
+func causes(b *fixture) {
+	j := b.newDeadRuns(2)
 	k := j.next()
 	k.admit(k.planned(0, ledger.OverlapAllow))
 	refused := func(cause ledger.RejectionCause, do func(context.Context, ledger.Action) (ledger.ActionResult, error), a ledger.Action,
@@ -196,12 +196,12 @@ func causes(b *bed) {
 			b.Errorf("refused %v, want %v for %s", found, ids, cause)
 		}
 	}
-	refused(ledger.RejectedNotFound, b.Cancel, act("nobody@x"), "nobody@x")
-	refused(ledger.RejectedState, b.Cancel, act(j.id(0)), j.id(0))
-	refused(ledger.RejectedState, b.Ack, act(k.id(0)), k.id(0))
+	refused(ledger.RejectedNotFound, b.Cancel, actionOn("nobody@x"), "nobody@x")
+	refused(ledger.RejectedState, b.Cancel, actionOn(j.id(0)), j.id(0))
+	refused(ledger.RejectedState, b.Ack, actionOn(k.id(0)), k.id(0))
 	refused(ledger.RejectedUnfinished, b.Redrive, all(), j.id(0), j.id(1))
 	b.canceled(k.id(0))
-	b.pass(horizon + time.Second)
+	b.advance(horizon + time.Second)
 	refused(ledger.RejectedKeyUnsafe, b.Redrive, all(), j.id(0), j.id(1))
 	if !slices.Contains(ledger.RejectionCauses, ledger.RejectedKeyUnsafe) {
 		b.Error("Causes lacks one")

@@ -42,7 +42,7 @@ func run(t *testing.T, open func(t *testing.T) Opened, least decider) {
 			for _, c := range group.cases {
 				t.Run(c.rule, func(t *testing.T) {
 					t.Parallel()
-					c.test(newBed(t, open(t)))
+					c.test(newFixture(t, open(t)))
 				})
 			}
 		})
@@ -61,7 +61,7 @@ const (
 // A testCase defends one rule; the rule is its name.
 type testCase struct {
 	rule string
-	test func(*bed)
+	test func(*fixture)
 }
 
 var groups = []struct {

@@ -7,43 +7,43 @@ import (
 )
 
 var whyCases = []testCase{
-	{"a run that waits for the slot names the run that has it", func(b *bed) {
+	{"a run that waits for the slot names the run that has it", func(b *fixture) {
 		j := b.job("j")
 		b.declare("p1", "v1-of-j", "j")
 		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue), j.planned(2, ledger.OverlapAllow))
-		if got := b.waits(j.id(1), ledger.WaitSlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
+		if got := b.wantWait(j.id(1), ledger.WaitSlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
 			b.Errorf("text %q", got.Text)
 		}
-		b.waits(j.id(2), ledger.WaitQueued)
+		b.wantWait(j.id(2), ledger.WaitQueued)
 	}},
-	{"a run of a job at its limit says so", func(b *bed) {
+	{"a run of a job at its limit says so", func(b *fixture) {
 		j := b.job("j")
 		b.declare("p1", "v1-of-j", "j")
 		held, waits := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow)
 		held.Call.MaxInFlight, waits.Call.MaxInFlight = 1, 1
 		j.admit(held, waits)
-		b.waits(j.id(1), ledger.WaitLimitReached)
+		b.wantWait(j.id(1), ledger.WaitLimitReached)
 	}},
-	{"a run without a live process says so before all else", func(b *bed) {
-		j, w := b.started("j")
-		b.record(refuse(w, breaker))
+	{"a run without a live process says so before all else", func(b *fixture) {
+		j, w := b.newStarted("j")
+		b.record(givenBack(w, breaker))
 		b.must(b.Deregister(b.ctx, "p1"))
-		b.pass(2 * ledger.ProcessTTL)
-		b.waits(j.id(0), ledger.WaitNoProcess)
+		b.advance(2 * ledger.ProcessTTL)
+		b.wantWait(j.id(0), ledger.WaitNoProcess)
 		b.declare("p2", "v1", "j")
-		b.waits(j.id(0), ledger.WaitBreakerOpen)
+		b.wantWait(j.id(0), ledger.WaitBreakerOpen)
 	}},
-	{"a due run is queued, a later one is not due, one given back says why", func(b *bed) {
+	{"a due run is queued, a later one is not due, one given back says why", func(b *fixture) {
 		j := b.job("j")
 		b.declare("p1", "v1-of-j", "j")
 		work := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)).Leased
-		b.record(retrying(work[0], time.Hour), refuse(work[1], breaker))
-		b.waits(j.id(0), ledger.WaitNotDue)
-		if got := b.waits(j.id(2), ledger.WaitBreakerOpen); got != breaker {
+		b.record(retrying(work[0], time.Hour), givenBack(work[1], breaker))
+		b.wantWait(j.id(0), ledger.WaitNotDue)
+		if got := b.wantWait(j.id(2), ledger.WaitBreakerOpen); got != breaker {
 			b.Errorf("waits for %+v", got)
 		}
 	}},
-	{"a due run waits for what its target waits for", func(b *bed) {
+	{"a due run waits for what its target waits for", func(b *fixture) {
 		// A process leases nothing for a target that is held back, so most of its runs were
 		// never leased.
 		j := b.job("j")
@@ -52,31 +52,31 @@ var whyCases = []testCase{
 			j.leased(3, ledger.OverlapAllow)
 		other.Call.Target, fourth.Call.Target = "other", "other"
 		work := j.admit(given, waits, other, fourth).Leased
-		b.record(refuseFor(work[0], breaker, time.Minute),
-			refuseFor(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}, time.Minute))
-		if got, want := b.waits(j.id(1), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
+		b.record(givenBackFor(work[0], breaker, time.Minute),
+			givenBackFor(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}, time.Minute))
+		if got, want := b.wantWait(j.id(1), ledger.WaitBreakerOpen), b.waitText(j.id(0)); got.Text != want {
 			b.Errorf("text %q, want %q", got.Text, want)
 		}
-		b.waits(j.id(2), ledger.WaitQueued)
+		b.wantWait(j.id(2), ledger.WaitQueued)
 		b.canceled(j.id(0))
-		b.waits(j.id(1), ledger.WaitQueued)
+		b.wantWait(j.id(1), ledger.WaitQueued)
 	}},
-	{"a target's cause is not told after the wait of the run that has it", func(b *bed) {
+	{"a target's cause is not told after the wait of the run that has it", func(b *fixture) {
 		// The target has recovered, and the run that was given back is not the oldest of the
 		// backlog: its row has the old cause for a while.
 		j := b.job("j")
 		b.declare("p1", "v1-of-j", "j")
 		work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow)).Leased
-		b.record(refuseFor(work[0], breaker, 10*time.Second))
+		b.record(givenBackFor(work[0], breaker, 10*time.Second))
 		b.record(succeeded(work[1]))
-		if got, want := b.waits(j.id(2), ledger.WaitBreakerOpen), b.heldBy(j.id(0)); got.Text != want {
+		if got, want := b.wantWait(j.id(2), ledger.WaitBreakerOpen), b.waitText(j.id(0)); got.Text != want {
 			b.Errorf("text %q, want %q", got.Text, want)
 		}
-		b.pass(10 * time.Second)
-		b.waits(j.id(2), ledger.WaitQueued)
-		b.waits(j.id(0), ledger.WaitBreakerOpen)
+		b.advance(10 * time.Second)
+		b.wantWait(j.id(2), ledger.WaitQueued)
+		b.wantWait(j.id(0), ledger.WaitBreakerOpen)
 	}},
-	{"each cause of a target is told, and no other", func(b *bed) {
+	{"each cause of a target is told, and no other", func(b *fixture) {
 		j := b.job("j")
 		b.declare("p1", "v1-of-j", "j")
 		var runs []ledger.RunSpec
@@ -88,7 +88,7 @@ var whyCases = []testCase{
 		}
 		var outcomes []ledger.Outcome
 		for i, w := range j.admit(runs...).Leased {
-			outcomes = append(outcomes, refuseFor(w, ledger.WaitReason{Code: codes[i], Text: "why"}, time.Minute))
+			outcomes = append(outcomes, givenBackFor(w, ledger.WaitReason{Code: codes[i], Text: "why"}, time.Minute))
 		}
 		b.record(outcomes...)
 		for i, o := range outcomes {
@@ -96,44 +96,44 @@ var whyCases = []testCase{
 			if o.WaitReason.OfTarget() {
 				want = codes[i]
 			}
-			b.waits(j.id(2*i+1), want)
+			b.wantWait(j.id(2*i+1), want)
 		}
 	}},
-	{"of several causes of a target the one that ends last is told", func(b *bed) {
+	{"of several causes of a target the one that ends last is told", func(b *fixture) {
 		j := b.job("j")
 		b.declare("p1", "v1-of-j", "j")
 		work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow),
 			j.planned(3, ledger.OverlapAllow)).Leased
 		noToken := ledger.WaitReason{Code: ledger.WaitNoToken}
-		b.record(refuseFor(work[0], breaker, 10*time.Second), refuseFor(work[2], noToken, 10*time.Second))
-		if got, want := b.waits(j.id(3), ledger.WaitNoToken), b.heldBy(j.id(2)); got.Text != want {
+		b.record(givenBackFor(work[0], breaker, 10*time.Second), givenBackFor(work[2], noToken, 10*time.Second))
+		if got, want := b.wantWait(j.id(3), ledger.WaitNoToken), b.waitText(j.id(2)); got.Text != want {
 			b.Errorf("of two that end together: text %q, want %q", got.Text, want)
 		}
-		b.record(refuseFor(work[1], breaker, 20*time.Second))
-		if got, want := b.waits(j.id(3), ledger.WaitBreakerOpen), b.heldBy(j.id(1)); got.Text != want {
+		b.record(givenBackFor(work[1], breaker, 20*time.Second))
+		if got, want := b.wantWait(j.id(3), ledger.WaitBreakerOpen), b.waitText(j.id(1)); got.Text != want {
 			b.Errorf("text %q, want %q", got.Text, want)
 		}
-		b.pass(10 * time.Second)
-		b.waits(j.id(3), ledger.WaitBreakerOpen)
+		b.advance(10 * time.Second)
+		b.wantWait(j.id(3), ledger.WaitBreakerOpen)
 	}},
-	{"only planned and retrying runs wait", func(b *bed) {
-		j, w := b.started("j")
-		b.waits(j.id(0), "")
+	{"only planned and retrying runs wait", func(b *fixture) {
+		j, w := b.newStarted("j")
+		b.wantWait(j.id(0), "")
 		b.record(succeeded(w))
-		b.waits(j.id(0), "")
+		b.wantWait(j.id(0), "")
 		got, err := b.Waiting(b.ctx, nil)
 		b.must(err)
 		if len(got) != 0 {
 			b.Errorf("of no runs %v wait", got)
 		}
 	}},
-	{"a job names the unfinished run that has its slot", func(b *bed) {
+	{"a job names the unfinished run that has its slot", func(b *fixture) {
 		if s := b.status(b.job("i").JobID); s.SlotRun != nil {
 			b.Errorf("without a run: %+v", s.SlotRun)
 		}
 		j := b.job("j")
 		got := j.admit(j.leased(0, ledger.OverlapSkip), j.planned(1, ledger.OverlapSkip), j.planned(2, ledger.OverlapAllow))
-		b.record(refuse(got.Leased[0], breaker))
+		b.record(givenBack(got.Leased[0], breaker))
 		s := b.status("j")
 		if s.LastRun == nil || s.LastRun.ID != j.id(2) || s.SlotRun == nil || s.SlotRun.ID != j.id(0) || s.SlotRun.State != ledger.Planned {
 			b.Errorf("last %+v, in the slot %+v, want %s", s.LastRun, s.SlotRun, j.id(0))
@@ -143,7 +143,7 @@ var whyCases = []testCase{
 			b.Errorf("a free slot has %+v", s.SlotRun)
 		}
 	}},
-	{"a job's last outcome passes over runs that did not run", func(b *bed) {
+	{"a job's last outcome passes over runs that did not run", func(b *fixture) {
 		if s := b.status(b.job("i").JobID); s.LastOutcome != nil || !s.FailingSince.IsZero() || s.DeadUnacknowledged != 0 {
 			b.Errorf("without a run: %+v", s)
 		}
@@ -159,7 +159,7 @@ var whyCases = []testCase{
 			b.Errorf("of a run that was missed: %+v", s.LastOutcome)
 		}
 	}},
-	{"a job fails since the first dead run after its last success", func(b *bed) {
+	{"a job fails since the first dead run after its last success", func(b *fixture) {
 		j := b.job("j")
 		j.ends(ledger.Dead, ledger.Succeeded, ledger.Dead, ledger.Missed, ledger.Dead, ledger.Missed)
 		s := b.status("j")
@@ -177,47 +177,47 @@ var whyCases = []testCase{
 			b.Errorf("well again: %+v", s)
 		}
 	}},
-	{"a job counts its unacknowledged dead runs", func(b *bed) {
+	{"a job counts its unacknowledged dead runs", func(b *fixture) {
 		j := b.job("j")
 		j.ends(ledger.Dead, ledger.Dead, ledger.Succeeded, ledger.Dead)
 		b.job("k").ends(ledger.Dead)
 		if s := b.status("j"); s.DeadUnacknowledged != 3 {
 			b.Errorf("%d dead runs, want 3", s.DeadUnacknowledged)
 		}
-		b.changed(b.Ack(b.ctx, act(j.id(0), j.id(3))))(j.id(0), j.id(3))
+		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0), j.id(3))))(j.id(0), j.id(3))
 		if s := b.status("j"); s.DeadUnacknowledged != 1 || b.status("k").DeadUnacknowledged != 1 {
 			b.Errorf("%d dead runs left, want 1", s.DeadUnacknowledged)
 		}
 	}},
 }
 
-// why is why one run waits.
-func (b *bed) why(runID string) ledger.WaitReason {
+// waitReasonOf is why one run waits.
+func (b *fixture) waitReasonOf(runID string) ledger.WaitReason {
 	b.Helper()
 	got, err := b.Waiting(b.ctx, []string{runID, "none@2026-01-01T00:00:00Z"})
 	b.must(err)
 	return got[runID]
 }
 
-// waits fails unless a run waits for that code.
-func (b *bed) waits(runID string, want ledger.WaitCode) ledger.WaitReason {
+// wantWait fails unless a run waits for that code.
+func (b *fixture) wantWait(runID string, want ledger.WaitCode) ledger.WaitReason {
 	b.Helper()
-	got := b.why(runID)
+	got := b.waitReasonOf(runID)
 	if got.Code != want {
 		b.Errorf("%s waits for %+v, want %s", runID, got, want)
 	}
 	return got
 }
 
-// refuseFor gives a lease back for a while and says why.
-func refuseFor(w ledger.Work, why ledger.WaitReason, wait time.Duration) ledger.Outcome {
-	o := refuse(w, why)
+// givenBackFor gives a lease back for a while and says why.
+func givenBackFor(w ledger.Work, why ledger.WaitReason, wait time.Duration) ledger.Outcome {
+	o := givenBack(w, why)
 	o.Wait = wait
 	return o
 }
 
-// heldBy is the text of why the other runs of a run's target wait.
-func (b *bed) heldBy(runID string) string {
+// waitText is the text of why the other runs of a run's target wait.
+func (b *fixture) waitText(runID string) string {
 	r := b.get(runID)
 	text := "run " + runID + " of the same target was given back until " + r.NextAt.UTC().Format(time.RFC3339)
 	if r.WaitReason.Text != "" {

@@ -8,15 +8,15 @@ import (
 )
 
 // claim is one claim under a fresh token.
-func (b *bed) claim(process string, limit int) ledger.Claimed {
+func (b *fixture) claim(process string, limit int) ledger.Claimed {
 	b.Helper()
 	got, err := b.Claim(b.ctx, ledger.Claim{Process: process, Token: b.token(), Limit: limit, LeaseFor: lease})
 	b.must(err)
 	return got
 }
 
-// take claims exactly this run.
-func (b *bed) take(process, runID string) ledger.Work {
+// claimOne claims exactly this run.
+func (b *fixture) claimOne(process, runID string) ledger.Work {
 	b.Helper()
 	got := b.claim(process, 10)
 	if !slices.Equal(runIDs(got.Work), []string{runID}) {
@@ -25,8 +25,8 @@ func (b *bed) take(process, runID string) ledger.Work {
 	return got.Work[0]
 }
 
-// idle checks that nothing can be claimed.
-func (b *bed) idle() ledger.Claimed {
+// wantIdle checks that nothing can be claimed.
+func (b *fixture) wantIdle() ledger.Claimed {
 	b.Helper()
 	got := b.claim("p9", 10)
 	if len(got.Work) != 0 {
@@ -79,16 +79,16 @@ func unsent(w ledger.Work, wait time.Duration) ledger.Outcome {
 }
 
 // record writes outcomes that must be recorded.
-func (b *bed) record(os ...ledger.Outcome) {
+func (b *fixture) record(os ...ledger.Outcome) {
 	b.Helper()
-	for i, f := range b.fates(os...) {
+	for i, f := range b.recordResults(os...) {
 		if f != ledger.Recorded {
 			b.Fatalf("record of %s: %s", os[i].RunID, f)
 		}
 	}
 }
 
-func (b *bed) fates(os ...ledger.Outcome) []ledger.RecordResult {
+func (b *fixture) recordResults(os ...ledger.Outcome) []ledger.RecordResult {
 	b.Helper()
 	fates, err := b.Record(b.ctx, os)
 	b.must(err)
@@ -98,13 +98,13 @@ func (b *bed) fates(os ...ledger.Outcome) []ledger.RecordResult {
 	return fates
 }
 
-// late checks that an outcome is refused and leaves its run as it is.
-func (b *bed) late(o ledger.Outcome) {
+// wantFenced checks that an outcome is refused and leaves its run as it is.
+func (b *fixture) wantFenced(o ledger.Outcome) {
 	b.Helper()
 	before, _, err := b.Get(b.ctx, o.RunID)
 	b.must(err)
 	attempts := len(b.history(o.RunID))
-	if f := b.fates(o)[0]; f != ledger.Fenced {
+	if f := b.recordResults(o)[0]; f != ledger.Fenced {
 		b.Errorf("record of %s: %s, want %s", o.RunID, f, ledger.Fenced)
 	}
 	after := b.get(o.RunID)
@@ -116,8 +116,8 @@ func (b *bed) late(o ledger.Outcome) {
 	}
 }
 
-// started is a new job with its first scheduled time leased, taking the slot.
-func (b *bed) started(id string) (*job, ledger.Work) {
+// newStarted is a new job with its first scheduled time leased, taking the slot.
+func (b *fixture) newStarted(id string) (*job, ledger.Work) {
 	b.Helper()
 	j := b.job(id)
 	got := j.admit(j.leased(0, ledger.OverlapSkip))

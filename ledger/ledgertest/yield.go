@@ -8,62 +8,62 @@ import (
 )
 
 var yieldCases = []testCase{
-	{"an entry that yields names the run whose lease expired", func(b *bed) {
-		j, w := b.started("j")
-		b.pass(lease + time.Second)
-		b.yields(j.yielding(1, ledger.OverlapSkip), w.RunID)
-		if got := b.entered(j.entry(j.leased(1, ledger.OverlapSkip))); got.Run.State != ledger.Skipped || got.Due != "" {
+	{"an entry that yields names the run whose lease expired", func(b *fixture) {
+		j, w := b.newStarted("j")
+		b.advance(lease + time.Second)
+		b.wantYield(j.yielding(1, ledger.OverlapSkip), w.RunID)
+		if got := b.mustEnter(j.entry(j.leased(1, ledger.OverlapSkip))); got.Run.State != ledger.Skipped || got.Due != "" {
 			b.Errorf("without yielding: %+v; want it skipped", got)
 		}
 	}},
-	{"an entry that yields is decided where the slot's holder is not due", func(b *bed) {
-		j, w := b.started("j")
-		if got := b.entered(j.yielding(1, ledger.OverlapSkip)); got.Run.Reason != ledger.ReasonOverlap || got.Due != "" {
+	{"an entry that yields is decided where the slot's holder is not due", func(b *fixture) {
+		j, w := b.newStarted("j")
+		if got := b.mustEnter(j.yielding(1, ledger.OverlapSkip)); got.Run.Reason != ledger.ReasonOverlap || got.Due != "" {
 			b.Errorf("behind a lease: %+v; want it skipped", got)
 		}
 		b.record(retrying(w, time.Hour))
 		e := j.yielding(2, ledger.OverlapQueue)
-		if got := b.entered(e); got.Run.State != ledger.Planned || got.Work != nil || got.Due != "" {
+		if got := b.mustEnter(e); got.Run.State != ledger.Planned || got.Work != nil || got.Due != "" {
 			b.Errorf("behind a retry in an hour: %+v; want it to wait", got)
 		}
-		b.idle()
+		b.wantIdle()
 	}},
-	{"an entry that yields goes on when the holder is past its sendBefore", func(b *bed) {
-		j, w := b.started("j")
-		b.pass(horizon + time.Second)
-		b.yields(j.yielding(1, ledger.OverlapSkip), w.RunID)
+	{"an entry that yields goes on when the holder is past its sendBefore", func(b *fixture) {
+		j, w := b.newStarted("j")
+		b.advance(horizon + time.Second)
+		b.wantYield(j.yielding(1, ledger.OverlapSkip), w.RunID)
 		got, err := b.Claim(b.ctx, ledger.Claim{Process: "p2", Token: b.token(), Limit: 1, LeaseFor: lease, Only: []string{w.RunID}})
 		b.must(err)
 		if len(got.Work) != 0 || len(got.PastSendBefore) != 1 {
 			b.Errorf("claimed %+v; want the run dead", got)
 		}
-		if got := b.entered(j.yielding(1, ledger.OverlapSkip)); got.Work == nil {
+		if got := b.mustEnter(j.yielding(1, ledger.OverlapSkip)); got.Work == nil {
 			b.Errorf("the slot is free: %+v; want its work", got)
 		}
 	}},
-	{"an entry that waits names the slot's holder once it is due", func(b *bed) {
-		j, w := b.started("j")
+	{"an entry that waits names the slot's holder once it is due", func(b *fixture) {
+		j, w := b.newStarted("j")
 		e := j.yielding(1, ledger.OverlapQueue)
-		b.entered(e)
-		b.pass(lease + time.Second)
+		b.mustEnter(e)
+		b.advance(lease + time.Second)
 		got, err := b.Enter(b.ctx, e)
 		b.must(err)
 		if got.Inserted || got.Work != nil || got.Due != w.RunID || got.Run.ID != e.RunID {
 			b.Errorf("entered again: %+v; want %s named", got, w.RunID)
 		}
-		b.record(succeeded(b.take("p2", w.RunID)))
+		b.record(succeeded(b.claimOne("p2", w.RunID)))
 		if got, err = b.Enter(b.ctx, e); err != nil || got.Due != "" {
 			b.Errorf("entered once more: %+v, %v; nothing is in its way", got, err)
 		}
-		b.take("p2", e.RunID)
+		b.claimOne("p2", e.RunID)
 	}},
-	{"an entry that yields names the first of those that wait for a free slot", func(b *bed) {
-		j, w := b.started("j")
+	{"an entry that yields names the first of those that wait for a free slot", func(b *fixture) {
+		j, w := b.newStarted("j")
 		first, second := j.yielding(1, ledger.OverlapQueue), j.yielding(2, ledger.OverlapQueue)
-		b.entered(first)
-		b.entered(second)
+		b.mustEnter(first)
+		b.mustEnter(second)
 		b.record(succeeded(w))
-		b.yields(j.yielding(3, ledger.OverlapSkip), first.RunID)
+		b.wantYield(j.yielding(3, ledger.OverlapSkip), first.RunID)
 		got, err := b.Enter(b.ctx, second)
 		b.must(err)
 		if got.Due != first.RunID {
@@ -73,17 +73,17 @@ var yieldCases = []testCase{
 			b.Errorf("the first that waits: %+v, %v; nothing is in its way", got, err)
 		}
 	}},
-	{"an entry that needs no slot, or whose job is paused, does not yield", func(b *bed) {
-		j, w := b.started("j")
+	{"an entry that needs no slot, or whose job is paused, does not yield", func(b *fixture) {
+		j, w := b.newStarted("j")
 		b.record(retrying(w, 0))
 		for _, e := range []ledger.Entry{j.yielding(1, ledger.OverlapAllow), j.adHoc("x")} {
 			e.YieldToDue = true
-			if got := b.entered(e); got.Work == nil || got.Due != "" {
+			if got := b.mustEnter(e); got.Work == nil || got.Due != "" {
 				b.Errorf("%+v; want its work", got)
 			}
 		}
 		b.must(b.PauseJob(b.ctx, "j", ledger.Actor{By: "me", Why: "test"}))
-		if got := b.entered(j.yielding(2, ledger.OverlapSkip)); got.Run.Reason != ledger.ReasonPaused || got.Due != "" {
+		if got := b.mustEnter(j.yielding(2, ledger.OverlapSkip)); got.Run.Reason != ledger.ReasonPaused || got.Due != "" {
 			b.Errorf("%+v; want it skipped", got)
 		}
 	}},
@@ -96,8 +96,8 @@ func (j *job) yielding(i int, o ledger.Overlap) ledger.Entry {
 	return e
 }
 
-// yields enters what must not be written, since a run is due before it.
-func (b *bed) yields(e ledger.Entry, to string) {
+// wantYield enters what must not be written, since a run is due before it.
+func (b *fixture) wantYield(e ledger.Entry, to string) {
 	b.Helper()
 	got, err := b.Enter(b.ctx, e)
 	b.must(err)

@@ -39,9 +39,9 @@ func insertWaiting(tx ledger.Tx, from int) error {
 	var list []ledger.Row
 	for i := range 1000 {
 		job := fmt.Sprintf("made:%06d", from+i)
-		held := holding(minute(job, 0))
+		held := withSlot(runAt(job, 0))
 		held.SetDueAt(time.Now().Add(24 * time.Hour))
-		list = append(list, held, waiting(minute(job, 1)))
+		list = append(list, held, waiting(runAt(job, 1)))
 	}
 	_, err := tx.Insert(list).Get()
 	return err

@@ -16,9 +16,9 @@ const (
 	horizon  = time.Hour
 )
 
-// bed is one case's empty ledger, with the moves that cases are written in.
+// fixture is one case's empty ledger, with the moves that cases are written in.
 // A move that the case is not about fails the test when it does not succeed.
-type bed struct {
+type fixture struct {
 	*testing.T
 	ctx context.Context
 	ledger.Store
@@ -26,19 +26,19 @@ type bed struct {
 	tokens int
 }
 
-func newBed(t *testing.T, o Opened) *bed {
+func newFixture(t *testing.T, o Opened) *fixture {
 	t.Helper()
-	return &bed{T: t, ctx: context.Background(), Store: o.Store, opened: o}
+	return &fixture{T: t, ctx: context.Background(), Store: o.Store, opened: o}
 }
 
-// pass lets d pass on the store's clock.
-func (b *bed) pass(d time.Duration) {
+// advance lets d pass on the store's clock.
+func (b *fixture) advance(d time.Duration) {
 	b.Helper()
 	b.opened.Shift(b.T, d)
 }
 
-// second is another replica's handle on the same data.
-func (b *bed) second() ledger.Store {
+// secondReplica is another replica's handle on the same data.
+func (b *fixture) secondReplica() ledger.Store {
 	b.Helper()
 	if b.opened.Second == nil {
 		return b.Store
@@ -46,7 +46,7 @@ func (b *bed) second() ledger.Store {
 	return b.opened.Second(b.T)
 }
 
-func (b *bed) must(err error) {
+func (b *fixture) must(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
@@ -54,7 +54,7 @@ func (b *bed) must(err error) {
 }
 
 // token is a fresh lease token.
-func (b *bed) token() string {
+func (b *fixture) token() string {
 	b.tokens++
 	return fmt.Sprintf("token-%d", b.tokens)
 }
@@ -76,7 +76,7 @@ func definition(hash, id string) ledger.Definition {
 
 // declare is a process's start: its definitions of these jobs have the
 // version's name for a hash.
-func (b *bed) declare(process, version string, ids ...string) {
+func (b *fixture) declare(process, version string, ids ...string) {
 	b.Helper()
 	b.must(b.Declare(b.ctx, ledger.Declaration{
 		Process: process, Registry: registry, Version: version, Definitions: definitions(version, ids...),
@@ -84,7 +84,7 @@ func (b *bed) declare(process, version string, ids ...string) {
 }
 
 // assignments are those that a process of this version sees, by job.
-func (b *bed) assignments(version string) map[string]ledger.JobAssignment {
+func (b *fixture) assignments(version string) map[string]ledger.JobAssignment {
 	b.Helper()
 	list, err := Assignments(b.ctx, b.Store, version)
 	b.must(err)
@@ -99,26 +99,26 @@ func (b *bed) assignments(version string) map[string]ledger.JobAssignment {
 }
 
 // job is a job that was begun an hour ago and not planned since.
-func (b *bed) job(id string) *job {
+func (b *fixture) job(id string) *job {
 	b.Helper()
 	b.declare("process-of-"+id, "v1-of-"+id, id)
 	b.assignments("v1-of-" + id)
-	b.pass(time.Hour)
+	b.advance(time.Hour)
 	return b.now(id)
 }
 
 // now reads where a job stands, beginning none.
-func (b *bed) now(id string) *job {
+func (b *fixture) now(id string) *job {
 	b.Helper()
 	s, ok := b.assignments("")[id]
 	if !ok {
 		b.Fatalf("Assignments does not list %s", id)
 	}
-	return &job{bed: b, Position: s.Position}
+	return &job{fixture: b, Position: s.Position}
 }
 
 // get is a run that must be there.
-func (b *bed) get(runID string) ledger.Run {
+func (b *fixture) get(runID string) ledger.Run {
 	b.Helper()
 	r, _, err := b.Get(b.ctx, runID)
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *bed) get(runID string) ledger.Run {
 }
 
 // history is a run's attempts.
-func (b *bed) history(runID string) []ledger.Attempt {
+func (b *fixture) history(runID string) []ledger.Attempt {
 	b.Helper()
 	_, as, err := b.Get(b.ctx, runID)
 	b.must(err)
@@ -136,15 +136,15 @@ func (b *bed) history(runID string) []ledger.Attempt {
 }
 
 // all is every run of a job, newest first.
-func (b *bed) all(jobID string) []ledger.Run {
+func (b *fixture) all(jobID string) []ledger.Run {
 	b.Helper()
 	rs, err := b.List(b.ctx, ledger.Filter{JobID: jobID, Limit: 10000})
 	b.must(err)
 	return rs
 }
 
-// is checks a run's state and reason.
-func (b *bed) is(runID string, state ledger.State, reason ledger.Reason) ledger.Run {
+// wantState checks a run's state and reason.
+func (b *fixture) wantState(runID string, state ledger.State, reason ledger.Reason) ledger.Run {
 	b.Helper()
 	r := b.get(runID)
 	if r.State != state || r.Reason != reason {
