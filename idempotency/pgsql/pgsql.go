@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
-// [purge.Store] for purge.Handler.
+// [purge.Store] for purgehttp.Handler.
 type Store struct{ *sqlkeys.Store }
 
 // New returns a store that uses db. The caller closes db. [Store.CreateTable] creates the

@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
-// [purge.Store] for purge.Handler.
+// [purge.Store] for purgehttp.Handler.
 type Store struct {
 	pool             *pgxpool.Pool
 	schema, table    string

@@ -1,6 +1,5 @@
 // Package purge removes expired idempotency keys from a store, in small batches that
-// leave capacity for the service's own statements. A service whose database the
-// scheduler cannot reach mounts [Handler]; a job then calls it.
+// leave capacity for the service's own statements.
 package purge
 
 import (

@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // Store keeps keys in one table. It is a [store.Store] for idempotency.New, and a
-// [purge.Store] for purge.Handler.
+// [purge.Store] for purgehttp.Handler.
 type Store struct{ *sqlkeys.Store }
 
 // Open opens a database file as the store wants it: WAL, every commit on disk

@@ -94,7 +94,7 @@ var law = archtest.Law{
 			In: []string{"idempotency/postgres", "idempotency/pgsql", "idempotency/mysql", "idempotency/sqlite",
 				"idempotency/internal/sqlkeys", "idempotency/internal/pgkeys"},
 			May: []string{"idempotency/store", "idempotency/keytable", "idempotency/purge", "idempotency/internal/..."},
-			Why: "an engine keeps keys, and imports the kit only through the handler of purge",
+			Why: "an engine keeps keys, and knows neither the kit nor its handlers",
 		},
 		{
 			In:  []string{"idempotency/..."},

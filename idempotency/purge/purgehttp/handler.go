@@ -1,4 +1,6 @@
-package purge
+// Package purgehttp lets a job purge the keys of a service whose database the scheduler
+// cannot reach: the service mounts [Handler].
+package purgehttp
 
 import (
 	"context"
@@ -12,13 +14,14 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/purge"
 )
 
 // Options configure a [Handler]. The zero value has the defaults.
 type Options struct {
 	// Pace is the pace of the purge. Its field For has the default 20 s, so that the
 	// purge ends within the default timeout of a job, 30 s.
-	Pace Pace
+	Pace purge.Pace
 	// WriteProblem writes error answers; default [idempotency.WriteProblem].
 	WriteProblem func(http.ResponseWriter, *http.Request, idempotency.Problem)
 }
@@ -50,7 +53,7 @@ type ScopeCount struct {
 // It needs no idempotency key, since a repetition finds less to do. Concurrent calls
 // share the work. It does not authenticate callers: mount it behind the authentication
 // of the service's other admin endpoints.
-func Handler(p Store, o Options) http.Handler {
+func Handler(s purge.Store, o Options) http.Handler {
 	if o.Pace.For <= 0 {
 		o.Pace.For = 20 * time.Second
 	}
@@ -63,12 +66,12 @@ func Handler(p Store, o Options) http.Handler {
 			http.Error(w, "use POST: this removes expired idempotency keys", http.StatusMethodNotAllowed)
 			return
 		}
-		asked, err := parsePurge(r.URL.RawQuery)
+		req, err := parse(r.URL.RawQuery)
 		if err != nil {
 			o.WriteProblem(w, r, problem(http.StatusBadRequest, idempotency.CodeInvalidRequest, "Invalid purge", err.Error()))
 			return
 		}
-		answer, err := asked.run(r.Context(), p, o.Pace)
+		answer, err := req.run(r.Context(), s, o.Pace)
 		if err != nil {
 			o.WriteProblem(w, r, problem(http.StatusServiceUnavailable, idempotency.CodeUnavailable, "Key store unavailable",
 				"Not all expired keys could be removed. What was removed stays so; ask again."))
@@ -83,41 +86,41 @@ func problem(status int, code, title, detail string) idempotency.Problem {
 	return idempotency.Problem{Type: "about:blank", Title: title, Status: status, Code: code, Detail: detail}
 }
 
-type purgeRequest struct {
+type request struct {
 	scope string
 	dry   bool
 }
 
-// parsePurge takes nothing that it does not know: a misspelt dry run would
+// parse takes nothing that it does not know: a misspelt dry run would
 // delete.
-func parsePurge(query string) (p purgeRequest, err error) {
+func parse(query string) (req request, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return p, errors.New("the query cannot be read: use ?scope=S and ?dryRun=true")
+		return req, errors.New("the query cannot be read: use ?scope=S and ?dryRun=true")
 	}
 	for name, given := range values {
 		switch {
 		case len(given) == 1 && name == "scope" && given[0] != "" && !strings.Contains(given[0], "*"):
-			p.scope = given[0]
+			req.scope = given[0]
 		case len(given) == 1 && name == "dryRun" && (given[0] == "true" || given[0] == "false"):
-			p.dry = given[0] == "true"
+			req.dry = given[0] == "true"
 		default:
-			return p, errors.New("use ?scope=S, a whole key scope and no pattern, and ?dryRun=true or false, each once, and nothing " +
+			return req, errors.New("use ?scope=S, a whole key scope and no pattern, and ?dryRun=true or false, each once, and nothing " +
 				"else; nothing was removed")
 		}
 	}
-	return p, nil
+	return req, nil
 }
 
-func (q purgeRequest) run(ctx context.Context, p Store, pace Pace) (Response, error) {
-	if q.dry {
-		counts, err := p.CountExpired(ctx, q.scope)
+func (r request) run(ctx context.Context, s purge.Store, pace purge.Pace) (Response, error) {
+	if r.dry {
+		counts, err := s.CountExpired(ctx, r.scope)
 		return answerOf(counts, true, true), err
 	}
 	counts := map[string]int64{}
-	done, err := pace.Purge(ctx, p, q.scope, func(got BatchResult, _ time.Duration) {
-		for s, n := range got.Scopes {
-			counts[s] += n
+	done, err := pace.Purge(ctx, s, r.scope, func(got purge.BatchResult, _ time.Duration) {
+		for scope, n := range got.Scopes {
+			counts[scope] += n
 		}
 	})
 	return answerOf(counts, done, false), err

@@ -1,4 +1,4 @@
-package purge_test
+package purgehttp_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/purge"
+	"github.com/cronce/cronce/idempotency/purge/purgehttp"
 )
 
 // heap is a store of expired keys, by scope.
@@ -41,10 +42,10 @@ func (h *heap) CountExpired(_ context.Context, scope string) (map[string]int64, 
 	return counts, h.err
 }
 
-func askPurge(t *testing.T, h *heap, o purge.Options, method, target string) (int, string) {
+func askPurge(t *testing.T, h *heap, o purgehttp.Options, method, target string) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	purge.Handler(h, o).ServeHTTP(w, httptest.NewRequest(method, target, nil))
+	purgehttp.Handler(h, o).ServeHTTP(w, httptest.NewRequest(method, target, nil))
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
@@ -65,7 +66,7 @@ func TestPurgeHandler(t *testing.T) {
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			h := &heap{keys: map[string]int64{"a": 7, "b": 3}}
-			status, body := askPurge(t, h, purge.Options{Pace: purge.Pace{BatchSize: 4, Share: 1}}, tc.method, tc.target)
+			status, body := askPurge(t, h, purgehttp.Options{Pace: purge.Pace{BatchSize: 4, Share: 1}}, tc.method, tc.target)
 			if status != tc.status || body != tc.body || h.keys["a"]+h.keys["b"] != tc.left {
 				t.Errorf("%d %s, left %v", status, body, h.keys)
 			}
@@ -75,7 +76,7 @@ func TestPurgeHandler(t *testing.T) {
 
 func TestPurgeHandlerSaysWhenItsTimeWasOver(t *testing.T) {
 	h := &heap{keys: map[string]int64{"a": 100}}
-	o := purge.Options{Pace: purge.Pace{BatchSize: 1, Share: 1, For: time.Nanosecond}}
+	o := purgehttp.Options{Pace: purge.Pace{BatchSize: 1, Share: 1, For: time.Nanosecond}}
 	if status, body := askPurge(t, h, o, "POST", "/"); status != 200 || !strings.Contains(body, `"done":false`) {
 		t.Error(status, body)
 	}
@@ -84,7 +85,7 @@ func TestPurgeHandlerSaysWhenItsTimeWasOver(t *testing.T) {
 func TestPurgeHandlerAnswers503WhenTheStoreFails(t *testing.T) {
 	h := &heap{keys: map[string]int64{"a": 1}, err: idempotency.ErrUnavailable}
 	for _, target := range []string{"/", "/?dryRun=true"} {
-		status, body := askPurge(t, h, purge.Options{}, "POST", target)
+		status, body := askPurge(t, h, purgehttp.Options{}, "POST", target)
 		var p idempotency.Problem
 		if err := json.Unmarshal([]byte(body), &p); err != nil || status != http.StatusServiceUnavailable || p.Code != idempotency.CodeUnavailable {
 			t.Errorf("%s: %d %s", target, status, body)
@@ -96,7 +97,7 @@ func TestPurgeHandlerAnswers503WhenTheStoreFails(t *testing.T) {
 func TestPurgeHandlerRefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, query := range []string{"dryRun=1", "dryRun=TRUE", "dryRun", "dryrun=true", "dry-run=true", "dryRun=false&dryRun=true", "scope=a&scope=b", "scope=", "scope=a*", "scope=%zz", "x=1"} {
 		h := &heap{keys: map[string]int64{"a": 7, "b": 3}}
-		status, body := askPurge(t, h, purge.Options{}, "POST", "/purge?"+query)
+		status, body := askPurge(t, h, purgehttp.Options{}, "POST", "/purge?"+query)
 		if status != 400 || !strings.Contains(body, idempotency.CodeInvalidRequest) || h.keys["a"]+h.keys["b"] != 10 {
 			t.Errorf("?%s: %d %s, left %v", query, status, body, h.keys)
 		}
