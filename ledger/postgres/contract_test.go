@@ -35,22 +35,22 @@ func TestRows(t *testing.T) { rows(t, direct) }
 
 func rows(t *testing.T, through func(testing.TB, string) string) {
 	url := testdb.Postgres(t)
-	pooled, cases := through(t, url), schemas{pool: connect(t, url)}
-	ledgertest.RunRows(t, func(t *testing.T) ledger.Rows { return postgres.RowsOf(open(t, pooled, cases.clock(t).options...)) })
+	cases := &schemas{test: t, url: through(t, url), pool: connect(t, url)}
+	ledgertest.RunRows(t, func(t *testing.T) ledger.Rows { return postgres.RowsOf(cases.clock(t).open(t)) })
 }
 
 func direct(_ testing.TB, url string) string { return url }
 
 func contract(t *testing.T, through func(testing.TB, string) string, run func(*testing.T, func(*testing.T) ledgertest.Opened)) {
 	url := testdb.Postgres(t)
-	pooled, cases := through(t, url), schemas{pool: connect(t, url)}
+	cases := &schemas{test: t, url: through(t, url), pool: connect(t, url)}
 	run(t, func(t *testing.T) ledgertest.Opened {
 		c := cases.clock(t)
 		return ledgertest.Opened{
-			Store:  open(t, pooled, c.options...),
+			Store:  c.open(t),
 			Shift:  c.pass,
 			Stop:   c.stop,
-			Second: func(t *testing.T) ledger.Store { return open(t, pooled, c.options...) },
+			Second: func(t *testing.T) ledger.Store { return c.open(t) },
 		}
 	})
 }
@@ -92,30 +92,51 @@ func connect(t testing.TB, url string) *pgxpool.Pool {
 // movedClock is the clock of the ledger in one schema, which a test can move: a
 // now() that is found before the server's.
 type movedClock struct {
-	pool    *pgxpool.Pool
-	schema  string
-	options []postgres.Option // of a ledger that reads it
+	*schema
+	pool *pgxpool.Pool
 }
 
 // schemas are those of one database, each with the ledger's tables. To make them takes
-// PostgreSQL ten times as long as to empty those of a case that has passed.
+// PostgreSQL ten times as long as to empty those of a case that has passed, and to
+// connect takes longer than most cases.
 type schemas struct {
+	test testing.TB // of all cases
+	url  string     // of the ledgers
 	pool *pgxpool.Pool
 	mu   sync.Mutex
 	made int
-	free []string
+	free []*schema
 }
 
-func (s *schemas) take(t testing.TB) (schema, script string) {
+type schema struct {
+	of   *schemas
+	name string
+	free []*postgres.Ledger // open, and used by no case
+}
+
+func (s *schemas) take() (_ *schema, used bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free); n > 0 {
-		schema, s.free = s.free[n-1], s.free[:n-1]
-		return schema, fmt.Sprintf(emptySchema, schema)
+		first := s.free[n-1]
+		s.free = s.free[:n-1]
+		return first, true
 	}
 	s.made++
-	schema = fmt.Sprintf("case_%d", s.made)
-	return schema, tables(t, schema)
+	return &schema{of: s, name: fmt.Sprintf("case_%d", s.made)}, false
+}
+
+// open returns a ledger that reads the clock of the schema, and is the case's until it ends.
+func (s *schema) open(t testing.TB) *postgres.Ledger {
+	t.Helper()
+	var l *postgres.Ledger
+	if n := len(s.free); n > 0 {
+		l, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		l = open(s.of.test, s.of.url, postgres.Schema(s.name), postgres.Set("search_path", s.name+"_clock, "+s.name+", pg_catalog"))
+	}
+	t.Cleanup(func() { s.free = append(s.free, l) })
+	return postgres.Anew(l)
 }
 
 const emptySchema = `
@@ -133,31 +154,33 @@ const emptySchema = `
 // clock returns the clock of empty tables of the ledger, which are the test's until it ends.
 func (s *schemas) clock(t testing.TB) movedClock {
 	t.Helper()
-	schema, script := s.take(t)
+	c, used := s.take()
+	script := fmt.Sprintf(emptySchema, c.name)
+	if !used {
+		script = tables(t, c.name)
+	}
 	script += fmt.Sprintf(`
 		DROP SCHEMA IF EXISTS %[1]s_clock CASCADE;
 		CREATE SCHEMA %[1]s_clock;
 		CREATE TABLE %[1]s_clock.ahead AS SELECT interval '0' AS d;
 		CREATE FUNCTION %[1]s_clock.now() RETURNS timestamptz STABLE LANGUAGE sql
-			AS 'SELECT pg_catalog.now() + d FROM %[1]s_clock.ahead'`, schema)
+			AS 'SELECT pg_catalog.now() + d FROM %[1]s_clock.ahead'`, c.name)
 	_, err := s.pool.Exec(t.Context(), script, pgx.QueryExecModeSimpleProtocol)
 	must(t, err)
 	t.Cleanup(func() {
 		if !t.Failed() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.free = append(s.free, schema)
+			s.free = append(s.free, c)
 		}
 	})
-	return movedClock{s.pool, schema, []postgres.Option{
-		postgres.Schema(schema), postgres.Set("search_path", schema+"_clock, "+schema+", pg_catalog"),
-	}}
+	return movedClock{c, s.pool}
 }
 
 // pass moves the clock on.
 func (c movedClock) pass(t *testing.T, d time.Duration) {
 	t.Helper()
-	_, err := c.pool.Exec(t.Context(), `UPDATE `+c.schema+`_clock.ahead SET d = d + $1::interval`, d)
+	_, err := c.pool.Exec(t.Context(), `UPDATE `+c.name+`_clock.ahead SET d = d + $1::interval`, d)
 	must(t, err)
 }
 
@@ -167,7 +190,7 @@ func (c movedClock) stop(t *testing.T) {
 	_, err := c.pool.Exec(t.Context(), fmt.Sprintf(`
 		ALTER TABLE %[1]s_clock.ahead ADD COLUMN at timestamptz DEFAULT pg_catalog.now();
 		CREATE OR REPLACE FUNCTION %[1]s_clock.now() RETURNS timestamptz STABLE LANGUAGE sql
-			AS 'SELECT at + d FROM %[1]s_clock.ahead'`, c.schema), pgx.QueryExecModeSimpleProtocol)
+			AS 'SELECT at + d FROM %[1]s_clock.ahead'`, c.name), pgx.QueryExecModeSimpleProtocol)
 	must(t, err)
 }
 

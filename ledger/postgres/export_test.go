@@ -16,3 +16,6 @@ func Set(name, value string) Option {
 
 // RowsOf returns the rows of a ledger's database.
 func RowsOf(l *Ledger) ledger.Rows { return rows{l.pool} }
+
+// Anew returns a ledger with the connections of another one, and nothing else of it.
+func Anew(l *Ledger) *Ledger { return &Ledger{Ledger: ledger.New(rows{l.pool}), pool: l.pool} }
