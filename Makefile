@@ -38,8 +38,9 @@ WITH_DATABASES = bin/with-databases
 # that takes most of the time and can show nothing of ours.
 RACE = -race -gcflags='modernc.org/...=-race=false'
 
-# The packages whose goroutines share memory. Of the command line's tests, those that run a daemon.
-RACED = ./api/... ./cleanup ./cmd/lambda ./executor/... ./internal/cli/serve ./internal/operations ./internal/rollover \
+# The packages whose goroutines share memory; a function works at one event. Of the
+# command line, those tests that run a daemon.
+RACED = ./api/... ./cleanup ./executor/... ./internal/cli/serve ./internal/operations ./internal/rollover \
 	./internal/simulate ./internal/telemetry ./ledger/... ./notify/... ./targets/... ./web ./idempotency/...
 DAEMONS = Serve|Signal|Reload|Registry|Kill|Server|Drain
 
