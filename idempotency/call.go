@@ -55,7 +55,7 @@ func Call[T any](ctx context.Context, k *Kit, op Operation, e Effect[T]) (result
 		return result, false, fmt.Errorf("idempotency: Call needs a store that can reserve keys; %T cannot", k.store)
 	}
 	caller := call[T]{kit: k, store: store, claim: c, effect: e}
-	r, duplicate, err := k.settle(ctx, c, func() (attempt, error) {
+	r, duplicate, err := k.claimOrWait(ctx, c, func() (attempt, error) {
 		caller.began = time.Now()
 		return caller.attempt(ctx)
 	})
@@ -144,27 +144,27 @@ func (c call[T]) reconcile(ctx context.Context, late bool) (result T, duplicate 
 	return c.make(ctx)
 }
 
-// run works on a key that is reserved for us, and settles it. Whatever stops it
+// run works on a key that is reserved for us, and completes it. Whatever stops it
 // before that leaves the outcome unknown.
 func (c call[T]) run(ctx context.Context, fn func(context.Context) (T, bool, error)) (_ Reply, _ bool, err error) {
 	running, cancel := context.WithDeadline(context.WithoutCancel(ctx), c.began.Add(c.claim.MaxRun))
 	defer cancel()
-	settled := false
+	completed := false
 	defer func() {
-		if !settled {
+		if !completed {
 			_ = c.giveUp(ctx, c.store.MarkUnknown)
 		}
 	}()
 	result, duplicate, err := fn(vendorkey.With(running, vendorKey(c.claim.Key)))
 	if errors.Is(err, ErrNotDone) {
-		settled = true
+		completed = true
 		return Reply{}, false, errors.Join(err, c.giveUp(ctx, c.store.Release))
 	}
 	if err != nil {
 		return Reply{}, false, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	r, err := c.finish(ctx, result)
-	settled = err == nil
+	completed = err == nil
 	return r, duplicate, err
 }
 

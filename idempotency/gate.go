@@ -26,7 +26,7 @@ type keyQueue struct {
 	key     Key
 	due     time.Time     // by when its leader leaves, unless its work blocks
 	known   bool          // the key's outcome
-	baton   chan struct{} // one token: lead, or when the outcome is known look
+	next    chan struct{} // holds a value when one of the waiting callers is to go next
 	waiting int
 	done    chan struct{} // closed: found is read by all, and changed by none
 	found   *store.Record // nil: nothing is stored
@@ -56,10 +56,10 @@ func (g *gate) enter(ctx context.Context, key Key, until, due time.Time) (*keyQu
 		g.mu.Unlock()
 		return q, leader
 	}
-	if q.baton == nil {
-		q.baton, q.done = make(chan struct{}, 1), make(chan struct{})
+	if q.next == nil {
+		q.next, q.done = make(chan struct{}, 1), make(chan struct{})
 	}
-	baton, done := q.baton, q.done
+	next, done := q.next, q.done
 	q.waiting++
 	g.mu.Unlock()
 
@@ -68,7 +68,7 @@ func (g *gate) enter(ctx context.Context, key Key, until, due time.Time) (*keyQu
 	select {
 	case <-done:
 		return q, shared
-	case <-baton:
+	case <-next:
 		return q, g.takeOver(q, due)
 	case <-enough.C:
 	case <-ctx.Done():
@@ -113,23 +113,23 @@ func (g *gate) share(q *keyQueue, found *store.Record, ok bool) {
 	close(q.done)
 }
 
-// quit takes out a caller that waits no longer. A baton that was meant for it
+// quit takes out a caller that waits no longer. A turn that was meant for it
 // goes on to the next.
 func (g *gate) quit(q *keyQueue) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	q.waiting--
 	select {
-	case <-q.baton:
+	case <-q.next:
 		g.pass(q)
 	default:
 	}
 }
 
-// pass gives the baton to one of those who wait. Where nobody does the queue is over.
+// pass lets one of the waiting callers go next. Without one the queue is over.
 func (g *gate) pass(q *keyQueue) {
 	if q.waiting > 0 {
-		q.baton <- struct{}{}
+		q.next <- struct{}{}
 	} else if !q.known {
 		g.remove(q)
 	}

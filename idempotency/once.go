@@ -39,7 +39,7 @@ type attempt struct {
 // the reply is a stored one. Waiting is bounded by Options.Wait and by ctx; the
 // work only by the claim's MaxRun.
 func (k *Kit) once(ctx context.Context, c store.Claim, w work) (r Reply, replayed bool, err error) {
-	return k.settle(ctx, c, func() (attempt, error) {
+	return k.claimOrWait(ctx, c, func() (attempt, error) {
 		tx, look, err := k.begin(ctx, c)
 		if err != nil {
 			return attempt{}, err
@@ -51,9 +51,9 @@ func (k *Kit) once(ctx context.Context, c store.Claim, w work) (r Reply, replaye
 	})
 }
 
-// settle is the loop of every entry point. For each key one caller of this process tries to
+// claimOrWait is the loop of every entry point. For each key one caller of this process tries to
 // take it, and the others wait for that caller. After a lost race each caller decides again.
-func (k *Kit) settle(ctx context.Context, c store.Claim, try func() (attempt, error)) (r Reply, replayed bool, err error) {
+func (k *Kit) claimOrWait(ctx context.Context, c store.Claim, try func() (attempt, error)) (r Reply, replayed bool, err error) {
 	if err := c.Key.Validate(); err != nil {
 		return Reply{}, false, err
 	}

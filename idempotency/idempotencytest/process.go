@@ -132,9 +132,9 @@ const (
 	replayed = "201 true"
 )
 
-// settled asks again after a fault: the one effect is there then, and what was
+// repeated makes the request again after a fault: the one effect is there then, and what was
 // answered before, if anything, was true.
-func settled(t *testing.T, e Engine, key, answered string) {
+func repeated(t *testing.T, e Engine, key, answered string) {
 	t.Helper()
 	again := order(t, e, key)
 	if again != replayed && (again != done || strings.HasPrefix(answered, done)) {
@@ -166,7 +166,7 @@ func killed(t *testing.T, s Service) {
 			if state := p.wait(); state != "signal: killed" {
 				t.Fatalf("%s: the other process said %q and ended by %q", c.Key, answered, state)
 			}
-			settled(t, e, c.Key, answered)
+			repeated(t, e, c.Key, answered)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func stopped(t *testing.T, s Service) {
 			if (own == done) == (other == done) || !strings.HasPrefix(other, done) {
 				t.Errorf("the stopped process answered %q, the other one %q", own, other)
 			}
-			settled(t, e, c.Key, done)
+			repeated(t, e, c.Key, done)
 		})
 	}
 }
@@ -235,7 +235,7 @@ func stoppedWithTheLock(t *testing.T, e Engine, c child) {
 		if own == done && other == done {
 			t.Errorf("%s: both processes did the work", c.Key)
 		}
-		settled(t, e, c.Key, max(own, other))
+		repeated(t, e, c.Key, max(own, other))
 	}
 }
 
@@ -265,7 +265,7 @@ func inside(t *testing.T, s Service, where string) {
 				}
 			}
 			p.wait()
-			settled(t, e, c.Key, done)
+			repeated(t, e, c.Key, done)
 		})
 	}
 }
@@ -285,7 +285,7 @@ func broken(t *testing.T, s Service) {
 				if !f.struck() {
 					t.Error("the request did not come as far as the fault")
 				}
-				settled(t, e, key, answered)
+				repeated(t, e, key, answered)
 			})
 		}
 	}

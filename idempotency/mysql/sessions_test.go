@@ -66,7 +66,7 @@ func TestSessionsOfEveryKindCommit(t *testing.T) {
 
 // The result of a call that was made is worth waiting for: its key's row may be
 // locked for a while, such as by a backup.
-func TestASettledCallWaitsForLocksAsTheServiceDoes(t *testing.T) {
+func TestACompletedCallWaitsForLocksAsTheServiceDoes(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
 		dsn := fresh(t)
 		db := open(t, dsn+advised+"&innodb_lock_wait_timeout=7")

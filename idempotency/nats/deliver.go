@@ -49,7 +49,7 @@ func (l *loop) deliver(ctx context.Context, msg jetstream.Msg) {
 // delivery off to the end of another AckWait.
 func (d *delivery) decide(ctx context.Context) (say func() error) {
 	defer d.keep(ctx)()
-	return d.conclude(ctx, d.settle(ctx))
+	return d.conclude(ctx, d.handleOnce(ctx))
 }
 
 // keep tells the server that the message is worked on, until release.
@@ -73,9 +73,9 @@ func (d *delivery) keep(ctx context.Context) (release func()) {
 	return func() { close(done); <-ended }
 }
 
-// settle asks the kit until it knows of the event: nil if it was handled, now
-// or before.
-func (d *delivery) settle(ctx context.Context) error {
+// handleOnce tries again until the kit knows the outcome of the event. It returns nil if the
+// event was handled, now or before.
+func (d *delivery) handleOnce(ctx context.Context) error {
 	id, err := d.opt.ID(d.msg)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrPermanent, err)

@@ -65,7 +65,7 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 	}
 	look, err := s.writeAndLook(ctx, c, s.sql().Complete, v)
 	if err != nil {
-		return expires, false, unavailable("settle the key", err)
+		return expires, false, unavailable("complete the key", err)
 	}
 	if look.Held && look.Record != nil {
 		expires = look.Record.ExpiresAt

@@ -81,7 +81,7 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 		return err
 	})
 	if err != nil {
-		return time.Time{}, false, s.unavailable("settle the key", err)
+		return time.Time{}, false, s.unavailable("complete the key", err)
 	}
 	if look.Record != nil {
 		expires = look.Record.ExpiresAt

@@ -36,7 +36,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 	if !join && len(s.turn) > 0 {
 		// A reply that is stored waits for no handler.
 		if look, err := s.Lookup(ctx, c); err != nil || stored(look) {
-			return settled{}, look, err
+			return noTx{}, look, err
 		}
 	}
 	for {
@@ -52,7 +52,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 			return t, look, nil
 		case err == nil:
 			_ = t.Rollback(ctx)
-			return settled{}, look, nil
+			return noTx{}, look, nil
 		}
 		victim := s.d.Means(err) == Victim && ctx.Err() == nil
 		_ = t.Rollback(ctx)
@@ -242,12 +242,12 @@ func (t *tx) release(ctx context.Context) {
 	}
 }
 
-// settled is no transaction: the key is somebody else's, and nothing is to be
-// done.
-type settled struct{}
+// noTx stands for a transaction when another call has the key: there is nothing to do or
+// undo.
+type noTx struct{}
 
-func (settled) Context(ctx context.Context) context.Context { return ctx }
-func (settled) Rollback(context.Context) error              { return nil }
-func (settled) Commit(context.Context, store.Claim, store.Reply) (time.Time, error) {
+func (noTx) Context(ctx context.Context) context.Context { return ctx }
+func (noTx) Rollback(context.Context) error              { return nil }
+func (noTx) Commit(context.Context, store.Claim, store.Reply) (time.Time, error) {
 	return time.Time{}, store.ErrLostRace
 }

@@ -132,7 +132,7 @@ export class Caller<T> {
     return { result: await this.#make(call), replayed: false };
   }
 
-  /** #run works on a key that is reserved for us, and settles it. Whatever stops it leaves the outcome unknown. */
+  /** #run works on a key that is reserved for us, and completes it. Whatever stops it leaves the outcome unknown. */
   async #run(fn: (call: VendorCall) => Promise<{ result: T; replayed: boolean }>): Promise<OnceResult> {
     let made: { result: T; replayed: boolean };
     try {

@@ -107,7 +107,7 @@ async function held(engine: Engine, service: Service, client: Client, route: Rou
     return;
   }
   // On a busy machine the database ends work first that is too long, and frees its key a little later.
-  const settled = async (pipelined = false): Promise<Seen> => {
+  const uninterrupted = async (pipelined = false): Promise<Seen> => {
     for (const until = Date.now() + 15_000; ;) {
       const seen = await call(pipelined);
       const early = /"(idempotency_key_in_progress|idempotency_store_unavailable)"/.test(seen.body);
@@ -124,7 +124,7 @@ async function held(engine: Engine, service: Service, client: Client, route: Rou
     assert.equal(await engine.effects(key), 0, "effects of a commit that was refused");
     service.fates.set(key, "commits");
   }
-  const first = await settled(fate === "commits");
+  const first = await uninterrupted(fate === "commits");
   assert.equal(first.status, want.status, `status; ${first.body.slice(0, 200)}`);
   assert.equal(replayed(first), null);
   if (want.body !== undefined) {
@@ -139,7 +139,7 @@ async function held(engine: Engine, service: Service, client: Client, route: Rou
   if (!storing) {
     assert.equal(first.headers.get("x-work"), null, "a header of work that was rolled back");
   }
-  const again = await settled();
+  const again = await uninterrupted();
   assert.equal(again.status, first.status, "status of the repetition");
   assert.equal(replayed(again), storing ? "true" : null, "replayed");
   if (storing) {
