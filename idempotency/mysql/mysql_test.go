@@ -18,18 +18,26 @@ import (
 
 func TestContract(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
-		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return engine(t, fresh(t)) })
+		contract(t, fresh, advised)
 	})
+}
+
+// contract runs the contract on pools with the DSN's parameters. The cases share databases
+// and connections.
+func contract(t *testing.T, fresh func(testing.TB) string, parameters string) {
+	made := func(t testing.TB) pools {
+		dsn := fresh(t)
+		migrate(t, open(t, dsn))
+		return connect(t, dsn+parameters, nil)
+	}
+	next := testdb.Reuse(t, made, pools.empty)
+	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine { return next(t).engine(t) })
 }
 
 // The pool need not be as the package's documentation has it.
 func TestContractOnAnyPool(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
-		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Engine {
-			dsn := fresh(t)
-			migrate(t, open(t, dsn))
-			return engineOn(t, dsn, nil)
-		})
+		contract(t, fresh, "")
 	})
 }
 
@@ -89,7 +97,29 @@ func engine(t *testing.T, dsn string) idempotencytest.Engine {
 }
 
 func engineOn(t *testing.T, dsn string, f *idempotencytest.Fault) idempotencytest.Engine {
-	db, other := openWith(t, dsn, f), open(t, dsn)
+	return connect(t, dsn, f).engine(t)
+}
+
+// pools are those of two services on one database.
+type pools struct{ one, other *sql.DB }
+
+// connect opens pools. The fault strikes the connections of the first.
+func connect(t testing.TB, dsn string, f *idempotencytest.Fault) pools {
+	return pools{openWith(t, dsn, f), open(t, dsn)}
+}
+
+func (p pools) empty() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := p.other.ExecContext(ctx, `DELETE FROM idempotency_keys`)
+	if err == nil {
+		_, err = p.other.ExecContext(ctx, `DELETE FROM effects`)
+	}
+	return err
+}
+
+func (p pools) engine(t *testing.T) idempotencytest.Engine {
+	db, other := p.one, p.other
 	store := mysql.New(db, mysql.Options{})
 	return idempotencytest.Engine{
 		Store: store,
