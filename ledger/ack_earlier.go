@@ -40,7 +40,7 @@ func (c *incidentChanges) acknowledge(tx Tx, dead []Row, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	var changes []Change
+	var changes []RowChange
 	byJob := map[string][]Row{}
 	for i := range rows {
 		r := &rows[i]
@@ -48,7 +48,7 @@ func (c *incidentChanges) acknowledge(tx Tx, dead []Row, now time.Time) error {
 			continue
 		}
 		r.AckedAt, r.By, r.Why = now, SystemActor, "a later run succeeded: "+c.acks[r.JobID]
-		changes = append(changes, Change{Row: r, From: Dead, Set: ColAcked | ColActor})
+		changes = append(changes, RowChange{Row: r, From: Dead, Set: ColAcked | ColActor})
 		byJob[r.JobID] = append(byJob[r.JobID], *r)
 	}
 	if err := update(tx, changes); err != nil {

@@ -243,16 +243,16 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 
 // write applies the action to runs that are locked.
 func (m *actionTx) write(rows []Row) error {
-	var changes []Change
+	var changes []RowChange
 	var changed []Row
 	for i := range rows {
 		r := &rows[i]
 		old := *r
 		m.change(m, r)
-		if Changed(&old, r).Set == 0 {
+		if DiffRows(&old, r).Set == 0 {
 			continue
 		}
-		changes = append(changes, m.changed(&old, r))
+		changes = append(changes, m.diff(&old, r))
 		changed = append(changed, *r)
 	}
 	if err := update(m.tx, append(changes, m.changeMembers(rows)...)); err != nil {

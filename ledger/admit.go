@@ -253,7 +253,7 @@ func (m *admissionTx) addPlan(p *Plan, old JobRow) error {
 	if p.Next != nil {
 		m.events = append(m.events, j.switchRevision(*p.Next, m.got.Now)...)
 	}
-	if move := ChangedJob(old, j); move.Set != 0 {
+	if move := DiffJobs(old, j); move.Set != 0 {
 		m.moves = append(m.moves, move)
 	}
 	return nil

@@ -177,7 +177,7 @@ func beginJobs(tx Tx, list []Definition) error {
 			j.Watermark = now
 		}
 		events = append(events, j.beginRevision(Definition{JobID: j.JobID, Hash: list[i].Hash, Body: body}))
-		changes = append(changes, ChangedJob(old, j))
+		changes = append(changes, DiffJobs(old, j))
 	}
 	if len(changes) == 0 {
 		return nil

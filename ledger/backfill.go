@@ -67,7 +67,7 @@ type backfillTx struct {
 	got     Backfilled
 
 	inserts  []Row
-	changes  []Change
+	changes  []RowChange
 	takenOut map[string]int // how many scheduled times are taken out of a range row
 	planned  []Row
 }
@@ -184,7 +184,7 @@ func (m *backfillTx) replan(r *Row, in RunSpec) {
 	r.revive(Planned, m.now)
 	m.plan(r)
 	r.Fan.beginPass(Canceled)
-	c := Changed(&old, r)
+	c := DiffRows(&old, r)
 	if r.StartedAt.IsZero() {
 		r.Call = in.Call
 		c.Set |= ColCall
@@ -219,7 +219,7 @@ func (m *backfillTx) write() error {
 		if r.Count -= n; n > 0 && r.Count <= 0 {
 			empty = append(empty, r.ID)
 		} else if n > 0 {
-			m.changes = append(m.changes, Changed(&old, r))
+			m.changes = append(m.changes, DiffRows(&old, r))
 		}
 	}
 	if err := update(m.tx, m.changes); err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Change writes some fields of one row.
-type Change struct {
+// RowChange writes some fields of one row.
+type RowChange struct {
 	Row *Row    // the ID, and the new values
 	Set Columns // what is written
 	// From is the state that the row must be in, and LeasedAs, if it is not "", the token
@@ -18,10 +18,10 @@ type Change struct {
 	Unlisted bool
 }
 
-// Changed returns the change that makes a row, as it was read, what it is now. It does not
+// DiffRows returns the change that makes a row, as it was read, what it is now. It does not
 // compare calls, which are large and frozen: a backfill, which replaces one, adds ColCall.
-func Changed(old, updated *Row) Change {
-	c := Change{Row: updated, From: old.State}
+func DiffRows(old, updated *Row) RowChange {
+	c := RowChange{Row: updated, From: old.State}
 	for i := range columns {
 		if !columns[i].same(old, updated) {
 			c.Set |= columns[i].of
@@ -31,7 +31,7 @@ func Changed(old, updated *Row) Change {
 }
 
 // Apply writes the fields of a change into a row that an engine keeps.
-func (c *Change) Apply(to *Row) {
+func (c *RowChange) Apply(to *Row) {
 	for i := range columns {
 		if c.Set&columns[i].of != 0 {
 			columns[i].copy(to, c.Row)
@@ -39,9 +39,9 @@ func (c *Change) Apply(to *Row) {
 	}
 }
 
-// WrittenAll is the error of an Update by an engine that writes it as an UpdateFenced: nil if that
+// CheckAllWritten is the error of an Update by an engine that writes it as an UpdateFenced: nil if that
 // has written all.
-func WrittenAll(changes []Change, writtenFuture Future[[]bool]) error {
+func CheckAllWritten(changes []RowChange, writtenFuture Future[[]bool]) error {
 	updated, err := writtenFuture.Get()
 	if i := slices.Index(updated, false); i >= 0 && err == nil {
 		return fmt.Errorf("run %s changed although it is locked; this is a defect of cronce, please report it", changes[i].Row.ID)

@@ -23,7 +23,7 @@ func opposite() (a, b Row) {
 
 func TestOppositeRowsDifferInEveryGroup(t *testing.T) {
 	a, b := opposite()
-	if got, want := Changed(&a, &b).Set|ColCall, Columns(1)<<len(columns)-1; got != want {
+	if got, want := DiffRows(&a, &b).Set|ColCall, Columns(1)<<len(columns)-1; got != want {
 		t.Errorf("the groups %b differ, want %b", got, want)
 	}
 }
@@ -45,7 +45,7 @@ func TestAnOutcomeWritesEachFieldThatItSets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if forgotten := Changed(&old, &updated).Set &^ c.Set; forgotten != 0 {
+				if forgotten := DiffRows(&old, &updated).Set &^ c.Set; forgotten != 0 {
 					t.Errorf("%s, attempt %d: changes the groups %b and does not write them", state, attempt.N, forgotten)
 				}
 			}

@@ -57,7 +57,7 @@ func claim(tx Tx, c Claim, limit int, scan slotScan) (got claimStep, err error) 
 		return got, err
 	}
 	got.wakeBy(got.holdEnds)
-	changes := make([]Change, len(due))
+	changes := make([]RowChange, len(due))
 	var dead []problem
 	for i := range due {
 		r := &due[i]
@@ -119,7 +119,7 @@ func (got *claimStep) wakeBy(at time.Time) {
 
 // takeDue leases a due run, or makes it dead if it is at or past its SendBefore: the
 // target may have forgotten its key.
-func takeDue(r *Row, c Claim, now time.Time) Change {
+func takeDue(r *Row, c Claim, now time.Time) RowChange {
 	old := *r
 	if r.pastSendBefore(now) {
 		r.finish(Dead, ReasonKeyExpired, now)
@@ -127,7 +127,7 @@ func takeDue(r *Row, c Claim, now time.Time) Change {
 	} else {
 		r.lease(c.Process, c.Token, now, c.LeaseFor)
 	}
-	ch := Changed(&old, r)
+	ch := DiffRows(&old, r)
 	ch.Attempt = old.lostAttempt(now)
 	return ch
 }

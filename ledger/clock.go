@@ -173,14 +173,14 @@ func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time
 		if err != nil {
 			return err
 		}
-		changes := make([]Change, len(rows))
+		changes := make([]RowChange, len(rows))
 		for i := range rows {
 			old := rows[i]
 			due := old.DueAt()
 			if rows[i].followClock(step, now); paused.delays(&old) {
 				rows[i].SetDueAt(due)
 			}
-			changes[i] = Changed(&old, &rows[i])
+			changes[i] = DiffRows(&old, &rows[i])
 		}
 		if err := update(tx, changes); err != nil || len(rows) < movePage {
 			return err

@@ -203,7 +203,7 @@ func (m *entryTx) markRepeated() error {
 	r := &m.repeated[0]
 	old := *r
 	r.RerunID, r.By, r.Why = m.RunID, m.By, m.Why
-	return update(m.tx, []Change{Changed(&old, r)})
+	return update(m.tx, []RowChange{DiffRows(&old, r)})
 }
 
 // entryAction returns the kind of action that made the entry's run, "" for a run that

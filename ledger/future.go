@@ -8,11 +8,11 @@ type Future[T any] struct {
 	get   func() (T, error)
 }
 
-// Known returns a result that an engine has.
-func Known[T any](value T, err error) Future[T] { return Future[T]{value: value, err: err} }
+// ResolvedFuture returns a future whose result an engine has.
+func ResolvedFuture[T any](value T, err error) Future[T] { return Future[T]{value: value, err: err} }
 
-// Await returns a result that get waits for. It may be called more than once.
-func Await[T any](get func() (T, error)) Future[T] { return Future[T]{get: get} }
+// LazyFuture returns a future whose result get waits for. It may be called more than once.
+func LazyFuture[T any](get func() (T, error)) Future[T] { return Future[T]{get: get} }
 
 // Get returns the result. See Tx.
 func (f Future[T]) Get() (T, error) {

@@ -41,7 +41,7 @@ func (l *Ledger) MarkLate(ctx context.Context, limit int) (int, error) {
 // markLate returns the changes of runs whose LateAt has come, and the problems of those
 // that are late. Those of a held target are checked again when as much time has passed since
 // the hold's end as they may take.
-func markLate(rows []Row, paused pauses, now time.Time) (changes []Change, late []problem) {
+func markLate(rows []Row, paused pauses, now time.Time) (changes []RowChange, late []problem) {
 	for i := range rows {
 		r := &rows[i]
 		old := *r
@@ -53,7 +53,7 @@ func markLate(rows []Row, paused pauses, now time.Time) (changes []Change, late 
 			late = append(late, problem{JobID: r.JobID, RunID: r.ID, Reason: why, Count: 1})
 		}
 		r.LateAt = next
-		c := Changed(&old, r)
+		c := DiffRows(&old, r)
 		c.Unlisted = true
 		changes = append(changes, c)
 	}

@@ -57,8 +57,8 @@ func read[T any](ctx context.Context, l *Ledger, name string, f func(Tx) (T, err
 
 // update writes changes of rows that the transaction has locked. It leaves out those that
 // change nothing.
-func update(tx Tx, changes []Change) error {
-	changes = slices.DeleteFunc(changes, func(c Change) bool { return c.Set == 0 })
+func update(tx Tx, changes []RowChange) error {
+	changes = slices.DeleteFunc(changes, func(c RowChange) bool { return c.Set == 0 })
 	if err := checkMoves(changes); err != nil || len(changes) == 0 {
 		return err
 	}
@@ -66,16 +66,16 @@ func update(tx Tx, changes []Change) error {
 }
 
 // updateFenced writes changes of rows that may have changed, and reports which it wrote.
-func updateFenced(tx Tx, changes []Change) Future[[]bool] {
+func updateFenced(tx Tx, changes []RowChange) Future[[]bool] {
 	if err := checkMoves(changes); err != nil || len(changes) == 0 {
-		return Known[[]bool](nil, err)
+		return ResolvedFuture[[]bool](nil, err)
 	}
 	return tx.UpdateFenced(changes)
 }
 
 // checkMoves refuses a move that the diagram of State does not have. Every change of a
 // run's state passes it.
-func checkMoves(changes []Change) error {
+func checkMoves(changes []RowChange) error {
 	for i := range changes {
 		c := &changes[i]
 		if c.Set&ColState != 0 && !CanMove(c.From, c.Row.State) {

@@ -98,7 +98,7 @@ type Changes struct {
 // Changes returns the runs that changed after a position.
 func (l *Ledger) Changes(ctx context.Context, after string) (Changes, error) {
 	return read(ctx, l, "list changes", func(tx Tx) (Changes, error) {
-		c, err := tx.Changed(after, MaxChanges+1).Get()
+		c, err := tx.ChangedAfter(after, MaxChanges+1).Get()
 		if c.Lost = c.Lost || len(c.Rows) > MaxChanges; c.Lost {
 			c.Rows = nil
 		}

@@ -128,11 +128,11 @@ func (m *actionTx) findAckedParents(rows []Row) error {
 
 // changeMembers returns the changes of members that follow their parents, and of parents that
 // follow their members: a dead parent goes on if one of its members is redriven.
-func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
+func (m *actionTx) changeMembers(rows []Row) (changes []RowChange) {
 	follow := func(r *Row, change func(*Row)) {
 		old := *r
 		change(r)
-		changes = append(changes, m.changed(&old, r))
+		changes = append(changes, m.diff(&old, r))
 	}
 	for i := range m.members {
 		follow(&m.members[i], m.cancel)
@@ -156,10 +156,10 @@ func (m *actionTx) changeMembers(rows []Row) (changes []Change) {
 	return changes
 }
 
-// changed returns the change of a run, whose lease it may have ended.
-func (m *actionTx) changed(old, r *Row) Change {
+// diff returns the change of a run, whose lease it may have ended.
+func (m *actionTx) diff(old, r *Row) RowChange {
 	r.By, r.Why = m.By, m.Why
-	c := Changed(old, r)
+	c := DiffRows(old, r)
 	c.Attempt = old.lostAttempt(m.now)
 	return c
 }

@@ -59,7 +59,7 @@ func (m *actionTx) remaining(eligible []Row) Future[int] {
 	// Those that a request of the series before has rejected are counted again, until a request
 	// finds fewer than its limit.
 	failedFuture := m.tx.CountFailed([]string{f.Parent})
-	return Await(func() (int, error) {
+	return LazyFuture(func() (int, error) {
 		counts, err := failedFuture.Get()
 		return max(0, f.countFailed(counts)-m.scanned), err
 	})

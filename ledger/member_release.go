@@ -66,7 +66,7 @@ type releaseTx struct {
 	now      time.Time
 	counts   map[string]map[State]int // of members, by parent
 	inserts  []Row
-	changes  []Change
+	changes  []RowChange
 	inserted Future[[]bool]
 	ended    incidentChanges
 	got      Released
@@ -170,7 +170,7 @@ func (m *releaseTx) advance(r *Row) error {
 			return err
 		}
 	}
-	c := Changed(&old, r)
+	c := DiffRows(&old, r)
 	c.Unlisted = r.State == old.State
 	m.changes = append(m.changes, c)
 	m.got.Parents = append(m.got.Parents, r.Visible())
@@ -219,7 +219,7 @@ func (m *releaseTx) releaseAgain(r *Row, room int) (released int, err error) {
 	for i := range rows {
 		old := rows[i]
 		if rows[i].makeDueAgain(m.now) {
-			m.changes = append(m.changes, Changed(&old, &rows[i]))
+			m.changes = append(m.changes, DiffRows(&old, &rows[i]))
 			released++
 		}
 	}

@@ -40,7 +40,7 @@ type PacedRun struct {
 // it got the place, not from its backfill on: else all runs of a backfill went before one that
 // the schedule makes due meanwhile. Only a run that is due waits, so this shortens no wait.
 func grantPlaces(tx Tx, jobIDs []string, pacedFutures []Future[[]PacedRun], now time.Time) error {
-	var changes []Change
+	var changes []RowChange
 	for i, id := range jobIDs {
 		list, err := pacedFutures[i].Get()
 		if err != nil {
@@ -62,8 +62,8 @@ func grantPlaces(tx Tx, jobIDs []string, pacedFutures []Future[[]PacedRun], now 
 }
 
 // grantChange returns the change by which a run that waits gets its slot or place.
-func grantChange(old Row) Change {
+func grantChange(old Row) RowChange {
 	updated := old
 	updated.Waiting, updated.HasSlot = false, true
-	return Changed(&old, &updated)
+	return DiffRows(&old, &updated)
 }

@@ -52,12 +52,12 @@ func moveDue(tx Tx, old, p Pause) error {
 				return err
 			}
 		}
-		var changes []Change
+		var changes []RowChange
 		for i := range rows {
 			if r := &rows[i]; r.State == Planned { // it was not leased meanwhile
 				before := *r
 				r.SetDueAt(others.dueAfter(r, old, p))
-				changes = append(changes, Changed(&before, r))
+				changes = append(changes, DiffRows(&before, r))
 			}
 		}
 		if err := update(tx, changes); err != nil || len(page) < duePage {

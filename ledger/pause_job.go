@@ -45,7 +45,7 @@ func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) erro
 		if pause {
 			j.PausedAt, j.PausedBy, j.PausedWhy = now, a.By, a.Why
 		}
-		if err := tx.PutJobs([]JobChange{ChangedJob(old, j)}); err != nil {
+		if err := tx.PutJobs([]JobChange{DiffJobs(old, j)}); err != nil {
 			return err
 		}
 		return addAudit(tx, a, nil, nil)

@@ -174,11 +174,11 @@ func markPurged(tx Tx, members []string) error {
 	if err != nil {
 		return err
 	}
-	changes := make([]Change, len(parents))
+	changes := make([]RowChange, len(parents))
 	for i := range parents {
 		old := parents[i]
 		parents[i].Fan.Purged = true
-		changes[i] = Changed(&old, &parents[i])
+		changes[i] = DiffRows(&old, &parents[i])
 		changes[i].Unlisted = true
 	}
 	return update(tx, changes)
@@ -213,7 +213,7 @@ func raisePurgedThrough(tx Tx, gone []RunSummary, jobs map[string]*JobRow) error
 	}
 	var changes []JobChange
 	for id, old := range before {
-		changes = append(changes, ChangedJob(old, *jobs[id]))
+		changes = append(changes, DiffJobs(old, *jobs[id]))
 	}
 	return tx.PutJobs(changes)
 }

@@ -17,10 +17,10 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 		if err != nil {
 			return Future[[]bool]{}, err
 		}
-		changes, rows := make([]Change, len(leases)), make([]Row, len(leases))
+		changes, rows := make([]RowChange, len(leases)), make([]Row, len(leases))
 		for i, h := range leases {
 			rows[i].ID, rows[i].State, rows[i].LeasedUntil = h.RunID, Running, now.Add(microsecond(d))
-			changes[i] = Change{Row: &rows[i], From: Running, LeasedAs: h.leasedAs(), Set: ColDue, Unlisted: true}
+			changes[i] = RowChange{Row: &rows[i], From: Running, LeasedAs: h.leasedAs(), Set: ColDue, Unlisted: true}
 		}
 		return updateFenced(tx, changes), nil
 	})
@@ -70,7 +70,7 @@ func record(tx Tx, outcomes []Outcome) (writtenFuture Future[[]bool], err error)
 	if err != nil {
 		return writtenFuture, err
 	}
-	changes := make([]Change, len(outcomes))
+	changes := make([]RowChange, len(outcomes))
 	for i := range outcomes {
 		if changes[i], err = outcomes[i].change(&rows[i], now); err != nil {
 			return writtenFuture, err
@@ -163,8 +163,8 @@ func outcomeRows(rowsFuture Future[[]Row], outcomes []Outcome) ([]Row, error) {
 
 // change applies the outcome to its run's row, of which only the ID is needed for an
 // outcome that ends the run or a failed attempt.
-func (o *Outcome) change(r *Row, now time.Time) (Change, error) {
-	c := Change{Row: r, Set: ColState | ColDue | ColWait, From: Running, LeasedAs: o.leasedAs()}
+func (o *Outcome) change(r *Row, now time.Time) (RowChange, error) {
+	c := RowChange{Row: r, Set: ColState | ColDue | ColWait, From: Running, LeasedAs: o.leasedAs()}
 	if o.Attempt.N != 0 && o.State != Planned {
 		c.Attempt = &o.Attempt
 		r.Status = o.Attempt.Status

@@ -49,7 +49,7 @@ func (l *Ledger) Report(ctx context.Context, report Report) (run Run, err error)
 			r.SetDueAt(now)
 		}
 		run = r.Visible()
-		return update(tx, []Change{Changed(&old, r)})
+		return update(tx, []RowChange{DiffRows(&old, r)})
 	})
 	return run, err
 }

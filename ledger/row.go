@@ -108,8 +108,8 @@ type JobChange struct {
 	Set JobColumns
 }
 
-// ChangedJob returns the change that makes a job's row, as it was read, what it is now.
-func ChangedJob(old, updated JobRow) JobChange {
+// DiffJobs returns the change that makes a job's row, as it was read, what it is now.
+func DiffJobs(old, updated JobRow) JobChange {
 	c := JobChange{JobRow: updated}
 	if !old.Watermark.Equal(updated.Watermark) {
 		c.Set |= JobColWatermark

@@ -12,9 +12,9 @@ type ListingQueries interface {
 	Attempts(runID string) Future[[]Attempt]
 	// Excerpts returns what is kept of the answers to a run's attempts, in no order.
 	Excerpts(runID string) Future[[]Excerpt]
-	// Changed returns up to limit of the rows that changed after a position, without bodies;
+	// ChangedAfter returns up to limit of the rows that changed after a position, without bodies;
 	// of "" none.
-	Changed(after string, limit int) Future[ChangedRows]
+	ChangedAfter(after string, limit int) Future[ChangedRows]
 	// Recent returns the newest n rows of each of the jobs that are no ~ runs, of the job's
 	// newest rows, of which it reads window: those of one job newest first.
 	Recent(jobIDs []string, n, window int) Future[[]RunSummary]

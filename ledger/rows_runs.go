@@ -47,10 +47,10 @@ type RunTable interface {
 	Insert([]Row) Future[[]bool]
 	// Update writes changes of rows that the transaction has locked. It fails if a row is
 	// not as its change expects it.
-	Update([]Change) error
+	Update([]RowChange) error
 	// UpdateFenced writes changes, and reports which it wrote: not those of rows that are
 	// gone, or that are not as the change expects them.
-	UpdateFenced([]Change) Future[[]bool]
+	UpdateFenced([]RowChange) Future[[]bool]
 	// Delete deletes rows that the transaction has locked.
 	Delete(ids []string) error
 	// PutExcerpts writes excerpts, new ones or in place of those of the same attempts.

@@ -49,7 +49,7 @@ type ruleTx struct {
 // inTallies are what a Tally depends on.
 const inTallies = ColState | ColCall | ColPlan | ColCount | ColStart | ColFinished
 
-func (t *ruleTx) note(changes []Change) {
+func (t *ruleTx) note(changes []RowChange) {
 	for i := range changes {
 		if changes[i].Set&inTallies != 0 {
 			t.ids = append(t.ids, changes[i].Row.ID)
@@ -61,13 +61,13 @@ func (t *ruleTx) note(changes []Change) {
 }
 
 // Update notes the runs and writes them.
-func (t *ruleTx) Update(changes []Change) error {
+func (t *ruleTx) Update(changes []RowChange) error {
 	t.note(changes)
 	return t.Tx.Update(changes)
 }
 
 // UpdateFenced notes the runs, also those that it then does not write, and writes them.
-func (t *ruleTx) UpdateFenced(changes []Change) Future[[]bool] {
+func (t *ruleTx) UpdateFenced(changes []RowChange) Future[[]bool] {
 	t.note(changes)
 	return t.Tx.UpdateFenced(changes)
 }

@@ -20,7 +20,7 @@ func (t *ruleTx) LockJobs(ids []string) Future[[]JobRow] {
 		jobsFuture = t.Tx.LockJobs(others)
 	}
 	rowsFuture := t.LockSchedules(keyed)
-	return Await(func() ([]JobRow, error) {
+	return LazyFuture(func() ([]JobRow, error) {
 		list, err := jobsFuture.Get()
 		if err != nil {
 			return nil, err

@@ -83,8 +83,8 @@ func (s *Single) Claim(_ context.Context, c Claim) (Claimed, error) {
 	return got, nil
 }
 
-func (s *Single) apply(c Change) error {
-	if err := checkMoves([]Change{c}); err != nil {
+func (s *Single) apply(c RowChange) error {
+	if err := checkMoves([]RowChange{c}); err != nil {
 		return err
 	}
 	c.Apply(&s.row)

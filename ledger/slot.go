@@ -63,7 +63,7 @@ func (s slots) occupy(r *Row) {
 // them.
 func grant(tx Tx, list []Slot) slots {
 	given := make(slots, len(list))
-	var changes []Change
+	var changes []RowChange
 	for i := range list {
 		s := &list[i]
 		given[s.JobID] = s

@@ -29,7 +29,7 @@ var jobRowCases = []rowsCase{
 			was := t.job("j")
 			is := was
 			change(&is)
-			t.putJob(ledger.ChangedJob(was, is))
+			t.putJob(ledger.DiffJobs(was, is))
 			same(t, "changed", t.job("j"), is)
 		}
 	}},

@@ -88,7 +88,7 @@ var memberRowCases = []rowsCase{
 				}
 				was := rows[0]
 				change(&rows[0])
-				return tx.Update([]ledger.Change{ledger.Changed(&was, &rows[0])})
+				return tx.Update([]ledger.RowChange{ledger.DiffRows(&was, &rows[0])})
 			})
 		}
 		counted := func(what string, want ...ledger.FailedCount) {

@@ -26,7 +26,7 @@ var purgeRowCases = []rowsCase{
 		acked.AckedAt = at(5)
 		t.write(func(tx ledger.Tx) error {
 			tx.LockRuns([]string{acked.ID})
-			return tx.Update([]ledger.Change{ledger.Changed(&was, &acked)})
+			return tx.Update([]ledger.RowChange{ledger.DiffRows(&was, &acked)})
 		})
 		q := ledger.OldRuns{Scheduled: at(9), Finished: at(20), UnacknowledgedState: ledger.Dead, UnacknowledgedFinished: at(-1)}
 		find := func(after time.Time, limit int) (ids []string) {
@@ -134,7 +134,7 @@ var listingRowCases = []rowsCase{
 			t.insert(was)
 			t.write(func(tx ledger.Tx) error {
 				tx.LockRuns([]string{was.ID})
-				return tx.Update([]ledger.Change{ledger.Changed(&was, &is)})
+				return tx.Update([]ledger.RowChange{ledger.DiffRows(&was, &is)})
 			})
 			return is
 		}

@@ -92,7 +92,7 @@ var selectCases = []rowsCase{
 			t.insert(was)
 			t.write(func(tx ledger.Tx) error {
 				tx.LockRuns([]string{was.ID})
-				return tx.Update([]ledger.Change{ledger.Changed(&was, &is)})
+				return tx.Update([]ledger.RowChange{ledger.DiffRows(&was, &is)})
 			})
 		}
 		counts := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.SettledCount] { return tx.Settled(ledger.Filter{JobID: "j"}) })

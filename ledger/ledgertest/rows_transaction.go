@@ -16,7 +16,7 @@ var transactionCases = []rowsCase{
 		err := t.Write(t.Context(), "test", func(tx ledger.Tx) error {
 			tx.Insert([]ledger.Row{runAt("j", 1)})
 			tx.LockRuns([]string{r.ID})
-			return errors.Join(tx.Update([]ledger.Change{delay(r, ledger.Planned)}),
+			return errors.Join(tx.Update([]ledger.RowChange{delay(r, ledger.Planned)}),
 				tx.PutIncidents([]ledger.Incident{incident("j", ledger.IncidentDead)}),
 				tx.PutJobs([]ledger.JobChange{{JobRow: ledger.JobRow{Position: ledger.Position{JobID: "j"}, EndedAt: pastHour},
 					Set: ledger.JobColRevision}}), failed)
@@ -54,7 +54,7 @@ var transactionCases = []rowsCase{
 			}
 			is := jobs[0]
 			is.Watermark = is.Watermark.Add(time.Minute)
-			return tx.PutJobs([]ledger.JobChange{ledger.ChangedJob(jobs[0], is)})
+			return tx.PutJobs([]ledger.JobChange{ledger.DiffJobs(jobs[0], is)})
 		})
 		same(t, "the watermark", t.job("j").Watermark, pastHour.Add(8*time.Minute))
 	}},
@@ -68,7 +68,7 @@ var transactionCases = []rowsCase{
 			}
 			was := rows[0]
 			rows[0].Failures++
-			return tx.Update([]ledger.Change{ledger.Changed(&was, &rows[0])})
+			return tx.Update([]ledger.RowChange{ledger.DiffRows(&was, &rows[0])})
 		})
 		same(t, "the failures", t.row(r.ID).Failures, 8)
 	}},
@@ -84,7 +84,7 @@ var transactionCases = []rowsCase{
 				if err != nil {
 					return err
 				}
-				changes, mine := make([]ledger.Change, len(due)), []string(nil)
+				changes, mine := make([]ledger.RowChange, len(due)), []string(nil)
 				for i := range due {
 					changes[i] = delay(due[i], ledger.Planned)
 					changes[i].Row.SetDueAt(pastHour.Add(24 * time.Hour))

@@ -26,7 +26,7 @@ var updateCases = []rowsCase{
 				if f.change(&is); f.name == "State" {
 					is.SetDueAt(due)
 				}
-				c := ledger.Changed(&was, &is)
+				c := ledger.DiffRows(&was, &is)
 				if strings.HasPrefix(f.name, "Call.") {
 					c.Set |= ledger.ColCall
 				}
@@ -35,7 +35,7 @@ var updateCases = []rowsCase{
 				}
 				t.write(func(tx ledger.Tx) error {
 					tx.LockRuns([]string{r.ID})
-					return tx.Update([]ledger.Change{c})
+					return tx.Update([]ledger.RowChange{c})
 				})
 				same(t, f.name, t.row(r.ID), is)
 			}
@@ -45,7 +45,7 @@ var updateCases = []rowsCase{
 		one, other := runAt("j", 1), runAt("j", 2)
 		t.insert(one, other)
 		err := t.Write(t.Context(), "test", func(tx ledger.Tx) error {
-			return tx.Update([]ledger.Change{delay(one, ledger.Planned), delay(other, ledger.Retrying)})
+			return tx.Update([]ledger.RowChange{delay(one, ledger.Planned), delay(other, ledger.Retrying)})
 		})
 		if err == nil {
 			t.Error("it was written")
@@ -53,7 +53,7 @@ var updateCases = []rowsCase{
 		same(t, "the other row", t.row(one.ID), one)
 	}},
 	{"a fenced change leaves out rows that are gone, in another state or under another lease", func(t *table) {
-		var changes []ledger.Change
+		var changes []ledger.RowChange
 		fits, gone := inState(ledger.Running, runAt("j", 0)), runAt("j", 1)
 		moved, taken := runAt("j", 2), inState(ledger.Running, runAt("j", 3))
 		t.insert(fits, moved, taken)
@@ -82,7 +82,7 @@ var updateCases = []rowsCase{
 			c.Attempt = &ledger.Attempt{N: n + 1, StartedAt: pastHour, FinishedAt: pastHour, Answer: ledger.AnswerLost}
 			t.write(func(tx ledger.Tx) error {
 				tx.LockRuns([]string{r.ID})
-				return tx.Update([]ledger.Change{c})
+				return tx.Update([]ledger.RowChange{c})
 			})
 		}
 		r.SetDueAt(r.DueAt().Add(3 * time.Hour))
@@ -91,10 +91,10 @@ var updateCases = []rowsCase{
 }
 
 // delay returns a change that makes a row due an hour later.
-func delay(r ledger.Row, from ledger.State) ledger.Change {
+func delay(r ledger.Row, from ledger.State) ledger.RowChange {
 	is := r
 	is.SetDueAt(r.DueAt().Add(time.Hour))
-	c := ledger.Changed(&r, &is)
+	c := ledger.DiffRows(&r, &is)
 	c.From = from
 	return c
 }

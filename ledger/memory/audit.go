@@ -29,7 +29,7 @@ func (t *tx) Audits(f ledger.AuditFilter) ledger.Future[[]ledger.Audit] {
 	page = slices.DeleteFunc(page, func(a ledger.Audit) bool {
 		return f.Before != 0 && a.ID >= f.Before || a.At.Before(f.Since) || !f.Until.IsZero() && !a.At.Before(f.Until)
 	})
-	return ledger.Known(page[:min(len(page), f.PageSize())], nil)
+	return ledger.ResolvedFuture(page[:min(len(page), f.PageSize())], nil)
 }
 
 func auditSelects(f ledger.AuditFilter, a ledger.Audit) bool {

@@ -208,7 +208,7 @@ func (t endingTx) Insert(rows []ledger.Row) ledger.Future[[]bool] {
 		}
 		slots, _ := t.Slots([]string{rows[i].JobID}).Get()
 		is := ledger.Row{Run: ledger.Run{ID: slots[0].Holder.ID, JobID: rows[i].JobID, State: ledger.Succeeded, FinishedAt: rows[i].ScheduledAt}}
-		_, _ = t.UpdateFenced([]ledger.Change{{Row: &is, Set: ledger.ColState | ledger.ColDue | ledger.ColSlot | ledger.ColFinished, From: ledger.Running}}).Get()
+		_, _ = t.UpdateFenced([]ledger.RowChange{{Row: &is, Set: ledger.ColState | ledger.ColDue | ledger.ColSlot | ledger.ColFinished, From: ledger.Running}}).Get()
 	}
 	return t.Tx.Insert(rows)
 }

@@ -69,7 +69,7 @@ func (t *tx) OldRows(q ledger.OldRows, limit int, del bool) ledger.Future[int] {
 			return !r.EndedAt.IsZero() && old(r.EndedAt) && q.Of.Has(r.JobID)
 		})
 	}
-	return ledger.Known(s.n, nil)
+	return ledger.ResolvedFuture(s.n, nil)
 }
 
 func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.Future[int] {
@@ -79,7 +79,7 @@ func (t *tx) OtherVersionEntries(versions []string, limit int, del bool) ledger.
 			sweepMap(s, t.l.versions[version], func(string, string) bool { return true })
 		}
 	}
-	return ledger.Known(s.n, nil)
+	return ledger.ResolvedFuture(s.n, nil)
 }
 
 func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.DefinitionKey, limit int) ledger.Future[[]ledger.OldDefinition] {
@@ -99,7 +99,7 @@ func (t *tx) OldDefinitions(until time.Time, versions []string, after ledger.Def
 			list = append(list, d)
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 // nextDeclaration returns when the job's next definition was first declared.

@@ -9,14 +9,14 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-func (t *tx) HourSpan() ledger.Future[ledger.HourSpan] { return ledger.Known(t.l.span, nil) }
+func (t *tx) HourSpan() ledger.Future[ledger.HourSpan] { return ledger.ResolvedFuture(t.l.span, nil) }
 
 func (t *tx) PutHourSpan(s ledger.HourSpan) error {
 	setValue(t, &t.l.span, s)
 	return nil
 }
 
-func (t *tx) Slowdowns() ledger.Future[string] { return ledger.Known(t.l.slowdowns, nil) }
+func (t *tx) Slowdowns() ledger.Future[string] { return ledger.ResolvedFuture(t.l.slowdowns, nil) }
 
 func (t *tx) PutSlowdowns(text string) error {
 	setValue(t, &t.l.slowdowns, text)
@@ -24,7 +24,8 @@ func (t *tx) PutSlowdowns(text string) error {
 }
 
 func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
-	return ledger.Known(t.hours(func(h ledger.HourRow) bool { return slices.Contains(jobIDs, h.JobID) && isWithin(h, since, until) }), nil)
+	rows := t.hours(func(h ledger.HourRow) bool { return slices.Contains(jobIDs, h.JobID) && isWithin(h, since, until) })
+	return ledger.ResolvedFuture(rows, nil)
 }
 
 func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) ledger.Future[[]ledger.HourSum] {
@@ -37,7 +38,7 @@ func (t *tx) HourSums(jobIDs []string, since, until time.Time, marks [2]string) 
 		}
 		sums = append(sums, ledger.HourSum{Hour: h.Hour, Counts: h.Counts, Rows: 1})
 	}
-	return ledger.Known(sums, nil)
+	return ledger.ResolvedFuture(sums, nil)
 }
 
 func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Future[[]ledger.HourRow] {
@@ -45,7 +46,7 @@ func (t *tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Futur
 	if limit > 0 {
 		rows = rows[:min(limit, len(rows))]
 	}
-	return ledger.Known(rows, nil)
+	return ledger.ResolvedFuture(rows, nil)
 }
 
 func isWithin(h ledger.HourRow, since, until time.Time) bool {
@@ -120,5 +121,5 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Future[[]ledger.RunCount] {
 		}
 		counts = append(counts, c)
 	}
-	return ledger.Known(counts, nil)
+	return ledger.ResolvedFuture(counts, nil)
 }

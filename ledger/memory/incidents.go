@@ -32,7 +32,7 @@ func (t *tx) LockPendingIncidents() ledger.Future[[]ledger.Incident] {
 }
 
 func (t *tx) incidents(of func(ledger.Incident) bool) ledger.Future[[]ledger.Incident] {
-	return ledger.Known(filteredValues(t.l.incidents, of), nil)
+	return ledger.ResolvedFuture(filteredValues(t.l.incidents, of), nil)
 }
 
 func (t *tx) PutIncidents(list []ledger.Incident) error {

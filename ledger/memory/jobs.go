@@ -24,7 +24,7 @@ func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Fut
 			list = append(list, row)
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func (t *tx) JobsAndNewest() ledger.Future[[]ledger.JobAndNewest] {
@@ -36,7 +36,7 @@ func (t *tx) JobsAndNewest() ledger.Future[[]ledger.JobAndNewest] {
 			list[i].Newest = r.State
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Future[map[string]ledger.Streak] {
@@ -54,7 +54,7 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 		}
 		streaks[id] = s
 	}
-	return ledger.Known(streaks, nil)
+	return ledger.ResolvedFuture(streaks, nil)
 }
 
 func (t *tx) CountUnacknowledged(jobIDs []string) ledger.Future[map[string]int] {
@@ -64,5 +64,5 @@ func (t *tx) CountUnacknowledged(jobIDs []string) ledger.Future[map[string]int] 
 			counts[r.JobID]++
 		}
 	}
-	return ledger.Known(counts, nil)
+	return ledger.ResolvedFuture(counts, nil)
 }

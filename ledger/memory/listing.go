@@ -20,7 +20,7 @@ func (t *tx) Groups(f ledger.Filter) ledger.Future[[]ledger.RunGroup] {
 	for i := range rows {
 		groups[i] = ledger.GroupOf(&rows[i])
 	}
-	return ledger.Known(groups, err)
+	return ledger.ResolvedFuture(groups, err)
 }
 
 // page returns the rows that a filter selects, without bodies. It looks at every run.
@@ -29,7 +29,7 @@ func (t *tx) page(f ledger.Filter, order func(a, b *record) int) ledger.Future[[
 	if f.Limit > 0 {
 		found = found[:min(f.Limit, len(found))]
 	}
-	return ledger.Known(withoutBodies(rowsOf(found)), nil)
+	return ledger.ResolvedFuture(withoutBodies(rowsOf(found)), nil)
 }
 
 func withoutBodies(list []ledger.Row) []ledger.Row {
@@ -44,11 +44,11 @@ func (t *tx) Attempts(runID string) ledger.Future[[]ledger.Attempt] {
 	if r := t.l.runs[runID]; r != nil {
 		list = slices.Clone(r.attempts)
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func (t *tx) Excerpts(runID string) ledger.Future[[]ledger.Excerpt] {
-	return ledger.Known(filteredValues(t.l.excerpts, func(e ledger.Excerpt) bool { return e.RunID == runID }), nil)
+	return ledger.ResolvedFuture(filteredValues(t.l.excerpts, func(e ledger.Excerpt) bool { return e.RunID == runID }), nil)
 }
 
 func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
@@ -58,12 +58,12 @@ func (t *tx) PutExcerpts(list []ledger.Excerpt) error {
 	return nil
 }
 
-// Changed returns up to limit of the rows that changed after a position. It looks at every
+// ChangedAfter returns up to limit of the rows that changed after a position. It looks at every
 // run.
-func (t *tx) Changed(after string, limit int) ledger.Future[ledger.ChangedRows] {
+func (t *tx) ChangedAfter(after string, limit int) ledger.Future[ledger.ChangedRows] {
 	c := ledger.ChangedRows{Position: strconv.FormatUint(t.l.change, 10)}
 	if after == "" {
-		return ledger.Known(c, nil)
+		return ledger.ResolvedFuture(c, nil)
 	}
 	from, err := strconv.ParseUint(after, 10, 64)
 	c.Lost = err != nil || from > t.l.change
@@ -72,7 +72,7 @@ func (t *tx) Changed(after string, limit int) ledger.Future[ledger.ChangedRows] 
 			c.Rows = append(c.Rows, r.Row)
 		}
 	}
-	return ledger.Known(c, nil)
+	return ledger.ResolvedFuture(c, nil)
 }
 
 func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSummary] {
@@ -87,7 +87,7 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSu
 			}
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 // Definitions returns the definitions of a job, the latest first declaration first.
@@ -99,7 +99,7 @@ func (t *tx) Definitions(jobID string, limit int) ledger.Future[[]ledger.Declare
 		def := ledger.Definition{JobID: jobID, Hash: hash, Body: slices.Clone(t.l.bodies[jobID+" "+hash])}
 		list = append(list, ledger.DeclaredDefinition{Definition: def, At: first[hash].at})
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 // Events returns a job's events, the newest recorded first.
@@ -110,7 +110,7 @@ func (t *tx) Events(jobID string, limit int) ledger.Future[[]ledger.Event] {
 			list = append(list, e)
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Future[[]ledger.Incident] {
@@ -122,7 +122,7 @@ func (t *tx) Incidents(f ledger.IncidentFilter) ledger.Future[[]ledger.Incident]
 	if f.Due {
 		slices.SortFunc(list, func(a, b ledger.Incident) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
 	}
-	return ledger.Known(list[:min(len(list), f.Limit)], nil)
+	return ledger.ResolvedFuture(list[:min(len(list), f.Limit)], nil)
 }
 
 func (t *tx) GivenBack(targets []string) ledger.Future[[]ledger.GivenBack] {
@@ -133,7 +133,7 @@ func (t *tx) GivenBack(targets []string) ledger.Future[[]ledger.GivenBack] {
 			held[g.Target] = g
 		}
 	}
-	return ledger.Known(slices.Collect(maps.Values(held)), nil)
+	return ledger.ResolvedFuture(slices.Collect(maps.Values(held)), nil)
 }
 
 func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[string]int] {
@@ -143,7 +143,7 @@ func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[s
 			counts[of]++
 		}
 	}
-	return ledger.Known(counts, nil)
+	return ledger.ResolvedFuture(counts, nil)
 }
 
 func (t *tx) Counts(waiting []ledger.State) ledger.Future[ledger.Counts] {
@@ -173,5 +173,5 @@ func (t *tx) Counts(waiting []ledger.State) ledger.Future[ledger.Counts] {
 			c.PlannedThrough = j.Watermark
 		}
 	}
-	return ledger.Known(c, nil)
+	return ledger.ResolvedFuture(c, nil)
 }

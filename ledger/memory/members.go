@@ -41,7 +41,7 @@ func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Future[[]ledger.MemberSt
 			found = append(found, s)
 		}
 	}
-	return ledger.Known(found, nil)
+	return ledger.ResolvedFuture(found, nil)
 }
 
 // CountMembers counts members by state.
@@ -60,7 +60,7 @@ func (t *tx) CountMembers(parents []string, states []ledger.State) ledger.Future
 			}
 		}
 	}
-	return ledger.Known(counts, nil)
+	return ledger.ResolvedFuture(counts, nil)
 }
 
 // CountFailed counts failed members.
@@ -77,7 +77,7 @@ func (t *tx) CountFailed(parents []string) ledger.Future[[]ledger.FailedCount] {
 		c.Count = n
 		list = append(list, c)
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 // DeleteOldMembers deletes members of old parents, with their runs.
@@ -95,5 +95,5 @@ func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) led
 		}
 		putEntry(t, t.l.members, parent, list[n:])
 	}
-	return ledger.Known(gone, t.Delete(gone))
+	return ledger.ResolvedFuture(gone, t.Delete(gone))
 }

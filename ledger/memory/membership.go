@@ -19,11 +19,11 @@ func (t *tx) BindRegistry(name string) ledger.Future[string] {
 	if t.l.registry == "" {
 		setValue(t, &t.l.registry, name)
 	}
-	return ledger.Known(t.l.registry, nil)
+	return ledger.ResolvedFuture(t.l.registry, nil)
 }
 
 func (t *tx) Processes() ledger.Future[[]ledger.ProcessRow] {
-	return ledger.Known(filteredValues(t.l.processes, func(ledger.ProcessRow) bool { return true }), nil)
+	return ledger.ResolvedFuture(filteredValues(t.l.processes, func(ledger.ProcessRow) bool { return true }), nil)
 }
 
 func (t *tx) PutProcess(p ledger.ProcessRow) error {
@@ -72,7 +72,7 @@ func (t *tx) Declared(version, after string, limit int) ledger.Future[[]ledger.J
 			list = append(list, ledger.JobDefinition{JobID: id, Hash: hash, Order: int64(t.l.declared[id][hash].order)})
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func (t *tx) CountDefinitions() ledger.Future[map[string]int] {
@@ -80,7 +80,7 @@ func (t *tx) CountDefinitions() ledger.Future[map[string]int] {
 	for _, p := range t.l.processes {
 		counts[p.Version] = len(t.l.versions[p.Version])
 	}
-	return ledger.Known(counts, nil)
+	return ledger.ResolvedFuture(counts, nil)
 }
 
 func (t *tx) CountRunning() ledger.Future[map[string]int] {
@@ -90,7 +90,7 @@ func (t *tx) CountRunning() ledger.Future[map[string]int] {
 			counts[r.LeasedBy]++
 		}
 	}
-	return ledger.Known(counts, nil)
+	return ledger.ResolvedFuture(counts, nil)
 }
 
 func (t *tx) Bodies(list []ledger.Definition) ledger.Future[map[string][]byte] {
@@ -100,7 +100,7 @@ func (t *tx) Bodies(list []ledger.Definition) ledger.Future[map[string][]byte] {
 			bodies[d.JobID] = body
 		}
 	}
-	return ledger.Known(bodies, nil)
+	return ledger.ResolvedFuture(bodies, nil)
 }
 
 // LockAll does nothing: the whole ledger is locked.
@@ -113,12 +113,12 @@ func (t *tx) LastLease() ledger.Future[time.Time] {
 			last = r.LeasedAt
 		}
 	}
-	return ledger.Known(last, nil)
+	return ledger.ResolvedFuture(last, nil)
 }
 
 func (t *tx) JobsAfter(after string, limit int) ledger.Future[[]ledger.JobRow] {
 	list := filteredValues(t.l.jobs, func(j ledger.JobRow) bool { return j.JobID > after })
-	return ledger.Known(withoutJobBodies(list[:min(limit, len(list))]), nil)
+	return ledger.ResolvedFuture(withoutJobBodies(list[:min(limit, len(list))]), nil)
 }
 
 func (t *tx) JobBodies(ids []string) ledger.Future[map[string][]byte] {
@@ -128,5 +128,5 @@ func (t *tx) JobBodies(ids []string) ledger.Future[map[string][]byte] {
 			bodies[id] = j.Body
 		}
 	}
-	return ledger.Known(bodies, nil)
+	return ledger.ResolvedFuture(bodies, nil)
 }

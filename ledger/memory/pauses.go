@@ -7,13 +7,13 @@ import (
 )
 
 func (t *tx) Pauses(after time.Time) ledger.Future[[]ledger.Pause] {
-	return ledger.Known(filteredValues(t.l.pauses, func(p ledger.Pause) bool {
+	return ledger.ResolvedFuture(filteredValues(t.l.pauses, func(p ledger.Pause) bool {
 		return p.EndedAt.IsZero() || !after.IsZero() && p.Until.After(after)
 	}), nil)
 }
 
 func (t *tx) LockPause(id int64) ledger.Future[[]ledger.Pause] {
-	return ledger.Known(filteredValues(t.l.pauses, func(p ledger.Pause) bool { return p.ID == id }), nil)
+	return ledger.ResolvedFuture(filteredValues(t.l.pauses, func(p ledger.Pause) bool { return p.ID == id }), nil)
 }
 
 func (t *tx) PutPause(p ledger.Pause) ledger.Future[int64] {
@@ -22,5 +22,5 @@ func (t *tx) PutPause(p ledger.Pause) ledger.Future[int64] {
 		p.ID = t.l.lastPause
 	}
 	putEntry(t, t.l.pauses, p.ID, p)
-	return ledger.Known(p.ID, nil)
+	return ledger.ResolvedFuture(p.ID, nil)
 }

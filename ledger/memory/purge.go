@@ -17,7 +17,7 @@ func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Future
 		}
 		found = append(found, summaryOf(r))
 	}
-	return ledger.Known(found, nil)
+	return ledger.ResolvedFuture(found, nil)
 }
 
 func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Future[[]ledger.RunSummary] {
@@ -28,5 +28,5 @@ func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Future[[]ledge
 			gone, deleted = append(gone, summaryOf(r)), append(deleted, r.ID)
 		}
 	}
-	return ledger.Known(gone, t.Delete(deleted))
+	return ledger.ResolvedFuture(gone, t.Delete(deleted))
 }

@@ -20,7 +20,7 @@ type tx struct {
 func (t *tx) Now() (time.Time, error) { return t.now, nil }
 
 func (t *tx) LockJobs(ids []string) ledger.Future[[]ledger.JobRow] {
-	return ledger.Known(withoutJobBodies(valuesOf(t.l.jobs, ids)), nil)
+	return ledger.ResolvedFuture(withoutJobBodies(valuesOf(t.l.jobs, ids)), nil)
 }
 
 func withoutJobBodies(jobs []ledger.JobRow) []ledger.JobRow {
@@ -68,7 +68,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 		t.undo = append(t.undo, func() { t.l.removeRecord(r) })
 		inserted[i] = true
 	}
-	return ledger.Known(inserted, t.failed)
+	return ledger.ResolvedFuture(inserted, t.failed)
 }
 
 // hasRoom fails the transaction if a run is to get a slot that another one has.
@@ -80,11 +80,11 @@ func (t *tx) hasRoom(r *record, hasSlot bool) bool {
 	return true
 }
 
-func (t *tx) Update(changes []ledger.Change) error {
-	return ledger.WrittenAll(changes, t.UpdateFenced(changes))
+func (t *tx) Update(changes []ledger.RowChange) error {
+	return ledger.CheckAllWritten(changes, t.UpdateFenced(changes))
 }
 
-func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
+func (t *tx) UpdateFenced(changes []ledger.RowChange) ledger.Future[[]bool] {
 	updated := make([]bool, len(changes))
 	for i := range changes {
 		c := &changes[i]
@@ -98,10 +98,10 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 		t.update(r, c)
 		updated[i] = true
 	}
-	return ledger.Known(updated, t.failed)
+	return ledger.ResolvedFuture(updated, t.failed)
 }
 
-func (t *tx) update(r *record, c *ledger.Change) {
+func (t *tx) update(r *record, c *ledger.RowChange) {
 	before := *r
 	t.undo = append(t.undo, func() {
 		t.l.removeRecord(r)
@@ -155,7 +155,7 @@ func (t *tx) AddAudit(list []ledger.Audit) error {
 func (t *tx) FindRequest(principal, key string) ledger.Future[[]ledger.KeptRequest] {
 	for _, a := range t.l.audit {
 		if k := a.Kept; k != nil && k.Principal == principal && k.Key == key {
-			return ledger.Known([]ledger.KeptRequest{*k}, nil)
+			return ledger.ResolvedFuture([]ledger.KeptRequest{*k}, nil)
 		}
 	}
 	return ledger.Future[[]ledger.KeptRequest]{}
@@ -164,7 +164,7 @@ func (t *tx) FindRequest(principal, key string) ledger.Future[[]ledger.KeptReque
 func (t *tx) SeriesEnd(by, series string) ledger.Future[[]ledger.Cursor] {
 	for _, a := range slices.Backward(t.l.audit) {
 		if r := t.l.runs[a.RunID]; r != nil && a.By == by && a.Series == series {
-			return ledger.Known([]ledger.Cursor{{ScheduledAt: r.ScheduledAt, ID: r.ID}}, nil)
+			return ledger.ResolvedFuture([]ledger.Cursor{{ScheduledAt: r.ScheduledAt, ID: r.ID}}, nil)
 		}
 	}
 	return ledger.Future[[]ledger.Cursor]{}
@@ -177,7 +177,7 @@ func (t *tx) Redriven(runIDs []string, by, series string) ledger.Future[[]string
 			redriven = append(redriven, a.RunID)
 		}
 	}
-	return ledger.Known(distinct(redriven), nil)
+	return ledger.ResolvedFuture(distinct(redriven), nil)
 }
 
 // distinct returns the texts in order, each once.

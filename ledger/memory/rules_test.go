@@ -153,15 +153,15 @@ func (r raced) Write(ctx context.Context, name string, f func(ledger.Tx) error) 
 type racedTx struct{ ledger.Tx }
 
 // UpdateFenced finds no row as it is to be.
-func (t racedTx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
-	return ledger.Known(make([]bool, len(changes)), nil)
+func (t racedTx) UpdateFenced(changes []ledger.RowChange) ledger.Future[[]bool] {
+	return ledger.ResolvedFuture(make([]bool, len(changes)), nil)
 }
 
 // LockRuns finds the first run moved on.
 func (t racedTx) LockRuns(ids []string) ledger.Future[[]ledger.Row] {
 	rows, err := t.Tx.LockRuns(ids).Get()
 	rows[0].State = ledger.Succeeded
-	return ledger.Known(rows, err)
+	return ledger.ResolvedFuture(rows, err)
 }
 
 // What an action selects by a filter, and is not as it was selected when it is locked, is

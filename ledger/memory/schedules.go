@@ -16,11 +16,11 @@ func (t *tx) LockTemplate(name string) ledger.Future[ledger.TemplateRow] {
 		row = ledger.TemplateRow{ID: int64(len(t.l.templates) + 1), Name: name}
 		putEntry(t, t.l.templates, name, row)
 	}
-	return ledger.Known(row, nil)
+	return ledger.ResolvedFuture(row, nil)
 }
 
 func (t *tx) Templates() ledger.Future[[]ledger.TemplateRow] {
-	return ledger.Known(filteredValues(t.l.templates, func(ledger.TemplateRow) bool { return true }), nil)
+	return ledger.ResolvedFuture(filteredValues(t.l.templates, func(ledger.TemplateRow) bool { return true }), nil)
 }
 
 func (t *tx) PutTemplate(row ledger.TemplateRow) error {
@@ -52,14 +52,14 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] 
 	for i := range list {
 		list[i] = t.l.scheduleRow(list[i])
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func (t *tx) LockDueSchedules(template string, since time.Time, limit int) ledger.Future[[]ledger.ScheduleRow] {
 	due := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool {
 		return s.Template() == template && !s.NextAt.IsZero() && !s.NextAt.After(t.now) && !s.NextAt.Before(since)
 	}, func(a, b ledger.ScheduleRow) int { return cmp.Or(a.NextAt.Compare(b.NextAt), byJobID(a, b)) })
-	return ledger.Known(due[:min(limit, len(due))], nil)
+	return ledger.ResolvedFuture(due[:min(limit, len(due))], nil)
 }
 
 func (t *tx) FirstDue(templates []string, since time.Time) ledger.Future[map[string]time.Time] {
@@ -70,7 +70,7 @@ func (t *tx) FirstDue(templates []string, since time.Time) ledger.Future[map[str
 			first[of] = s.NextAt
 		}
 	}
-	return ledger.Known(first, nil)
+	return ledger.ResolvedFuture(first, nil)
 }
 
 func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[string]int] {
@@ -84,13 +84,13 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[
 		}
 		counts[ledger.TemplateOf(r.JobID)]++
 	}
-	return ledger.Known(counts, nil)
+	return ledger.ResolvedFuture(counts, nil)
 }
 
 func (t *tx) Schedules(f ledger.ScheduleFilter) ledger.Future[[]ledger.ScheduleRow] {
 	after, below := f.Bounds()
 	list := t.l.schedulesBy(func(s *ledger.ScheduleRow) bool { return s.DeletedAt.IsZero() && s.JobID > after && s.JobID < below }, byJobID)
-	return ledger.Known(list[:min(f.PageSize(), len(list))], nil)
+	return ledger.ResolvedFuture(list[:min(f.PageSize(), len(list))], nil)
 }
 
 func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
@@ -102,7 +102,7 @@ func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.
 			page.Rows = append(page.Rows, s)
 		}
 	}
-	return ledger.Known(page, nil)
+	return ledger.ResolvedFuture(page, nil)
 }
 
 func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
@@ -115,7 +115,7 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 			inserted[i] = true
 		}
 	}
-	return ledger.Known(inserted, nil)
+	return ledger.ResolvedFuture(inserted, nil)
 }
 
 func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {

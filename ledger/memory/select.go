@@ -12,7 +12,7 @@ import (
 func (t *tx) Find(ids []string) ledger.Future[[]ledger.Row] {
 	found := valuesOf(t.l.runs, ids)
 	slices.SortFunc(found, older)
-	return ledger.Known(rowsOf(found), nil)
+	return ledger.ResolvedFuture(rowsOf(found), nil)
 }
 
 // LockRuns is Find: the whole ledger is locked.
@@ -21,12 +21,13 @@ func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] { return t.Find(
 func (t *tx) Runs(f ledger.Filter) ledger.Future[[]ledger.Row] { return t.page(f, older) }
 
 func (t *tx) Leased(token string) ledger.Future[[]ledger.Row] {
-	return ledger.Known(rowsOf(filtered(t.l.open, older, func(r *record) bool { return r.State == ledger.Running && r.Token == token })), nil)
+	leased := filtered(t.l.open, older, func(r *record) bool { return r.State == ledger.Running && r.Token == token })
+	return ledger.ResolvedFuture(rowsOf(leased), nil)
 }
 
 func (t *tx) LockLate(limit int) ledger.Future[[]ledger.Row] {
 	late := filtered(t.l.open, byLate, func(r *record) bool { return !r.LateAt.IsZero() && !r.LateAt.After(t.now) })
-	return ledger.Known(rowsOf(late[:min(limit, len(late))]), nil)
+	return ledger.ResolvedFuture(rowsOf(late[:min(limit, len(late))]), nil)
 }
 
 func rowsOf(list []*record) []ledger.Row {
@@ -48,7 +49,7 @@ func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 			due = append(due, r.Row)
 		}
 	}
-	return ledger.Known(due, nil)
+	return ledger.ResolvedFuture(due, nil)
 }
 
 func (t *tx) NextDue() ledger.Future[time.Time] {
@@ -58,7 +59,7 @@ func (t *tx) NextDue() ledger.Future[time.Time] {
 			next = at
 		}
 	}
-	return ledger.Known(next, nil)
+	return ledger.ResolvedFuture(next, nil)
 }
 
 // waiters returns the oldest run that waits for each job's slot.
@@ -80,7 +81,7 @@ func (t *tx) Slots(jobIDs []string) ledger.Future[[]ledger.Slot] {
 			list = append(list, ledger.Slot{JobID: id, Holder: slotRun(holder), Waiter: slotRun(waiter)})
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func slotRun(r *record) ledger.SlotRun {
@@ -102,7 +103,7 @@ func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 			list = append(list, ledger.PacedRun{ID: r.ID, State: r.State, Pace: r.Pace, Taken: taken})
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 // byTurn orders runs that wait for a place.
@@ -117,11 +118,11 @@ func byTurn(a, b *record) int {
 
 func (t *tx) WaitingJobs(after string, limit int) ledger.Future[[]ledger.WaitingJob] {
 	list := t.waitingJobs(func(job string) bool { return job > after })
-	return ledger.Known(list[:min(limit, len(list))], nil)
+	return ledger.ResolvedFuture(list[:min(limit, len(list))], nil)
 }
 
 func (t *tx) WaitingOf(jobIDs []string) ledger.Future[[]ledger.WaitingJob] {
-	return ledger.Known(t.waitingJobs(func(job string) bool { return slices.Contains(jobIDs, job) }), nil)
+	return ledger.ResolvedFuture(t.waitingJobs(func(job string) bool { return slices.Contains(jobIDs, job) }), nil)
 }
 
 func (t *tx) waitingJobs(of func(job string) bool) (list []ledger.WaitingJob) {
@@ -157,24 +158,24 @@ func (t *tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {
 			byJob[r.JobID] = append(byJob[r.JobID], r.ID)
 		}
 	}
-	return ledger.Known(byJob, nil)
+	return ledger.ResolvedFuture(byJob, nil)
 }
 
 func (t *tx) LockRanges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
-	return ledger.Known(rowsOf(filtered(t.l.runs, older, func(r *record) bool {
+	return ledger.ResolvedFuture(rowsOf(filtered(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && !r.Until.IsZero() && !r.Until.Before(first) && !r.ScheduledAt.After(last)
 	})), nil)
 }
 
 func (t *tx) CountSingles(jobID string, first, last time.Time) ledger.Future[int] {
-	return ledger.Known(len(filtered(t.l.runs, older, func(r *record) bool {
+	return ledger.ResolvedFuture(len(filtered(t.l.runs, older, func(r *record) bool {
 		return r.JobID == jobID && r.Parent == "" && r.Until.IsZero() && !ledger.IsAdHoc(r.ID) &&
 			!r.ScheduledAt.Before(first) && !r.ScheduledAt.After(last)
 	})), nil)
 }
 
 func (t *tx) CountRuns(f ledger.Filter) ledger.Future[int] {
-	return ledger.Known(len(t.l.matching(f, older)), nil)
+	return ledger.ResolvedFuture(len(t.l.matching(f, older)), nil)
 }
 
 func (t *tx) Settled(f ledger.Filter) ledger.Future[[]ledger.SettledCount] {
@@ -188,7 +189,7 @@ func (t *tx) Settled(f ledger.Filter) ledger.Future[[]ledger.SettledCount] {
 			list = append(list, c)
 		}
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func summaryOf(r *record) ledger.RunSummary {

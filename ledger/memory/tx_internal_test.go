@@ -50,9 +50,9 @@ func TestATransactionThatFailsLeavesNothingWritten(t *testing.T) {
 		ended.SetDueAt(time.Time{})
 		given.Waiting, given.HasSlot, given.LateAt = false, true, time.Time{}
 		acked.AckedAt, _ = tx.Now()
-		end := ledger.Changed(&holder, &ended)
+		end := ledger.DiffRows(&holder, &ended)
 		end.Attempt = &ledger.Attempt{N: 1}
-		err := tx.Update([]ledger.Change{end, ledger.Changed(&waiting, &given), ledger.Changed(&dead, &acked)})
+		err := tx.Update([]ledger.RowChange{end, ledger.DiffRows(&waiting, &given), ledger.DiffRows(&dead, &acked)})
 		tx.Insert([]ledger.Row{row(5, ledger.Planned)})
 		opened := tx.PutIncidents([]ledger.Incident{{JobID: "k", Cause: ledger.IncidentDead}, {ID: 1, JobID: "j", Cause: ledger.IncidentDead, Count: 2}})
 		err = errors.Join(err, opened, tx.Delete([]string{span.ID, dead.ID}), tx.AddAudit([]ledger.Audit{{}}), tx.AddEvents([]ledger.Event{{JobID: "j"}}),

@@ -8,13 +8,13 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-// Changed returns up to limit of the rows that changed after a position.
+// ChangedAfter returns up to limit of the rows that changed after a position.
 //
 // A position is a snapshot: the transactions that had ended when it was taken. What changed
 // after it was changed by another transaction: by one from its end on, or one of those that
 // were running. The order in which transactions begin, or take a number of a sequence, is
 // not that in which they commit, so that no single number is a position.
-func (t *tx) Changed(after string, limit int) ledger.Future[ledger.ChangedRows] {
+func (t *tx) ChangedAfter(after string, limit int) ledger.Future[ledger.ChangedRows] {
 	from, known := parseSnapshot(after)
 	position := sqltx.One(t.Tx, sqltx.Text, `SELECT pg_current_snapshot()::text`)
 	var rows ledger.Future[[]ledger.Row]
@@ -25,7 +25,7 @@ func (t *tx) Changed(after string, limit int) ledger.Future[ledger.ChangedRows] 
 				(SELECT * FROM runs WHERE changed = ANY ($2::text[]::xid8[]) ORDER BY changed LIMIT $3)
 			) r WHERE parent IS NULL`, strconv.FormatUint(from.end, 10), from.running, limit)
 	}
-	return ledger.Await(func() (c ledger.ChangedRows, err error) {
+	return ledger.LazyFuture(func() (c ledger.ChangedRows, err error) {
 		if c.Position, err = position.Get(); err != nil {
 			return c, err
 		}

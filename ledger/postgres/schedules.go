@@ -50,7 +50,7 @@ func (t *tx) LockSchedules(jobIDs []string) ledger.Future[[]ledger.ScheduleRow] 
 		WHERE p.id = ANY (ARRAY(SELECT s.id FROM schedules s WHERE s.job_id = ANY ($1))) ORDER BY p.id`+t.Lock, jobIDs)
 	read := sqltx.List(t.Tx, scheduleRow,
 		`SELECT`+sqltx.ScheduleColumns+`,`+purgedThrough+`FROM schedules s WHERE s.job_id = ANY ($1) ORDER BY s.job_id`, jobIDs)
-	return ledger.Await(func() ([]ledger.ScheduleRow, error) {
+	return ledger.LazyFuture(func() ([]ledger.ScheduleRow, error) {
 		list, err := read.Get()
 		if err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (t *tx) LockDueSchedules(template string, since time.Time, limit int) ledge
 // withSchedules reads the schedules of positions, which are locked, and returns them in the order
 // of the positions.
 func (t *tx) withSchedules(locked ledger.Future[[]ledger.ScheduleRow]) ledger.Future[[]ledger.ScheduleRow] {
-	return ledger.Await(func() ([]ledger.ScheduleRow, error) {
+	return ledger.LazyFuture(func() ([]ledger.ScheduleRow, error) {
 		positions, err := locked.Get()
 		if err != nil || len(positions) == 0 {
 			return nil, err
@@ -98,7 +98,7 @@ func (t *tx) CountDue(by time.Time, limit int, held []string) ledger.Future[map[
 }
 
 func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.Future[ledger.SchedulePage] {
-	return ledger.Await(func() (page ledger.SchedulePage, err error) {
+	return ledger.LazyFuture(func() (page ledger.SchedulePage, err error) {
 		page.Last, err = sqltx.One(t.Tx, sqltx.Number,
 			`SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > $1 ORDER BY id LIMIT $2) p`, after, limit).Get()
 		if err != nil {

@@ -35,7 +35,7 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 		return nil
 	}
 	wait := t.queue(q)
-	return ledger.Await(func() ([]bool, error) {
+	return ledger.LazyFuture(func() ([]bool, error) {
 		err := wait()
 		inserted := make([]bool, len(list))
 		for i := range list {

@@ -25,7 +25,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 		var err error
 		if rows[i], err = encodeRow(&list[i], &calls); err != nil {
 			t.p.fail(fmt.Errorf("run %s: %w", list[i].ID, err))
-			return ledger.Known[[]bool](nil, t.p.failed)
+			return ledger.ResolvedFuture[[]bool](nil, t.p.failed)
 		}
 	}
 	var b binding
@@ -42,7 +42,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 		return nil
 	}
 	wait := t.queue(q)
-	return ledger.Await(func() ([]bool, error) {
+	return ledger.LazyFuture(func() ([]bool, error) {
 		err := wait()
 		return inserted, err
 	})
@@ -87,11 +87,11 @@ const (
 // changeRow is a change and its place in the list.
 type changeRow struct {
 	encodedRow
-	change *ledger.Change
+	change *ledger.RowChange
 	place  int
 }
 
-func shapeOf(c *ledger.Change) updateShape {
+func shapeOf(c *ledger.RowChange) updateShape {
 	s := updateShape{set: c.Set, from: c.From, unlisted: c.Unlisted, fenced: c.LeasedAs != ""}
 	switch {
 	case c.Attempt == nil:
@@ -103,18 +103,18 @@ func shapeOf(c *ledger.Change) updateShape {
 	return s
 }
 
-func (t *tx) Update(changes []ledger.Change) error {
+func (t *tx) Update(changes []ledger.RowChange) error {
 	return t.write(changes, true, nil)
 }
 
-func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
+func (t *tx) UpdateFenced(changes []ledger.RowChange) ledger.Future[[]bool] {
 	updated := make([]bool, len(changes))
 	if err := t.write(changes, false, updated); err != nil {
 		t.p.fail(err)
-		return ledger.Known[[]bool](nil, err)
+		return ledger.ResolvedFuture[[]bool](nil, err)
 	}
 	wait := t.flushed()
-	return ledger.Await(func() ([]bool, error) {
+	return ledger.LazyFuture(func() ([]bool, error) {
 		err := wait()
 		return updated, err
 	})
@@ -122,7 +122,7 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 
 // write queues changes. Those of one shape are one statement, in the order of their runs'
 // IDs.
-func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error {
+func (t *tx) write(changes []ledger.RowChange, guarded bool, updated []bool) error {
 	var order []updateShape
 	var calls callcodec.Encoder
 	shapes := map[updateShape][]changeRow{}
@@ -158,7 +158,7 @@ func (t *tx) write(changes []ledger.Change, guarded bool, updated []bool) error 
 
 // lockInOrder locks the runs of changes in the order of their IDs. The statements of
 // several shapes would not.
-func (t *tx) lockInOrder(changes []ledger.Change) {
+func (t *tx) lockInOrder(changes []ledger.RowChange) {
 	ids := make([]string, len(changes))
 	for i := range changes {
 		ids[i] = changes[i].Row.ID

@@ -16,19 +16,19 @@ var (
 	getChanges   = `SELECT` + dialect.Columns(false) + `FROM runs WHERE changed > ? AND parent IS NULL ORDER BY changed LIMIT 0 + ?`
 )
 
-func (t *tx) Changed(after string, limit int) ledger.Future[ledger.ChangedRows] {
+func (t *tx) ChangedAfter(after string, limit int) ledger.Future[ledger.ChangedRows] {
 	last, err := sqltx.One(t.Tx, sqltx.Number, getPosition).Get()
 	if err != nil {
-		return ledger.Known(ledger.ChangedRows{}, err)
+		return ledger.ResolvedFuture(ledger.ChangedRows{}, err)
 	}
 	c := ledger.ChangedRows{Position: strconv.FormatInt(last, 10)}
 	if after == "" {
-		return ledger.Known(c, nil)
+		return ledger.ResolvedFuture(c, nil)
 	}
 	from, err := strconv.ParseInt(after, 10, 64)
 	if c.Lost = err != nil || from < 0 || from > last; c.Lost || from == last {
-		return ledger.Known(c, nil)
+		return ledger.ResolvedFuture(c, nil)
 	}
 	c.Rows, err = t.Rows(getChanges, from, limit).Get()
-	return ledger.Known(c, err)
+	return ledger.ResolvedFuture(c, err)
 }

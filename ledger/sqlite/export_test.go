@@ -64,7 +64,7 @@ func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
 			t.LockDue(ledger.DueQuery{Limit: 1, Only: list}), t.NextDue(), t.Slots(list), t.WaitingOf(list), t.Paced("a"), t.Unfinished(list), t.LockRanges("a", at(0), at(1)),
 			t.CountSingles("a", at(0), at(1)), t.Templates(),
 			t.LockSchedules(list), t.LockDueSchedules("a", at(0), 1), t.FirstDue(list, at(0)), t.CountDue(at(1), 1, nil),
-			t.CountDue(at(1), 1, held), t.Schedules(page), t.OldRuns(ledger.OldRuns{}, at(0), 1), t.Changed("0", 1), t.OldDefinitions(at(0), nil,
+			t.CountDue(at(1), 1, held), t.Schedules(page), t.OldRuns(ledger.OldRuns{}, at(0), 1), t.ChangedAfter("0", 1), t.OldDefinitions(at(0), nil,
 				ledger.DefinitionKey{}, 1), t.Tally(ledger.TallyQuery{JobID: "a"}), t.Tally(ledger.TallyQuery{JobID: "a", Template: true}),
 			t.Tally(ledger.TallyQuery{ByJob: true}), t.Tally(ledger.TallyQuery{}),
 		}

@@ -30,7 +30,7 @@ func (t *tx) countOrDelete(table, key, where string, arg any, limit int, del boo
 // deleted runs a statement and returns how many rows it deleted.
 func (t *tx) deleted(query string, args ...any) ledger.Future[int] {
 	n, err := t.exec(query, args...)
-	return ledger.Known(int(n), err)
+	return ledger.ResolvedFuture(int(n), err)
 }
 
 // orAll is a limit, or none.

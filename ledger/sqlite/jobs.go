@@ -35,17 +35,17 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 	for _, id := range jobIDs {
 		newest, err := sqltx.One(t.Tx, sqltx.Text, firstGood, id, window, string(good)).Get()
 		if err != nil {
-			return ledger.Known(streaks, err)
+			return ledger.ResolvedFuture(streaks, err)
 		}
 		s, err := sqltx.One(t.Tx, func(v sqltx.Values) (ledger.Streak, error) {
 			return ledger.Streak{Since: v.Time(), Ended: newest != "", Rows: int(v.Int())}, nil
 		}, streak, cmp.Or(newest, id+"@"), id, window, string(bad)).Get()
 		if err != nil {
-			return ledger.Known(streaks, err)
+			return ledger.ResolvedFuture(streaks, err)
 		}
 		streaks[id] = s
 	}
-	return ledger.Known(streaks, nil)
+	return ledger.ResolvedFuture(streaks, nil)
 }
 
 func (t *tx) CountUnacknowledged(jobIDs []string) ledger.Future[map[string]int] {

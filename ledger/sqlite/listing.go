@@ -72,11 +72,11 @@ func (t *tx) Recent(jobIDs []string, n, window int) ledger.Future[[]ledger.RunSu
 	for _, id := range jobIDs {
 		rows, err := sqltx.List(t.Tx, sqltx.ReadSummary, recentRows, id, window, n).Get()
 		if err != nil {
-			return ledger.Known[[]ledger.RunSummary](nil, err)
+			return ledger.ResolvedFuture[[]ledger.RunSummary](nil, err)
 		}
 		list = append(list, rows...)
 	}
-	return ledger.Known(list, nil)
+	return ledger.ResolvedFuture(list, nil)
 }
 
 func (t *tx) GivenBack(targets []string) ledger.Future[[]ledger.GivenBack] {

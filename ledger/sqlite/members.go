@@ -26,10 +26,10 @@ func (t *tx) PutMembers(parent string, list []ledger.Member) error {
 func (t *tx) DeleteOldMembers(parents []string, q ledger.OldRuns, limit int) ledger.Future[[]string] {
 	gone, err := sqltx.List(t.Tx, sqltx.Text, deleteOldMembers, sqltx.OldRunArgs(q, parents, limit)...).Get()
 	if err != nil || len(gone) == 0 {
-		return ledger.Known(gone, err)
+		return ledger.ResolvedFuture(gone, err)
 	}
 	if err = t.Exec(keepPosition, t.change); err == nil {
 		err = t.Delete(gone)
 	}
-	return ledger.Known(gone, err)
+	return ledger.ResolvedFuture(gone, err)
 }

@@ -46,13 +46,13 @@ func (t *tx) Bodies(list []ledger.Definition) ledger.Future[map[string][]byte] {
 		found, err := sqltx.List(t.Tx, func(v sqltx.Values) ([]byte, error) { return v.Bytes(), nil },
 			`SELECT body FROM definitions WHERE job_id = ? AND hash = ?`, d.JobID, d.Hash).Get()
 		if err != nil {
-			return ledger.Known(bodies, err)
+			return ledger.ResolvedFuture(bodies, err)
 		}
 		for _, body := range found {
 			bodies[d.JobID] = body
 		}
 	}
-	return ledger.Known(bodies, nil)
+	return ledger.ResolvedFuture(bodies, nil)
 }
 
 // LockAll does nothing: the write lock is that of the file.

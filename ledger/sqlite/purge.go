@@ -26,21 +26,21 @@ func (t *tx) OldRuns(q ledger.OldRuns, after time.Time, limit int) ledger.Future
 	args := sqltx.OldRunArgs(q, ofTemplates(q.Of)...)
 	found, err := sqltx.List(t.Tx, sqltx.ReadSummary, oldRunsAfter, append(args, after.UnixMicro(), limit)...).Get()
 	if err != nil || len(found) < limit {
-		return ledger.Known(found, err)
+		return ledger.ResolvedFuture(found, err)
 	}
 	last := found[len(found)-1].ScheduledAt
 	for len(found) > 0 && found[len(found)-1].ScheduledAt.Equal(last) {
 		found = found[:len(found)-1]
 	}
 	tied, err := sqltx.List(t.Tx, sqltx.ReadSummary, oldRunsTied, append(args, last)...).Get()
-	return ledger.Known(append(found, tied...), err)
+	return ledger.ResolvedFuture(append(found, tied...), err)
 }
 
 // DeleteOldRuns deletes those of the runs that are old, with their attempts. The run that
 // changed last may be one of them.
 func (t *tx) DeleteOldRuns(ids []string, q ledger.OldRuns) ledger.Future[[]ledger.RunSummary] {
 	if err := t.Exec(keepPosition, t.change); err != nil {
-		return ledger.Known[[]ledger.RunSummary](nil, err)
+		return ledger.ResolvedFuture[[]ledger.RunSummary](nil, err)
 	}
 	return sqltx.List(t.Tx, sqltx.ReadSummary, deleteOldRuns, sqltx.OldRunArgs(q, ids)...)
 }

@@ -37,12 +37,12 @@ func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.
 		`SELECT coalesce(max(id), 0) FROM (SELECT id FROM positions WHERE id > ?1 ORDER BY id LIMIT 0 + ?2)`,
 		after, limit).Get()
 	if err != nil {
-		return ledger.Known(ledger.SchedulePage{}, err)
+		return ledger.ResolvedFuture(ledger.SchedulePage{}, err)
 	}
 	rows, err := sqltx.List(t.Tx, sqltx.ReadSchedule, scheduleColumns+`
 		FROM positions p CROSS JOIN schedules s ON s.id = p.id CROSS JOIN schedule_templates t ON t.id = p.template
 		WHERE p.id > ?1 AND p.id <= ?2 AND t.name = ?3 AND p.next_at IS NOT NULL ORDER BY p.id`, after, last, template).Get()
-	return ledger.Known(ledger.SchedulePage{Rows: rows, Last: last}, err)
+	return ledger.ResolvedFuture(ledger.SchedulePage{Rows: rows, Last: last}, err)
 }
 
 func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
@@ -59,10 +59,10 @@ func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 				s.ID, s.TemplateID, s.Revision, s.Watermark, s.NextAt, s.EndedAt)
 		}
 		if err != nil {
-			return ledger.Known(inserted, err)
+			return ledger.ResolvedFuture(inserted, err)
 		}
 	}
-	return ledger.Known(inserted, nil)
+	return ledger.ResolvedFuture(inserted, nil)
 }
 
 func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
@@ -100,7 +100,7 @@ func (t *tx) countOrDeleteSchedules(q ledger.OldRows, limit int, del bool) ledge
 		return sqltx.One(t.Tx, sqltx.Count, `SELECT count(*) FROM `+old, args...)
 	}
 	if err := t.Exec(`DELETE FROM schedules WHERE id IN `+old, args...); err != nil {
-		return ledger.Known(0, err)
+		return ledger.ResolvedFuture(0, err)
 	}
 	return t.deleted(`DELETE FROM positions WHERE id IN `+old, args...)
 }

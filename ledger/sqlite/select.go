@@ -78,7 +78,7 @@ func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
 func (t *tx) WaitingJobs(after string, limit int) ledger.Future[[]ledger.WaitingJob] {
 	waits, err := sqltx.One(t.Tx, sqltx.Count, `SELECT EXISTS (SELECT 1 FROM runs WHERE waiting = 1)`).Get()
 	if err != nil || waits == 0 {
-		return ledger.Known[[]ledger.WaitingJob](nil, err)
+		return ledger.ResolvedFuture[[]ledger.WaitingJob](nil, err)
 	}
 	return sqltx.List(t.Tx, sqltx.ReadWaiting, nextWaiting+freeOf, after, limit)
 }

@@ -97,11 +97,11 @@ func slotOf(r *ledger.Row) any {
 }
 
 // Update writes the changes. The write lock protects their rows.
-func (t *tx) Update(changes []ledger.Change) error {
-	return ledger.WrittenAll(changes, t.UpdateFenced(changes))
+func (t *tx) Update(changes []ledger.RowChange) error {
+	return ledger.CheckAllWritten(changes, t.UpdateFenced(changes))
 }
 
-func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
+func (t *tx) UpdateFenced(changes []ledger.RowChange) ledger.Future[[]bool] {
 	updated := make([]bool, len(changes))
 	for i := range changes {
 		ok, err := t.update(&changes[i])
@@ -111,10 +111,10 @@ func (t *tx) UpdateFenced(changes []ledger.Change) ledger.Future[[]bool] {
 		}
 		updated[i] = ok
 	}
-	return ledger.Known(updated, t.failed)
+	return ledger.ResolvedFuture(updated, t.failed)
 }
 
-func (t *tx) update(c *ledger.Change) (bool, error) {
+func (t *tx) update(c *ledger.RowChange) (bool, error) {
 	args := make([]any, 0, 24)
 	if !c.Unlisted {
 		args = append(args, t.change)
@@ -216,7 +216,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 		}
 		inserted[i] = ok
 	}
-	return ledger.Known(inserted, t.failed)
+	return ledger.ResolvedFuture(inserted, t.failed)
 }
 
 func (t *tx) insert(r *ledger.Row, calls *callcodec.Encoder) (bool, error) {

@@ -26,7 +26,7 @@ func (t Tx) JobsBy(read func(Values) (ledger.JobRow, error), ids []string) ledge
 		found = append(found, j)
 		return err
 	})
-	return ledger.Await(func() ([]ledger.JobRow, error) {
+	return ledger.LazyFuture(func() ([]ledger.JobRow, error) {
 		err := wait()
 		return found, err
 	})

@@ -126,7 +126,7 @@ func ReadCounts(v Values) (c ledger.Counts, err error) {
 
 // WithStates adds the unfinished runs of each state to counts.
 func WithStates(counts ledger.Future[ledger.Counts], byState ledger.Future[map[string]int]) ledger.Future[ledger.Counts] {
-	return ledger.Await(func() (ledger.Counts, error) {
+	return ledger.LazyFuture(func() (ledger.Counts, error) {
 		unfinished, err := byState.Get()
 		if err != nil {
 			return ledger.Counts{}, err

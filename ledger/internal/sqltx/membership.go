@@ -11,7 +11,7 @@ import (
 func (t Tx) BindRegistry(name string) ledger.Future[string] {
 	if err := t.Engine.Exec(`INSERT INTO registry (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM registry) ON CONFLICT DO NOTHING`,
 		name); err != nil {
-		return ledger.Known("", err)
+		return ledger.ResolvedFuture("", err)
 	}
 	return One(t, Text, `SELECT name FROM registry`)
 }

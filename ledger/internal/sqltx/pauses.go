@@ -31,7 +31,7 @@ func (t Tx) LockPause(id int64) ledger.Future[[]ledger.Pause] {
 func (t Tx) PutPause(p ledger.Pause) ledger.Future[int64] {
 	selector, err := json.Marshal(p.Selector)
 	if err != nil {
-		return ledger.Known[int64](0, fmt.Errorf("pause of %s: %w", p.Selector, err))
+		return ledger.ResolvedFuture[int64](0, fmt.Errorf("pause of %s: %w", p.Selector, err))
 	}
 	text := `
 		INSERT INTO pauses (kind, selector, from_at, until_at, by, why, created_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`

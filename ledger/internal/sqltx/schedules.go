@@ -17,7 +17,7 @@ func (t Tx) LockTemplate(name string) ledger.Future[ledger.TemplateRow] {
 	err := t.Engine.Exec(`INSERT INTO schedule_templates (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM schedule_templates WHERE name = $1)
 		ON CONFLICT DO NOTHING`, name)
 	if err != nil {
-		return ledger.Known(ledger.TemplateRow{}, err)
+		return ledger.ResolvedFuture(ledger.TemplateRow{}, err)
 	}
 	return One(t, readTemplate, selectTemplates+` WHERE name = $1`+t.Lock, name)
 }

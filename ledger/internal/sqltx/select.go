@@ -85,7 +85,7 @@ func (t Tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {
 		byJob[job] = append(byJob[job], v.Text())
 		return nil
 	})
-	return ledger.Await(func() (map[string][]string, error) { err := wait(); return byJob, err })
+	return ledger.LazyFuture(func() (map[string][]string, error) { err := wait(); return byJob, err })
 }
 
 // LockRanges returns rows by run_id, which begins with the job and the first time.

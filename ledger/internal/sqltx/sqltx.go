@@ -65,7 +65,7 @@ func list[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[[]T]
 		found = append(found, item)
 		return err
 	})
-	return ledger.Await(func() ([]T, error) {
+	return ledger.LazyFuture(func() ([]T, error) {
 		err := wait()
 		return found, err
 	})
@@ -82,7 +82,7 @@ func one[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[T] {
 		found, err = read(v)
 		return err
 	})
-	return ledger.Await(func() (T, error) {
+	return ledger.LazyFuture(func() (T, error) {
 		err := wait()
 		return found, err
 	})
@@ -97,7 +97,7 @@ func ByText[T any](t Tx, read func(Values) T, text string, args ...any) ledger.F
 		found[of] = read(v)
 		return nil
 	})
-	return ledger.Await(func() (map[string]T, error) {
+	return ledger.LazyFuture(func() (map[string]T, error) {
 		err := wait()
 		return found, err
 	})
