@@ -27,7 +27,7 @@ func detail(t *testing.T, a executor.Answer) (r cleanup.Report) {
 func TestNightlyRunKeepsCountsPerScope(t *testing.T) {
 	b := &batches{rows: []int{3, 2}}
 	p := purging(t, cleanup.Store{Name: "db", Open: b.store})
-	p.Runs = &forgetful{runs: 4}
+	p.Runs = &fakeRuns{runs: 4}
 	a := cleanup.Nightly{Purge: p}.Call(t.Context(), executor.Call{})
 	r := detail(t, a)
 	if a.Kind != ledger.AnswerFresh || r.Deleted != 5 || r.Runs != 4 || fmt.Sprint(r.Scopes) != "[{a 5}]" {

@@ -208,19 +208,19 @@ func TestAStoreThatFailsInMidPurgeReportsWhatWasDone(t *testing.T) {
 	}
 }
 
-// forgetful is a ledger with so many runs past their retention, of which the
+// fakeRuns is a ledger with so many runs past their retention, of which the
 // first of each full batch is revived before it is deleted.
-type forgetful struct {
-	runs    int
-	revives bool
-	err     error
-	asks    []ledger.Purge
-	history int
-	asked   []ledger.HistoryPurge
+type fakeRuns struct {
+	runs          int
+	revives       bool
+	err           error
+	purges        []ledger.Purge
+	history       int
+	historyPurges []ledger.HistoryPurge
 }
 
-func (f *forgetful) PurgeRuns(_ context.Context, p ledger.Purge) (ledger.Purged, error) {
-	f.asks = append(f.asks, p)
+func (f *fakeRuns) PurgeRuns(_ context.Context, p ledger.Purge) (ledger.Purged, error) {
+	f.purges = append(f.purges, p)
 	if f.err != nil || p.DryRun {
 		return ledger.Purged{Runs: f.runs}, f.err
 	}
@@ -233,8 +233,8 @@ func (f *forgetful) PurgeRuns(_ context.Context, p ledger.Purge) (ledger.Purged,
 	return got, nil
 }
 
-func (f *forgetful) PurgeHistory(_ context.Context, p ledger.HistoryPurge) (ledger.PurgedHistory, error) {
-	f.asked = append(f.asked, p)
+func (f *fakeRuns) PurgeHistory(_ context.Context, p ledger.HistoryPurge) (ledger.PurgedHistory, error) {
+	f.historyPurges = append(f.historyPurges, p)
 	if p.DryRun {
 		return ledger.PurgedHistory{Audit: f.history}, nil
 	}
@@ -244,36 +244,36 @@ func (f *forgetful) PurgeHistory(_ context.Context, p ledger.HistoryPurge) (ledg
 }
 
 func TestTheLedgersHistoryGoesAfterItsRuns(t *testing.T) {
-	runs := &forgetful{runs: 1500, history: 2500}
+	runs := &fakeRuns{runs: 1500, history: 2500}
 	p := purging(t)
 	p.Runs, p.Pace = runs, purge.Pace{Share: 1, BatchSize: 1000}
 	report, err := p.Run(t.Context())
 	if err != nil || report.Runs != 1500 || report.History != 2500 || report.Ledger != nil {
 		t.Errorf("%+v, %v", report, err)
 	}
-	for _, ask := range runs.asked {
+	for _, ask := range runs.historyPurges {
 		if ask.AuditRetention != 365*24*time.Hour || ask.Retention != 30*24*time.Hour {
-			t.Errorf("asked %+v, want the registry's retentions", ask)
+			t.Errorf("got %+v, want the registry's retentions", ask)
 		}
 	}
-	p.DryRun, p.Runs = true, &forgetful{history: 7}
+	p.DryRun, p.Runs = true, &fakeRuns{history: 7}
 	if report, err = p.Run(t.Context()); err != nil || report.History != 7 {
 		t.Errorf("a dry run: %+v, %v", report, err)
 	}
 }
 
 func TestFinishedRunsGoInBatchesPastTheRegistrysRetention(t *testing.T) {
-	runs := &forgetful{runs: 7}
+	runs := &fakeRuns{runs: 7}
 	p := purging(t)
 	p.Runs = runs
 	report, err := p.Run(t.Context())
 	if err != nil || report.Runs != 7 || report.Deleted != 0 || report.Ledger != nil {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if len(runs.asks) != 3 {
-		t.Fatalf("asked %d times: %+v", len(runs.asks), runs.asks)
+	if len(runs.purges) != 3 {
+		t.Fatalf("purged %d times: %+v", len(runs.purges), runs.purges)
 	}
-	for i, ask := range runs.asks {
+	for i, ask := range runs.purges {
 		if ask.Retention != 720*time.Hour || ask.DeadRetention != 2160*time.Hour || ask.Batch != 3 ||
 			!ask.From.After.Equal(time.Time{}.Add(time.Duration(i)*time.Minute)) {
 			t.Errorf("batch %d: %+v", i, ask)
@@ -282,18 +282,18 @@ func TestFinishedRunsGoInBatchesPastTheRegistrysRetention(t *testing.T) {
 }
 
 func TestAPurgeGoesOnBehindRunsThatWereRevived(t *testing.T) {
-	runs := &forgetful{runs: 7, revives: true}
+	runs := &fakeRuns{runs: 7, revives: true}
 	p := purging(t)
 	p.Runs = runs
-	if report, err := p.Run(t.Context()); err != nil || report.Runs != 5 || len(runs.asks) != 3 {
-		t.Errorf("%+v, %v, asked %d times: want 5 deleted of 7 in 3 batches", report, err, len(runs.asks))
+	if report, err := p.Run(t.Context()); err != nil || report.Runs != 5 || len(runs.purges) != 3 {
+		t.Errorf("%+v, %v, purged %d times: want 5 deleted of 7 in 3 batches", report, err, len(runs.purges))
 	}
 }
 
 func TestALedgerThatFailsDoesNotStopTheKeys(t *testing.T) {
 	b := &batches{rows: []int{2}}
 	p := purging(t, cleanup.Store{Name: "db", Open: b.store})
-	p.Runs = &forgetful{err: ledger.ErrUnavailable}
+	p.Runs = &fakeRuns{err: ledger.ErrUnavailable}
 	report, err := p.Run(t.Context())
 	if !errors.Is(err, ledger.ErrUnavailable) || report.Deleted != 2 || report.Ledger == nil || report.Ledger.Error == "" {
 		t.Errorf("%+v, %v", report, err)
@@ -308,12 +308,12 @@ func TestATemplatesRetentionIsPurgedBy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := &forgetful{}
+	runs := &fakeRuns{}
 	if _, err := cleanup.New(r, nil, runs).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want := []ledger.TemplateRetention{{Template: "a", Retention: 48 * time.Hour}}
-	if !slices.Equal(runs.asks[0].Templates, want) || !slices.Equal(runs.asked[0].Templates, want) {
-		t.Errorf("runs %v, schedules %v, want %v", runs.asks[0].Templates, runs.asked[0].Templates, want)
+	if !slices.Equal(runs.purges[0].Templates, want) || !slices.Equal(runs.historyPurges[0].Templates, want) {
+		t.Errorf("runs %v, schedules %v, want %v", runs.purges[0].Templates, runs.historyPurges[0].Templates, want)
 	}
 }

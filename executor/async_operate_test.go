@@ -48,18 +48,18 @@ func finishes(t *testing.T, l *memory.Ledger, before, after *jobs.Registry, chan
 	time.Sleep(3 * time.Hour)
 	stop()
 	first := svc.calls[0]
-	asked := 0
+	calls := 0
 	for _, c := range svc.calls {
 		if c.RunID != first.RunID {
 			continue
 		}
-		asked++
+		calls++
 		if c.Call.Path != first.Call.Path || string(c.Call.Body) != string(first.Call.Body) || c.Call.Within != first.Call.Within {
-			t.Errorf("asked again with %+v, first with %+v", c.Call, first.Call)
+			t.Errorf("called again with %+v, first with %+v", c.Call, first.Call)
 		}
 	}
-	if asked < 90 || svc.effects[first.RunID] != 1 {
-		t.Errorf("asked %d times for %d effects, want each minute of 90 for one", asked, svc.effects[first.RunID])
+	if calls < 90 || svc.effects[first.RunID] != 1 {
+		t.Errorf("called %d times for %d effects, want each minute of 90 for one", calls, svc.effects[first.RunID])
 	}
 	return states(t, l, "long")
 }

@@ -192,11 +192,11 @@ func TestCanceledLongWorkIsNotAskedFor(t *testing.T) {
 		if _, err := l.Cancel(t.Context(), act); err != nil {
 			t.Fatal(err)
 		}
-		asked := len(svc.calls)
+		calls := len(svc.calls)
 		time.Sleep(10 * time.Minute)
 		stop()
-		if run, _ := only(t, l); run.State != ledger.Canceled || len(svc.calls) != asked {
-			t.Errorf("%s, and asked for %d times more", run.State, len(svc.calls)-asked)
+		if run, _ := only(t, l); run.State != ledger.Canceled || len(svc.calls) != calls {
+			t.Errorf("%s, and called %d times more", run.State, len(svc.calls)-calls)
 		}
 	})
 }

@@ -47,15 +47,15 @@ func listed(body string) executor.Answer {
 
 func fixed(pages ...string) func(int) []string { return func(int) []string { return pages } }
 
-// forgettingOnce does not take the first record: its process has lost the lease before.
-type forgettingOnce struct {
+// fencedOnce does not take the first record: its process has lost the lease before.
+type fencedOnce struct {
 	executor.Ledger
-	asked bool
+	recorded bool
 }
 
-func (l *forgettingOnce) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
-	if !l.asked {
-		l.asked = true
+func (l *fencedOnce) Record(ctx context.Context, o []ledger.Outcome) ([]ledger.RecordResult, error) {
+	if !l.recorded {
+		l.recorded = true
 		return []ledger.RecordResult{ledger.Fenced}, nil
 	}
 	return l.Ledger.Record(ctx, o)
@@ -66,7 +66,7 @@ func TestAnEmptyListDeletesWhatAnEarlierAttemptFroze(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := memory.New()
 		svc := tenants(func(n int) []string { return []string{[]string{`["a","b"]`, `[]`}[n-1]} }, nil)
-		_, stop := start(t, executor.Config{Registry: registry(t, billing(jobs.Each{Path: "/v1/tenants"})), Caller: svc, Ledger: &forgettingOnce{Ledger: l}})
+		_, stop := start(t, executor.Config{Registry: registry(t, billing(jobs.Each{Path: "/v1/tenants"})), Caller: svc, Ledger: &fencedOnce{Ledger: l}})
 		fromTheHour(10 * time.Minute)
 		stop()
 		runs := mustList(t, l, ledger.Filter{JobID: "bill"})

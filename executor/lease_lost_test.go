@@ -70,16 +70,16 @@ func TestStopDoesNotReportLeasesThatItGaveBack(t *testing.T) {
 	})
 }
 
-// forgetful is a ledger that writes the first record and does not answer. Another process
+// unansweredRecord is a ledger that writes the first record and does not answer. Another process
 // then leases what the record gave back.
-type forgetful struct {
+type unansweredRecord struct {
 	executor.Ledger
-	asked *int
+	records *int
 }
 
-func (l forgetful) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
+func (l unansweredRecord) Record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 	results, err := l.Ledger.Record(ctx, outcomes)
-	if *l.asked++; err != nil || *l.asked > 1 {
+	if *l.records++; err != nil || *l.records > 1 {
 		return results, err
 	}
 	_, err = l.Claim(ctx, ledger.Claim{Process: "another", Token: "another", Limit: 10, LeaseFor: time.Minute})
@@ -93,19 +93,19 @@ func (l forgetful) Record(ctx context.Context, outcomes []ledger.Outcome) ([]led
 func TestStopDoesNotReportWhatAnotherProcessLeasedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		l, asked := memory.New(), 0
+		l, calls := memory.New(), 0
 		svc := newTarget(func(ctx context.Context, _ executor.Call, _ int) executor.Answer {
 			<-ctx.Done()
 			return executor.Answer{Kind: ledger.AnswerUnknown}
 		})
 		_, stop := start(t, executor.Config{
-			Registry: registry(t, minutely("a"), minutely("b"), minutely("c")), Ledger: forgetful{l, &asked}, Caller: svc,
+			Registry: registry(t, minutely("a"), minutely("b"), minutely("c")), Ledger: unansweredRecord{l, &calls}, Caller: svc,
 			MaxInFlight: 1, Grace: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		time.Sleep(time.Minute + time.Second)
 		stop()
-		if asked < 2 || strings.Contains(log.String(), "lease lost") {
-			t.Errorf("after %d records, runs that were given back are reported as lost:\n%s", asked, log.String())
+		if calls < 2 || strings.Contains(log.String(), "lease lost") {
+			t.Errorf("after %d records, runs that were given back are reported as lost:\n%s", calls, log.String())
 		}
 	})
 }
@@ -138,14 +138,14 @@ func TestALostLeaseIsReported(t *testing.T) {
 	})
 }
 
-// unanswered is a ledger that does not answer the first renewal of leases.
-type unanswered struct {
+// unansweredRenewal is a ledger that does not answer the first renewal of leases.
+type unansweredRenewal struct {
 	executor.Ledger
-	asked *int
+	renewals *int
 }
 
-func (l unanswered) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {
-	if *l.asked++; *l.asked == 1 {
+func (l unansweredRenewal) Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) ([]ledger.Lease, error) {
+	if *l.renewals++; *l.renewals == 1 {
 		<-ctx.Done()
 		return nil, ledger.ErrUnavailable
 	}
@@ -155,7 +155,7 @@ func (l unanswered) Extend(ctx context.Context, leases []ledger.Lease, d time.Du
 // A renewal that is not answered ends before the lease does, so that the next one keeps it.
 func TestARenewalThatIsNotAnsweredLosesNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, asked := memory.New(), 0
+		l, calls := memory.New(), 0
 		svc := newTarget(nil)
 		svc.answer = func(ctx context.Context, c executor.Call, _ int) executor.Answer {
 			select {
@@ -167,11 +167,11 @@ func TestARenewalThatIsNotAnsweredLosesNoLease(t *testing.T) {
 		}
 		j := minutely("a")
 		j.Timeout = 2 * time.Minute
-		_, stop := start(t, executor.Config{Registry: registry(t, j), Ledger: unanswered{l, &asked}, Caller: svc})
+		_, stop := start(t, executor.Config{Registry: registry(t, j), Ledger: unansweredRenewal{l, &calls}, Caller: svc})
 		time.Sleep(3*time.Minute + time.Second)
 		stop()
-		if done := mustList(t, l, ledger.Filter{States: []ledger.State{ledger.Succeeded}}); asked < 3 || len(done) == 0 || done[len(done)-1].Attempt != 1 {
-			t.Errorf("after %d renewals: %v", asked, done)
+		if done := mustList(t, l, ledger.Filter{States: []ledger.State{ledger.Succeeded}}); calls < 3 || len(done) == 0 || done[len(done)-1].Attempt != 1 {
+			t.Errorf("after %d renewals: %v", calls, done)
 		}
 	})
 }

@@ -80,14 +80,14 @@ func TestWhatWasTurnedAwayTogetherComesBackLaterAndApart(t *testing.T) {
 	for failures, most := range []time.Duration{1500 * time.Millisecond, 3 * time.Second, 6 * time.Second} {
 		w := ledger.Work{Failures: failures, Call: testCall}
 		w.Call.Jitter = 0
-		asked := Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Second}
+		answer := Answer{Kind: ledger.AnswerThrottled, RetryAfter: time.Second}
 		if failures > 0 { // longer than the backoff
-			asked.RetryAfter = most - w.Call.Backoff[failures]
+			answer.RetryAfter = most - w.Call.Backoff[failures]
 		}
 		for _, rnd := range []float64{0, 0.5, 1} {
-			o := outcomeOf(w, asked, time.Time{}, func() float64 { return rnd })
-			want := max(w.Call.Backoff[failures], asked.RetryAfter+time.Duration(rnd*float64(w.Call.Backoff[failures])))
-			if asked.RetryAfter > w.Call.Backoff[failures] && o.Wait != want || o.Wait < asked.RetryAfter {
+			o := outcomeOf(w, answer, time.Time{}, func() float64 { return rnd })
+			want := max(w.Call.Backoff[failures], answer.RetryAfter+time.Duration(rnd*float64(w.Call.Backoff[failures])))
+			if answer.RetryAfter > w.Call.Backoff[failures] && o.Wait != want || o.Wait < answer.RetryAfter {
 				t.Errorf("failure %d at %v waits %s, want %s", failures+1, rnd, o.Wait, want)
 			}
 		}

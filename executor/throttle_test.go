@@ -16,7 +16,7 @@ import (
 
 // A target that takes one call a second, and turns the others away with 429.
 func TestATargetThatTurnsCallsAwayIsCalledAtItsPace(t *testing.T) {
-	for name, asked := range map[string]time.Duration{"with Retry-After": time.Second, "without": 0} {
+	for name, retryAfter := range map[string]time.Duration{"with Retry-After": time.Second, "without": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const runs = 200
@@ -30,7 +30,7 @@ func TestATargetThatTurnsCallsAwayIsCalledAtItsPace(t *testing.T) {
 					defer mu.Unlock()
 					if time.Now().Before(free) {
 						away++
-						return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, SlowDown: true, RetryAfter: asked}
+						return executor.Answer{Kind: ledger.AnswerThrottled, Status: 429, SlowDown: true, RetryAfter: retryAfter}
 					}
 					free = time.Now().Add(time.Second)
 					return svc.apply(c)

@@ -9,16 +9,16 @@ import (
 var dueCases = []rowsCase{
 	{"due runs are unfinished, do not wait and are past their time, the earliest first", func(t *table) {
 		retry, expired, planned := inState(ledger.Retrying, runAt("j", 9)), inState(ledger.Running, runAt("j", 8)), runAt("j", 7)
-		asked, ahead := inState(ledger.Accepted, runAt("j", 10)), runAt("j", 11)
+		again, ahead := inState(ledger.Accepted, runAt("j", 10)), runAt("j", 11)
 		ahead.SetDueAt(pastHour.Add(24 * time.Hour))
-		t.insert(retry, ahead, waiting(runAt("j", 2)), inState(ledger.Dead, runAt("j", 3)), planned, asked, expired)
+		t.insert(retry, ahead, waiting(runAt("j", 2)), inState(ledger.Dead, runAt("j", 3)), planned, again, expired)
 		due := func(q ledger.DueQuery) []ledger.Row {
 			return ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.LockDue(q) })
 		}
-		same(t, "due", due(ledger.DueQuery{Limit: 9}), []ledger.Row{planned, expired, retry, asked})
+		same(t, "due", due(ledger.DueQuery{Limit: 9}), []ledger.Row{planned, expired, retry, again})
 		t.sameIDs("two", due(ledger.DueQuery{Limit: 2}), planned, expired)
 		t.sameIDs("none", due(ledger.DueQuery{}))
-		t.sameIDs("only", due(ledger.DueQuery{Limit: 9, Only: []string{asked.ID, ahead.ID}}), asked)
+		t.sameIDs("only", due(ledger.DueQuery{Limit: 9, Only: []string{again.ID, ahead.ID}}), again)
 		t.sameIDs("busy job", due(ledger.DueQuery{Limit: 9, BusyJobs: []string{"j"}}))
 		t.sameIDs("busy target", due(ledger.DueQuery{Limit: 9, BusyTargets: []string{"t"}}))
 		next := ask(t, func(tx ledger.Tx) ledger.Future[time.Time] { return tx.NextDue() })

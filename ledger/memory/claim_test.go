@@ -26,10 +26,10 @@ type countedTx struct {
 }
 
 func (t countedTx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
-	asked := t.Tx.LockDue(q)
-	rows, _ := asked.Get()
+	future := t.Tx.LockDue(q)
+	rows, _ := future.Get()
 	*t.due += len(rows)
-	return asked
+	return future
 }
 
 // A job's slot is free and a run waits for it, while runs of other jobs are due.

@@ -214,7 +214,7 @@ func TestEverySessionHasTheLedgersSettings(t *testing.T) {
 		"search_path":                         "cronce",
 		"idle_in_transaction_session_timeout": "10s",
 	}
-	asked := postgres.Tune(func(c *pgxpool.Config) {
+	checkSettings := postgres.Tune(func(c *pgxpool.Config) {
 		c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 			for name, value := range want {
 				var got string
@@ -230,7 +230,7 @@ func TestEverySessionHasTheLedgersSettings(t *testing.T) {
 	})
 	_, err := migrate.Up(t.Context(), url)
 	must(t, err)
-	open(t, url, asked, postgres.ApplicationName("replica-7"))
+	open(t, url, checkSettings, postgres.ApplicationName("replica-7"))
 }
 
 // Behind a pooler too, whose sessions keep them.
