@@ -28,18 +28,8 @@ type attempter struct {
 // lease is gone, and with it the right to record anything.
 func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, closed bool) {
 	w, now := r.Work, t.ledger.clock.now()
-	if w.Frozen {
-		return ledger.Outcome{Lease: r.lease(), State: ledger.FannedOut, Failures: w.Failures}, false
-	}
-	if !now.Before(w.SendBefore) {
-		return ledger.Outcome{Lease: r.lease(), State: ledger.Dead, Reason: ledger.ReasonKeyExpired, Failures: w.Failures}, false
-	}
-	if !t.work.hasLease(r) {
-		t.logger.Warn("lease expired before the call; not sent", "run", w.RunID)
-		return ledger.Outcome{}, false
-	}
-	if !roomFor(ctx, min(attemptFloor, w.Call.Timeout)) {
-		return ledger.Outcome{Lease: r.lease(), State: ledger.Planned, Failures: w.Failures}, false
+	if o, ends := t.endUnsent(ctx, r, now); ends {
+		return o, false
 	}
 	start := t.ledger.now()
 	c := Call{
@@ -81,6 +71,25 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, clos
 	o.Excerpt, o.KeepExcerpt = storable(a.Excerpt), a.KeepExcerpt
 	t.logAttempt(w, a, o, took)
 	return o, false
+}
+
+// endUnsent returns the outcome of a run that is not to be sent now, and reports whether it is one.
+func (t *attempter) endUnsent(ctx context.Context, r *run, now time.Time) (o ledger.Outcome, ends bool) {
+	o = ledger.Outcome{Lease: r.lease(), Failures: r.Failures}
+	switch {
+	case r.Frozen:
+		o.State = ledger.FannedOut
+	case !now.Before(r.SendBefore):
+		o.State, o.Reason = ledger.Dead, ledger.ReasonKeyExpired
+	case !t.work.hasLease(r):
+		t.logger.Warn("lease expired before the call; not sent", "run", r.RunID)
+		return ledger.Outcome{}, true
+	case !roomFor(ctx, min(attemptFloor, r.Call.Timeout)):
+		o.State = ledger.Planned
+	default:
+		return o, false
+	}
+	return o, true
 }
 
 // safeFor returns how long a key is safe that a target keeps for a time: a sixth less, since

@@ -39,8 +39,8 @@ func (c *RowChange) Apply(to *Row) {
 	}
 }
 
-// CheckAllWritten is the error of an Update by an engine that writes it as an UpdateFenced: nil if that
-// has written all.
+// CheckAllWritten is the error of an Update by an engine that writes it as an UpdateFenced: nil if
+// that has written all.
 func CheckAllWritten(changes []RowChange, writtenFuture Future[[]bool]) error {
 	updated, err := writtenFuture.Get()
 	if i := slices.Index(updated, false); i >= 0 && err == nil {

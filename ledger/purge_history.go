@@ -94,23 +94,7 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 	if err != nil {
 		return got, err
 	}
-	type oldKind struct {
-		rows OldRows
-		n    *int
-	}
-	kinds := []oldKind{
-		{OldRows{Kind: AuditRows, Until: now.Add(-p.AuditRetention)}, &got.Audit},
-		{OldRows{Kind: PauseRows, Until: now.Add(-p.AuditRetention)}, &got.Pauses},
-		{OldRows{Kind: EventRows, Until: now.Add(-p.Retention)}, &got.Events},
-		{OldRows{Kind: IncidentRows, Until: now.Add(-p.Retention)}, &got.Incidents},
-		{OldRows{Kind: ExcerptRows, Until: now}, &got.Excerpts},
-		{OldRows{Kind: ProcessRows, Until: now.Add(-ProcessRetention)}, &got.Processes},
-		{OldRows{Kind: ScheduleRows, Until: now.Add(-p.Retention), Of: otherTemplates(p.Templates)}, &got.Schedules},
-	}
-	for _, t := range p.Templates {
-		old := OldRows{Kind: ScheduleRows, Until: now.Add(-t.Retention), Of: OfTemplates{Templates: []string{t.Template}}}
-		kinds = append(kinds, oldKind{old, &got.Schedules})
-	}
+	kinds := p.kinds(now, &got)
 	countFutures := make([]Future[int], len(kinds))
 	for i, k := range kinds {
 		countFutures[i] = tx.OldRows(k.rows, limit, del)
@@ -139,6 +123,30 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 		got.Definitions, err = p.definitions(tx, now.Add(-p.Retention), used, limit, del)
 	}
 	return got, err
+}
+
+// oldRowsCount is a kind of old rows, and where their number is added.
+type oldRowsCount struct {
+	rows OldRows
+	n    *int
+}
+
+// kinds returns the old rows of each kind at a time, but for definitions and their versions.
+func (p HistoryPurge) kinds(now time.Time, got *PurgedHistory) []oldRowsCount {
+	kinds := []oldRowsCount{
+		{OldRows{Kind: AuditRows, Until: now.Add(-p.AuditRetention)}, &got.Audit},
+		{OldRows{Kind: PauseRows, Until: now.Add(-p.AuditRetention)}, &got.Pauses},
+		{OldRows{Kind: EventRows, Until: now.Add(-p.Retention)}, &got.Events},
+		{OldRows{Kind: IncidentRows, Until: now.Add(-p.Retention)}, &got.Incidents},
+		{OldRows{Kind: ExcerptRows, Until: now}, &got.Excerpts},
+		{OldRows{Kind: ProcessRows, Until: now.Add(-ProcessRetention)}, &got.Processes},
+		{OldRows{Kind: ScheduleRows, Until: now.Add(-p.Retention), Of: otherTemplates(p.Templates)}, &got.Schedules},
+	}
+	for _, t := range p.Templates {
+		old := OldRows{Kind: ScheduleRows, Until: now.Add(-t.Retention), Of: OfTemplates{Templates: []string{t.Template}}}
+		kinds = append(kinds, oldRowsCount{old, &got.Schedules})
+	}
+	return kinds
 }
 
 // definitions deletes, or counts, definitions that are no longer needed at a time: neither by

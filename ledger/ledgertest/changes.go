@@ -203,7 +203,8 @@ func (f *follower) changes() ledger.Changes {
 	return got
 }
 
-// wantChanged checks which runs are listed as changed, in any order, and that they are listed as they are.
+// wantChanged checks which runs are listed as changed, in any order, and that they are listed as
+// they are.
 func (f *follower) wantChanged(want ...string) {
 	f.Helper()
 	got := f.changes()

@@ -25,7 +25,8 @@ var invalidRunCases = []testCase{
 	}},
 }
 
-// wantRefusedByAll spoils the second of two scheduled times, and checks that every method refuses it.
+// wantRefusedByAll spoils the second of two scheduled times, and checks that every method refuses
+// it.
 func (b *fixture) wantRefusedByAll(spoil func(*ledger.RunSpec)) {
 	b.Helper()
 	j := b.job("j")

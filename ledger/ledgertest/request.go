@@ -37,8 +37,8 @@ func (b *fixture) storedAnswer(key string) string {
 	return string(answer)
 }
 
-// repeatableActions has each kind of action that can be repeated, as requests with keys, and the type
-// of its result.
+// repeatableActions has each kind of action that can be repeated, as requests with keys, and the
+// type of its result.
 func (b *fixture) repeatableActions() map[string]func(key string) error {
 	m := b.job("m")
 	j := b.newDeadRuns(2)
