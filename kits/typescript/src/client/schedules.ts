@@ -158,13 +158,13 @@ export class Schedules {
     body: string | undefined,
     read: (text: string) => T,
   ): Promise<T> {
-    const until = Date.now() + (this.#options.retryForMs ?? 30_000);
+    const until = performance.now() + (this.#options.retryForMs ?? 30_000);
     for (let wait = 200; ; wait = Math.min(2 * wait, 5000)) {
       try {
         return await this.#once(method, address, media, body, read);
       } catch (e) {
         const final = e instanceof ScheduleError && ![429, 502, 503, 504].includes(e.status);
-        if (final || Date.now() + wait > until) {
+        if (final || performance.now() + wait > until) {
           throw e;
         }
       }

@@ -42,7 +42,7 @@ export function vendorKey(key: Key): string {
 
 /** @internal Caller makes one operation's call. */
 export class Caller<T> {
-  #began = 0;
+  #began = { monotonic: 0, wall: 0 }; // before the key was reserved, so that maxRunMs is over before the lease is
 
   constructor(
     readonly runner: OnceRunner<unknown>,
@@ -53,7 +53,7 @@ export class Caller<T> {
 
   call(): Promise<OnceResult> {
     return this.runner.claimOrWait(this.claim, () => {
-      this.#began = Date.now();
+      this.#began = { monotonic: performance.now(), wall: Date.now() };
       return this.#attempt();
     });
   }
@@ -111,8 +111,13 @@ export class Caller<T> {
     return this.effect.do(call);
   }
 
+  /**
+   * #left is the time until maxRunMs is over by either clock: the monotonic one stands
+   * still while the machine is suspended, and the wall clock can be set back.
+   */
   #left(): number {
-    return this.#began + this.claim.maxRunMs - Date.now();
+    const { monotonic, wall } = this.#began;
+    return this.claim.maxRunMs - Math.max(performance.now() - monotonic, Date.now() - wall);
   }
 
   async #reconcile(call: VendorCall, late: boolean): Promise<{ result: T; replayed: boolean }> {

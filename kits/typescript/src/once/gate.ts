@@ -33,7 +33,7 @@ export class Gate {
   /** enter waits, until the time `until`, while another call leads. A caller that leads is to leave by `due`. */
   async enter(key: string, until: number, due: number): Promise<Turn> {
     const queue = this.#queues.get(key);
-    if (queue === undefined || Date.now() > queue.due) {
+    if (queue === undefined || performance.now() > queue.due) {
       const own: KeyQueue = { key, due, known: false, waiters: [] };
       this.#queues.set(key, own);
       return { do: "leader", queue: own };
@@ -51,7 +51,7 @@ export class Gate {
           queue.waiters = queue.waiters.filter((w) => w !== waiter);
           resolve({ do: "timedOut" });
         },
-        Math.max(0, until - Date.now()),
+        Math.max(0, until - performance.now()),
       );
       queue.waiters.push(waiter);
     });

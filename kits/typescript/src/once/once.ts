@@ -77,7 +77,7 @@ export class OnceRunner<Tx> {
   async claimOrWait(claim: Claim, attempt: () => Promise<Attempt>): Promise<OnceResult> {
     checkKey(claim.key);
     const { waitMs, storeTimeoutMs } = this.options;
-    const until = Date.now() + waitMs;
+    const until = performance.now() + waitMs;
     // A last try, the work, its end, and a look at what came of it.
     const due = until + claim.maxRunMs + 3 * storeTimeoutMs;
     const name = JSON.stringify([claim.key.scope, claim.key.principal, claim.key.value]);
@@ -146,7 +146,7 @@ export class OnceRunner<Tx> {
           known = decision === "replay" || decision === "mismatch";
           return answer(decision, a.look);
         }
-        const left = until - Date.now();
+        const left = until - performance.now();
         if (left <= 0) {
           throw inProgress();
         }

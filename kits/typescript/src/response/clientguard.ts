@@ -42,8 +42,8 @@ export async function turn(client: ServerResponse, ms: number): Promise<boolean>
     const transport = transportOf(client);
     return client.req.socket?.destroyed || client.closed || (transport !== undefined && !transport.writableLength);
   };
-  for (const until = Date.now() + ms; !isNext();) {
-    if (Date.now() > until) {
+  for (const until = performance.now() + ms; !isNext();) {
+    if (performance.now() > until) {
       return false;
     }
     await timers.setTimeout(POLL_MS);

@@ -79,13 +79,13 @@ const MAX_KEYS = 256 << 10;
  * after five minutes, and for a token of a key that it does not have, at most every
  * ten seconds. A set that cannot be read again stays in use.
  */
-export function remoteKeys(url: string, now: () => number = Date.now): Keys {
+export function remoteKeys(url: string): Keys {
   let keys = new Map<string, PublicKey>();
   let read = -Infinity;
   let tried = -Infinity;
   let reading: Promise<boolean> | undefined;
   const refresh = async () => {
-    tried = now();
+    tried = performance.now();
     try {
       keys = await fetchKeys(url);
       read = tried;
@@ -98,7 +98,7 @@ export function remoteKeys(url: string, now: () => number = Date.now): Keys {
   };
   /** fresh reports whether the set is of this moment. */
   const fresh = () => {
-    if (reading === undefined && now() - tried < KEYS_PAUSE_MS) {
+    if (reading === undefined && performance.now() - tried < KEYS_PAUSE_MS) {
       return false;
     }
     return (reading ??= refresh());
@@ -107,7 +107,7 @@ export function remoteKeys(url: string, now: () => number = Date.now): Keys {
     async key(id) {
       const known = keys.get(id);
       if (known !== undefined) {
-        if (now() - read > KEYS_LIFE_MS) {
+        if (performance.now() - read > KEYS_LIFE_MS) {
           await fresh();
         }
         return keys.get(id) ?? known;

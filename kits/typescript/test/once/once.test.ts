@@ -15,6 +15,7 @@ import {
   sqsBatch,
   type Code,
   type Options,
+  type Store,
 } from "@cronce/idempotency";
 import { fetchIdempotency, singlePrincipal } from "@cronce/idempotency/fetch";
 import type { PgTx } from "@cronce/idempotency/pg";
@@ -23,6 +24,14 @@ import { later } from "../support/later.js";
 
 const db = await database();
 const newKit = (options: Options = {}) => new Kit(db.store, { logError: () => {}, ...options });
+/** intercepted is the store with a method of its own, which gets the store's. */
+const intercepted = (method: keyof Store<PgTx>, by: (call: () => Promise<unknown>) => Promise<unknown>) =>
+  new Proxy<Store<PgTx>>(db.store, {
+    get(store, name) {
+      const own = (Reflect.get(store, name) as (...args: unknown[]) => Promise<unknown>).bind(store);
+      return name === method ? (...args: unknown[]) => by(() => own(...args)) : own;
+    },
+  });
 const is = (code: Code) => (error: unknown) => hasCode(error, code);
 
 test("an event is handled once, however often it is delivered", async () => {
@@ -208,6 +217,28 @@ test("a call that was certainly not made leaves the key free", async () => {
   await assert.rejects(kit.callOnce(op, { do: () => Promise.reject(new NotDone("refused")) }), NotDone);
   assert.deepEqual(await kit.callOnce(op, { do: async () => 1 }), { result: 1, duplicate: false });
 });
+
+for (const [clocks, monotonic, wall] of [
+  ["the wall clock is set back", 60_000, -3_600_000],
+  ["the monotonic clock stands still", 0, 60_000],
+] as const) {
+  test(`a vendor is not called after the lease has lapsed and ${clocks}`, async (t) => {
+    const op = { scope: "vendor:clock", key: clocks };
+    const stalled = intercepted("reserve", async (reserve) => {
+      const look = await reserve();
+      const [m, w] = [performance.now() + monotonic, Date.now() + wall];
+      t.mock.method(performance, "now", () => m);
+      t.mock.method(Date, "now", () => w);
+      return look;
+    });
+    let calls = 0;
+    const effect = { do: async () => ++calls };
+    const call = new Kit(stalled, { logError: () => {}, maxRunMs: 5_000 }).callOnce(op, effect);
+    await assert.rejects(call, is("idempotency_store_unavailable"));
+    assert.equal(calls, 0);
+    assert.equal((await newKit().callOnce(op, effect)).result, 1, "the key is free");
+  });
+}
 
 test("a call in flight holds its key against other processes", async () => {
   const op = { scope: "vendor:mail", key: "v-4" };
