@@ -196,13 +196,28 @@ export class OnceRunner<Tx> {
     }
   }
 
-  /** #useUp records that the outcome of the key's work is unknown. */
-  async #useUp(claim: Claim): Promise<void> {
-    try {
-      await this.#record(claim, { status: 500, headers: {}, body: new Uint8Array(), omitted: true });
-    } catch (error) {
-      this.options.logError("idempotency key not used up", { ...claim.key, error });
+  /**
+   * useUp records that the outcome of the key's work is unknown. It tries again while
+   * the store is unavailable: else the work could be done a second time.
+   */
+  async useUp(claim: Claim, record: (reply: Reply) => Promise<unknown>): Promise<void> {
+    const until = performance.now() + this.options.storeTimeoutMs;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+      try {
+        await record({ status: 500, headers: {}, body: new Uint8Array(), omitted: true });
+        return;
+      } catch (error) {
+        if (!hasCode(error, "idempotency_store_unavailable") || performance.now() + pause > until) {
+          this.options.logError("idempotency key not used up", { ...claim.key, error });
+          return;
+        }
+      }
+      await timers.setTimeout(pause);
     }
+  }
+
+  #useUp(claim: Claim): Promise<void> {
+    return this.useUp(claim, (reply) => this.#record(claim, reply));
   }
 
   /** #record stores a reply whose work was rolled back. If another call has the key by now, that one's reply counts. */

@@ -244,13 +244,10 @@ export class Work<Tx> {
   }
 
   /** #useUp records that the outcome is unknown of work that ended its transaction itself. */
-  async #useUp(): Promise<void> {
-    const reply: Reply = { status: 500, headers: {}, body: new Uint8Array(), omitted: true };
-    try {
+  #useUp(): Promise<void> {
+    return this.runner.useUp(this.claim, async (reply) => {
       const open = await this.#resume();
       await this.runner.exchange("use the key up", async (signal) => open?.commit(this.claim, reply, signal));
-    } catch (error) {
-      this.runner.options.logError("idempotency key not used up", { ...this.claim.key, error });
-    }
+    });
   }
 }

@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
-import { FinalError, hasCode, Kit, type Code, type Options, type Store, type Work } from "@cronce/idempotency";
+import {
+  FinalError,
+  hasCode,
+  Kit,
+  KitError,
+  type Code,
+  type Options,
+  type Store,
+  type Work,
+} from "@cronce/idempotency";
 import { expressIdempotency } from "@cronce/idempotency/express";
 import { fastifyIdempotency } from "@cronce/idempotency/fastify";
 import { fetchIdempotency, singlePrincipal } from "@cronce/idempotency/fetch";
@@ -14,6 +23,7 @@ import express from "express";
 import { fastify } from "fastify";
 import { Hono } from "hono";
 import { database, insert, mysqlDatabase } from "../support/database.js";
+import { intercepted } from "../support/intercepted.js";
 import { later } from "../support/later.js";
 import { eventually } from "../support/process.js";
 
@@ -181,26 +191,18 @@ for (const [engine, store, sql, effects] of engines) {
 
   test(`${engine}: a commit whose answer is lost is found by its owner`, async () => {
     let lost = 0;
-    const forgetful = new Proxy(store, {
-      get(target, name) {
-        const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
-        if (name !== "resume") {
-          return method.bind(target);
-        }
-        return async (...args: Parameters<Store<Tx>["resume"]>) => {
-          const open = await target.resume(...args);
-          const commit = open?.commit.bind(open);
-          return Object.assign(open!, {
-            commit: async (...ending: Parameters<NonNullable<typeof commit>>) => {
-              const expires = await commit!(...ending);
-              if (lost++ === 0) {
-                throw new Error("connection lost");
-              }
-              return expires;
-            },
-          });
-        };
-      },
+    const forgetful = intercepted(store, "resume", async (resume) => {
+      const open = (await resume())!;
+      const commit = open.commit.bind(open);
+      return Object.assign(open, {
+        commit: async (...ending: Parameters<typeof commit>) => {
+          const expires = await commit(...ending);
+          if (lost++ === 0) {
+            throw new Error("connection lost");
+          }
+          return expires;
+        },
+      });
     });
     const { ask } = process((work) => work.finish(effect(`lost ${engine}`)), {}, forgetful);
     await ask("lost");
@@ -218,15 +220,23 @@ for (const [engine, store, sql, effects] of engines) {
     await done((key) => ask(key, "{}", late), "late", 204);
   });
 
-  test(`${engine}: work that ends its transaction itself is not repeated`, async () => {
+  test(`${engine}: work that ends its transaction itself is not repeated, although the store fails meanwhile`, async () => {
     let starts = 0;
-    const { ask } = process(async (work) => {
+    let resumes = 0;
+    const failing = intercepted(store, "resume", async (resume) => {
+      if (++resumes === 2) {
+        throw new KitError("idempotency_store_unavailable", "no connection");
+      }
+      return resume();
+    });
+    const rollback = async (work: Work<Tx>) => {
       starts++;
       await work.finish(async (tx) => {
-        await effect(`ended ${engine}`)(tx);
-        await tx.query("/* hidden */ COMMIT");
+        await tx.query("/* hidden */ ROLLBACK");
+        await effect(`ended ${engine}`)(tx); // is committed by itself
       });
-    });
+    };
+    const { ask } = process(rollback, {}, failing);
     await ask("ended");
     const answer = await done(ask, "ended", 500);
     assert.equal(answer.headers.get("Idempotency-Body"), "omitted");

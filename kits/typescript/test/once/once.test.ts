@@ -8,6 +8,7 @@ import {
   FinalError,
   hasCode,
   Kit,
+  KitError,
   natsMessage,
   NotDone,
   purge,
@@ -15,23 +16,15 @@ import {
   sqsBatch,
   type Code,
   type Options,
-  type Store,
 } from "@cronce/idempotency";
 import { fetchIdempotency, singlePrincipal } from "@cronce/idempotency/fetch";
 import type { PgTx } from "@cronce/idempotency/pg";
 import { database, insert } from "../support/database.js";
+import { intercepted } from "../support/intercepted.js";
 import { later } from "../support/later.js";
 
 const db = await database();
 const newKit = (options: Options = {}) => new Kit(db.store, { logError: () => {}, ...options });
-/** intercepted is the store with a method of its own, which gets the store's. */
-const intercepted = (method: keyof Store<PgTx>, by: (call: () => Promise<unknown>) => Promise<unknown>) =>
-  new Proxy<Store<PgTx>>(db.store, {
-    get(store, name) {
-      const own = (Reflect.get(store, name) as (...args: unknown[]) => Promise<unknown>).bind(store);
-      return name === method ? (...args: unknown[]) => by(() => own(...args)) : own;
-    },
-  });
 const is = (code: Code) => (error: unknown) => hasCode(error, code);
 
 test("an event is handled once, however often it is delivered", async () => {
@@ -92,6 +85,25 @@ test("a key whose work has sent a COMMIT is used up at once", async () => {
   });
   await assert.rejects(work, is("transaction_ended_by_handler"));
   assert.equal(again, 0);
+});
+
+test("a key whose work has sent a ROLLBACK is used up although the store fails meanwhile", async () => {
+  const op = { scope: "event:a/b", key: "hiccup" };
+  let begins = 0;
+  const failing = intercepted(db.store, "begin", async (begin) => {
+    if (++begins === 2 || begins === 3) {
+      throw new KitError("idempotency_store_unavailable", "no connection");
+    }
+    return begin();
+  });
+  for (const kit of [new Kit(failing, { logError: () => {} }), newKit()]) {
+    const work = kit.once(op, async (tx) => {
+      await tx.query("/**/ ROLLBACK");
+      await tx.query(insert, ["hiccup"]); // is committed by itself
+    });
+    await assert.rejects(work, is("transaction_ended_by_handler"));
+  }
+  assert.equal(await db.effects("hiccup"), 1);
 });
 
 test("of a batch only what failed comes back", async () => {
@@ -224,7 +236,7 @@ for (const [clocks, monotonic, wall] of [
 ] as const) {
   test(`a vendor is not called after the lease has lapsed and ${clocks}`, async (t) => {
     const op = { scope: "vendor:clock", key: clocks };
-    const stalled = intercepted("reserve", async (reserve) => {
+    const stalled = intercepted(db.store, "reserve", async (reserve) => {
       const look = await reserve();
       const [m, w] = [performance.now() + monotonic, Date.now() + wall];
       t.mock.method(performance, "now", () => m);
