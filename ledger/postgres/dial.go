@@ -19,10 +19,14 @@ const (
 	// server to cancel the statement and drains the connection, which keeps its place
 	// in the pool meanwhile. The driver's own bound is 15 s.
 	cleanupTime = time.Second
-	// transactionLimit bounds a transaction, which takes milliseconds. A pooler whose
-	// server has gone may answer the probes, and statements never.
-	transactionLimit = 2 * time.Minute
 )
+
+// limits bound a transaction by how it begins: a pooler whose server has gone may answer
+// the probes, and statements never. A write takes milliseconds; a read may count all that
+// a purge has left.
+func limits() map[string]time.Duration {
+	return map[string]time.Duration{beginWrite: time.Minute, beginRead: 10 * time.Minute}
+}
 
 var dialer = net.Dialer{
 	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: peerTimeout, Interval: peerTimeout / 3, Count: 3},

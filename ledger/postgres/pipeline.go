@@ -52,8 +52,16 @@ const (
 
 // inTransaction runs f in a transaction, and commits it if f returns nil.
 func (s *sessions) inTransaction(ctx context.Context, begin string, f func(*pipeline) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	limited, cancel := context.WithTimeout(ctx, s.limits[begin])
 	defer cancel()
+	err := s.onConnection(limited, begin, f)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("no answer within %s; is the database, or the pooler before it, stuck? %w", s.limits[begin], err)
+	}
+	return err
+}
+
+func (s *sessions) onConnection(ctx context.Context, begin string, f func(*pipeline) error) error {
 	conn, err := s.Acquire(ctx)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ type sessions struct {
 	*pgxpool.Pool
 	settings map[string]string
 	pooler   atomic.Bool // a connection went through one
-	limit    time.Duration
+	limits   map[string]time.Duration
 }
 
 // errPooler ends a connection that was made as if there were no pooler. The next
@@ -33,7 +33,7 @@ type sessions struct {
 var errPooler = errors.New("the connection goes through a pooler")
 
 func openSessions(ctx context.Context, config *pgxpool.Config, settings map[string]string) (*sessions, error) {
-	s := &sessions{settings: settings, limit: transactionLimit}
+	s := &sessions{settings: settings, limits: limits()}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 		if s.pooler.Load() {
 			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
