@@ -38,11 +38,11 @@ WITH_DATABASES = bin/with-databases
 # that takes most of the time and can show nothing of ours.
 RACE = -race -gcflags='modernc.org/...=-race=false'
 
-# The packages whose goroutines share memory; a function works at one event. Of the
-# command line, those tests that run a daemon.
+# The packages whose goroutines share memory. Of the function and of the command line,
+# the tests that work at many messages and that run a daemon.
 RACED = ./api/... ./cleanup ./executor/... ./internal/cli/serve ./internal/operations ./internal/rollover \
 	./internal/simulate ./internal/telemetry ./ledger/... ./notify/... ./targets/... ./web ./idempotency/...
-DAEMONS = Serve|Signal|Reload|Registry|Kill|Server|Drain
+DAEMONS = Serve|Signal|Reload|Registry|Kill|Server|Drain|Backup|Hangup|Metrics|Act[A-Z]
 
 # When two threads fire timers of one synctest bubble, the race detector itself
 # crashes (golang/go#78156). So packages with bubbles run on one thread under it:
@@ -64,11 +64,12 @@ build: ## bin/cronce: the daemon and command line, static
 test: $(WITH_DATABASES) ## every test of the scheduler and the kit on every engine (SHORT=1: none that needs a server)
 	$(WITH_DATABASES) $(GO) test -p 4 -parallel 4 -shuffle=on -timeout 15m $(PRODUCT)
 
-# But for the simulation's mutants, which `make test` runs.
 test-race: $(WITH_DATABASES) ## the tests of all that runs concurrently, with the race detector, which takes several times as long
 	$(WITH_DATABASES) $(GO) test $(RACE) -p 4 -shuffle=on -timeout 20m $(call UNBUBBLED,$(RACED))
 	$(WITH_DATABASES) $(GO) test $(RACE) -cpu 1 -p 4 -shuffle=on -timeout 20m $(call BUBBLED,$(RACED))
 	$(WITH_DATABASES) $(GO) test $(RACE) -timeout 20m -run '$(DAEMONS)' ./internal/cli
+	$(WITH_DATABASES) $(GO) test $(RACE) -cpu 1 -timeout 20m -run Batch ./cmd/lambda
+	scripts/each-module idempotency/grpc idempotency/nats -- $(WITH_DATABASES) $(GO) test -race -timeout 20m ./...
 
 test-modules: $(WITH_DATABASES) ## every nested module of go.work with the versions of its own go.mod: vet all, test those that `make test` leaves out
 	scripts/each-module -- $(GO) vet ./...

@@ -16,8 +16,8 @@ const (
 	leaseAheadAlone = 75
 )
 
-// Notifications and pings together have one place in noticeShare, and each receiver has
-// noticesEach: a receiver that is slow must not delay jobs.
+// Notifications and pings together have one place in notificationShare, and each receiver has
+// notificationsEach: a receiver that is slow must not delay jobs.
 const (
 	notificationShare = 4
 	notificationsEach = 4

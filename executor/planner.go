@@ -117,7 +117,7 @@ func (p *planner) latest() time.Time {
 }
 
 // due takes out the jobs whose next scheduled time has come, earliest first, and
-// plans them, until the batch is full. Each job comes back by reach, when the
+// plans them, until the batch is full. Each job comes back by moveTo, when the
 // ledger has answered, or by restore.
 func (p *planner) due(now time.Time) (b batch) {
 	for len(p.heap) > 0 && p.heap[0].next <= now.UnixMicro() && !b.full() {

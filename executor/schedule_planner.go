@@ -195,7 +195,7 @@ func (p *schedulePlanner) sweep(ctx context.Context) {
 func (p *schedulePlanner) report(got ledger.PlannedSchedules) {
 	for _, plan := range got.Plans {
 		for _, in := range plan.Runs {
-			p.observer.Admitted(ledger.RegistryID(plan.JobID), in.State, in.Count)
+			p.observer.Admitted(ledger.RegistryJobID(plan.JobID), in.State, in.Count)
 			if in.State != ledger.Planned {
 				p.logger.Warn("scheduled times not run", "job", plan.JobID, "run", in.RunID, "count", in.Count, "state", in.State, "reason", in.Reason)
 			}

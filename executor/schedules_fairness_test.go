@@ -44,7 +44,7 @@ func TestNoJobWaitsForABatchOfSchedules(t *testing.T) {
 		stop()
 		seen := map[string]int{}
 		for i, c := range svc.calls {
-			seen[ledger.RegistryID(c.JobID)]++
+			seen[ledger.RegistryJobID(c.JobID)]++
 			if late := svc.times[i].Sub(c.ScheduledAt); c.JobID == "other" && late > 10*time.Millisecond {
 				t.Errorf("%s is %s late", c.RunID, late)
 			}

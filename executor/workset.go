@@ -27,7 +27,7 @@ func (r *run) limitKey() string {
 	if r.Parent != "" {
 		return r.Parent
 	}
-	return ledger.RegistryID(r.JobID)
+	return ledger.RegistryJobID(r.JobID)
 }
 
 // workset alone knows what this process has leased, from the lease to the moment the ledger
@@ -195,7 +195,7 @@ func (s *workset) nextEnded(n int) []*run {
 	return batch
 }
 
-// requeue has a run written again that next gave and the ledger did not take.
+// requeue has a run written again that nextEnded gave and the ledger did not take.
 func (s *workset) requeue(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -105,7 +105,7 @@ func (d *draft) checkSecret(path string, f authField) {
 
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
-// badForm says what is wrong with a secret's value, or "".
+// bad returns what is wrong with a secret's value, or "".
 func (f form) bad(value string) string {
 	switch f {
 	case formKey:

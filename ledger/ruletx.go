@@ -124,7 +124,7 @@ func hourKeys(runIDs []string, from, to time.Time) (keys []HourKey) {
 			continue
 		}
 		if start, err := time.Parse(time.RFC3339, at[:len(end)]); err == nil {
-			keys = append(keys, HourKey{hourOf(start), RegistryID(job)})
+			keys = append(keys, HourKey{hourOf(start), RegistryJobID(job)})
 		}
 	}
 	sort.Slice(keys, func(i, k int) bool {

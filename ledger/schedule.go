@@ -71,9 +71,9 @@ func TemplateOf(jobID string) string {
 	return template
 }
 
-// RegistryID returns the ID that the registry has for a job: the template of a schedule, or the
+// RegistryJobID returns the ID that the registry has for a job: the template of a schedule, or the
 // job's own ID.
-func RegistryID(jobID string) string {
+func RegistryJobID(jobID string) string {
 	id, _, _ := strings.Cut(jobID, keySeparator)
 	return id
 }

@@ -31,7 +31,7 @@ func (s Selector) Selects(jobID string, t Traits) bool {
 		}
 	}
 	if !strings.Contains(s.Job, ":") { // a schedule is selected with its template
-		jobID = RegistryID(jobID)
+		jobID = RegistryJobID(jobID)
 	}
 	return (s.Job == "" || matchesPattern(s.Job, jobID)) && (s.Owner == "" || s.Owner == t.Owner) && (s.Target == "" || s.Target == t.Target)
 }

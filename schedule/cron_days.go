@@ -140,7 +140,7 @@ func nearest(d, length, weekday int) int {
 	return d
 }
 
-// timer lays the calendar out as a pattern.
+// calendar lays the fields out as a pattern.
 func (c *cronFields) calendar(z *zone, dst DST) calendar {
 	wildcard := c.fields[minuteField].wildcard || c.fields[hourField].wildcard
 	return newWallClock(c.pattern(), z, dst, wildcard)

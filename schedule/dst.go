@@ -56,8 +56,8 @@ func (w *wallClock) next(from int64) int64 {
 			return local - e.offset
 		}
 		at = e.end
-		// A match that is far off, or nowhere, is not looked for era by era;
-		// save near the era's end, for a fold may show again what is before lo.
+		// A match that is far off, or nowhere, is not looked for in every era. Near the
+		// era's end it is: clocks that go back show once more the times before lo.
 		if lo+stride < e.end+e.offset {
 			at = max(at, local-stride)
 		}

@@ -47,7 +47,7 @@ func firstUse(f expression) int64 {
 	return earliest
 }
 
-// form is a schedule as one syntax writes it.
+// expression is a schedule as one syntax writes it.
 type expression interface {
 	calendar(*zone, DST) calendar
 	describe() string

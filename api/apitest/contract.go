@@ -1,4 +1,4 @@
-// Package apitest holds requests and answers of the API against its OpenAPI document.
+// Package apitest checks requests and answers of the API against its OpenAPI document.
 package apitest
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,6 +39,7 @@ type Operation struct {
 	parameters []parameter
 }
 
+// parameter is a parameter of a request or a header of a response.
 type parameter struct {
 	in, name string
 	required bool
@@ -70,25 +72,38 @@ func Read() (*Contract, error) {
 			c.Operations = append(c.Operations, c.operation(path, method, pointer+"/"+method))
 		}
 	}
+	_, schemas := c.follow("/components/schemas")
+	for name := range schemas {
+		if _, err := c.compile("/components/schemas/" + name); err != nil {
+			return nil, err
+		}
+	}
 	// A path without parameters is meant where one with parameters matches too.
 	slices.SortFunc(c.Operations, func(a, b Operation) int { return strings.Count(a.pointer, "{") - strings.Count(b.pointer, "{") })
 	return c, nil
 }
 
-var placeholder = regexp.MustCompile(`\\\{\w+\\\}`)
+var placeholder = regexp.MustCompile(`\\\{(\w+)\\\}`)
 
 func (c *Contract) operation(path, method, pointer string) Operation {
 	_, described := c.follow(pointer)
 	o := Operation{Method: strings.ToUpper(method), pointer: pointer}
 	o.ID, _ = described["operationId"].(string)
-	o.path = regexp.MustCompile("^" + placeholder.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
+	o.path = regexp.MustCompile("^" + placeholder.ReplaceAllString(regexp.QuoteMeta(path), "(?<$1>[^/]+)") + "$")
 	parameters, _ := described["parameters"].([]any)
 	for i := range parameters {
-		at, p := c.follow(pointer + "/parameters/" + strconv.Itoa(i))
-		schema, s := c.follow(at + "/schema")
-		o.parameters = append(o.parameters, parameter{in: p["in"].(string), name: p["name"].(string), required: p["required"] == true, schema: schema, kind: s["type"]})
+		o.parameters = append(o.parameters, c.parameter(pointer+"/parameters/"+strconv.Itoa(i)))
 	}
 	return o
+}
+
+func (c *Contract) parameter(pointer string) parameter {
+	pointer, described := c.follow(pointer)
+	schema, s := c.follow(pointer + "/schema")
+	p := parameter{required: described["required"] == true, schema: schema, kind: s["type"]}
+	p.in, _ = described["in"].(string)
+	p.name, _ = described["name"].(string)
+	return p
 }
 
 // Operation returns the operation of a request.
@@ -107,16 +122,21 @@ func (c *Contract) CheckRequest(r *http.Request, body []byte) error {
 	if err != nil {
 		return err
 	}
-	query := r.URL.Query()
+	query, path := r.URL.Query(), o.path.FindStringSubmatch(r.URL.EscapedPath())
 	for _, p := range o.parameters {
-		values := query[p.name]
+		var values []string
 		switch p.in {
 		case "header":
 			values = r.Header.Values(p.name)
 		case "query":
+			values = query[p.name]
 			delete(query, p.name)
-		default: // the path has matched
-			continue
+		case "path":
+			value, err := url.PathUnescape(path[o.path.SubexpIndex(p.name)])
+			if err != nil {
+				return err
+			}
+			values = []string{value}
 		}
 		if err := c.checkParameter(p, values); err != nil {
 			return fmt.Errorf("%s of %s: %w", p.name, o.ID, err)
@@ -142,13 +162,20 @@ func (c *Contract) CheckResponse(r *http.Request, status int, header http.Header
 	if _, described := c.follow(pointer); described == nil {
 		pointer = o.pointer + "/responses/default"
 	}
+	at, described := c.follow(pointer)
+	headers, _ := described["headers"].(map[string]any)
+	for name := range headers {
+		if err := c.checkParameter(c.parameter(at+"/headers/"+escape(name)), header.Values(name)); err != nil {
+			return fmt.Errorf("%s of %s: %w", name, o.ID, err)
+		}
+	}
 	return c.checkBody(pointer, header, body)
 }
 
 func (c *Contract) checkParameter(p parameter, values []string) error {
 	if len(values) == 0 {
 		if p.required {
-			return errors.New("it is required")
+			return errors.New("required parameter is missing")
 		}
 		return nil
 	}
@@ -158,6 +185,9 @@ func (c *Contract) checkParameter(p parameter, values []string) error {
 		value = json.RawMessage(values[0])
 	case "array":
 		value = values
+	}
+	if len(values) > 1 && p.kind != "array" {
+		return fmt.Errorf("%d values of one parameter", len(values))
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -189,17 +219,20 @@ func (c *Contract) validate(schema string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	compiled, err := c.compiler.Compile(resource + "#" + schema)
-	c.mu.Unlock()
+	compiled, err := c.compile(schema)
 	if err != nil {
 		return err
 	}
 	return compiled.Validate(value)
 }
 
-// follow returns what stands at a pointer, or where its references lead; nil if there
-// is nothing.
+func (c *Contract) compile(schema string) (*jsonschema.Schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.compiler.Compile(resource + "#" + schema)
+}
+
+// follow resolves a JSON pointer and the $ref at it. It returns nil if there is nothing.
 func (c *Contract) follow(pointer string) (string, map[string]any) {
 	at := c.document
 	for token := range strings.SplitSeq(pointer[1:], "/") {

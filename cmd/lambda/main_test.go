@@ -208,7 +208,7 @@ func releaseEvent(at time.Time) string {
 
 func releaseRun(at time.Time) string { return "release@" + at.Format(time.RFC3339) }
 
-// ledgerOf opens the ledger that the function uses, its tables made.
+// migrated opens the ledger that the function uses, its tables made.
 func migrated(t *testing.T, url string) *postgres.Ledger {
 	t.Helper()
 	if _, err := migrate.Up(t.Context(), url); err != nil {

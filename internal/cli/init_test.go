@@ -21,7 +21,7 @@ type monitor struct{ bytes.Buffer }
 
 func (*monitor) Columns() int { return 80 }
 
-// type runs a command at a terminal where a person types.
+// typed runs a command at a terminal where a person types.
 func (d *desk) typed(ctx context.Context, text string, args ...string) (code int, out, shown string) {
 	d.Helper()
 	var o bytes.Buffer

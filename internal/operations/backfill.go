@@ -93,7 +93,7 @@ func (s *Service) takes(ctx context.Context, b Backfill, j jobs.Job, n int) (*Ba
 	if j.MaxInFlight > 0 {
 		parallel = min(parallel, j.MaxInFlight)
 	}
-	hours, err := s.ledger.Hours(ctx, ledger.RegistryID(j.ID), s.now().Add(-28*day), s.now().Add(time.Hour))
+	hours, err := s.ledger.Hours(ctx, ledger.RegistryJobID(j.ID), s.now().Add(-28*day), s.now().Add(time.Hour))
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Service) Changes(ctx context.Context, sel Selection, after string) (Cha
 		return Changes{}, err
 	}
 	runs := slices.DeleteFunc(runsOf(got.Runs), func(r Run) bool {
-		return ids != nil && !slices.Contains(ids, r.JobID) && !(templates && slices.Contains(ids, ledger.RegistryID(r.JobID)))
+		return ids != nil && !slices.Contains(ids, r.JobID) && !(templates && slices.Contains(ids, ledger.RegistryJobID(r.JobID)))
 	})
 	return Changes{runs, got.Position, got.Lost}, nil
 }

@@ -72,7 +72,7 @@ func (sel Selection) check() error {
 
 // ofTemplate is the selection, of a schedule's ID or a pattern of keys with its template alone.
 func (sel Selection) ofTemplate() Selection {
-	sel.Job = ledger.RegistryID(sel.Job)
+	sel.Job = ledger.RegistryJobID(sel.Job)
 	return sel
 }
 

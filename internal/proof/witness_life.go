@@ -116,7 +116,7 @@ func (w *Witness) due(r ledger.Run, now time.Time) bool {
 	return r.NextAt.Before(now) && (!w.run(r.ID).slotted && w.run(r.ID).pace == 0 || ledger.IsAdHoc(r.ID))
 }
 
-// Pause notes that a job's scheduled times are to be skipped.
+// PauseJob notes that a job's scheduled times are to be skipped.
 func (w *Witness) PauseJob(ctx context.Context, jobID string, who ledger.Actor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +125,7 @@ func (w *Witness) PauseJob(ctx context.Context, jobID string, who ledger.Actor) 
 	return err
 }
 
-// Resume notes that they are not any more.
+// ResumeJob notes that they are not any more.
 func (w *Witness) ResumeJob(ctx context.Context, jobID string, who ledger.Actor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 )
 
 // group returns the parent or the job for which a limit counts a run.
-func group(parent, jobID string) string { return cmp.Or(parent, ledger.RegistryID(jobID)) }
+func group(parent, jobID string) string { return cmp.Or(parent, ledger.RegistryJobID(jobID)) }
 
 // FreezeMembers is one request at a time.
 func (w *Witness) FreezeMembers(ctx context.Context, f ledger.Freeze) (ledger.RecordResult, error) {

@@ -24,7 +24,7 @@ type script struct {
 // is less than the skew that the retention proof allows for.
 const backLimit = 2 * time.Minute
 
-// action is one kind of step and how often it comes.
+// act is one kind of step and how often it comes.
 type act struct {
 	weight int
 	do     func(*script)

@@ -277,7 +277,7 @@ func (b *fixture) markLate() int {
 	return n
 }
 
-// in passes time until d after the i-th scheduled time.
+// until passes time until d after the i-th scheduled time.
 func (j *job) until(i int, d time.Duration) {
 	j.Helper()
 	j.advance(j.at(i).Add(d).Sub(j.storeTime()))

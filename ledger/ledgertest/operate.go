@@ -103,7 +103,7 @@ var operateCases = []testCase{
 	}},
 }
 
-// action is an operator's doing to these runs.
+// actionOn returns an operator's action on these runs.
 func actionOn(ids ...string) ledger.Action {
 	return ledger.Action{Filter: ledger.Filter{IDs: ids}, Actor: ledger.Actor{By: "ann", Why: "asked"}}
 }

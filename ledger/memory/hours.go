@@ -107,7 +107,7 @@ func (t *tx) Tally(q ledger.TallyQuery) ledger.Future[[]ledger.RunCount] {
 	for _, r := range t.l.runs {
 		id := r.JobID
 		if q.ByJob || q.Template {
-			id = ledger.RegistryID(id)
+			id = ledger.RegistryJobID(id)
 		}
 		if r.Parent != "" || r.ScheduledAt.Before(q.Since) || !r.ScheduledAt.Before(q.Until) || q.JobID != "" && id != q.JobID {
 			continue

@@ -9,7 +9,7 @@ import (
 )
 
 // limitKey is what limits count a run by.
-func limitKey(r *record) string { return cmp.Or(r.Parent, ledger.RegistryID(r.JobID)) }
+func limitKey(r *record) string { return cmp.Or(r.Parent, ledger.RegistryJobID(r.JobID)) }
 
 func byRunID(a, b ledger.Member) int { return cmp.Compare(a.RunID, b.RunID) }
 

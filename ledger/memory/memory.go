@@ -16,7 +16,7 @@ import (
 )
 
 // Ledger implements ledger.Store in memory. It is safe for concurrent use. It keeps and
-// returns each ledger.Call without copying what the Call points to: do not modify that.
+// returns each ledger.CallSpec without copying what the Call points to: do not modify that.
 type Ledger struct {
 	*ledger.Ledger // the rules, over the rows below
 

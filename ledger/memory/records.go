@@ -16,7 +16,7 @@ type record struct {
 	attempts []ledger.Attempt
 }
 
-// addRecord adds a record. Its fields do not change until forget.
+// addRecord adds a record. Its fields do not change until removeRecord.
 func (l *Ledger) addRecord(r *record) {
 	l.runs[r.ID] = r
 	if r.State.Finished() {

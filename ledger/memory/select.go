@@ -221,7 +221,7 @@ func matches(r *ledger.Run, f ledger.Filter) bool {
 
 // ofJobs reports whether a filter by a job, or by any of several, takes a job.
 func ofJobs(id string, ids []string, withSchedules bool, job string) bool {
-	return (id == "" || id == job) && (len(ids) == 0 || slices.Contains(ids, job) || withSchedules && slices.Contains(ids, ledger.RegistryID(job)))
+	return (id == "" || id == job) && (len(ids) == 0 || slices.Contains(ids, job) || withSchedules && slices.Contains(ids, ledger.RegistryJobID(job)))
 }
 
 // compareToCursor compares a run with a cursor's row, in the order of time, then id.

@@ -22,7 +22,7 @@ type encodedRow struct {
 	call string
 }
 
-// columns are those that a row is written to.
+// runTable has the columns that a row is written to.
 var runTable = []column{
 	{"run_id", 0, textKind, func(b []byte, r *encodedRow) []byte { return appendText(b, r.ID) }},
 	{"job_id", 0, textKind, func(b []byte, r *encodedRow) []byte { return appendText(b, ledger.IDJob(&r.Run)) }},
@@ -100,7 +100,7 @@ func names(prefix string, columns []column) string {
 	return strings.Join(list, ", ")
 }
 
-// changed returns the columns that a change of fields writes.
+// changedColumns returns the columns that a change of fields writes.
 func changedColumns(set ledger.Columns) []column {
 	return slices.DeleteFunc(slices.Clone(runTable), func(c column) bool { return c.of&set == 0 })
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-// registryID is a run's job, or the template of its schedule: ledger.RegistryID.
+// registryID is a run's job, or the template of its schedule: ledger.RegistryJobID.
 const registryID = `substr(job_id, 1, instr(job_id || ':', ':') - 1)`
 
 var dialect = sqlfilter.Dialect{
 	Among:            "IN (SELECT value FROM json_each(?))",
 	Found:            "IN (?)",
-	RegistryID:       registryID,
+	RegistryJobID:       registryID,
 	Index:            "instr",
 	NoIndex:          "+",
 	Leasable:         "due_at IS NOT NULL AND waiting = 0",

@@ -43,7 +43,7 @@ func DidYouMean(word string, words []string) string {
 // map.
 var barePlaceholder = regexp.MustCompile(`[:\[,]\s+([^\s"'{},\[]*\s?\{\{\s*[A-Za-z]+\s*\}\})`)
 
-// unquoted explains a syntax error on a line with a schedule or a placeholder that lacks
+// unQuoted explains a syntax error on a line with a schedule or a placeholder that lacks
 // its quotes, or is empty. The column is the value's, from 1.
 func unQuoted(line string) (message string, column int) {
 	if message, column = suggest.ScheduleQuotes(line); message != "" {

@@ -14,7 +14,7 @@ import (
 type Dialect struct {
 	Among      string // is in a list of texts or numbers, which is a parameter
 	Found      string // is in the result of a query
-	RegistryID string // of a job_id: ledger.RegistryID
+	RegistryJobID string // of a job_id: ledger.RegistryJobID
 	Index      string // a function of two texts: where in the first is the second; 0: it is not
 	// NoIndex before a column keeps it from choosing an index.
 	NoIndex string
@@ -170,7 +170,7 @@ func (d *Dialect) deadUnacknowledged(f ledger.Filter) bool {
 // InJobs returns the condition that a job is in a list of texts, which is ?.
 func (d *Dialect) InJobs(withSchedules bool) string {
 	if withSchedules {
-		return d.RegistryID + " " + d.Among
+		return d.RegistryJobID + " " + d.Among
 	}
 	return "job_id " + d.Among
 }

@@ -54,13 +54,13 @@ func (t Tx) TallyText(q ledger.TallyQuery) (text string, args []any) {
 	group := ` GROUP BY 2, 3, 4, 5, 6, 7`
 	switch {
 	case q.Template:
-		where, args = where+` AND `+t.Dialect.RegistryID+` = $3`, append(args, q.JobID)
+		where, args = where+` AND `+t.Dialect.RegistryJobID+` = $3`, append(args, q.JobID)
 	case q.JobID != "":
 		from, below := ledger.RunIDInterval(q.JobID, q.Since, q.Until)
 		of, where, args = `job_id`, `run_id >= $1 AND run_id < $2`, []any{from, below}
 		group = ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
 	case q.ByJob:
-		of, group = t.Dialect.RegistryID, ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
+		of, group = t.Dialect.RegistryJobID, ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
 	}
 	counts := t.Dialect.TalliedTimes
 	if q.States {
