@@ -65,6 +65,27 @@ func TestArgumentsOfCurlsImage(t *testing.T) {
 	}
 }
 
+// An escape begins a word as well as it stands in one, and the end of a line ends a command.
+func TestTheShellOfACronJob(t *testing.T) {
+	const several = "not imported | x: the command line has several commands"
+	for script, want := range map[string]string{
+		`curl \\$URL/a`:                                                      "http://$URL",
+		`curl https://x.example.com/a \\#a`:                                  "not imported",
+		`curl https://x.example.com/a -d \\\"a\\\"`:                          "method: POST",
+		`\n curl \\\n  -X PUT \\\n https://x.example.com/a\n`:                "method: PUT",
+		`curl -X PUT https://x.example.com/a # why\n\n # more\n`:             "method: PUT",
+		`curl -X PUT https://x.example.com/a; # why`:                         "method: PUT",
+		`curl https://x.example.com/a\ncurl https://x.example.com/b`:         several,
+		`curl https://x.example.com/a # first\ncurl https://x.example.com/b`: several,
+		`curl https://x.example.com/a; curl https://x.example.com/b`:         several,
+	} {
+		got, err := importCronJob(t, cronJob("", "", `command: [sh, -c, "`+script+`"]`))
+		if refused := strings.HasPrefix(want, "not imported"); !strings.Contains(got, want) || refused == (err == nil) {
+			t.Errorf("%s: %v, want %s\n%s", script, err, want, got)
+		}
+	}
+}
+
 // A zero is a value, and not the field's default.
 func TestZerosOfACronJob(t *testing.T) {
 	curl := `command: [curl, "https://x.example.com/a"]`

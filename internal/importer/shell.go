@@ -119,27 +119,34 @@ type command struct {
 func parseShell(line string) (command, error) {
 	s := &shell{rest: line}
 	var c command
+	ended := false // by the end of a line, or a semicolon
 	for {
-		s.rest = strings.TrimLeft(s.rest, " \t\n\\\r")
+		s.skipBlanks()
 		switch {
-		case s.rest == "" || s.rest[0] == '#':
+		case s.rest == "":
 			return c, nil
+		case s.rest[0] == '#':
+			_, after, _ := strings.Cut(s.rest, "\n")
+			s.rest = "\n" + after
+		case s.rest[0] == '\n' || s.rest[0] == ';' && len(c.words) > 0:
+			s.rest = s.rest[1:]
+			ended = ended || len(c.words) > 0
+		case ended:
+			return c, errSeveral
 		case s.fallback():
 			c.fallback = true
 			return c, nil
 		case s.redirect():
 			c.redirects = true
-			if s.rest = strings.TrimLeft(s.rest, " \t"); s.rest != "" && s.rest[0] != '&' {
+			if s.skipBlanks(); s.rest != "" && s.rest[0] != '&' {
 				if _, err := s.word(); err != nil {
 					return c, err
 				}
 				continue
 			}
 			s.rest = strings.TrimLeft(strings.TrimPrefix(s.rest, "&"), "0123456789-")
-		case strings.TrimSpace(s.rest) == ";":
-			return c, nil
 		case strings.ContainsRune("|&;()<", rune(s.rest[0])):
-			return c, errors.New("the command line has several commands or reads a file; cronce makes one HTTP call, so give each call a job")
+			return c, errSeveral
 		default:
 			w, err := s.word()
 			if err != nil {
@@ -150,7 +157,17 @@ func parseShell(line string) (command, error) {
 	}
 }
 
+var errSeveral = errors.New("the command line has several commands or reads a file; cronce makes one HTTP call, so give each call a job")
+
 type shell struct{ rest string }
+
+// skipBlanks skips blanks and the ends of lines that the next one continues.
+func (s *shell) skipBlanks() {
+	for before := ""; before != s.rest; {
+		before = s.rest
+		s.rest = strings.TrimPrefix(strings.TrimLeft(s.rest, " \t\r"), "\\\n")
+	}
+}
 
 // fallback skips an end that only hides a failure.
 func (s *shell) fallback() bool {
