@@ -9,7 +9,7 @@ import (
 var dialect = sqlfilter.Dialect{
 	Among:            "= ANY (?)",
 	Found:            "= ANY (ARRAY(?))",
-	RegistryJobID:       "split_part(job_id, ':', 1)",
+	RegistryJobID:    "split_part(job_id, ':', 1)",
 	Index:            "strpos",
 	Leasable:         "due_at IS NOT NULL AND NOT waiting",
 	Waiting:          "waiting",

@@ -12,7 +12,7 @@ const registryID = `substr(job_id, 1, instr(job_id || ':', ':') - 1)`
 var dialect = sqlfilter.Dialect{
 	Among:            "IN (SELECT value FROM json_each(?))",
 	Found:            "IN (?)",
-	RegistryJobID:       registryID,
+	RegistryJobID:    registryID,
 	Index:            "instr",
 	NoIndex:          "+",
 	Leasable:         "due_at IS NOT NULL AND waiting = 0",

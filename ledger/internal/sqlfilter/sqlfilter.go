@@ -12,10 +12,10 @@ import (
 
 // Dialect is what engines write differently. A ? stands for what follows.
 type Dialect struct {
-	Among      string // is in a list of texts or numbers, which is a parameter
-	Found      string // is in the result of a query
+	Among         string // is in a list of texts or numbers, which is a parameter
+	Found         string // is in the result of a query
 	RegistryJobID string // of a job_id: ledger.RegistryJobID
-	Index      string // a function of two texts: where in the first is the second; 0: it is not
+	Index         string // a function of two texts: where in the first is the second; 0: it is not
 	// NoIndex before a column keeps it from choosing an index.
 	NoIndex string
 	// The conditions of partial indexes, and columns.
