@@ -173,7 +173,7 @@ func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim) error {
 	defer cancel()
 	err := tx.Rollback(end)
 	if errors.Is(err, ErrTxEnded) {
-		err = errors.Join(err, k.useUp(c))
+		err = errors.Join(err, k.useUp(c, k.recordAlone))
 	}
 	return err
 }
@@ -182,11 +182,11 @@ func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim) error {
 // of its own: one that the context carries has been ended. It tries again while
 // the store is unavailable: the work's connection may be back in the pool, and
 // broken.
-func (k *Kit) useUp(c store.Claim) error {
+func (k *Kit) useUp(c store.Claim, record func(context.Context, store.Claim, Reply) (Reply, bool, error)) error {
 	ctx, cancel := k.ending(context.Background())
 	defer cancel()
 	for again := firstPause; ; again = min(2*again, maxPause) {
-		_, _, err := k.recordAlone(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
+		_, _, err := record(ctx, c, Reply{Status: http.StatusInternalServerError, Omitted: true})
 		if !errors.Is(err, ErrUnavailable) || !pause.For(ctx, again) {
 			return err
 		}
@@ -214,7 +214,7 @@ func (k *Kit) recordAlone(ctx context.Context, c store.Claim, r Reply) (Reply, b
 // lost is recognised by its owner.
 func (k *Kit) afterFailedCommit(ctx context.Context, c store.Claim, r Reply, cause error) (Reply, bool, error) {
 	if errors.Is(cause, ErrTxEnded) {
-		return r, false, errors.Join(cause, k.useUp(c))
+		return r, false, errors.Join(cause, k.useUp(c, k.recordAlone))
 	}
 	if errors.Is(cause, ErrConflict) {
 		return r, false, cause

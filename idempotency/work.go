@@ -212,7 +212,7 @@ func (w *Work) finish(ctx context.Context, fn func(context.Context) (Reply, erro
 	switch {
 	case errors.Is(err, ErrTxEnded):
 		w.setState(finished)
-		err = errors.Join(err, w.useUp())
+		err = errors.Join(err, w.kit.useUp(w.claim, w.record))
 	case errors.Is(err, store.ErrLostRace):
 		return w.lose(ctx)
 	case err == nil:
@@ -221,16 +221,14 @@ func (w *Work) finish(ctx context.Context, fn func(context.Context) (Reply, erro
 	return err
 }
 
-// useUp records that the outcome of the work is unknown: it ended its
-// transaction itself.
-func (w *Work) useUp() error {
-	ctx, cancel := w.kit.ending(context.Background())
-	defer cancel()
-	tx, held, err := w.store.Resume(ctx, w.claim)
+// record stores a reply to work that has no transaction any more. If another worker has
+// the key by now, it is that worker's.
+func (w *Work) record(ctx context.Context, c store.Claim, r Reply) (Reply, bool, error) {
+	tx, held, err := w.resume(ctx)
 	if err == nil && held {
-		_, err = tx.Commit(ctx, w.claim, Reply{Status: http.StatusInternalServerError, Omitted: true})
+		_, err = tx.Commit(ctx, c, r)
 	}
-	return err
+	return r, false, err
 }
 
 func (w *Work) resume(ctx context.Context) (store.Tx, bool, error) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/idempotency/store"
 )
 
 // longWorkerCases are about the worker of long work: its lease, and how it finishes.
@@ -126,6 +128,21 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 			started(t, 1, p)
 		}
 	},
+	"a Finish that ends its transaction itself uses the key up although the store fails meanwhile": func(t *testing.T, e Engine) {
+		s := &failingResume{Store: e.Store, Worker: e.Store.(store.Worker)}
+		p := longWork(t, s)
+		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
+		err := p.end(func(ctx context.Context, w *idempotency.Work) error {
+			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+				s.failures.Store(2)
+				return idempotency.Reply{}, e.End(ctx, false)
+			})
+		})
+		if !errors.Is(err, idempotency.ErrTxEnded) {
+			t.Error(err)
+		}
+		usedUp(t, e, key("k"), "k")
+	},
 	"nobody starts the work between a commit of its own and the end of Finish": func(t *testing.T, e Engine) {
 		p, other := longWork(t, e.Store), longWork(t, e.Store)
 		expect(t, post(p, "k", `{}`), http.StatusAccepted, "", false)
@@ -147,4 +164,18 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 		started(t, 0, other)
 		written(t, e, "paid", 1)
 	},
+}
+
+// failingResume is a store whose next calls of Resume fail.
+type failingResume struct {
+	store.Store
+	store.Worker
+	failures atomic.Int32
+}
+
+func (s *failingResume) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, error) {
+	if s.failures.Add(-1) >= 0 {
+		return nil, false, store.ErrUnavailable
+	}
+	return s.Worker.Resume(ctx, c)
 }
