@@ -30,7 +30,7 @@ func (s *server) act(a operations.Action) {
 
 func (s *server) done(w http.ResponseWriter, r *http.Request, a operations.Action, fields []string) (answer operations.Answer, err error) {
 	who := access.FromContext(r.Context())
-	if err := a.Permits(who, operations.Ask{ID: r.PathValue("id")}); err != nil {
+	if err := a.Permits(who, operations.ActionRequest{ID: r.PathValue("id")}); err != nil {
 		return answer, err
 	}
 	if err := checkQuery(r, fields); err != nil {

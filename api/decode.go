@@ -18,7 +18,7 @@ import (
 )
 
 // decode reads what a request asks of an action; only some fields are allowed.
-func decode(w http.ResponseWriter, r *http.Request, fields []string) (a operations.Ask, err error) {
+func decode(w http.ResponseWriter, r *http.Request, fields []string) (a operations.ActionRequest, err error) {
 	if err := decodeInto(w, r, fields, &a); err != nil {
 		return a, err
 	}

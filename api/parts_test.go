@@ -47,11 +47,11 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	s.must(err)
 	const n = operations.MaxPart + 5
 	ids := s.die(n)
-	all := operations.Ask{By: "ann", Why: "a test", Selection: operations.Selection{Job: "tick"}, Reason: ledger.ReasonExhausted}
-	do := func(what operations.RunAction, a operations.Ask, changed, remaining int, leftOut map[ledger.RejectionCause]int) {
+	all := operations.ActionRequest{By: "ann", Why: "a test", Selection: operations.Selection{Job: "tick"}, Reason: ledger.ReasonExhausted}
+	do := func(what operations.RunAction, a operations.ActionRequest, changed, remaining int, leftOut map[ledger.RejectionCause]int) {
 		t.Helper()
-		done, err := operations.ActOnAll(context.WithoutCancel(t.Context()), a, func(ctx context.Context, part operations.Ask) (v operations.RunActionResult, err error) {
-			return v, server.Ask(ctx, string(what), "", part, &v)
+		done, err := operations.ActOnAll(context.WithoutCancel(t.Context()), a, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
+			return v, server.DoAction(ctx, string(what), "", part, &v)
 		})
 		s.must(err)
 		seen := map[string]bool{}

@@ -12,7 +12,7 @@ type dispatcher struct {
 	attempts *attempter
 	wake     signal // sent when more work may be leased
 	observer Observer
-	calls    sync.WaitGroup
+	inFlight sync.WaitGroup
 }
 
 // start starts every run that has a place.
@@ -22,7 +22,7 @@ func (d *dispatcher) start(ctx context.Context) {
 		if !ok {
 			break
 		}
-		d.calls.Go(func() { d.serve(ctx, r) })
+		d.inFlight.Go(func() { d.serve(ctx, r) })
 	}
 	d.observe()
 }

@@ -112,7 +112,7 @@ func (e *Executor) finish(ctx context.Context, run ledger.Run, work *ledger.Work
 // has it then.
 func (e *Executor) attemptOnce(ctx context.Context, w ledger.Work, until time.Time) (ledger.Run, error) {
 	r := e.work.begin(w, until)
-	o, _ := e.calls.attempts.attempt(ctx, r)
+	o, _ := e.dispatcher.attempts.attempt(ctx, r)
 	e.work.end(r, o)
 	after, cancel := e.graceContext(ctx)
 	defer cancel()

@@ -29,7 +29,7 @@ type Executor struct {
 	schedules  *schedulePlanner
 	claim      *claimer
 	releaser   *releaser
-	calls      *dispatcher
+	dispatcher *dispatcher
 	recorder   *recorder
 	leases     *leaseKeeper
 
@@ -69,7 +69,7 @@ func New(cfg Config) (*Executor, error) {
 		admit:   e.admit.admit, heartbeatDue: e.heartbeatDue, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
 	}
 	e.admit.reassign, e.schedules.reassign = e.membership.reassign, e.membership.reassign
-	e.calls = &dispatcher{
+	e.dispatcher = &dispatcher{
 		work: e.work, wake: e.wake, observer: cfg.Observer,
 		attempts: &attempter{
 			registry: cfg.Registry.Name(), caller: cfg.Caller, ledger: e.ledger, work: e.work,
@@ -110,8 +110,8 @@ func (e *Executor) Run(ctx context.Context) error {
 	e.stop(after)
 	cancel()
 	wait()
-	waitFor(context.WithoutCancel(ctx), &e.calls.calls, time.Second) // calls that outlasted the grace end with their context
-	e.calls.observe()
+	waitFor(context.WithoutCancel(ctx), &e.dispatcher.inFlight, time.Second) // calls that outlasted the grace end with their context
+	e.dispatcher.observe()
 	return err
 }
 
@@ -153,12 +153,12 @@ func (e *Executor) loop(ctx, calls context.Context, done func() bool) error {
 		e.ledger.recoverGrants(ctx, e.work.add)
 		if !e.work.behind() {
 			e.admit.planDue(ctx)
-			e.calls.start(calls)
+			e.dispatcher.start(calls)
 			e.claim.claimDue(ctx)
 			e.claim.claimStarved(ctx)
 			e.releaser.release(ctx)
 		}
-		e.calls.start(calls)
+		e.dispatcher.start(calls)
 		if done() {
 			return nil
 		}
@@ -209,7 +209,7 @@ func (e *Executor) stop(ctx context.Context) {
 	var deregistered sync.WaitGroup
 	deregistered.Go(func() { e.deregister(ctx) }) // not last: no process would plan its jobs for as long as a call takes
 	defer deregistered.Wait()
-	if !waitFor(ctx, &e.calls.calls, e.cfg.Grace) {
+	if !waitFor(ctx, &e.dispatcher.inFlight, e.cfg.Grace) {
 		in, _, _ := e.work.size()
 		e.cfg.Logger.Warn("stopping with calls in flight; their leases will expire", "calls", in)
 	}

@@ -36,13 +36,13 @@ type lanes struct {
 	limit         func(target string) int // 0: none of its own
 	all           counter
 	byTarget      map[string]*lane
-	turns         []*lane
-	turn          int
+	order         []*lane             // in which lanes take turns
+	next          int                 // the lane whose turn is next
 	jobs          map[string]*counter // of jobs that have a limit
 	others        counter             // of all other jobs
 	notifications counter             // of notifications and pings
 	firsts        counter             // of the first runs of their jobs in a lane, which the other counters count too
-	rest          counter             // of all others: every run has a counter, and nobody reads this one
+	unlimited     counter             // of the runs that are not the first of their jobs; it has no limit
 }
 
 // lane is a target's queue.
@@ -60,11 +60,11 @@ type lane struct {
 // counter counts runs against a limit.
 type counter struct{ inFlight, waiting, limit int }
 
-func (t *counter) full() bool    { return t.limit > 0 && t.inFlight+t.waiting >= t.limit }
-func (t *counter) hasRoom() bool { return t.limit == 0 || t.inFlight < t.limit }
+func (c *counter) full() bool    { return c.limit > 0 && c.inFlight+c.waiting >= c.limit }
+func (c *counter) hasRoom() bool { return c.limit == 0 || c.inFlight < c.limit }
 
 // count returns how many runs count against a limit.
-func (t *counter) count() int { return t.inFlight + t.waiting }
+func (c *counter) count() int { return c.inFlight + c.waiting }
 
 // has reports whether a run of the job is here.
 func (l *lane) has(jobID string) bool {
@@ -99,7 +99,7 @@ func (q *lanes) of(target string) *lane {
 			l.limit = notificationsEach
 		}
 		q.byTarget[target] = l
-		q.turns = append(q.turns, l)
+		q.order = append(q.order, l)
 	}
 	return l
 }
@@ -131,7 +131,7 @@ func (q *lanes) assign(r *run) {
 
 // counts are all that a run counts against.
 func (q *lanes) counts(r *run) [6]*counter {
-	counts := [...]*counter{&q.all, &r.lane.counter, r.job, r.laneJob, &q.rest, &q.rest}
+	counts := [...]*counter{&q.all, &r.lane.counter, r.job, r.laneJob, &q.unlimited, &q.unlimited}
 	if r.first {
 		counts[4], counts[5] = &q.firsts, &r.lane.firsts
 	}
@@ -151,9 +151,9 @@ func (q *lanes) pop() *run {
 	if q.all.inFlight >= q.max || q.all.waiting == 0 {
 		return nil
 	}
-	for range q.turns {
-		l := q.turns[q.turn]
-		q.turn = (q.turn + 1) % len(q.turns)
+	for range q.order {
+		l := q.order[q.next]
+		q.next = (q.next + 1) % len(q.order)
 		if l.waiting == 0 || !l.hasRoom() || l.throttle.wait() > 0 {
 			continue
 		}
@@ -202,7 +202,7 @@ func (q *lanes) empty(l *lane) []*run { return q.removeFrom(l, always) }
 
 // remove removes the queued runs that match.
 func (q *lanes) remove(which func(*run) bool) (out []*run) {
-	for _, l := range q.turns {
+	for _, l := range q.order {
 		out = append(out, q.removeFrom(l, which)...)
 	}
 	return out
@@ -237,7 +237,7 @@ func (q *lanes) excess() (out []*run) {
 	if waiting <= limit {
 		return nil
 	}
-	for _, l := range q.turns {
+	for _, l := range q.order {
 		runs := q.empty(l)
 		keep := len(runs) * limit / waiting
 		for _, r := range runs[:keep] {
@@ -251,7 +251,7 @@ func (q *lanes) excess() (out []*run) {
 
 // busy names the targets and jobs at their limits, and the targets that are closed.
 func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
-	for _, l := range q.turns {
+	for _, l := range q.order {
 		if l.closed(now, false) || l.notifications && q.notifications.full() {
 			targets = append(targets, l.target)
 		}
@@ -269,7 +269,7 @@ func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 // that wait, and the targets that take not even the first run of a job.
 func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 	backlogged := q.all.waiting > q.room()
-	for _, l := range q.turns {
+	for _, l := range q.order {
 		backlogged = backlogged || l.full() && l.waiting > 0
 		if l.closed(now, true) || l.notifications && q.notifications.full() {
 			targets = append(targets, l.target)

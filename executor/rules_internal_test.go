@@ -28,7 +28,7 @@ func attempterOf(t *testing.T, c Caller) *attempter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.calls.attempts
+	return e.dispatcher.attempts
 }
 
 // What was leased in good time may reach its turn too late.

@@ -68,7 +68,7 @@ func (s *workset) answered(r *run, a Answer, took time.Duration) {
 func (s *workset) untilThrottled(limit time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.lanes.turns {
+	for _, l := range s.lanes.order {
 		if wait := l.throttle.wait(); wait > 0 && l.waiting > 0 {
 			limit = min(limit, wait)
 		}

@@ -45,7 +45,7 @@ func (e *Executor) Tick(ctx context.Context) error {
 	idleAfter := time.Now().Add(tickIdleAfter)
 	err := e.loop(ctx, ctx, func() bool { return !roomFor(ctx, attemptFloor) || e.quiet(idleAfter) })
 	e.stop(after)
-	waitFor(after, &e.calls.calls, time.Second)
+	waitFor(after, &e.dispatcher.inFlight, time.Second)
 	cancel()
 	wait()
 	if err != nil {

@@ -243,7 +243,7 @@ func TestWhatIsTooFarAheadIsGivenBackOnceThereIsAnotherProcess(t *testing.T) {
 	if again := s.nextEnded(1_000); len(again) != 0 {
 		t.Errorf("%d more were given back", len(again))
 	}
-	for _, l := range s.lanes.turns {
+	for _, l := range s.lanes.order {
 		if n := len(l.runs.remove(always)); l.waiting == 0 || l.waiting != n {
 			t.Errorf("target %s: %d wait, counted as %d; want some", l.target, n, l.waiting)
 		}

@@ -74,7 +74,7 @@ type actLink struct{ Name, Label, Path string }
 func (d *Dashboard) allowed(r *http.Request, links ...actLink) (list []actLink) {
 	for _, l := range links {
 		a, _ := operations.ActionOf(l.Name)
-		if d.Acts && a.Permits(access.FromContext(r.Context()), operations.Ask{}) == nil {
+		if d.Acts && a.Permits(access.FromContext(r.Context()), operations.ActionRequest{}) == nil {
 			l.Label = cmp.Or(l.Label, a.Verb)
 			list = append(list, l)
 		}
@@ -91,7 +91,7 @@ func (d *Dashboard) actOf(r *http.Request) (act, error) {
 	switch {
 	case !known || !d.Acts:
 		return a, missing("There is no page at this address.", "Choose one in the menu above.")
-	case a.Permits(who, operations.Ask{}) != nil:
+	case a.Permits(who, operations.ActionRequest{}) != nil:
 		return a, &pageError{http.StatusForbidden, "This needs the role " + a.Least.String() + ", and you have the role " + who.Role.String() + ".",
 			"Ask somebody who has it; the access file grants roles."}
 	}

@@ -108,7 +108,7 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	v.CLI = "cronce runs rerun " + shellQuote(id) + " --new-key" + why
 	v.Lines = []string{"A new run repeats the work under a new key. The target takes it for new work and does it again."}
 	v.hide("run", id)
-	ask := operations.Ask{NewKey: true, MayDouble: double}
+	ask := operations.ActionRequest{NewKey: true, MayDouble: double}
 	if double {
 		v.hide("mayDouble", "1")
 		v.CLI = "cronce runs rerun " + shellQuote(id) + " --new-key --may-double" + why
@@ -229,11 +229,11 @@ func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
 // may set them.
 var overrides = map[ledger.RejectionCause]struct {
 	option, param string
-	ask           operations.Ask
+	ask           operations.ActionRequest
 }{
-	ledger.RejectedAcknowledged: {"Take them too", "includeAcknowledged", operations.Ask{IncludeAcknowledged: true}},
-	ledger.RejectedRerun:        {"Take them too; their work may be done twice", "mayDouble", operations.Ask{MayDouble: true}},
-	ledger.RejectedUnfinished:   {"Start them beside it", "force", operations.Ask{Force: true}},
+	ledger.RejectedAcknowledged: {"Take them too", "includeAcknowledged", operations.ActionRequest{IncludeAcknowledged: true}},
+	ledger.RejectedRerun:        {"Take them too; their work may be done twice", "mayDouble", operations.ActionRequest{MayDouble: true}},
+	ledger.RejectedUnfinished:   {"Start them beside it", "force", operations.ActionRequest{Force: true}},
 }
 
 func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunActionResult, a ledger.Action) {

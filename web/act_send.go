@@ -73,7 +73,7 @@ func (d *Dashboard) sent(w http.ResponseWriter, r *http.Request) (done actDone, 
 
 // do makes the requests that a form stands for: as many as it takes to change its limit of
 // runs, or to run all its scheduled times. Their keys follow from the form's.
-func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.Ask, by operations.Caller) (all actDone, err error) {
+func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.ActionRequest, by operations.Caller) (all actDone, err error) {
 	key, left := by.Key, 0
 	if ask.Limit != nil {
 		left = *ask.Limit
@@ -108,8 +108,8 @@ func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.
 }
 
 // askOf returns the request that a form makes.
-func askOf(name string, form url.Values, now time.Time) (ask operations.Ask, err error) {
-	ask = operations.Ask{
+func askOf(name string, form url.Values, now time.Time) (ask operations.ActionRequest, err error) {
+	ask = operations.ActionRequest{
 		By: form.Get("by"), Why: form.Get("why"), Force: form.Get("force") != "", MayDouble: form.Get("mayDouble") != "",
 		IncludeAcknowledged: form.Get("includeAcknowledged") != "", NewKey: name == "rerun", RunIDs: form["run"],
 		NewestFirst: form.Get("newestFirst") != "", NeverPlanned: form.Get("neverPlanned") != "",

@@ -76,27 +76,27 @@ func askAll(t *testing.T, s *remote.Client) {
 	_, errs["run"] = s.Run(ctx, run)
 	_, errs["members"] = s.Members(ctx, operations.MemberQuery{Parent: run, States: []ledger.State{operations.NotSucceeded}, Key: "acme*", Limit: 10})
 	_, errs["why"] = s.Why(ctx, "tick", "2026-11-21T03:00", "acme")
-	do := func(action, id string, ask operations.Ask) {
+	do := func(action, id string, ask operations.ActionRequest) {
 		var answer any
 		ask.By, ask.Why = who.By, who.Why
-		errs[fmt.Sprintf("%s of %q: %+v", action, id, ask)] = s.Ask(ctx, action, id, ask, &answer)
+		errs[fmt.Sprintf("%s of %q: %+v", action, id, ask)] = s.DoAction(ctx, action, id, ask, &answer)
 	}
-	do("pause", "tick", operations.Ask{})
-	do("resume", "tick", operations.Ask{})
-	do("trigger", "tick", operations.Ask{})
-	do("rerun", run, operations.Ask{NewKey: true})
-	do("backfill", "tick", operations.Ask{From: at, To: at.Add(time.Hour), DryRun: true})
+	do("pause", "tick", operations.ActionRequest{})
+	do("resume", "tick", operations.ActionRequest{})
+	do("trigger", "tick", operations.ActionRequest{})
+	do("rerun", run, operations.ActionRequest{NewKey: true})
+	do("backfill", "tick", operations.ActionRequest{From: at, To: at.Add(time.Hour), DryRun: true})
 	for _, what := range []string{"redrive", "cancel", "ack"} {
-		do(what, "", operations.Ask{Selection: sel, State: dead.States, Reason: dead.Reason, Since: dead.Since, Until: dead.Until})
-		do(what, "", operations.Ask{RunIDs: []string{run}})
+		do(what, "", operations.ActionRequest{Selection: sel, State: dead.States, Reason: dead.Reason, Since: dead.Since, Until: dead.Until})
+		do(what, "", operations.ActionRequest{RunIDs: []string{run}})
 	}
 	_, errs["incidents"] = s.Incidents(ctx, sel, ledger.IncidentFilter{Open: true, Limit: 10})
 	_, errs["incident"] = s.Incident(ctx, 7)
-	do(operations.AckIncident, "7", operations.Ask{Close: true})
+	do(operations.AckIncident, "7", operations.ActionRequest{Close: true})
 	_, errs["pauses"] = s.Pauses(ctx, true)
-	do(operations.AddPause, "", operations.Ask{Kind: ledger.PauseCatchUp, Selection: sel, From: at, Until: at.Add(time.Hour), DryRun: true})
-	do(operations.ChangePause, "7", operations.Ask{From: at, Until: at.Add(time.Hour)})
-	do(operations.EndPause, "7", operations.Ask{})
+	do(operations.AddPause, "", operations.ActionRequest{Kind: ledger.PauseCatchUp, Selection: sel, From: at, Until: at.Add(time.Hour), DryRun: true})
+	do(operations.ChangePause, "7", operations.ActionRequest{From: at, Until: at.Add(time.Hour)})
+	do(operations.EndPause, "7", operations.ActionRequest{})
 	for _, what := range operations.Exports {
 		errs["export of "+what] = s.Export(ctx, operations.Export{
 			What: what, Format: operations.NDJSON, Selection: sel, Runs: dead, Members: operations.MemberQuery{Parent: run, Key: "acme"}, Incidents: ledger.IncidentFilter{Open: true},

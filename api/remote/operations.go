@@ -114,8 +114,8 @@ func (s *Client) Why(ctx context.Context, jobID, at, member string) (v operation
 	return v, s.get(ctx, "/v1/why", given("job", jobID, "at", at, "member", member), &v)
 }
 
-// Ask does an action on the job, run, incident or pause of an ID.
-func (s *Client) Ask(ctx context.Context, action, id string, ask operations.Ask, answer any) error {
+// DoAction does an action on the job, run, incident or pause of an ID.
+func (s *Client) DoAction(ctx context.Context, action, id string, ask operations.ActionRequest, answer any) error {
 	a, _ := operations.ActionOf(action)
 	return s.post(ctx, strings.Replace(a.Path, "{id}", url.PathEscape(id), 1), ask, answer)
 }

@@ -139,7 +139,7 @@ func TestAMutationIsRepeatedUnderItsKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	var done operations.JobActionResult
-	err = s.Ask(t.Context(), "pause", "tick", operations.Ask{By: "ann", Why: "x"}, &done)
+	err = s.DoAction(t.Context(), "pause", "tick", operations.ActionRequest{By: "ann", Why: "x"}, &done)
 	if err != nil || done.State != "paused" || len(keys) != 3 || keys[0] == "" || keys[0] != keys[1] || keys[1] != keys[2] {
 		t.Errorf("%+v, %v, keys %q", done, err, keys)
 	}

@@ -140,7 +140,7 @@ const MaxPart = 1_000
 
 // ActOnAll does an action on as many runs as it selects, with requests of one series.
 // After an error the result has what those before it did.
-func ActOnAll(ctx context.Context, ask Ask, do func(context.Context, Ask) (RunActionResult, error)) (RunActionResult, error) {
+func ActOnAll(ctx context.Context, ask ActionRequest, do func(context.Context, ActionRequest) (RunActionResult, error)) (RunActionResult, error) {
 	all := NewRunActionResult(ask.DryRun)
 	ask.Series = NewToken()
 	selections := [][]string{nil} // by the filter

@@ -40,15 +40,15 @@ func TestAnActionOfManyRunsIsDoneInParts(t *testing.T) {
 		ids[i] = "a@" + at.Format(time.RFC3339)
 		runs[i] = ledger.Run{ID: ids[i], ScheduledAt: at, State: ledger.Dead}
 	}
-	for name, ask := range map[string]operations.Ask{
+	for name, ask := range map[string]operations.ActionRequest{
 		"by a filter": {Reason: ledger.ReasonExhausted},
 		"by IDs":      {RunIDs: ids},
 	} {
 		ask.By, ask.Why = "ann", "it is up again"
 		d := &dead{runs: runs}
 		s := operations.New(operations.Config{Ledger: d})
-		got, err := operations.ActOnAll(t.Context(), ask, func(ctx context.Context, part operations.Ask) (v operations.RunActionResult, err error) {
-			return v, s.Ask(ctx, "redrive", "", part, &v)
+		got, err := operations.ActOnAll(t.Context(), ask, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
+			return v, s.DoAction(ctx, "redrive", "", part, &v)
 		})
 		if err != nil || len(got.Changed) != n || got.Counts.Changed != n || got.Remaining != 0 || got.Counts.LeftOut[ledger.RejectedRerun] != 7 {
 			t.Errorf("%s: %d changed, %+v counted, %d remain, %v", name, len(got.Changed), got.Counts, got.Remaining, err)

@@ -21,7 +21,7 @@ type Action struct {
 	Status int         // of the answer
 	// OfSchedules lets a scheduler do it to the schedules of its template.
 	OfSchedules bool
-	do          func(*Service, context.Context, Ask) (any, error)
+	do          func(*Service, context.Context, ActionRequest) (any, error)
 }
 
 // AckIncident names the action on an incident.
@@ -30,9 +30,13 @@ const AckIncident = "ack-incident"
 // Actions are all actions.
 var Actions = slices.Concat([]Action{
 	{Name: "pause", Verb: "Pause", Path: "/v1/jobs/{id}/pause", Least: access.Operator, OfSchedules: true,
-		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a Ask) (any, error) { return s.Pause(ctx, a.ID, a.actor) }},
+		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) {
+			return s.Pause(ctx, a.ID, a.actor)
+		}},
 	{Name: "resume", Verb: "Resume", Path: "/v1/jobs/{id}/resume", Least: access.Operator, OfSchedules: true,
-		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a Ask) (any, error) { return s.Resume(ctx, a.ID, a.actor) }},
+		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) {
+			return s.Resume(ctx, a.ID, a.actor)
+		}},
 	{Name: "trigger", Verb: "Trigger", Path: "/v1/jobs/{id}/trigger", Least: access.Operator,
 		Status: http.StatusCreated, do: (*Service).askTrigger},
 	{Name: "backfill", Verb: "Backfill", Path: "/v1/jobs/{id}/backfill", Least: access.Operator,
@@ -42,12 +46,12 @@ var Actions = slices.Concat([]Action{
 		Fields: []string{"newKey", "mayDouble"}, Status: http.StatusCreated, do: (*Service).askRerun},
 	{Name: AddPause, Verb: "Pause", Path: "/v1/pauses", Least: access.Operator,
 		Fields: []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"},
-		Status: http.StatusCreated, do: func(s *Service, ctx context.Context, a Ask) (any, error) { return s.askPause(ctx, a, false) }},
+		Status: http.StatusCreated, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, false) }},
 	{Name: ChangePause, Verb: "Change", Path: "/v1/pauses/{id}/change", Least: access.Operator,
 		Fields: []string{"from", "until"},
-		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a Ask) (any, error) { return s.askPause(ctx, a, false) }},
+		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, false) }},
 	{Name: EndPause, Verb: "End", Path: "/v1/pauses/{id}/end", Least: access.Operator,
-		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a Ask) (any, error) { return s.askPause(ctx, a, true) }},
+		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, true) }},
 	{Name: AckIncident, Verb: "Acknowledge", Path: "/v1/incidents/{id}/ack", Least: access.Operator,
 		Fields: []string{"close"}, Status: http.StatusOK, do: (*Service).askIncident},
 },
@@ -58,7 +62,9 @@ var Actions = slices.Concat([]Action{
 
 // onRuns returns an action on the runs that the body selects, and the same on one run.
 func onRuns(what RunAction, verb string, fields ...string) []Action {
-	do := func(s *Service, ctx context.Context, ask Ask) (any, error) { return s.askRuns(ctx, what, ask) }
+	do := func(s *Service, ctx context.Context, ask ActionRequest) (any, error) {
+		return s.askRuns(ctx, what, ask)
+	}
 	fields = append(fields, "dryRun")
 	many := append([]string{"runIds", "parent", "member", "job", "owner", "label", "target", "state", "reason", "since", "until", "limit",
 		"includeAcknowledged", "series"}, fields...)
@@ -78,7 +84,7 @@ func ActionOf(name string) (a Action, known bool) {
 }
 
 // Permits returns an Error if an identity may not ask this of the action.
-func (a Action) Permits(who access.Identity, ask Ask) error {
+func (a Action) Permits(who access.Identity, ask ActionRequest) error {
 	template, _, keyed := jobs.SplitJobID(ask.ID)
 	ofSchedule := keyed && a.OfSchedules && who.MayChange(template)
 	if who.Role < a.Least && !ofSchedule {

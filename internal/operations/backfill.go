@@ -142,9 +142,9 @@ func (b Backfilled) and(got ledger.Backfilled) Backfilled {
 // BackfillAll plans the scheduled times of the whole span, with requests of one series. One
 // that is interrupted is safe to repeat. It tells progress how far it is.
 func BackfillAll(
-	ctx context.Context, b Backfill, do func(context.Context, Ask) (Backfilled, error), progress func(at time.Time, done Backfilled),
+	ctx context.Context, b Backfill, do func(context.Context, ActionRequest) (Backfilled, error), progress func(at time.Time, done Backfilled),
 ) (Backfilled, error) {
-	ask := Ask{By: b.By, Why: b.Why, DryRun: b.DryRun, Parallel: b.Parallel, NewestFirst: b.NewestFirst, NeverPlanned: b.NeverPlanned,
+	ask := ActionRequest{By: b.By, Why: b.Why, DryRun: b.DryRun, Parallel: b.Parallel, NewestFirst: b.NewestFirst, NeverPlanned: b.NeverPlanned,
 		Series: NewToken()}
 	var all Backfilled
 	for {

@@ -39,7 +39,7 @@ func (s *Service) TriggerEntry(ctx context.Context, jobID string, who ledger.Act
 
 // RerunEntry is the run that repeats a finished run as new work, under a new key. The
 // run's ID may have any form that FindRun takes.
-func (s *Service) RerunEntry(ctx context.Context, runID string, a Ask, who ledger.Actor) (ledger.Entry, error) {
+func (s *Service) RerunEntry(ctx context.Context, runID string, a ActionRequest, who ledger.Actor) (ledger.Entry, error) {
 	if !a.NewKey {
 		return ledger.Entry{}, refuse(Invalid,
 			"a rerun makes new work under a new key; confirm it with newKey (--new-key), or ask again under the old one with redrive")

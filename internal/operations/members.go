@@ -147,7 +147,7 @@ func withStates(f ledger.MemberFilter, states []ledger.State) ledger.MemberFilte
 
 // selectMembers adds to a filter which members somebody asks for. Those that are named by
 // their keys are selected by their run IDs.
-func (s *Service) selectMembers(ctx context.Context, f *ledger.Filter, a Ask) error {
+func (s *Service) selectMembers(ctx context.Context, f *ledger.Filter, a ActionRequest) error {
 	if f.Parent = a.Parent; len(a.Member) == 0 {
 		return nil
 	}

@@ -209,7 +209,7 @@ func NextRun(list []ledger.Pause, j jobs.Job, now time.Time) time.Time {
 	return time.Time{}
 }
 
-func (s *Service) askPause(ctx context.Context, a Ask, end bool) (any, error) {
+func (s *Service) askPause(ctx context.Context, a ActionRequest, end bool) (any, error) {
 	c := PauseChange{All: a.All, DryRun: a.DryRun, PauseChange: ledger.PauseChange{
 		Kind: cmp.Or(a.Kind, ledger.PauseSkip), Selector: ledger.Selector(a.Selection), From: a.From, Until: a.Until, End: end, Actor: a.actor,
 	}}

@@ -13,7 +13,7 @@ func TestAClientEndsAtAnswersWithoutProgress(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	acts := 0
-	_, err := operations.ActOnAll(ctx, operations.Ask{}, func(ctx context.Context, _ operations.Ask) (operations.RunActionResult, error) {
+	_, err := operations.ActOnAll(ctx, operations.ActionRequest{}, func(ctx context.Context, _ operations.ActionRequest) (operations.RunActionResult, error) {
 		acts++
 		return operations.RunActionResult{Remaining: 7, Counts: operations.ActionCounts{Changed: 1}}, ctx.Err()
 	})
@@ -21,7 +21,7 @@ func TestAClientEndsAtAnswersWithoutProgress(t *testing.T) {
 		t.Errorf("%d requests, %v; want an error at the second", acts, err)
 	}
 	fills, from := 0, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	_, err = operations.BackfillAll(ctx, operations.Backfill{From: from}, func(ctx context.Context, _ operations.Ask) (operations.Backfilled, error) {
+	_, err = operations.BackfillAll(ctx, operations.Backfill{From: from}, func(ctx context.Context, _ operations.ActionRequest) (operations.Backfilled, error) {
 		fills++
 		return operations.Backfilled{Next: from}, ctx.Err()
 	}, nil)

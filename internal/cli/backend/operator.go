@@ -24,8 +24,8 @@ type Operator interface {
 	Changes(ctx context.Context, sel operations.Selection, after string) (operations.Changes, error)
 	Members(context.Context, operations.MemberQuery) (operations.MemberPage, error)
 	Why(ctx context.Context, jobID, at, member string) (operations.Explanation, error)
-	// Ask does one of operations.Actions, and reads its answer into a value.
-	Ask(ctx context.Context, action, id string, ask operations.Ask, answer any) error
+	// DoAction does one of operations.Actions, and reads its answer into a value.
+	DoAction(ctx context.Context, action, id string, ask operations.ActionRequest, answer any) error
 	Incidents(context.Context, operations.Selection, ledger.IncidentFilter) (operations.IncidentPage, error)
 	Incident(ctx context.Context, id int64) (operations.Incident, error)
 	Templates(context.Context) ([]operations.Template, error)

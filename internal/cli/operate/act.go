@@ -48,7 +48,7 @@ type actFlags struct {
 	runFilter
 	memberFlags
 	who
-	asked operations.Ask
+	asked operations.ActionRequest
 }
 
 func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command {
@@ -63,8 +63,8 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 			}
 			refused := false
 			err = ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.RunActionResult, error) {
-				acted, err := operations.ActOnAll(ctx, asked, func(ctx context.Context, part operations.Ask) (v operations.RunActionResult, err error) {
-					return v, o.Ask(ctx, string(what), "", part, &v)
+				acted, err := operations.ActOnAll(ctx, asked, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
+					return v, o.DoAction(ctx, string(what), "", part, &v)
 				})
 				refused = len(acted.Refused) > 0
 				return acted, err
@@ -90,7 +90,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 	return c
 }
 
-func (f *actFlags) ask(what operations.RunAction, now time.Time, ids []string) (operations.Ask, error) {
+func (f *actFlags) ask(what operations.RunAction, now time.Time, ids []string) (operations.ActionRequest, error) {
 	asked := f.sign(f.asked)
 	filter, err := f.filter(now)
 	if err != nil {

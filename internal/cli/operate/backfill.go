@@ -74,8 +74,8 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	}
 	defer close()
 	line := terminal.NewLine(a.Err)
-	done, err := operations.BackfillAll(ctx, b, func(ctx context.Context, part operations.Ask) (v operations.Backfilled, err error) {
-		return v, o.Ask(ctx, "backfill", jobID, part, &v)
+	done, err := operations.BackfillAll(ctx, b, func(ctx context.Context, part operations.ActionRequest) (v operations.Backfilled, err error) {
+		return v, o.DoAction(ctx, "backfill", jobID, part, &v)
 	}, func(at time.Time, done operations.Backfilled) {
 		line.Show(backfilling(jobID, from, to, at, b.NewestFirst, done))
 	})

@@ -126,7 +126,7 @@ func (a *app) printDeliveries(list []operations.Delivery) error {
 
 func (a *app) incidentsAckCommand() *cobra.Command {
 	var w who
-	var asked operations.Ask
+	var asked operations.ActionRequest
 	c := &cobra.Command{
 		Use:   "ack ID --why REASON",
 		Short: "Acknowledge an open incident, or close it",
@@ -144,7 +144,7 @@ next problem opens a new one. A repetition changes nothing.`,
 				return err
 			}
 			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (i operations.Incident, err error) {
-				return i, o.Ask(ctx, operations.AckIncident, args[0], w.sign(asked), &i)
+				return i, o.DoAction(ctx, operations.AckIncident, args[0], w.sign(asked), &i)
 			}, func(i operations.Incident) error {
 				_, err := terminal.Fprintf(a.Out, "incident %s of %s (%s) %s\n", strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), i.State())
 				return err

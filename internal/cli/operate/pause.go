@@ -35,7 +35,7 @@ func (w *who) actor() ledger.Actor {
 }
 
 // sign adds who acts, and why.
-func (w *who) sign(asked operations.Ask) operations.Ask {
+func (w *who) sign(asked operations.ActionRequest) operations.ActionRequest {
 	actor := w.actor()
 	asked.By, asked.Why = actor.By, actor.Why
 	return asked
@@ -88,7 +88,7 @@ func (a *app) pauseCommand(action, use, short string) *cobra.Command {
 				jobID = jobs.ScheduleID(args[0], args[1])
 			}
 			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (v operations.JobActionResult, err error) {
-				return v, o.Ask(ctx, action, jobID, w.sign(operations.Ask{}), &v)
+				return v, o.DoAction(ctx, action, jobID, w.sign(operations.ActionRequest{}), &v)
 			}, func(acted operations.JobActionResult) error {
 				_, err := terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
 				return err

@@ -55,7 +55,7 @@ func (a *app) printPauses(list []operations.Pause) error {
 type pauseFlags struct {
 	who
 	from, until string
-	asked       operations.Ask
+	asked       operations.ActionRequest
 }
 
 func (f *pauseFlags) flags(c *cobra.Command, a *app) {
@@ -78,7 +78,7 @@ func (a *app) do(c *cobra.Command, f *pauseFlags, action, id string) (err error)
 		return err
 	}
 	return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (p operations.Pause, err error) {
-		return p, o.Ask(ctx, action, id, f.sign(f.asked), &p)
+		return p, o.DoAction(ctx, action, id, f.sign(f.asked), &p)
 	}, a.printPause)
 }
 

@@ -10,7 +10,7 @@ import (
 
 func (a *app) rerunCommand() *cobra.Command {
 	var w who
-	var asked operations.Ask
+	var asked operations.ActionRequest
 	c := &cobra.Command{
 		Use:   "rerun RUN-ID --new-key --why REASON",
 		Short: "Repeat a finished run as new work, under a new key",

@@ -37,7 +37,7 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 				return err
 			}
 			ctx := c.Context()
-			return a.enter(ctx, "trigger", args[0], w.sign(operations.Ask{}), func() (ledger.Entry, error) { return a.triggerEntry(ctx, args[0], w) })
+			return a.enter(ctx, "trigger", args[0], w.sign(operations.ActionRequest{}), func() (ledger.Entry, error) { return a.triggerEntry(ctx, args[0], w) })
 		},
 	}
 	w.flags(c, a)
@@ -51,7 +51,7 @@ const triggeredByHand = "triggered by hand"
 
 // enter makes a run and waits for its end: on the server of --server, else by calls of this
 // process.
-func (a *app) enter(ctx context.Context, action, id string, asked operations.Ask, entryOf func() (ledger.Entry, error)) error {
+func (a *app) enter(ctx context.Context, action, id string, asked operations.ActionRequest, entryOf func() (ledger.Entry, error)) error {
 	if a.Server != "" {
 		return a.remotely(ctx, action, id, asked)
 	}
@@ -204,13 +204,13 @@ func drivenText(r operations.Run) string {
 
 // remotely makes a run on a server and waits for its end, which the processes that
 // serve bring about.
-func (a *app) remotely(ctx context.Context, action, id string, asked operations.Ask) error {
+func (a *app) remotely(ctx context.Context, action, id string, asked operations.ActionRequest) error {
 	s, err := a.Remote()
 	if err != nil {
 		return err
 	}
 	var run operations.Run
-	if err := s.Ask(ctx, action, id, asked, &run); err != nil {
+	if err := s.DoAction(ctx, action, id, asked, &run); err != nil {
 		return err
 	}
 	for !run.State.Finished() {

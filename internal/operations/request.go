@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +18,9 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Ask is what somebody asks of an action: the body of its request. Each action takes its
-// own of the fields.
-type Ask struct {
+// ActionRequest is the body of an action's request. Each action takes its own of the
+// fields.
+type ActionRequest struct {
 	By     string    `json:"by,omitempty"`
 	Why    string    `json:"why"`
 	DryRun bool      `json:"dryRun,omitempty"`
@@ -67,7 +68,7 @@ type Answer struct {
 
 // Do does what somebody asks for, once for each of their keys: a repetition gets the first
 // answer. Without a key, it is done again. Its error is an Error if nothing was done.
-func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer, error) {
+func (s *Service) Do(ctx context.Context, a Action, ask ActionRequest, by Caller) (Answer, error) {
 	if err := a.Permits(by.Identity, ask); err != nil {
 		return Answer{}, err
 	}
@@ -106,10 +107,13 @@ func (s *Service) Do(ctx context.Context, a Action, ask Ask, by Caller) (Answer,
 	return Answer{}, err
 }
 
-// Ask does an action for the command line, without a key, and reads the answer into a value, as
+// DoAction does an action for the command line, without a key, and reads the answer into a value, as
 // the client of a server does.
-func (s *Service) Ask(ctx context.Context, action, id string, ask Ask, answer any) error {
-	a, _ := ActionOf(action)
+func (s *Service) DoAction(ctx context.Context, action, id string, ask ActionRequest, answer any) error {
+	a, known := ActionOf(action)
+	if !known {
+		return fmt.Errorf("there is no action %q", action)
+	}
 	ask.ID = id
 	got, err := s.Do(ctx, a, ask, Caller{Identity: access.Identity{Role: access.Admin}, Via: ledger.ViaCLI})
 	if err != nil {
@@ -119,7 +123,7 @@ func (s *Service) Ask(ctx context.Context, action, id string, ask Ask, answer an
 }
 
 // logAction writes a line about an action that was done. Its texts are on one line.
-func (s *Service) logAction(a Action, ask Ask, result any) {
+func (s *Service) logAction(a Action, ask ActionRequest, result any) {
 	if ask.DryRun {
 		return
 	}
@@ -164,7 +168,7 @@ func keep[T any](who ledger.Actor, view func(T) (any, error)) {
 	}
 }
 
-func (s *Service) askTrigger(ctx context.Context, a Ask) (any, error) {
+func (s *Service) askTrigger(ctx context.Context, a ActionRequest) (any, error) {
 	e, err := s.TriggerEntry(ctx, a.ID, a.actor)
 	if err != nil {
 		return nil, err
@@ -172,7 +176,7 @@ func (s *Service) askTrigger(ctx context.Context, a Ask) (any, error) {
 	return s.Enter(ctx, e)
 }
 
-func (s *Service) askRerun(ctx context.Context, a Ask) (any, error) {
+func (s *Service) askRerun(ctx context.Context, a ActionRequest) (any, error) {
 	e, err := s.RerunEntry(ctx, a.ID, a, a.actor)
 	if err != nil {
 		return nil, err
@@ -180,19 +184,19 @@ func (s *Service) askRerun(ctx context.Context, a Ask) (any, error) {
 	return s.Enter(ctx, e)
 }
 
-func (s *Service) askBackfill(ctx context.Context, a Ask) (any, error) {
+func (s *Service) askBackfill(ctx context.Context, a ActionRequest) (any, error) {
 	if a.From.IsZero() {
 		return nil, refuse(Invalid, "a backfill needs its first time (from)")
 	}
 	b := Backfill{JobID: a.ID, From: a.From, To: a.To, Parallel: a.Parallel, NewestFirst: a.NewestFirst, NeverPlanned: a.NeverPlanned,
 		Actor: a.actor, DryRun: a.DryRun}
 	if b.To.IsZero() {
-		b.To = time.Now()
+		b.To = s.now()
 	}
 	return s.Backfill(ctx, b)
 }
 
-func (s *Service) askIncident(ctx context.Context, a Ask) (any, error) {
+func (s *Service) askIncident(ctx context.Context, a ActionRequest) (any, error) {
 	id, err := ParseID("incident", a.ID)
 	if err != nil {
 		return nil, err
@@ -209,7 +213,7 @@ func ParseID(kind, text string) (int64, error) {
 	return id, nil
 }
 
-func (s *Service) askRuns(ctx context.Context, what RunAction, a Ask) (any, error) {
+func (s *Service) askRuns(ctx context.Context, what RunAction, a ActionRequest) (any, error) {
 	act := ledger.Action{
 		Actor: a.actor, Force: a.Force, IncludeAcknowledged: a.IncludeAcknowledged, MayDouble: a.MayDouble, DryRun: a.DryRun,
 		Filter: ledger.Filter{IDs: a.RunIDs, States: a.State, Reason: a.Reason, Since: a.Since, Until: a.Until, Limit: MaxPart},
