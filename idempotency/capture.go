@@ -85,6 +85,17 @@ func (c *capture) Write(p []byte) (int, error) {
 // committed.
 func (c *capture) Flush() { c.WriteHeader(http.StatusOK) }
 
+// Reset discards the reply that the handler has written, for an adapter whose handler
+// failed after it. A reply that was too large still fails the work.
+func (c *capture) Reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		c.header, c.final, c.status = nil, nil, 0
+		c.body.Reset()
+	}
+}
+
 // SetReadDeadline, SetWriteDeadline and EnableFullDuplex are what
 // [http.ResponseController] looks for. There is no Unwrap, through which a
 // handler could take the connection.

@@ -1,6 +1,7 @@
 package idempotencyecho_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -37,9 +38,15 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 	router.POST("/pay/:account", func(c echo.Context) error {
 		runs++
 		if c.Param("account") == "fails" {
+			c.Response().Header().Set("Retry-After", "7")
 			return echo.NewHTTPError(http.StatusServiceUnavailable, "later")
 		}
-		return c.String(http.StatusCreated, fmt.Sprintf("run %d", runs))
+		c.Response().Header().Set("Location", "/run")
+		err := c.String(http.StatusCreated, fmt.Sprintf("run %d", runs))
+		if c.Param("account") == "errs" {
+			return errors.New("after the reply")
+		}
+		return err
 	}, idempotencyecho.Middleware(kit, idempotency.Route{}))
 	for _, c := range []struct {
 		path, key, body string
@@ -51,13 +58,19 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 		{"/pay/alice", "2", "run 2", 201, 2, false},
 		{"/pay/fails", "3", "", 503, 3, false}, // it leaves the key free
 		{"/pay/fails", "3", "", 503, 4, false},
-		{"/pay/bob", "1", "", 409, 4, false}, // one scope for the route
+		{"/pay/errs", "4", `{"message":"Internal Server Error"}` + "\n", 500, 5, false}, // nor is a reply kept before an error
+		{"/pay/errs", "4", "", 500, 6, false},
+		{"/pay/bob", "1", "", 409, 6, false}, // one scope for the route
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.path, nil)
 		r.Header.Set(idempotency.HeaderKey, c.key)
 		w := httptest.NewRecorder()
 		router.ServeHTTP(w, r)
 		replayed := w.Header().Get(idempotency.HeaderReplayed) == "true"
+		location, retry := w.Header().Get("Location"), w.Header().Get("Retry-After")
+		if (location != "") != (c.status == http.StatusCreated) || (retry == "7") != (c.status == http.StatusServiceUnavailable) {
+			t.Errorf("%s %s: Location %q, Retry-After %q", c.path, c.key, location, retry)
+		}
 		if w.Code != c.status || c.body != "" && w.Body.String() != c.body || replayed != c.replayed || runs != c.runs {
 			t.Errorf("%s %s: %d %q, replayed %t, %d runs; want %+v", c.path, c.key, w.Code, w.Body, replayed, runs, c)
 		}

@@ -17,8 +17,9 @@ import (
 //
 // It is not middleware, since the kit may run the handler again after a conflict, and c.Next
 // runs it once. Middleware of the route runs around it, once. A handler that calls c.Error and
-// writes no reply has failed: the reply is its status, or 500 if that is not an error. Middleware
-// that replies to c.Errors comes too late for the kit, which has stored or undone the effect.
+// writes no reply has failed: the reply is its status, or 500 if that is not an error. A written
+// reply counts also if it calls c.Error, which sends nothing. Middleware that replies to c.Errors
+// comes too late for the kit, which has stored or undone the effect.
 func Handler(kit *idempotency.Kit, route idempotency.Route, handler gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		route := route

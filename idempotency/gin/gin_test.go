@@ -45,6 +45,9 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 			return
 		}
 		c.String(http.StatusCreated, "run %d", runs)
+		if c.Param("account") == "logs" {
+			_ = c.Error(errors.New("for the log"))
+		}
 	}))
 	for _, c := range []struct {
 		path, key, body string
@@ -58,7 +61,9 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 		{"/pay/fails", "3", "", 503, 4, false},
 		{"/pay/errs", "4", "", 500, 5, false}, // and so does an error without a reply
 		{"/pay/errs", "4", "", 500, 6, false},
-		{"/pay/bob", "1", "", 409, 6, false}, // one scope for the route
+		{"/pay/logs", "5", "run 7", 201, 7, false}, // but not one after it
+		{"/pay/logs", "5", "run 7", 201, 7, true},
+		{"/pay/bob", "1", "", 409, 7, false}, // one scope for the route
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.path, nil)
 		r.Header.Set(idempotency.HeaderKey, c.key)
