@@ -46,11 +46,15 @@ func contract(t *testing.T, through func(testing.TB, string) string, run func(*t
 	cases := &schemas{test: t, url: through(t, url), pool: connect(t, url)}
 	run(t, func(t *testing.T) ledgertest.Opened {
 		c := cases.clock(t)
+		second := c.open
+		if cases.url != url {
+			second = c.connect // which detects the pooler anew
+		}
 		return ledgertest.Opened{
 			Store:  c.open(t),
 			Shift:  c.pass,
 			Stop:   c.stop,
-			Second: func(t *testing.T) ledger.Store { return c.open(t) },
+			Second: func(t *testing.T) ledger.Store { return second(t) },
 		}
 	})
 }
@@ -133,10 +137,16 @@ func (s *schema) open(t testing.TB) *postgres.Ledger {
 	if n := len(s.free); n > 0 {
 		l, s.free = s.free[n-1], s.free[:n-1]
 	} else {
-		l = open(s.of.test, s.of.url, postgres.Schema(s.name), postgres.Set("search_path", s.name+"_clock, "+s.name+", pg_catalog"))
+		l = s.connect(s.of.test)
 	}
 	t.Cleanup(func() { s.free = append(s.free, l) })
 	return postgres.Anew(l)
+}
+
+// connect returns a ledger like that of open with connections of its own.
+func (s *schema) connect(t testing.TB) *postgres.Ledger {
+	t.Helper()
+	return open(t, s.of.url, postgres.Schema(s.name), postgres.Set("search_path", s.name+"_clock, "+s.name+", pg_catalog"))
 }
 
 const emptySchema = `
