@@ -1,6 +1,6 @@
 // The contract of the adapters: nothing reaches the client before the commit; what
 // reaches it is one whole answer, the one that is stored. Every idiom of answering, in
-// every framework.
+// each framework that a test names; those without a commit not where one fails.
 
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
