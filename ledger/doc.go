@@ -14,6 +14,11 @@
 //     locked and written. An engine knows no rule. A rule asks for all that it needs,
 //     reads the clock, decides and writes: see [Tx], whose methods are in rows_*.go.
 //
+// Begin with run.go, state.go, plan.go and store.go, then rows.go, admit.go, claim.go and
+// record.go. Files with one prefix are of one topic: schedule_* of schedules made at run
+// time, member_* of runs with members, pause_*, incident_*, list_*, purge_*, and rows_* of
+// what an engine stores.
+//
 // Packages postgres, sqlite and memory are engines. Package ledgertest has the contracts as
 // test suites: Run that of Store, RunRows that of Rows.
 //
