@@ -81,7 +81,7 @@ func (a *accepter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	started.work.request = inner(started.ctx, r, body)
 	go a.run(started)
-	a.sendProgress(w, started.work.former)
+	a.sendProgress(w, started.work.previous)
 }
 
 // sendProgress answers that the work goes on.
@@ -188,7 +188,7 @@ func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, loo
 		return s, look, d, explain(within, err)
 	}
 	if look.Record != nil {
-		w.former, w.last = look.Record.Body, look.Record.Body
+		w.previous, w.last = look.Record.Body, look.Record.Body
 	}
 	w.lapse = time.AfterFunc(time.Until(asked.Add(c.Lease)), func() { w.cancel(ErrLeaseLost) })
 	return started{w, ctx}, look, doWork, nil

@@ -22,13 +22,13 @@ import (
 //
 // A Work is safe for concurrent use.
 type Work struct {
-	kit     *Kit
-	store   store.Worker
-	claim   store.Claim
-	request *http.Request
-	former  json.RawMessage
-	cancel  context.CancelCauseFunc
-	lapse   *time.Timer // ends the context when the lease ends
+	kit      *Kit
+	store    store.Worker
+	claim    store.Claim
+	request  *http.Request
+	previous json.RawMessage
+	cancel   context.CancelCauseFunc
+	lapse    *time.Timer // ends the context when the lease ends
 
 	exchange chan struct{} // holds a token during an exchange with the store
 
@@ -59,11 +59,11 @@ func (w *Work) Request() *http.Request { return w.request }
 // worker lost the key, or the last one gave it up, since it returned an error or
 // [Kit.Shutdown] ended it.
 func (w *Work) Previous(v any) (bool, error) {
-	if len(w.former) == 0 {
+	if len(w.previous) == 0 {
 		return false, nil
 	}
-	if err := json.Unmarshal(w.former, v); err != nil {
-		return false, fmt.Errorf("the former worker's progress does not fit the type: %w", err)
+	if err := json.Unmarshal(w.previous, v); err != nil {
+		return false, fmt.Errorf("the previous worker's progress does not fit the type: %w", err)
 	}
 	return true, nil
 }

@@ -41,11 +41,11 @@ export class Work<Tx> {
     private readonly runner: OnceRunner<Tx>,
     private readonly claim: Claim,
     readonly request: WorkRequest,
-    private readonly previous: Uint8Array | undefined,
+    private readonly earlier: Uint8Array | undefined,
     asked: number, // when the lease began at the latest
     private readonly storable: (full: HttpReply) => Reply,
   ) {
-    this.#last = previous;
+    this.#last = earlier;
     this.#leaseUntil(asked + this.#leaseMs);
   }
 
@@ -59,12 +59,12 @@ export class Work<Tx> {
   }
 
   /**
-   * former is the last progress of an earlier worker that lost the key. It is undefined
+   * previous is the last progress of an earlier worker that lost the key. It is undefined
    * when there is none: no worker lost the key, or the last one gave it up, since it
    * threw an error or {@link Kit.shutdown} ended it.
    */
-  former<T>(): T | undefined {
-    return this.previous === undefined ? undefined : (JSON.parse(Buffer.from(this.previous).toString()) as T);
+  previous<T>(): T | undefined {
+    return this.earlier === undefined ? undefined : (JSON.parse(Buffer.from(this.earlier).toString()) as T);
   }
 
   /**

@@ -29,7 +29,7 @@ export class Works<Tx> {
       throw shuttingDown();
     }
     const asked = performance.now(); // before the store counts from it
-    const make = (former?: Uint8Array) => new Work(this.runner, claim, request, former, asked, this.storable);
+    const make = (previous?: Uint8Array) => new Work(this.runner, claim, request, previous, asked, this.storable);
     try {
       look = await this.runner.exchange("accept the work", (signal) => this.runner.store.accept(claim, signal));
     } catch (error) {
@@ -40,8 +40,8 @@ export class Works<Tx> {
       const decision = decideLong(look, claim);
       return { decision: decision === "doWork" ? "inFlight" : decision, look }; // it was free only for a moment
     }
-    const former = look.record?.reply.body;
-    return { decision: "doWork", look, work: make(former?.length ? former : undefined) };
+    const previous = look.record?.reply.body;
+    return { decision: "doWork", look, work: make(previous?.length ? previous : undefined) };
   }
 
   /** run runs the work after its request was answered. */

@@ -74,7 +74,7 @@ for (const [engine, store, sql, effects] of engines) {
     const { ask } = process(async (work) => {
       starts++;
       assert.deepEqual([work.request.method, work.request.target, work.request.json()], ["POST", "/long", { a: 1 }]);
-      assert.deepEqual([work.key.value, work.former()], ["told", undefined]);
+      assert.deepEqual([work.key.value, work.previous()], ["told", undefined]);
       await work.progress({ done: 1, of: 2 });
       await free.promise;
       await work.finish(effect(`told ${engine}`));
@@ -110,9 +110,9 @@ for (const [engine, store, sql, effects] of engines) {
       },
       { leaseMs: 1_000 },
     );
-    let former: unknown;
+    let previous: unknown;
     const b = process(async (work) => {
-      former = work.former();
+      previous = work.previous();
       await work.finish(effect(`fenced ${engine}`));
     });
     await a.ask("fenced");
@@ -123,7 +123,7 @@ for (const [engine, store, sql, effects] of engines) {
     goOn.resolve();
     assert.ok(is("lease_lost")(await tried.promise));
     await assert.rejects(work.progress({}), is("lease_lost"));
-    assert.deepEqual([former, await effects(`fenced ${engine}`)], [{ page: 7 }, 1]);
+    assert.deepEqual([previous, await effects(`fenced ${engine}`)], [{ page: 7 }, 1]);
     assert.equal(await (await a.ask("fenced")).text(), reply);
   });
 
@@ -251,9 +251,9 @@ for (const [engine, store, sql, effects] of engines) {
       await new Promise((resolve) => work.signal.addEventListener("abort", resolve));
       throw work.signal.reason;
     });
-    const former: unknown[] = [];
+    const previous: unknown[] = [];
     const b = process((work) => {
-      former.push(work.former());
+      previous.push(work.previous());
       return work.finish(effect(`handed ${engine}`));
     });
     await a.ask("handed");
@@ -265,7 +265,7 @@ for (const [engine, store, sql, effects] of engines) {
     assert.deepEqual(await problem(await a.ask("handed")), [503, "service_shutting_down"]);
     await done(b.ask, "handed");
     assert.equal(await effects(`handed ${engine}`), 1);
-    assert.deepEqual(former, [undefined]);
+    assert.deepEqual(previous, [undefined]);
     await b.kit.shutdown();
   });
 
