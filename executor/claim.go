@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// pollEvery is how often a long-lived process polls the ledger for work that it
+// pollEvery is the interval at which a long-lived process polls the ledger for work that it
 // does not know of: a trigger, a backfill, an expired lease.
 const pollEvery = time.Second
 

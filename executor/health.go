@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// failureTTL is how long a failed operation counts that is not called again,
-// because there is nothing left to call it for: longer than any back-off.
+// failureTTL is the time after which a failure is forgotten whose operation is not called
+// again, as nothing is left to call it for. It is longer than any back-off.
 const failureTTL = 10 * time.Second
 
 var errNotCalled = errors.New("the ledger has not been called yet")

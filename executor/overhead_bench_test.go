@@ -11,8 +11,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// BenchmarkExecutorOverhead is what a run takes of the executor itself, from its due
-// scheduled time to its outcome's record: the ledger takes and leases all that it is
+// BenchmarkExecutorOverhead measures the executor's own part of a run, from its due
+// scheduled time to the record of its outcome: the ledger takes and leases all that it is
 // given, and the target answers at once. Run it with a fixed count of runs, which
 // are as many jobs that are due at one scheduled time:
 //

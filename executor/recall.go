@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// stopRecovery is how long a stop tries to recover lost grants before it lets them expire.
+// stopRecovery is the time for which a stop tries to recover lost grants before it lets them expire.
 const stopRecovery = 2 * time.Second
 
 // lostGrant is the token of an admission or a claim whose answer was lost. What

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// inProgressWait is how long to wait before the next call to a target
+	// inProgressWait is the wait before the next call to a target
 	// that says "in progress" without a Retry-After.
 	inProgressWait = time.Second
 	// unsentWait is the same for a call that could not be sent.

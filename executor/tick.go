@@ -54,8 +54,8 @@ func (e *Executor) Tick(ctx context.Context) error {
 	return e.Ready()
 }
 
-// quiet reports whether nothing is under way and nothing is due soon; from idleAfter on,
-// whether nothing is due now.
+// quiet reports whether nothing is under way and nothing is due soon. After
+// idleAfter it reports whether nothing is due now.
 func (e *Executor) quiet(idleAfter time.Time) bool {
 	next, wait := e.plan.nextDue(), tickMaxWait
 	if !time.Now().Before(idleAfter) {

@@ -39,7 +39,7 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	}
 }
 
-// claimStep is what one transaction claimed, and the jobs whose free slots the next one grants.
+// claimStep has the runs that one transaction claimed, and the jobs whose free slots the next one grants.
 // If there are such jobs, and as many due runs as it may claim, it claims none: a run that gets a
 // slot may be older, and the oldest run goes first.
 type claimStep struct {

@@ -100,7 +100,7 @@ func engineOn(t *testing.T, dsn string, f *idempotencytest.Fault) idempotencytes
 	return connect(t, dsn, f).engine(t)
 }
 
-// pools are those of two services on one database.
+// pools has the connection pools of two services on one database.
 type pools struct{ one, other *sql.DB }
 
 // connect opens pools. The fault strikes the connections of the first.

@@ -120,7 +120,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// pools are those of two services on one database.
+// pools has the connection pools of two services on one database.
 type pools struct{ one, other *sql.DB }
 
 // connect opens pools. The fault strikes the connections of the first.

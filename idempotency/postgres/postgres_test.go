@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// pools are those of two services on one database.
+// pools has the connection pools of two services on one database.
 type pools struct{ one, other *pgxpool.Pool }
 
 // connect opens pools. The fault strikes the connections of the first.

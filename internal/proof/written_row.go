@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// writtenRow is what is known of a row at the moment at which it is written.
+// writtenRow describes a row at the time of its write.
 type writtenRow struct {
 	ledger.Run
 	job     jobs.Job

@@ -10,7 +10,7 @@ import (
 )
 
 var acceptedCases = []testCase{
-	{"an accepted run returns its lease, keeps its failures, and is asked again when its wait is over", func(b *fixture) {
+	{"an accepted run returns its lease, keeps its failures, and is called again when its wait is over", func(b *fixture) {
 		j, w := b.newStarted("j")
 		o := accepted(w, time.Minute)
 		o.Failures = 1

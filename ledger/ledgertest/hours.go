@@ -210,7 +210,7 @@ var hourCases = []testCase{
 		rollUp(b.T, b.Store)
 		b.sameAsRuns()
 	}},
-	{"from when on hours are counted is known until all are", func(b *fixture) {
+	{"the time since which hours are counted is known until all are", func(b *fixture) {
 		countedFrom := func() time.Time {
 			from, err := b.CountedFrom(b.ctx)
 			b.must(err)

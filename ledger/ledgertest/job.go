@@ -25,7 +25,7 @@ func runID(jobID string, at time.Time) string {
 	return jobID + "@" + at.UTC().Format(time.RFC3339)
 }
 
-// callOf is what the i-th run sends.
+// callOf returns the call of the i-th run.
 func callOf(jobID string) ledger.CallSpec {
 	return ledger.CallSpec{
 		Target: "target-of-" + jobID, Method: "POST", Path: "/v1/admin/work",

@@ -37,7 +37,7 @@ func (j *job) adHocAt(i int, token string) ledger.Entry {
 	return e
 }
 
-// runIDsOf is what a listing has of one job.
+// runIDsOf returns the IDs of the runs of one job in a listing.
 func runIDsOf(j *job, list []ledger.Run) (ids []string) {
 	for _, r := range list {
 		if r.JobID == j.JobID {
