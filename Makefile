@@ -41,7 +41,7 @@ RACE = -race -gcflags='modernc.org/...=-race=false'
 # The packages whose goroutines share memory. Of the function and of the command line,
 # the tests that work at many messages and that run a daemon. The kit's other engines
 # share the code of these two.
-RACED = ./api/... ./cleanup ./executor/... ./internal/cli/serve ./internal/operations ./internal/rollover \
+RACED = ./api/... ./cleanup ./executor/... ./internal/access ./internal/cli/serve ./internal/operations ./internal/rollover \
 	./internal/simulate ./internal/telemetry ./ledger/... ./notify/... ./targets/... ./web ./idempotency ./idempotency/postgres ./idempotency/sqlite ./idempotency/vendor ./idempotency/verify
 DAEMONS = Serve|Signal|Reload|Registry|Kill|Server|Drain|Backup|Hangup|Metrics|Act[A-Z]
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )

@@ -18,7 +18,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"

@@ -3,7 +3,7 @@ package api
 import (
 	"net/http"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 )
 
 // Gate admits requests. It identifies who makes a request, and limits how many requests

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 )
 
 // The body that a run sends, and what its target said, are for operators; a viewer's answer

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 )
 

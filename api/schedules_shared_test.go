@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 )
 

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/completion"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 )
 

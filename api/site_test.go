@@ -21,9 +21,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/api/apitest"
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/jobs"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/idempotency"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/bench/rig"
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"

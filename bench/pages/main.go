@@ -23,9 +23,9 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/bench/contenders"
 	"github.com/cronce/cronce/bench/rig"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"

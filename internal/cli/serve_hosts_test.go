@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 )
 
 // A page whose name resolves to this machine gets nothing of any path, whatever identity

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/examples/target/membership"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/jobs"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/ledger"
 )

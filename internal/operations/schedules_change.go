@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/jobs/dataschema"
 	"github.com/cronce/cronce/ledger"

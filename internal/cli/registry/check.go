@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/api/access"
 	"github.com/cronce/cronce/completion"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/plaintext"

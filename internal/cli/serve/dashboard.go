@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/internal/rollover"

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 )
 
 // The dashboard's requests count for the limits of the API.

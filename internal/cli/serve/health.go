@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"

@@ -3,7 +3,7 @@ package serve
 import (
 	"net/url"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/hosts"
 )

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/api"
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/jobs"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 )
 
 func open(t *testing.T, text string) *access.File {

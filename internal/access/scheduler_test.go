@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 )
 
 // accessFile is an access file with these lines.

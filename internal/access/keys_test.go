@@ -18,7 +18,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/cronce/cronce/api/access"
+	"github.com/cronce/cronce/internal/access"
 )
 
 const issuerURL = "https://login.example.com"
