@@ -8,76 +8,82 @@ import (
 	"github.com/cronce/cronce/ledger/internal/callcodec"
 )
 
-// field is a column of runs that changes, and its value.
-type field struct {
+// column is a column of runs, and a row's value of it.
+type column struct {
 	name  string
-	value func(*ledger.Row) (any, error)
+	of    ledger.Columns // whose change writes it; 0: it never changes
+	value func(*encodedRow) any
 }
 
-func valueColumn(name string, value func(*ledger.Row) any) field {
-	return field{name, func(r *ledger.Row) (any, error) { return value(r), nil }}
+// encodedRow is a row with its call as the column call has it.
+type encodedRow struct {
+	*ledger.Row
+	call string
 }
 
 // takesSlot is what the column overlap has of a run that takes its job's slot.
 const takesSlot = "queue"
 
-// fields are the columns of each of ledger.Columns.
-var fields = []struct {
-	of      ledger.Columns
-	columns []field
-}{
-	{ledger.ColState, []field{
-		valueColumn("state", func(r *ledger.Row) any { return string(r.State) }),
-		valueColumn("reason", func(r *ledger.Row) any { return string(r.Reason) }),
-	}},
-	{ledger.ColCall, []field{
-		valueColumn("target", func(r *ledger.Row) any { return r.Call.Target }),
-		{"call", func(r *ledger.Row) (any, error) {
-			call, err := new(callcodec.Encoder).Encode(&r.Call)
-			return orNull(call), err
-		}},
-		valueColumn("body", func(r *ledger.Row) any { return []byte(r.Call.Body) }),
-	}},
-	{ledger.ColPlan, []field{
-		valueColumn("trigger", func(r *ledger.Row) any { return string(r.Trigger) }),
-		valueColumn("overlap", func(r *ledger.Row) any { return overlapOf(r) }),
-		valueColumn("pace", func(r *ledger.Row) any { return int(r.Pace) }),
-	}},
-	{ledger.ColCount, []field{valueColumn("count", func(r *ledger.Row) any { return r.Count })}},
-	{ledger.ColAttempt, []field{valueColumn("attempt", func(r *ledger.Row) any { return r.Run.Attempt })}},
-	{ledger.ColFailures, []field{valueColumn("failures", func(r *ledger.Row) any { return r.Failures })}},
-	{ledger.ColReplayed, []field{valueColumn("replayed", func(r *ledger.Row) any { return r.Replayed })}},
-	{ledger.ColStatus, []field{valueColumn("status", func(r *ledger.Row) any { return r.Status })}},
-	{ledger.ColDue, []field{valueColumn("due_at", func(r *ledger.Row) any { return micros(r.DueAt()) })}},
-	{ledger.ColSlot, []field{
-		valueColumn("waiting", func(r *ledger.Row) any { return r.Waiting }),
-		valueColumn("slot", func(r *ledger.Row) any { return slotOf(r) }),
-	}},
-	{ledger.ColWait, []field{valueColumn("waits_for", func(r *ledger.Row) any { return orNull(r.WaitReason.String()) })}},
-	{ledger.ColAccepted, []field{valueColumn("accepted_at", func(r *ledger.Row) any { return micros(r.AcceptedAt) })}},
-	{ledger.ColProgress, []field{valueColumn("progress", func(r *ledger.Row) any { return orNull(r.Progress) })}},
-	{ledger.ColLease, []field{
-		valueColumn("lease_token", func(r *ledger.Row) any { return orNull(r.Token) }),
-		valueColumn("leased_by", func(r *ledger.Row) any { return r.LeasedBy }),
-		valueColumn("leased_at", func(r *ledger.Row) any { return micros(r.LeasedAt) }),
-	}},
-	{ledger.ColStart, []field{
-		valueColumn("started_at", func(r *ledger.Row) any { return micros(r.StartedAt) }),
-		valueColumn("send_before", func(r *ledger.Row) any { return micros(r.SendBefore) }),
-		valueColumn("key_safe_until", func(r *ledger.Row) any { return micros(r.KeySafeUntil) }),
-	}},
-	{ledger.ColFinished, []field{valueColumn("finished_at", func(r *ledger.Row) any { return micros(r.FinishedAt) })}},
-	{ledger.ColAcked, []field{valueColumn("acked_at", func(r *ledger.Row) any { return micros(r.AckedAt) })}},
-	{ledger.ColLate, []field{valueColumn("late_at", func(r *ledger.Row) any { return micros(r.LateAt) })}},
-	{ledger.ColRerun, []field{valueColumn("rerun_id", func(r *ledger.Row) any { return r.RerunID })}},
-	{ledger.ColFan, []field{valueColumn("fan", func(r *ledger.Row) any { return orNull(r.Fan.String()) })}},
-	{ledger.ColActor, []field{
-		valueColumn("by", func(r *ledger.Row) any { return r.By }),
-		valueColumn("why", func(r *ledger.Row) any { return r.Why }),
-	}},
+// runTable has the columns that a row is written to.
+var runTable = []column{
+	{"run_id", 0, func(r *encodedRow) any { return r.ID }},
+	{"job_id", 0, func(r *encodedRow) any { return ledger.IDJob(&r.Run) }},
+	{"parent", 0, func(r *encodedRow) any { return orNull(r.Parent) }},
+	{"scheduled_at", 0, func(r *encodedRow) any { return r.ScheduledAt.UnixMicro() }},
+	{"until", 0, func(r *encodedRow) any { return micros(r.Until) }},
+	{"planned_at", 0, func(r *encodedRow) any { return r.PlannedAt.UnixMicro() }},
+	{"revision", 0, func(r *encodedRow) any { return r.Revision }},
+	{"state", ledger.ColState, func(r *encodedRow) any { return string(r.State) }},
+	{"reason", ledger.ColState, func(r *encodedRow) any { return string(r.Reason) }},
+	{"target", ledger.ColCall, func(r *encodedRow) any { return r.Call.Target }},
+	{"call", ledger.ColCall, func(r *encodedRow) any { return orNull(r.call) }},
+	{"body", ledger.ColCall, func(r *encodedRow) any { return []byte(r.Call.Body) }},
+	{"trigger", ledger.ColPlan, func(r *encodedRow) any { return string(r.Trigger) }},
+	{"overlap", ledger.ColPlan, overlapOf},
+	{"pace", ledger.ColPlan, func(r *encodedRow) any { return int(r.Pace) }},
+	{"count", ledger.ColCount, func(r *encodedRow) any { return r.Count }},
+	{"attempt", ledger.ColAttempt, func(r *encodedRow) any { return r.Attempt }},
+	{"failures", ledger.ColFailures, func(r *encodedRow) any { return r.Failures }},
+	{"replayed", ledger.ColReplayed, func(r *encodedRow) any { return r.Replayed }},
+	{"status", ledger.ColStatus, func(r *encodedRow) any { return r.Status }},
+	{"due_at", ledger.ColDue, func(r *encodedRow) any { return micros(r.DueAt()) }},
+	{"waiting", ledger.ColSlot, func(r *encodedRow) any { return r.Waiting }},
+	{"slot", ledger.ColSlot, slotOf},
+	{"waits_for", ledger.ColWait, func(r *encodedRow) any { return orNull(r.WaitReason.String()) }},
+	{"accepted_at", ledger.ColAccepted, func(r *encodedRow) any { return micros(r.AcceptedAt) }},
+	{"progress", ledger.ColProgress, func(r *encodedRow) any { return orNull(r.Progress) }},
+	{"lease_token", ledger.ColLease, func(r *encodedRow) any { return orNull(r.Token) }},
+	{"leased_by", ledger.ColLease, func(r *encodedRow) any { return r.LeasedBy }},
+	{"leased_at", ledger.ColLease, func(r *encodedRow) any { return micros(r.LeasedAt) }},
+	{"started_at", ledger.ColStart, func(r *encodedRow) any { return micros(r.StartedAt) }},
+	{"send_before", ledger.ColStart, func(r *encodedRow) any { return micros(r.SendBefore) }},
+	{"key_safe_until", ledger.ColStart, func(r *encodedRow) any { return micros(r.KeySafeUntil) }},
+	{"finished_at", ledger.ColFinished, func(r *encodedRow) any { return micros(r.FinishedAt) }},
+	{"acked_at", ledger.ColAcked, func(r *encodedRow) any { return micros(r.AckedAt) }},
+	{"late_at", ledger.ColLate, func(r *encodedRow) any { return micros(r.LateAt) }},
+	{"rerun_id", ledger.ColRerun, func(r *encodedRow) any { return r.RerunID }},
+	{"fan", ledger.ColFan, func(r *encodedRow) any { return orNull(r.Fan.String()) }},
+	{"by", ledger.ColActor, func(r *encodedRow) any { return r.By }},
+	{"why", ledger.ColActor, func(r *encodedRow) any { return r.Why }},
 }
 
-func overlapOf(r *ledger.Row) string {
+// attemptTable are the columns of attempts beside run and n. A run's first attempt has
+// them in its own row, with the prefix first_.
+var attemptTable = []struct {
+	name  string
+	value func(*ledger.Attempt) any
+}{
+	{"started_at", func(a *ledger.Attempt) any { return micros(a.StartedAt) }},
+	{"finished_at", func(a *ledger.Attempt) any { return micros(a.FinishedAt) }},
+	{"answer", func(a *ledger.Attempt) any { return string(a.Answer) }},
+	{"status", func(a *ledger.Attempt) any { return a.Status }},
+	{"code", func(a *ledger.Attempt) any { return a.Code }},
+	{"error", func(a *ledger.Attempt) any { return a.Error }},
+	{"detail", func(a *ledger.Attempt) any { return a.Detail }},
+	{"owner", func(a *ledger.Attempt) any { return a.Process }},
+}
+
+func overlapOf(r *encodedRow) any {
 	if r.TakesSlot {
 		return takesSlot
 	}
@@ -86,7 +92,7 @@ func overlapOf(r *ledger.Row) string {
 
 // slotOf is the job's ID in the one run that has the slot, and the run's own in one that has a
 // place: those of a job are between job@ and jobA.
-func slotOf(r *ledger.Row) any {
+func slotOf(r *encodedRow) any {
 	switch {
 	case !r.HasSlot:
 		return nil
@@ -115,26 +121,25 @@ func (t *tx) UpdateFenced(changes []ledger.RowChange) ledger.Future[[]bool] {
 }
 
 func (t *tx) update(c *ledger.RowChange) (bool, error) {
-	args := make([]any, 0, 24)
+	args := make([]any, 0, len(runTable))
 	if !c.Unlisted {
 		args = append(args, t.change)
 	}
-	for _, f := range fields {
-		if c.Set&f.of == 0 {
-			continue
+	row := encodedRow{Row: c.Row}
+	if c.Set&ledger.ColCall != 0 {
+		var err error
+		if row.call, err = new(callcodec.Encoder).Encode(&c.Row.Call); err != nil {
+			return false, err
 		}
-		for _, column := range f.columns {
-			v, err := column.value(c.Row)
-			if err != nil {
-				return false, err
-			}
-			args = append(args, v)
+	}
+	for _, column := range runTable {
+		if c.Set&column.of != 0 {
+			args = append(args, column.value(&row))
 		}
 	}
 	shape := updateShape{c.Set, c.Unlisted, c.Attempt != nil && c.Attempt.N == 1, c.LeasedAs != ""}
 	if shape.first {
-		a := c.Attempt
-		args = append(args, micros(a.StartedAt), micros(a.FinishedAt), string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Process)
+		args = appendAttempt(args, c.Attempt)
 	}
 	args = append(args, c.Row.ID, string(c.From))
 	if shape.fenced {
@@ -167,16 +172,15 @@ func (w *session) updateSQL(s updateShape) string {
 	if !s.unlisted {
 		set = append(set, `changed = ?`)
 	}
-	for _, f := range fields {
-		if s.set&f.of != 0 {
-			for _, column := range f.columns {
-				set = append(set, column.name+` = ?`)
-			}
+	for _, column := range runTable {
+		if s.set&column.of != 0 {
+			set = append(set, column.name+` = ?`)
 		}
 	}
 	if s.first {
-		set = append(set, `first_started_at = ?`, `first_finished_at = ?`, `first_answer = ?`, `first_status = ?`,
-			`first_code = ?`, `first_error = ?`, `first_detail = ?`, `first_owner = ?`)
+		for _, column := range attemptTable {
+			set = append(set, `first_`+column.name+` = ?`)
+		}
 	}
 	text := `UPDATE runs SET ` + strings.Join(set, `, `) + ` WHERE run_id = ? AND state = ?`
 	if s.fenced {
@@ -191,19 +195,33 @@ func (w *session) updateSQL(s updateShape) string {
 
 // attempt adds an attempt to the run's history.
 func (t *tx) attempt(runID string, a *ledger.Attempt) error {
-	return t.Exec(`
-		INSERT INTO attempts (run, n, started_at, finished_at, answer, status, code, error, detail, owner)
-		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ?
-		ON CONFLICT (run, n) DO NOTHING`,
-		a.N, a.StartedAt, a.FinishedAt, string(a.Answer), a.Status, a.Code, a.Error, a.Detail, a.Process, runID)
+	return t.Exec(insertAttempt, append(appendAttempt([]any{a.N}, a), runID)...)
 }
 
-const insertRun = `
-	INSERT INTO runs (changed, run_id, job_id, parent, scheduled_at, until, count, trigger, state, reason, revision, overlap, pace,
-		target, call, body, planned_at, finished_at, by, why,
-		due_at, slot, waiting, attempt, send_before, key_safe_until, lease_token, leased_by, leased_at, started_at, late_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (run_id) DO NOTHING`
+func appendAttempt(args []any, a *ledger.Attempt) []any {
+	for _, column := range attemptTable {
+		args = append(args, column.value(a))
+	}
+	return args
+}
+
+var insertRun, insertAttempt = insertStatements()
+
+func insertStatements() (run, attempt string) {
+	var ofRun, ofAttempt []string
+	for _, column := range runTable {
+		ofRun = append(ofRun, column.name)
+	}
+	for _, column := range attemptTable {
+		ofAttempt = append(ofAttempt, column.name)
+	}
+	run = `INSERT INTO runs (changed, ` + strings.Join(ofRun, `, `) + `) VALUES (?` + strings.Repeat(`, ?`, len(ofRun)) + `)
+		ON CONFLICT (run_id) DO NOTHING`
+	attempt = `INSERT INTO attempts (run, n, ` + strings.Join(ofAttempt, `, `) + `)
+		SELECT id, ?` + strings.Repeat(`, ?`, len(ofAttempt)) + ` FROM runs WHERE run_id = ?
+		ON CONFLICT (run, n) DO NOTHING`
+	return run, attempt
+}
 
 func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 	inserted := make([]bool, len(list))
@@ -224,12 +242,12 @@ func (t *tx) insert(r *ledger.Row, calls *callcodec.Encoder) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := t.exec(insertRun, t.change, r.ID, ledger.IDJob(&r.Run), orNull(r.Parent), r.ScheduledAt.UnixMicro(), micros(r.Until), r.Count,
-		string(r.Trigger), string(r.State), string(r.Reason), r.Revision, overlapOf(r), int(r.Pace),
-		r.Call.Target, orNull(call), []byte(r.Call.Body), r.PlannedAt.UnixMicro(), micros(r.FinishedAt), r.By, r.Why,
-		micros(r.DueAt()), slotOf(r), r.Waiting, r.Attempt, micros(r.SendBefore), micros(r.KeySafeUntil), orNull(r.Token), r.LeasedBy,
-		micros(r.LeasedAt),
-		micros(r.StartedAt), micros(r.LateAt))
+	row := encodedRow{r, call}
+	args := append(make([]any, 0, 1+len(runTable)), t.change)
+	for _, column := range runTable {
+		args = append(args, column.value(&row))
+	}
+	n, err := t.exec(insertRun, args...)
 	return n > 0, err
 }
 
