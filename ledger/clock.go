@@ -42,10 +42,10 @@ func AheadText(watermark, now time.Time) string {
 //
 //   - the heartbeats that are ahead of the clock, to now: their processes have ProcessTTL
 //     to send another;
-//   - DueAt of the unfinished runs, back by the step, if they were planned or leased at a
-//     time that is to come, or are due after the latest heartbeat: a lease and a wait last
-//     as long as they would have lasted, or ProcessTTL. They may be of after the step, so
-//     none becomes shorter than ProcessTTL. A run whose scheduled time is to come stays due at
+//   - DueAt of the unfinished runs, back by the step: a lease and a wait last as long as they
+//     would have lasted, and none becomes shorter than ProcessTTL. A run that was planned and
+//     last leased within ProcessTTL stays due at its time, since that may have been after the
+//     step, unless it is due after the latest heartbeat. A run whose scheduled time is to come stays due at
 //     its time, if it was never leased and has no ~ in its ID, and one that waits for the end of
 //     a pause stays due then;
 //   - SendBefore and KeySafeUntil of the unfinished, the dead and the canceled runs, back by the
@@ -193,8 +193,12 @@ func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time
 // followClock moves what is in progress in a row by a ClockStep.
 func (r *Row) followClock(step time.Duration, now time.Time) {
 	pending := !r.DueAt().IsZero()
-	planned := r.PlannedAt.After(now) || r.LeasedAt.After(now) || r.DueAt().After(now.Add(step))
-	if pending && planned && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
+	latest := r.PlannedAt
+	if !r.LeasedAt.IsZero() {
+		latest = r.LeasedAt
+	}
+	before := !recent(latest, now) || r.PlannedAt.After(now) || r.DueAt().After(now.Add(step))
+	if pending && before && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
 		due := r.DueAt().Add(-step)
 		if earliest := now.Add(ProcessTTL); due.Before(earliest) {
 			due = earliest
@@ -203,8 +207,7 @@ func (r *Row) followClock(step time.Duration, now time.Time) {
 			r.SetDueAt(due)
 		}
 	}
-	startedRecently := !r.StartedAt.After(now) && r.StartedAt.After(now.Add(-ProcessTTL))
-	if !r.SendBefore.IsZero() && !startedRecently {
+	if !r.SendBefore.IsZero() && !recent(r.StartedAt, now) {
 		r.SendBefore = r.SendBefore.Add(-step)
 		if !r.KeySafeUntil.IsZero() {
 			r.KeySafeUntil = r.KeySafeUntil.Add(-step)
@@ -214,3 +217,6 @@ func (r *Row) followClock(step time.Duration, now time.Time) {
 		r.LeasedAt = now
 	}
 }
+
+// recent reports whether a time may be of after the step.
+func recent(at, now time.Time) bool { return !at.After(now) && at.After(now.Add(-ProcessTTL)) }

@@ -75,6 +75,7 @@ var pauseDueCases = []testCase{
 		j.waits(61)
 		b.advance(150 * time.Minute)
 		b.changePause(ledger.PauseChange{ID: pause.ID, End: true, Actor: ann})
+		b.advance(time.Second)
 		b.setClockBack("process-of-j")
 		b.heartbeat("process-of-j")
 		b.advance(time.Minute)
