@@ -42,7 +42,7 @@ RACE = -race -gcflags='modernc.org/...=-race=false'
 # the tests that work at many messages and that run a daemon. The kit's other engines
 # share the code of these two.
 RACED = ./api/... ./cleanup ./executor/... ./internal/access ./internal/cli/serve ./internal/operations ./internal/rollover \
-	./internal/simulate ./internal/telemetry ./ledger/... ./notify/... ./targets/... ./web ./idempotency ./idempotency/postgres ./idempotency/sqlite ./idempotency/vendor ./idempotency/verify
+	./internal/simulate ./internal/telemetry ./ledger/... ./notify/... ./targets/... ./web ./idempotency ./idempotency/postgres ./idempotency/sqlite ./idempotency/vendorhttp ./idempotency/verify
 DAEMONS = Serve|Signal|Reload|Registry|Kill|Server|Drain|Backup|Hangup|Metrics|Act[A-Z]
 
 # When two threads fire timers of one synctest bubble, the race detector itself

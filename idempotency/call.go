@@ -16,7 +16,7 @@ import (
 // Effect is a call to another system, which no transaction can undo.
 type Effect[T any] struct {
 	// Do makes the call, once. Its context carries the key for the vendor
-	// ([VendorKey]), which the Transport of package vendor sends. The context ends
+	// ([VendorKey]), which the Transport of package vendorhttp sends. The context ends
 	// MaxRun after the kit began to reserve the key, before the lease does. An error
 	// means that the outcome is unknown, unless it wraps [ErrNotDone].
 	Do func(context.Context) (T, error)

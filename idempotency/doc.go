@@ -17,7 +17,7 @@
 //   - [Kit.Do] and [Do] do the same for an event handler, or for any function.
 //   - [Kit.Accept] and [Kit.DoLong] are for work that takes longer than a caller
 //     waits.
-//   - [Call] and package vendor are for effects outside the database.
+//   - [Call] and package vendorhttp are for effects outside the database.
 //
 // Packages grpc and nats, each a module of its own, are the entry points for gRPC
 // methods and for events of NATS JetStream.

@@ -1,4 +1,4 @@
-package vendor_test
+package vendorhttp_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/internal/vendorkey"
-	"github.com/cronce/cronce/idempotency/vendor"
+	"github.com/cronce/cronce/idempotency/vendorhttp"
 )
 
 // fake is a vendor that answers each attempt with the next of its answers, and the last one
@@ -45,7 +45,7 @@ func (v *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: v.answers[n], Header: v.header, Body: io.NopCloser(strings.NewReader("answer"))}, nil
 }
 
-func post(t *testing.T, tr *vendor.Transport, ctx context.Context) (int, error) {
+func post(t *testing.T, tr *vendorhttp.Transport, ctx context.Context) (int, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "POST", "http://vendor.test/charges", io.NopCloser(strings.NewReader("amount=100")))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestTransportRetriesWhatMayPassAndNothingElse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := &fake{answers: c.answers, header: c.header}
-				status, err := post(t, &vendor.Transport{Base: v}, t.Context())
+				status, err := post(t, &vendorhttp.Transport{Base: v}, t.Context())
 				if err != nil || status != c.status || len(v.keys) != c.attempts {
 					t.Errorf("%d after %d attempts (%v), want %d after %d", status, len(v.keys), err, c.status, c.attempts)
 				}
@@ -114,7 +114,7 @@ func TestTransportWaitsAsConfiguredOrAsAsked(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := &fake{answers: []int{503}, header: http.Header{"Retry-After": {c.retryAfter}}}
-				tr := &vendor.Transport{Base: v, Jitter: -1, MaxRetryAfter: time.Minute}
+				tr := &vendorhttp.Transport{Base: v, Jitter: -1, MaxRetryAfter: time.Minute}
 				if _, err := post(t, tr, t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +133,7 @@ func TestTransportJitterStaysInItsBounds(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 50 {
 			v := &fake{answers: []int{503, 200}}
-			if _, err := post(t, &vendor.Transport{Base: v}, t.Context()); err != nil {
+			if _, err := post(t, &vendorhttp.Transport{Base: v}, t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if at := v.at[1]; at < 400*time.Millisecond || at > 600*time.Millisecond {
@@ -152,7 +152,7 @@ func TestTransportDoesNotWaitPastTheCallersDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		v := &fake{answers: []int{503}}
-		status, err := post(t, &vendor.Transport{Base: v, Jitter: -1}, ctx)
+		status, err := post(t, &vendorhttp.Transport{Base: v, Jitter: -1}, ctx)
 		if err != nil || status != 503 || len(v.keys) != 2 || time.Since(v.start) > time.Second {
 			t.Errorf("%d %v, %d attempts, %v", status, err, len(v.keys), time.Since(v.start))
 		}
@@ -163,7 +163,7 @@ func TestTransportDoesNotWaitPastTheCallersDeadline(t *testing.T) {
 func TestTransportSendsAnOperationWhoseHostHasFailedAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &fake{answers: []int{503, 503, 503, 503, 503, 200}}
-		tr := &vendor.Transport{Base: v}
+		tr := &vendorhttp.Transport{Base: v}
 		for _, want := range []int{503, 200} {
 			if status, err := post(t, tr, t.Context()); err != nil || status != want {
 				t.Errorf("%d %v, want %d", status, err, want)
@@ -197,7 +197,7 @@ func TestTransportIsNotDoneOnlyIfNoAttemptWasSent(t *testing.T) {
 		{[]bool{false, false, false, false, true}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			_, err := post(t, &vendor.Transport{Base: &breaker{c.attempts}}, t.Context())
+			_, err := post(t, &vendorhttp.Transport{Base: &breaker{c.attempts}}, t.Context())
 			if err == nil || errors.Is(err, idempotency.ErrNotDone) != c.notDone {
 				t.Errorf("%v: %v, certainly not done: want %t", c.attempts, err, c.notDone)
 			}
@@ -207,7 +207,7 @@ func TestTransportIsNotDoneOnlyIfNoAttemptWasSent(t *testing.T) {
 
 func TestTransportGivesEachRequestItsOwnKeyAndKeepsTheCallers(t *testing.T) {
 	v := &fake{answers: []int{200}}
-	tr := &vendor.Transport{Base: v}
+	tr := &vendorhttp.Transport{Base: v}
 	for range 2 {
 		if _, err := post(t, tr, t.Context()); err != nil {
 			t.Fatal(err)
@@ -229,7 +229,7 @@ func TestTransportGivesEachRequestItsOwnKeyAndKeepsTheCallers(t *testing.T) {
 // A retry of the call sends them in the same order, and so under the same keys.
 func TestTransportNumbersTheRequestsOfOneCall(t *testing.T) {
 	v := &fake{answers: []int{200}}
-	tr := &vendor.Transport{Base: v}
+	tr := &vendorhttp.Transport{Base: v}
 	for range 2 {
 		ctx := vendorkey.With(t.Context(), "order")
 		for range 2 {

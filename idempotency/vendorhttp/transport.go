@@ -1,7 +1,7 @@
-// Package vendor provides an HTTP transport that sends and retries requests with
+// Package vendorhttp provides an HTTP transport that sends and retries requests with
 // idempotency keys. Use it in an [idempotency.Call] to a payment provider or another
 // service that understands such keys.
-package vendor
+package vendorhttp
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package vendor_test
+package vendorhttp_test
 
 import (
 	"testing"
