@@ -2,7 +2,7 @@
 // far it is, or that it is done. Each call of a job with async carries the address
 // for that and a token that is valid for the one run. A report decides nothing: after
 // a report that the work is done, the request is sent at once instead of at the next
-// poll, and its answer decides (see ledger.Report). So a target need not report, and a
+// poll, and its answer decides (see ledger.ReportRequest). So a target need not report, and a
 // stolen token allows only a wrong progress text and an earlier call.
 package completion
 

@@ -22,11 +22,11 @@ const (
 
 // reports is a ledger that keeps reports.
 type reports struct {
-	got []ledger.Report
+	got []ledger.ReportRequest
 	err error
 }
 
-func (r *reports) Report(_ context.Context, report ledger.Report) (ledger.Run, error) {
+func (r *reports) Report(_ context.Context, report ledger.ReportRequest) (ledger.Run, error) {
 	r.got = append(r.got, report)
 	return ledger.Run{ID: report.RunID, State: ledger.Accepted}, r.err
 }
@@ -105,25 +105,25 @@ func TestHandler(t *testing.T) {
 		err         error
 		status      int
 		code        string
-		want        *ledger.Report
+		want        *ledger.ReportRequest
 	}{
-		"done":           {token, `{"state":"succeeded"}`, nil, 200, "", &ledger.Report{RunID: runID, Done: true}},
-		"failed":         {token, `{"state":"failed","detail":"disk\nfull\u001b[2J"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "disk full\ufffd[2J", Done: true}},
-		"working":        {token, `{"state":"working","progress":"40 of 100","more":1}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "40 of 100"}},
-		"a number":       {token, `{"state":"working","progress":0.25}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "0.25"}},
-		"an object":      {token, `{"state":"working","progress":{"done": 3},"detail":"of 9"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: `{"done":3} of 9`}},
-		"null":           {token, `{"state":"working","progress":null}`, nil, 200, "", &ledger.Report{RunID: runID}},
-		"a secret":       {token, `{"state":"failed","detail":"sent hunter2"}`, nil, 200, "", &ledger.Report{RunID: runID, Progress: "redacted", Done: true}},
+		"done":           {token, `{"state":"succeeded"}`, nil, 200, "", &ledger.ReportRequest{RunID: runID, Done: true}},
+		"failed":         {token, `{"state":"failed","detail":"disk\nfull\u001b[2J"}`, nil, 200, "", &ledger.ReportRequest{RunID: runID, Progress: "disk full\ufffd[2J", Done: true}},
+		"working":        {token, `{"state":"working","progress":"40 of 100","more":1}`, nil, 200, "", &ledger.ReportRequest{RunID: runID, Progress: "40 of 100"}},
+		"a number":       {token, `{"state":"working","progress":0.25}`, nil, 200, "", &ledger.ReportRequest{RunID: runID, Progress: "0.25"}},
+		"an object":      {token, `{"state":"working","progress":{"done": 3},"detail":"of 9"}`, nil, 200, "", &ledger.ReportRequest{RunID: runID, Progress: `{"done":3} of 9`}},
+		"null":           {token, `{"state":"working","progress":null}`, nil, 200, "", &ledger.ReportRequest{RunID: runID}},
+		"a secret":       {token, `{"state":"failed","detail":"sent hunter2"}`, nil, 200, "", &ledger.ReportRequest{RunID: runID, Progress: "redacted", Done: true}},
 		"a wrong token":  {token + "A", `{"state":"succeeded"}`, nil, 401, "completion_token_invalid", nil},
 		"no token":       {"", `{"state":"succeeded"}`, nil, 401, "completion_token_invalid", nil},
 		"another state":  {token, `{"state":"done"}`, nil, 400, "completion_invalid", nil},
 		"no state":       {token, `{}`, nil, 400, "completion_invalid", nil},
 		"no JSON":        {token, `done`, nil, 400, "completion_invalid", nil},
 		"a large body":   {token, `{"state":"working","progress":"` + strings.Repeat("x", 20<<10) + `"}`, nil, 400, "completion_invalid", nil},
-		"a finished run": {token, `{"state":"succeeded"}`, ledger.ErrFinished, 409, "run_finished", &ledger.Report{RunID: runID, Done: true}},
-		"a purged run":   {token, `{"state":"succeeded"}`, ledger.ErrNotFound, 409, "run_finished", &ledger.Report{RunID: runID, Done: true}},
+		"a finished run": {token, `{"state":"succeeded"}`, ledger.ErrFinished, 409, "run_finished", &ledger.ReportRequest{RunID: runID, Done: true}},
+		"a purged run":   {token, `{"state":"succeeded"}`, ledger.ErrNotFound, 409, "run_finished", &ledger.ReportRequest{RunID: runID, Done: true}},
 		"a ledger that is down": {token, `{"state":"succeeded"}`, errors.Join(ledger.ErrUnavailable, errors.New("password=hunter2")), 503, "ledger_unavailable",
-			&ledger.Report{RunID: runID, Done: true}},
+			&ledger.ReportRequest{RunID: runID, Done: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &reports{err: tc.err}

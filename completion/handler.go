@@ -21,7 +21,7 @@ const maxBody = 16 << 10
 
 // Reporter is the part of a ledger.Store that a Handler uses.
 type Reporter interface {
-	Report(context.Context, ledger.Report) (ledger.Run, error)
+	Report(context.Context, ledger.ReportRequest) (ledger.Run, error)
 }
 
 // report is the body of a request.
@@ -47,7 +47,7 @@ func Handler(t *Tokens, l Reporter, safe func(runID, progress string) string, lo
 		if !ok {
 			return
 		}
-		run, err := l.Report(r.Context(), ledger.Report{RunID: runID, Progress: safe(runID, said.text()), Done: said.State != "working"})
+		run, err := l.Report(r.Context(), ledger.ReportRequest{RunID: runID, Progress: safe(runID, said.text()), Done: said.State != "working"})
 		switch {
 		case errors.Is(err, ledger.ErrFinished), errors.Is(err, ledger.ErrNotFound):
 			fail(w, http.StatusConflict, "run_finished", "The run is finished; nothing was changed.")

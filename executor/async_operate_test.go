@@ -163,7 +163,7 @@ func TestWorkThatIsStartedAgainHasItsWholeTime(t *testing.T) {
 		},
 		"backfill": func(t *testing.T, l *memory.Ledger, j jobs.Job, r ledger.Run) {
 			spec := ledger.RunSpec{RunID: r.ID, ScheduledAt: r.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: executor.FrozenCall(j, r.ID, r.ScheduledAt)}
-			done, err := l.Backfill(t.Context(), ledger.Backfill{JobID: "long", Runs: []ledger.RunSpec{spec}, Actor: ann})
+			done, err := l.Backfill(t.Context(), ledger.BackfillRequest{JobID: "long", Runs: []ledger.RunSpec{spec}, Actor: ann})
 			if err != nil || done.Planned != 1 {
 				t.Fatalf("%+v, %v", done, err)
 			}

@@ -35,7 +35,7 @@ func (l *slowRecords) Admit(ctx context.Context, a ledger.Admission) (ledger.Adm
 	return got, err
 }
 
-func (l *slowRecords) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+func (l *slowRecords) Claim(ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 	got, err := l.Ledger.Claim(ctx, c)
 	l.leased(len(got.Work))
 	return got, err

@@ -13,7 +13,7 @@ const pollEvery = time.Second
 // claimer leases due runs that were not leased with their admission: retries,
 // what an operator entered, and runs whose lease expired because their process
 // died or stalled. Which runs those are, and that an expired lease is taken over
-// with the next attempt number, is the ledger's to say: see [ledger.Claim]. It
+// with the next attempt number, is the ledger's to say: see [ledger.ClaimRequest]. It
 // belongs to the loop's goroutine.
 type claimer struct {
 	ledger      *ledgerClient

@@ -220,7 +220,7 @@ func (f *releaser) release(ctx context.Context) {
 	_, _, room := f.work.size()
 	targets, jobIDs := f.work.busy()
 	f.last = time.Now()
-	got, until, ok := f.ledger.release(ctx, ledger.Release{
+	got, until, ok := f.ledger.release(ctx, ledger.ReleaseRequest{
 		Limit: min(room, releaseAtOnce), Parents: parents, BusyTargets: targets, BusyJobs: jobIDs, Call: MemberCall,
 	})
 	if !ok {

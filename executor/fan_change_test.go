@@ -17,7 +17,7 @@ import (
 // notReleasing is the ledger of a process that stops before it makes members.
 type notReleasing struct{ executor.Ledger }
 
-func (notReleasing) Release(context.Context, ledger.Release) (ledger.Released, error) {
+func (notReleasing) ReleaseMembers(context.Context, ledger.ReleaseRequest) (ledger.Released, error) {
 	return ledger.Released{}, nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // leaseKeeper renews the leases of the workset. A lease that is not renewed
-// expires, and the run is claimed again by any process: see [ledger.Claim] and
+// expires, and the run is claimed again by any process: see [ledger.ClaimRequest] and
 // claim.go, which takes expired leases over with all else that is due.
 type leaseKeeper struct {
 	ledger *ledgerClient

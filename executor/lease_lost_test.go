@@ -82,7 +82,7 @@ func (l unansweredRecord) Record(ctx context.Context, outcomes []ledger.Outcome)
 	if *l.records++; err != nil || *l.records > 1 {
 		return results, err
 	}
-	_, err = l.Claim(ctx, ledger.Claim{Process: "another", Token: "another", Limit: 10, LeaseFor: time.Minute})
+	_, err = l.Claim(ctx, ledger.ClaimRequest{Process: "another", Token: "another", Limit: 10, LeaseFor: time.Minute})
 	if err == nil {
 		err = ledger.ErrUnavailable
 	}

@@ -129,8 +129,8 @@ func (c *ledgerClient) claimOne(ctx context.Context, runID string) (_ *ledger.Wo
 	return &got.Work[0], start.Add(c.lease), nil
 }
 
-func (c *ledgerClient) newClaim(limit int) ledger.Claim {
-	return ledger.Claim{Process: c.process, Token: c.random.token(), Limit: limit, LeaseFor: c.lease}
+func (c *ledgerClient) newClaim(limit int) ledger.ClaimRequest {
+	return ledger.ClaimRequest{Process: c.process, Token: c.random.token(), Limit: limit, LeaseFor: c.lease}
 }
 
 // reportPastSendBefore reports the runs that a claim found past their send-before times.
@@ -173,10 +173,10 @@ func (c *ledgerClient) freeze(ctx context.Context, part ledger.Freeze) (ledger.R
 }
 
 // release leases members of parents that have fanned out.
-func (c *ledgerClient) release(ctx context.Context, in ledger.Release) (_ ledger.Released, until time.Time, ok bool) {
+func (c *ledgerClient) release(ctx context.Context, in ledger.ReleaseRequest) (_ ledger.Released, until time.Time, ok bool) {
 	in.Process, in.Token, in.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
-	got, err := c.ledger.Release(ctx, in)
+	got, err := c.ledger.ReleaseMembers(ctx, in)
 	if c.backOffOn(c.observe("release", start, err)) {
 		c.lost.add(in.Token, start)
 		return got, until, false

@@ -90,7 +90,7 @@ func (f *fragile) Admit(ctx context.Context, a ledger.Admission) (ledger.Admitte
 	return f.Ledger.Admit(ctx, a)
 }
 
-func (f *fragile) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+func (f *fragile) Claim(ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 	if err := f.broken(); err != nil {
 		return ledger.Claimed{}, err
 	}

@@ -86,7 +86,7 @@ func (l *stub) Admit(_ context.Context, a ledger.Admission) (ledger.Admitted, er
 	return got, nil
 }
 
-func (l *stub) Claim(_ context.Context, c ledger.Claim) (ledger.Claimed, error) {
+func (l *stub) Claim(_ context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 	n := min(c.Limit, len(l.claimable))
 	got := ledger.Claimed{Now: time.Now(), Work: l.claimable[:n:n]}
 	l.claimable = l.claimable[n:]

@@ -20,12 +20,12 @@ type Ledger interface {
 	PlanSchedules(context.Context, ledger.SchedulePlanning) (ledger.PlannedSchedules, error)
 	SweepSchedules(context.Context, ledger.ScheduleSweep) (next int64, err error)
 	Enter(context.Context, ledger.Entry) (ledger.Entered, error)
-	Claim(context.Context, ledger.Claim) (ledger.Claimed, error)
+	Claim(context.Context, ledger.ClaimRequest) (ledger.Claimed, error)
 	LeasedWork(ctx context.Context, token string) ([]ledger.Work, error)
 	Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error)
 	Record(context.Context, []ledger.Outcome) ([]ledger.RecordResult, error)
 	FreezeMembers(context.Context, ledger.Freeze) (ledger.RecordResult, error)
-	Release(context.Context, ledger.Release) (ledger.Released, error)
+	ReleaseMembers(context.Context, ledger.ReleaseRequest) (ledger.Released, error)
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 }
 

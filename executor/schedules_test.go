@@ -26,7 +26,7 @@ func put(t *testing.T, l ledger.Store, reg *jobs.Registry, key, expr string) led
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := l.ChangeSchedules(t.Context(), ledger.ChangeSchedules{
+	got, err := l.ChangeSchedules(t.Context(), ledger.ChangeSchedulesRequest{
 		Template: "report", Max: template.Max, Rules: executor.ScheduleRules(reg, 0), Actor: ledger.Actor{By: "ann", Why: "asked"},
 		Items: []ledger.ScheduleChange{{
 			JobID:           jobs.ScheduleID("report", key),

@@ -36,7 +36,7 @@ func (l lame) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, error)
 	return l.Ledger.Enter(ctx, e)
 }
 
-func (l lame) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+func (l lame) Claim(ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 	if err := l.wait(ctx); err != nil {
 		return ledger.Claimed{}, err
 	}

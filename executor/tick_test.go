@@ -71,7 +71,7 @@ func TestATickMakesEveryBackfilledRun(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		tick(t, e, 50*time.Second)
 		from := time.Now().Truncate(time.Minute).Add(-6 * time.Minute)
-		b := ledger.Backfill{JobID: "a", Actor: ledger.Actor{By: "ann", Why: "asked"}}
+		b := ledger.BackfillRequest{JobID: "a", Actor: ledger.Actor{By: "ann", Why: "asked"}}
 		for i := range 3 {
 			at := from.Add(time.Duration(i) * time.Minute)
 			id := jobs.RunID("a", at)

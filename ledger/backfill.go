@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Backfill asks for scheduled times of a job that did not run to be run. A pause of
+// BackfillRequest asks for scheduled times of a job that did not run to be run. A pause of
 // the job does not stop it.
 //
 // A scheduled time whose row is missed, superseded, skipped or canceled becomes planned
@@ -23,7 +23,7 @@ import (
 // Until never change. Where a scheduled time has a row of its own, that row accounts for
 // it, not the range that it lies in. A time in a range row of an earlier revision is
 // refused, as another definition planned it and it may never have been a scheduled time.
-type Backfill struct {
+type BackfillRequest struct {
 	JobID string
 	// Runs are the job's scheduled times in the wanted span, each once, oldest first,
 	// with their calls. They come from the schedule of the job's current revision, or
@@ -37,28 +37,28 @@ type Backfill struct {
 	DryRun bool
 }
 
-// Backfilled counts a Backfill's scheduled times by result.
+// Backfilled counts a BackfillRequest's scheduled times by result.
 type Backfilled struct {
 	Planned   int
 	Unchanged int // ran, or is about to
 	Refused   int // never planned, purged, rerun, or in a range row of an earlier revision
 }
 
-// Backfill makes scheduled times that did not run planned. See Backfill.
-func (l *Ledger) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
+// Backfill makes scheduled times that did not run planned. See BackfillRequest.
+func (l *Ledger) Backfill(ctx context.Context, b BackfillRequest) (Backfilled, error) {
 	if err := b.Validate(); err != nil {
 		return Backfilled{}, err
 	}
 	return write(ctx, l, "backfill "+b.JobID, func(tx Tx) (Backfilled, error) {
-		m := backfillTx{Backfill: b, tx: tx, singles: map[string]*Row{}, takenOut: map[string]int{}}
+		m := backfillTx{BackfillRequest: b, tx: tx, singles: map[string]*Row{}, takenOut: map[string]int{}}
 		err := m.run()
 		return m.got, err
 	})
 }
 
-// backfillTx is a Backfill in progress.
+// backfillTx is a BackfillRequest in progress.
 type backfillTx struct {
-	Backfill
+	BackfillRequest
 	tx      Tx
 	now     time.Time
 	job     JobRow

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Claim leases due runs, as the type Claim describes.
-func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
+// Claim leases due runs, as ClaimRequest describes.
+func (l *Ledger) Claim(ctx context.Context, c ClaimRequest) (Claimed, error) {
 	var got Claimed
 	again := false // whether to scan on at once
 	for scan := l.scanner.next(c.Only); ; {
@@ -50,7 +50,7 @@ type claimStep struct {
 	holdEnds time.Time
 }
 
-func claim(tx Tx, c Claim, limit int, scan slotScan) (got claimStep, err error) {
+func claim(tx Tx, c ClaimRequest, limit int, scan slotScan) (got claimStep, err error) {
 	q := DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only, States: Claimable}
 	due, err := got.due(tx, q, scan)
 	if err != nil || len(got.freeJobs) > 0 && len(due) >= limit {
@@ -119,7 +119,7 @@ func (got *claimStep) wakeBy(at time.Time) {
 
 // takeDue leases a due run, or makes it dead if it is at or past its SendBefore: the
 // target may have forgotten its key.
-func takeDue(r *Row, c Claim, now time.Time) RowChange {
+func takeDue(r *Row, c ClaimRequest, now time.Time) RowChange {
 	old := *r
 	if r.pastSendBefore(now) {
 		r.finish(Dead, ReasonKeyExpired, now)

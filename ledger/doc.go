@@ -1,7 +1,7 @@
 // Package ledger is the durable record of runs and attempts, and the rules of a run's
 // life. It does no I/O and reads no clock.
 //
-//   - The nouns: Run, Attempt, State, Plan, Entry, Claim, Outcome, Action, Incident and
+//   - The nouns: Run, Attempt, State, Plan, Entry, ClaimRequest, Outcome, Action, Incident and
 //     the rest. Their comments say what each operation does.
 //   - [Store] lists every operation of a ledger. A consumer declares the part that it uses.
 //   - [Ledger] has the rules, one file an operation: admit.go, enter.go, claim.go, record.go,

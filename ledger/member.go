@@ -10,7 +10,7 @@ import (
 // a member: a run of its own, with its own key, retries and outcome.
 //
 //   - The list is frozen in parts: see Freeze. The outcome FannedOut makes it final.
-//   - A process that has room for members makes the next ones, and leases them: see Release.
+//   - A process that has room for members makes the next ones, and leases them: see ReleaseRequest.
 //     So no member waits in front of other jobs' runs.
 //   - A parent is finished when its members are: succeeded if all of them succeeded, or else
 //     dead (members). Only the parent takes the job's slot, can be late, opens incidents and

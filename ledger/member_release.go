@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Release asks for members of parents that have fanned out. It checks parents that are due,
+// ReleaseRequest asks for members of parents that have fanned out. It checks parents that are due,
 // and at those that are named, and for each of them
 //
 //   - makes the next members, oldest run ID first, and leases them to the caller, as far as
@@ -16,14 +16,14 @@ import (
 //   - ends the parent if no member is left: see Run.Fan.
 //
 // A member that was released and waits for a retry does not count for inFlight. So retries may
-// pass it; a claim leaves them out if the process has reached it (Claim.BusyJobs).
-type Release struct {
+// pass it; a claim leaves them out if the process has reached it (ClaimRequest.BusyJobs).
+type ReleaseRequest struct {
 	Process  string
 	Token    string // random, fresh for each release
 	Limit    int    // maximum number of members to lease; below 1, parents are only ended
 	LeaseFor time.Duration
 	// Parents are checked whether or not they are due. Of BusyTargets and BusyJobs, as in
-	// Claim, no member is released.
+	// a ClaimRequest, no member is released.
 	Parents     []string
 	BusyTargets []string
 	BusyJobs    []string
@@ -31,7 +31,7 @@ type Release struct {
 	Call func(parent CallSpec, m Member) CallSpec
 }
 
-// Released is the result of a Release.
+// Released is the result of a ReleaseRequest.
 type Released struct {
 	Now  time.Time // the store's clock
 	Work []Work    // the members that are leased to the caller
@@ -44,24 +44,24 @@ type Released struct {
 const (
 	// MaxOpenMembers is the number of members of a parent that are unfinished at a time.
 	MaxOpenMembers = 1000
-	// parentsAtOnce bounds the parents that one Release checks beside those that it names.
+	// parentsAtOnce bounds the parents that one ReleaseRequest checks beside those that it names.
 	parentsAtOnce = 16
 	// recheckParents is how long after a parent was checked any process checks it again.
 	recheckParents = time.Second
 )
 
-// Release makes members of parents that have fanned out, and ends parents. See Release.
-func (l *Ledger) Release(ctx context.Context, in Release) (Released, error) {
+// ReleaseMembers makes members of parents that have fanned out, and ends parents. See ReleaseRequest.
+func (l *Ledger) ReleaseMembers(ctx context.Context, in ReleaseRequest) (Released, error) {
 	return write(ctx, l, "release members", func(tx Tx) (Released, error) {
-		m := releaseTx{Release: in, tx: tx}
+		m := releaseTx{ReleaseRequest: in, tx: tx}
 		err := m.run()
 		return m.got, err
 	})
 }
 
-// releaseTx is a Release in progress.
+// releaseTx is a ReleaseRequest in progress.
 type releaseTx struct {
-	Release
+	ReleaseRequest
 	tx       Tx
 	now      time.Time
 	counts   map[string]map[State]int // of members, by parent

@@ -155,7 +155,7 @@ type Entry struct {
 	// It matters if the scheduled time takes the slot of a job that is not paused, and
 	// another run holds the slot, or is the first that waits for a free one. If that
 	// run is due, or its lease has expired, nothing is written, and Entered.Due names
-	// it: claim it (Claim.Only), then enter again.
+	// it: claim it (ClaimRequest.Only), then enter again.
 	YieldToDue bool
 	// Process, Token and LeaseFor are used when RunSpec.Lease is set. They mean the same as
 	// in an Admission.

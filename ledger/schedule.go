@@ -118,7 +118,7 @@ type ScheduleChange struct {
 // MustNotExist is the IfRevision of a schedule that must be new.
 const MustNotExist = -1
 
-// ChangeSchedules creates, changes or deletes schedules of one template, in one
+// ChangeSchedulesRequest creates, changes or deletes schedules of one template, in one
 // transaction.
 //
 //   - A change takes effect at the store's clock, and never for the past: what the content
@@ -126,7 +126,7 @@ const MustNotExist = -1
 //   - An item's error changes nothing of the others.
 //   - A deletion leaves a tombstone for as long as the history is kept. A schedule that is
 //     made again continues its revisions.
-type ChangeSchedules struct {
+type ChangeSchedulesRequest struct {
 	Template string
 	Max      int // schedules in the template's quota; below 1: any number
 	Items    []ScheduleChange

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// ChangeSchedules creates, changes or deletes schedules. See ChangeSchedules.
-func (l *Ledger) ChangeSchedules(ctx context.Context, c ChangeSchedules) ([]ScheduleResult, error) {
+// ChangeSchedules creates, changes or deletes schedules. See ChangeSchedulesRequest.
+func (l *Ledger) ChangeSchedules(ctx context.Context, c ChangeSchedulesRequest) ([]ScheduleResult, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	if len(c.Items) == 1 {
 		return l.changes.join(ctx, c, l.changeSchedules)
 	}
-	return firstResult(l.changeSchedules(ctx, []ChangeSchedules{c}))
+	return firstResult(l.changeSchedules(ctx, []ChangeSchedulesRequest{c}))
 }
 
 func firstResult(of [][]ScheduleResult, err error) ([]ScheduleResult, error) {
@@ -27,13 +27,13 @@ func firstResult(of [][]ScheduleResult, err error) ([]ScheduleResult, error) {
 }
 
 // changeSchedules makes changes of different schedules of one template in one transaction.
-func (l *Ledger) changeSchedules(ctx context.Context, changes []ChangeSchedules) ([][]ScheduleResult, error) {
+func (l *Ledger) changeSchedules(ctx context.Context, changes []ChangeSchedulesRequest) ([][]ScheduleResult, error) {
 	name := "change schedules of " + changes[0].Template
 	for range 3 {
 		results, err := write(ctx, l, name, func(tx Tx) ([][]ScheduleResult, error) {
 			m := scheduleChangeTx{tx: tx, requests: make([]scheduleRequest, len(changes))}
 			for i := range changes {
-				m.requests[i].ChangeSchedules = changes[i]
+				m.requests[i].ChangeSchedulesRequest = changes[i]
 			}
 			return m.run()
 		})
@@ -67,9 +67,9 @@ type scheduleChangeTx struct {
 	updates   []ScheduleUpdate
 }
 
-// scheduleRequest is one ChangeSchedules of a transaction.
+// scheduleRequest is one ChangeSchedulesRequest of a transaction.
 type scheduleRequest struct {
-	ChangeSchedules
+	ChangeSchedulesRequest
 	results []ScheduleResult
 	changed []string // job IDs
 }

@@ -30,7 +30,7 @@ type changeBatches struct {
 // changeBatch has at most one change of a schedule: of two, the second must find the first
 // done.
 type changeBatch struct {
-	changes []ChangeSchedules
+	changes []ChangeSchedulesRequest
 	done    chan struct{}
 	results [][]ScheduleResult
 	err     error
@@ -40,7 +40,7 @@ type changeBatch struct {
 // change has the outcome that it has alone. If that is unknown, only the caller can tell
 // whether to make it again: another's change may have come after it.
 func (b *changeBatches) join(
-	ctx context.Context, c ChangeSchedules, write func(context.Context, []ChangeSchedules) ([][]ScheduleResult, error),
+	ctx context.Context, c ChangeSchedulesRequest, write func(context.Context, []ChangeSchedulesRequest) ([][]ScheduleResult, error),
 ) ([]ScheduleResult, error) {
 	batch, i, turn := b.enter(c)
 	if i == 0 {
@@ -60,12 +60,12 @@ func (b *changeBatches) join(
 	case len(batch.changes) == 1 && !errors.Is(batch.err, errSplitBatch): // it was alone
 		return nil, batch.err
 	}
-	return firstResult(write(ctx, []ChangeSchedules{c}))
+	return firstResult(write(ctx, []ChangeSchedulesRequest{c}))
 }
 
 // enter adds a change to its template's next batch, and returns the change's place there. The
 // first one leads the batch.
-func (b *changeBatches) enter(c ChangeSchedules) (batch *changeBatch, i int, turn chan struct{}) {
+func (b *changeBatches) enter(c ChangeSchedulesRequest) (batch *changeBatch, i int, turn chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.next == nil {
@@ -75,7 +75,7 @@ func (b *changeBatches) enter(c ChangeSchedules) (batch *changeBatch, i int, tur
 		b.turn[c.Template] = make(chan struct{}, 1)
 	}
 	batch = b.next[c.Template]
-	if batch == nil || len(batch.changes) == maxChangeBatch || slices.ContainsFunc(batch.changes, func(other ChangeSchedules) bool {
+	if batch == nil || len(batch.changes) == maxChangeBatch || slices.ContainsFunc(batch.changes, func(other ChangeSchedulesRequest) bool {
 		return other.Items[0].JobID == c.Items[0].JobID
 	}) {
 		batch = &changeBatch{done: make(chan struct{})}
@@ -87,7 +87,7 @@ func (b *changeBatches) enter(c ChangeSchedules) (batch *changeBatch, i int, tur
 
 // lead waits for the batch's turn, and makes its changes.
 func (b *changeBatches) lead(
-	ctx context.Context, batch *changeBatch, turn chan struct{}, write func(context.Context, []ChangeSchedules) ([][]ScheduleResult, error),
+	ctx context.Context, batch *changeBatch, turn chan struct{}, write func(context.Context, []ChangeSchedulesRequest) ([][]ScheduleResult, error),
 ) {
 	defer close(batch.done)
 	batch.err = errSplitBatch // if its turn does not come, or write panics

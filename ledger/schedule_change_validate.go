@@ -6,7 +6,7 @@ import (
 )
 
 // Validate returns ErrInvalidSchedule for what no schedule can be, and ErrInvalidActor.
-func (c *ChangeSchedules) Validate() error {
+func (c *ChangeSchedulesRequest) Validate() error {
 	if err := c.Actor.Validate(); err != nil {
 		return err
 	}

@@ -60,8 +60,8 @@ func (s *Single) Enter(_ context.Context, e Entry) (Entered, error) {
 	return got, nil
 }
 
-// Claim leases the run if it is due, as the type Claim describes.
-func (s *Single) Claim(_ context.Context, c Claim) (Claimed, error) {
+// Claim leases the run if it is due, as ClaimRequest describes.
+func (s *Single) Claim(_ context.Context, c ClaimRequest) (Claimed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	got := Claimed{Now: s.now()}
@@ -191,5 +191,7 @@ func (s *Single) SweepSchedules(context.Context, ScheduleSweep) (int64, error) {
 // FreezeMembers returns an error.
 func (s *Single) FreezeMembers(context.Context, Freeze) (RecordResult, error) { return "", errSingle }
 
-// Release returns an error.
-func (s *Single) Release(context.Context, Release) (Released, error) { return Released{}, errSingle }
+// ReleaseMembers returns an error.
+func (s *Single) ReleaseMembers(context.Context, ReleaseRequest) (Released, error) {
+	return Released{}, errSingle
+}

@@ -32,7 +32,7 @@ const (
 	// repeated at NextAt. The run keeps its job's slot. A claim or a cancel takes it out.
 	Accepted State = "accepted"
 	// FannedOut means that a parent's list is frozen, and its members are made and called.
-	// The run keeps its job's slot. Release takes it out when all members are finished, or a
+	// The run keeps its job's slot. ReleaseMembers takes it out when all members are finished, or a
 	// cancel.
 	FannedOut State = "fanned_out"
 	// Succeeded means that the target answered 2xx, or that all members of a parent have

@@ -41,16 +41,16 @@ type ProcessStore interface {
 type RunStore interface {
 	Admit(context.Context, Admission) (Admitted, error)              // or ErrInvalidRun
 	Enter(context.Context, Entry) (Entered, error)                   // or ErrInvalidRun, ErrPurged, ErrCannotRerun
-	Claim(context.Context, Claim) (Claimed, error)                   // oldest first
+	Claim(context.Context, ClaimRequest) (Claimed, error)            // oldest first
 	LeasedWork(ctx context.Context, token string) ([]Work, error)    // after a reply was lost, oldest ScheduledAt first
 	Extend(context.Context, []Lease, time.Duration) ([]Lease, error) // to now + duration; returns the lost leases
 	Record(context.Context, []Outcome) ([]RecordResult, error)       // one result for each, in order
-	Report(context.Context, Report) (Run, error)                     // or ErrNotFound, ErrFinished
+	Report(context.Context, ReportRequest) (Run, error)              // or ErrNotFound, ErrFinished
 }
 
 // ScheduleStore is the part of a Store that has the schedules made at run time.
 type ScheduleStore interface {
-	ChangeSchedules(context.Context, ChangeSchedules) ([]ScheduleResult, error) // one for each item, in order; or ErrInvalidSchedule
+	ChangeSchedules(context.Context, ChangeSchedulesRequest) ([]ScheduleResult, error) // one for each item, in order; or ErrInvalidSchedule
 	PlanSchedules(context.Context, SchedulePlanning) (PlannedSchedules, error)
 	SweepSchedules(context.Context, ScheduleSweep) (next int64, err error)
 	Schedule(ctx context.Context, jobID string) (Schedule, error) // or ErrNotFound
@@ -61,7 +61,7 @@ type ScheduleStore interface {
 // MemberStore is the part of a Store that has the members of runs.
 type MemberStore interface {
 	FreezeMembers(context.Context, Freeze) (RecordResult, error) // or ErrInvalidRun
-	Release(context.Context, Release) (Released, error)
+	ReleaseMembers(context.Context, ReleaseRequest) (Released, error)
 	Members(context.Context, MemberFilter) (MemberPage, error)
 	MemberCounts(ctx context.Context, parents []string) (map[string]map[State]int, error)
 }
@@ -76,7 +76,7 @@ type ActionStore interface {
 	Cancel(context.Context, Action) (ActionResult, error)
 	Redrive(context.Context, Action) (ActionResult, error)
 	Ack(context.Context, Action) (ActionResult, error)
-	Backfill(context.Context, Backfill) (Backfilled, error)        // or ErrNotFound, ErrInvalidRun
+	Backfill(context.Context, BackfillRequest) (Backfilled, error) // or ErrNotFound, ErrInvalidRun
 	AckIncident(context.Context, IncidentAction) (Incident, error) // or ErrNotFound
 }
 

@@ -29,7 +29,7 @@ func (e Entry) Validate() error {
 
 // Validate returns ErrInvalidRun for anything but single runs, and ErrInvalidActor.
 // Every store calls it first.
-func (b Backfill) Validate() error {
+func (b BackfillRequest) Validate() error {
 	if err := b.Actor.Validate(); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func TestARunIDMatchesItsScheduledTime(t *testing.T) {
 		single := tc.ok && tc.until.IsZero()
 		for method, err := range map[string]error{
 			"entry":    ledger.Entry{JobID: tc.job, RunSpec: in}.Validate(),
-			"backfill": ledger.Backfill{JobID: tc.job, Runs: []ledger.RunSpec{in}}.Validate(),
+			"backfill": ledger.BackfillRequest{JobID: tc.job, Runs: []ledger.RunSpec{in}}.Validate(),
 		} {
 			if (err == nil) != single || err != nil && !errors.Is(err, ledger.ErrInvalidRun) {
 				t.Errorf("%s: %s: %v", tc.rule, method, err)

@@ -24,7 +24,7 @@ type Work struct {
 	Call         CallSpec
 }
 
-// Claim asks for runs that are due. Due are planned, retrying and accepted runs whose
+// ClaimRequest asks for runs that are due. Due are planned, retrying and accepted runs whose
 // NextAt has come and that do not wait for the slot, and running runs whose lease has
 // expired, but not the runs of a held target (PauseHold). The oldest NextAt, or end of the lease,
 // comes first. A lease is valid before LeasedUntil and expired from then on.
@@ -33,7 +33,7 @@ type Work struct {
 // now + Call.Horizon, and KeySafeUntil to now + Call.KeySafeFor. Each lease gives the run its next
 // attempt number. The attempt of an expired lease may have been sent: it stays in the
 // history as lost and uses up no retry.
-type Claim struct {
+type ClaimRequest struct {
 	Process  string        // the process
 	Token    string        // random, fresh for each claim
 	Limit    int           // maximum number of runs to lease; below 1: none
@@ -47,7 +47,7 @@ type Claim struct {
 	Only []string
 }
 
-// Claimed is the result of a Claim.
+// Claimed is the result of a ClaimRequest.
 type Claimed struct {
 	Now  time.Time // the store's clock
 	Work []Work

@@ -45,7 +45,7 @@ func (c *counter) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	return c.Store.Enter(ctx, e)
 }
 
-func (c *counter) Claim(ctx context.Context, l ledger.Claim) (ledger.Claimed, error) {
+func (c *counter) Claim(ctx context.Context, l ledger.ClaimRequest) (ledger.Claimed, error) {
 	c.ask("claim", 0)
 	return c.Store.Claim(ctx, l)
 }

@@ -87,7 +87,7 @@ func (s *scene) pings() (list []string) {
 // delivered claims what is due and records that the receiver took it.
 func (s *scene) delivered() {
 	s.Helper()
-	got, err := s.Claim(context.Background(), ledger.Claim{Process: "p", Token: fmt.Sprint("claim", time.Now().UnixNano()), LeaseFor: time.Minute, Limit: 100})
+	got, err := s.Claim(context.Background(), ledger.ClaimRequest{Process: "p", Token: fmt.Sprint("claim", time.Now().UnixNano()), LeaseFor: time.Minute, Limit: 100})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func (s *scene) fails(l ledger.Lease) {
 func (s *scene) again(runID string) ledger.Lease {
 	s.Helper()
 	token := fmt.Sprint("again", time.Now().UnixNano())
-	got, err := s.Claim(context.Background(), ledger.Claim{Process: "p", Token: token, LeaseFor: time.Minute, Limit: 100})
+	got, err := s.Claim(context.Background(), ledger.ClaimRequest{Process: "p", Token: token, LeaseFor: time.Minute, Limit: 100})
 	if err != nil || len(got.Work) != 1 || got.Work[0].RunID != runID {
 		s.Fatalf("%+v, %v", got, err)
 	}

@@ -107,7 +107,7 @@ func TestAStartThatIsNotTakenDoesNotHoldBackTheEnd(t *testing.T) {
 		s.record(s.begins("j", true), ledger.Succeeded)
 		look(t, w)
 		claim := func(token string) []ledger.Work {
-			got, err := s.Claim(context.Background(), ledger.Claim{Process: "p", Token: token, LeaseFor: time.Minute, Limit: 100})
+			got, err := s.Claim(context.Background(), ledger.ClaimRequest{Process: "p", Token: token, LeaseFor: time.Minute, Limit: 100})
 			if err != nil {
 				t.Fatal(err)
 			}

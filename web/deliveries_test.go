@@ -42,7 +42,7 @@ func TestPagesShowWhetherANotificationArrived(t *testing.T) {
 	for _, path := range pages {
 		s.has(path, `<a href="/jobs/notify-ops">notify-ops</a>`, ">opened</a>", "not sent yet")
 	}
-	claimed, err := s.Claim(t.Context(), ledger.Claim{Process: "p1", Token: "deliver", LeaseFor: time.Minute, Limit: 100})
+	claimed, err := s.Claim(t.Context(), ledger.ClaimRequest{Process: "p1", Token: "deliver", LeaseFor: time.Minute, Limit: 100})
 	must(t, err)
 	for _, w := range claimed.Work {
 		if w.RunID == id {

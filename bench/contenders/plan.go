@@ -68,11 +68,11 @@ func (l *taker) FreezeMembers(context.Context, ledger.Freeze) (ledger.RecordResu
 	return ledger.Fenced, nil
 }
 
-func (l *taker) Release(context.Context, ledger.Release) (ledger.Released, error) {
+func (l *taker) ReleaseMembers(context.Context, ledger.ReleaseRequest) (ledger.Released, error) {
 	return ledger.Released{Now: time.Now()}, nil
 }
 
-func (l *taker) Claim(context.Context, ledger.Claim) (ledger.Claimed, error) {
+func (l *taker) Claim(context.Context, ledger.ClaimRequest) (ledger.Claimed, error) {
 	return ledger.Claimed{Now: time.Now()}, nil
 }
 

@@ -89,7 +89,7 @@ func (b *book) round(ctx context.Context) error {
 			return err
 		},
 		"claim": func() error {
-			got, err := b.Claim(ctx, ledger.Claim{Process: "p", Token: b.token(), Limit: batch, LeaseFor: time.Minute})
+			got, err := b.Claim(ctx, ledger.ClaimRequest{Process: "p", Token: b.token(), Limit: batch, LeaseFor: time.Minute})
 			if work = got.Work; err == nil && len(work) != batch {
 				err = fmt.Errorf("claimed %d of %d", len(work), batch)
 			}

@@ -72,7 +72,7 @@ var data = []byte(`{"customer":"acme","note":"two hundred bytes of data, as a ca
 
 // put makes schedules from one number up to another.
 func (m *measure) put(ctx context.Context, prefix string, from, to int, expr func(int) string) error {
-	c := ledger.ChangeSchedules{Template: "report", Rules: m.rules, Actor: ledger.Actor{By: "bench", Why: "measured"}}
+	c := ledger.ChangeSchedulesRequest{Template: "report", Rules: m.rules, Actor: ledger.Actor{By: "bench", Why: "measured"}}
 	for i := from; i < to; i++ {
 		c.Items = append(c.Items, ledger.ScheduleChange{
 			JobID:           jobs.ScheduleID("report", fmt.Sprintf("%s%07d", prefix, i)),

@@ -63,7 +63,7 @@ func (p *backfillPart) plan(ctx context.Context) error {
 	if p.backwards() {
 		slices.Reverse(p.batch)
 	}
-	got, err := p.ledger.Backfill(ctx, ledger.Backfill{
+	got, err := p.ledger.Backfill(ctx, ledger.BackfillRequest{
 		JobID: p.job.ID, Runs: p.batch, Pace: ledger.NewPace(p.Parallel, p.NewestFirst), NeverPlanned: p.NeverPlanned,
 		Actor: p.Actor, DryRun: p.DryRun,
 	})

@@ -22,7 +22,7 @@ func (f *filled) Hours(context.Context, string, time.Time, time.Time) ([]ledger.
 	return nil, nil
 }
 
-func (f *filled) Backfill(_ context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
+func (f *filled) Backfill(_ context.Context, b ledger.BackfillRequest) (ledger.Backfilled, error) {
 	for _, r := range b.Runs {
 		f.times = append(f.times, r.ScheduledAt)
 	}

@@ -78,7 +78,7 @@ func (s *Service) ChangeSchedules(ctx context.Context, template string, changes 
 		return nil, err
 	}
 	outcomes := make([]ScheduleOutcome, len(changes))
-	c := ledger.ChangeSchedules{Template: template, Max: t.Max, Actor: who, Rules: executor.ScheduleRules(reg, 0)}
+	c := ledger.ChangeSchedulesRequest{Template: template, Max: t.Max, Actor: who, Rules: executor.ScheduleRules(reg, 0)}
 	var at []int // of each item, its change
 	for i, change := range changes {
 		item, err := itemOf(t, template, change, schema)

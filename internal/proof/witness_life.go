@@ -73,7 +73,7 @@ func (w *Witness) took() (all map[string]time.Duration, begun map[string]time.Ti
 }
 
 // claimed looks at what a claim got.
-func (w *Witness) claimed(c ledger.Claim, work []ledger.Work) {
+func (w *Witness) claimed(c ledger.ClaimRequest, work []ledger.Work) {
 	for _, l := range work {
 		if slices.Contains(c.BusyTargets, l.Call.Target) || slices.Contains(c.BusyJobs, group(l.Parent, l.JobID)) {
 			w.saw(Busy, l.RunID, "%s, by %s", l.Call.Target, c.Process)
@@ -86,7 +86,7 @@ const leftEvery = 40
 
 // left looks, now and then, for what a claim that had room should have got,
 // by the ledger's own time of the claim: another clock might jump in between.
-func (w *Witness) left(ctx context.Context, c ledger.Claim, at time.Time) error {
+func (w *Witness) left(ctx context.Context, c ledger.ClaimRequest, at time.Time) error {
 	if w.claims++; w.claims%leftEvery != 0 {
 		return nil
 	}

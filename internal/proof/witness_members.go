@@ -20,8 +20,8 @@ func (w *Witness) FreezeMembers(ctx context.Context, f ledger.Freeze) (ledger.Re
 	return w.Store.FreezeMembers(ctx, f)
 }
 
-// Release notes the leases of members, those that it made due again, and parents that ended.
-func (w *Witness) Release(ctx context.Context, in ledger.Release) (ledger.Released, error) {
+// ReleaseMembers notes the leases of members, those that it made due again, and parents that ended.
+func (w *Witness) ReleaseMembers(ctx context.Context, in ledger.ReleaseRequest) (ledger.Released, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	look := context.WithoutCancel(ctx) // the look-ups are evidence
@@ -29,7 +29,7 @@ func (w *Witness) Release(ctx context.Context, in ledger.Release) (ledger.Releas
 	if err != nil {
 		return ledger.Released{}, err
 	}
-	got, err := w.Store.Release(ctx, in)
+	got, err := w.Store.ReleaseMembers(ctx, in)
 	if err != nil {
 		return got, err
 	}

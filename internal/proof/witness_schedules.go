@@ -11,7 +11,7 @@ import (
 
 // ChangeSchedules notes from when to when each content of a schedule held: it is a revision
 // of a job of its own.
-func (w *Witness) ChangeSchedules(ctx context.Context, c ledger.ChangeSchedules) ([]ledger.ScheduleResult, error) {
+func (w *Witness) ChangeSchedules(ctx context.Context, c ledger.ChangeSchedulesRequest) ([]ledger.ScheduleResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	marks, live := map[string]ledger.Schedule{}, map[string]ledger.Schedule{}

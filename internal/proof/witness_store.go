@@ -116,7 +116,7 @@ func (w *Witness) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 }
 
 // Claim notes leases, and runs that expired.
-func (w *Witness) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+func (w *Witness) Claim(ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Store.Claim(ctx, c)
@@ -208,7 +208,7 @@ func (w *Witness) Redrive(ctx context.Context, a ledger.Action) (ledger.ActionRe
 }
 
 // Backfill notes the runs that now wait for the slot.
-func (w *Witness) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
+func (w *Witness) Backfill(ctx context.Context, b ledger.BackfillRequest) (ledger.Backfilled, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	waited := map[string]bool{}

@@ -18,7 +18,7 @@ type store struct {
 	w       simulate.World
 	n       int // of requests that throw dice
 	admit   func(*store, context.Context, ledger.Admission) (ledger.Admitted, error)
-	claim   func(*store, context.Context, ledger.Claim) (ledger.Claimed, error)
+	claim   func(*store, context.Context, ledger.ClaimRequest) (ledger.Claimed, error)
 	enter   func(*store, context.Context, ledger.Entry) (ledger.Entered, error)
 	record  func(*store, context.Context, []ledger.Outcome) ([]ledger.RecordResult, error)
 	extend  func(*store, context.Context, []ledger.Lease, time.Duration) ([]ledger.Lease, error)
@@ -50,7 +50,7 @@ func (s *store) Admit(ctx context.Context, a ledger.Admission) (got ledger.Admit
 	return got, err
 }
 
-func (s *store) Claim(ctx context.Context, c ledger.Claim) (got ledger.Claimed, err error) {
+func (s *store) Claim(ctx context.Context, c ledger.ClaimRequest) (got ledger.Claimed, err error) {
 	if s.claim != nil {
 		got, err = s.claim(s, ctx, c)
 	} else {
@@ -122,7 +122,7 @@ func tokenless(s *store) {
 		rename(got.Leased, token)
 		return got, err
 	}
-	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	s.claim = func(s *store, ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 		token := c.Token
 		c.Token = any
 		got, err := s.Store.Claim(ctx, c)
@@ -167,7 +167,7 @@ func eternal(s *store) {
 		a.LeaseFor = ever
 		return s.Store.Admit(ctx, a)
 	}
-	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	s.claim = func(s *store, ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 		c.LeaseFor = ever
 		return s.Store.Claim(ctx, c)
 	}
@@ -311,7 +311,7 @@ func timeless(s *store) {
 
 // unfrozen sends what the newest registry says.
 func unfrozen(s *store) {
-	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	s.claim = func(s *store, ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 		got, err := s.Store.Claim(ctx, c)
 		for i, w := range got.Work {
 			if j, ok := s.w.Current().Job(w.JobID); ok {

@@ -130,7 +130,7 @@ func shy(s *store, in *ledger.RunSpec) {
 
 // eager leases for targets without room.
 func eager(s *store) {
-	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	s.claim = func(s *store, ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 		c.BusyTargets = nil
 		return s.Store.Claim(ctx, c)
 	}
@@ -138,7 +138,7 @@ func eager(s *store) {
 
 // choosy leaves, every other time, what goes to one target.
 func choosy(s *store) {
-	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	s.claim = func(s *store, ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 		if s.often(2) {
 			c.BusyTargets = append(slices.Clone(c.BusyTargets), "books")
 		}
@@ -148,7 +148,7 @@ func choosy(s *store) {
 
 // sluggish does not find what is past its sendBefore, and leases it for nothing.
 func sluggish(s *store) {
-	s.claim = func(s *store, ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+	s.claim = func(s *store, ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 		if len(c.Only) == 0 && !s.often(400) {
 			c.BusyTargets = []string{"books", "members"}
 			c.Only = []string{"nothing"}

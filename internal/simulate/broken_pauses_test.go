@@ -39,7 +39,7 @@ func (u unpaused) ChangePause(ctx context.Context, c ledger.PauseChange) (ledger
 // hurried runs backfills faster than it is asked to.
 type hurried struct{ ledger.Store }
 
-func (h hurried) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
+func (h hurried) Backfill(ctx context.Context, b ledger.BackfillRequest) (ledger.Backfilled, error) {
 	b.Pace *= 10
 	return h.Store.Backfill(ctx, b)
 }

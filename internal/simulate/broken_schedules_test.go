@@ -18,7 +18,7 @@ func endingBy(end func(ledger.Plan) ledger.Plan) simulate.Options {
 	return behind(func(s ledger.Store) ending { return ending{s, end} })
 }
 
-func (s ending) ChangeSchedules(ctx context.Context, c ledger.ChangeSchedules) ([]ledger.ScheduleResult, error) {
+func (s ending) ChangeSchedules(ctx context.Context, c ledger.ChangeSchedulesRequest) ([]ledger.ScheduleResult, error) {
 	c.Rules = endingRules{c.Rules, s.end}
 	return s.Store.ChangeSchedules(ctx, c)
 }

@@ -62,7 +62,7 @@ func (s *script) backfill() {
 	}
 	to := s.Now().Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
 	from := to.Add(-between(s.Rand, 0, pick(s.Rand, time.Hour, 6*time.Hour)))
-	b := ledger.Backfill{JobID: id, Actor: ledger.Actor{By: "op", Why: "simulated"}, DryRun: s.IntN(8) == 0}
+	b := ledger.BackfillRequest{JobID: id, Actor: ledger.Actor{By: "op", Why: "simulated"}, DryRun: s.IntN(8) == 0}
 	b.Pace = pick[ledger.Pace](s.Dice("pace", int(from.Unix())), 0, 0, 1, 3, -2)
 	for _, at := range s.options.ScheduledTimes(s.witness, j, from, to) {
 		run := jobs.RunID(id, at)

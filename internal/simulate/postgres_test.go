@@ -94,7 +94,7 @@ func (c *clocked) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	return at(c, func() (ledger.Entered, error) { return c.Store.Enter(ctx, e) })
 }
 
-func (c *clocked) Claim(ctx context.Context, q ledger.Claim) (ledger.Claimed, error) {
+func (c *clocked) Claim(ctx context.Context, q ledger.ClaimRequest) (ledger.Claimed, error) {
 	return at(c, func() (ledger.Claimed, error) { return c.Store.Claim(ctx, q) })
 }
 
@@ -130,7 +130,7 @@ func (c *clocked) Ack(ctx context.Context, a ledger.Action) (ledger.ActionResult
 	return at(c, func() (ledger.ActionResult, error) { return c.Store.Ack(ctx, a) })
 }
 
-func (c *clocked) Backfill(ctx context.Context, b ledger.Backfill) (ledger.Backfilled, error) {
+func (c *clocked) Backfill(ctx context.Context, b ledger.BackfillRequest) (ledger.Backfilled, error) {
 	return at(c, func() (ledger.Backfilled, error) { return c.Store.Backfill(ctx, b) })
 }
 

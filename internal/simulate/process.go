@@ -228,7 +228,7 @@ func (p *process) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, er
 	return got, err
 }
 
-func (p *process) Claim(ctx context.Context, c ledger.Claim) (ledger.Claimed, error) {
+func (p *process) Claim(ctx context.Context, c ledger.ClaimRequest) (ledger.Claimed, error) {
 	got, err := through(ctx, p, "claim", func() (ledger.Claimed, error) { return p.ledger.Claim(ctx, c) })
 	got.Now = p.told(got.Now)
 	return got, err
@@ -238,8 +238,8 @@ func (p *process) FreezeMembers(ctx context.Context, f ledger.Freeze) (ledger.Re
 	return through(ctx, p, "freeze", func() (ledger.RecordResult, error) { return p.ledger.FreezeMembers(ctx, f) })
 }
 
-func (p *process) Release(ctx context.Context, in ledger.Release) (ledger.Released, error) {
-	got, err := through(ctx, p, "release", func() (ledger.Released, error) { return p.ledger.Release(ctx, in) })
+func (p *process) ReleaseMembers(ctx context.Context, in ledger.ReleaseRequest) (ledger.Released, error) {
+	got, err := through(ctx, p, "release", func() (ledger.Released, error) { return p.ledger.ReleaseMembers(ctx, in) })
 	if !got.Now.IsZero() {
 		got.Now = p.told(got.Now)
 	}

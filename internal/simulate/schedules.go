@@ -101,7 +101,7 @@ func (w *world) change(ctx context.Context, p *process, r *rand.Rand, generation
 			in.Until = w.Now().Add(between(r, time.Minute, time.Hour)).Truncate(time.Second)
 		}
 	}
-	c := ledger.ChangeSchedules{
+	c := ledger.ChangeSchedulesRequest{
 		Template: "keyed", Max: t.Max, Items: []ledger.ScheduleChange{in}, Rules: executor.ScheduleRules(reg, 0),
 		Actor: ledger.Actor{By: "client", Why: "simulated"},
 	}

@@ -47,14 +47,14 @@ func Out(t testing.TB, s ledger.Store, run ledger.RunSpec, job string, keys []st
 	}
 	record(ledger.Outcome{Lease: l, State: ledger.FannedOut, Members: len(keys),
 		Attempt: ledger.Attempt{Answer: ledger.AnswerFresh, Status: 200}})
-	in := ledger.Release{
+	in := ledger.ReleaseRequest{
 		Process: "host-1", Token: "members of " + run.RunID, Limit: started, LeaseFor: time.Hour, Parents: []string{run.RunID},
 		Call: func(c ledger.CallSpec, m ledger.Member) ledger.CallSpec {
 			c.MemberKey, c.Path = m.Key, jobs.MemberPath(c.Path, m.Key)
 			return c
 		},
 	}
-	released, err := s.Release(ctx, in)
+	released, err := s.ReleaseMembers(ctx, in)
 	must(err)
 	for _, w := range released.Work {
 		o := ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: outcome(w.Call.MemberKey),
@@ -68,6 +68,6 @@ func Out(t testing.TB, s ledger.Store, run ledger.RunSpec, job string, keys []st
 		}
 	}
 	in.Limit = 0
-	_, err = s.Release(ctx, in)
+	_, err = s.ReleaseMembers(ctx, in)
 	must(err)
 }

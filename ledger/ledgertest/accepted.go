@@ -134,31 +134,31 @@ var acceptedCases = []testCase{
 	}},
 	{"a done report makes an accepted run due, and only that", func(b *fixture) {
 		j, w := b.newStarted("j")
-		b.report(ledger.Report{RunID: j.id(0), Done: true}, nil)
+		b.report(ledger.ReportRequest{RunID: j.id(0), Done: true}, nil)
 		b.wantState(j.id(0), ledger.Running, "")
 		b.record(accepted(w, time.Hour))
 		b.wantIdle()
-		b.report(ledger.Report{RunID: j.id(0), Progress: "half"}, nil)
+		b.report(ledger.ReportRequest{RunID: j.id(0), Progress: "half"}, nil)
 		b.wantIdle()
-		if r := b.report(ledger.Report{RunID: j.id(0), Done: true}, nil); r.State != ledger.Accepted || r.Progress != "half" {
+		if r := b.report(ledger.ReportRequest{RunID: j.id(0), Done: true}, nil); r.State != ledger.Accepted || r.Progress != "half" {
 			b.Errorf("reported on %+v", r)
 		}
 		b.record(retrying(b.claimOne("p1", j.id(0)), time.Hour))
-		b.report(ledger.Report{RunID: j.id(0), Done: true}, nil)
+		b.report(ledger.ReportRequest{RunID: j.id(0), Done: true}, nil)
 		b.wantIdle() // a back-off is not cut short
 	}},
 	{"a report keeps progress of unfinished runs only", func(b *fixture) {
 		j, w := b.newStarted("j")
-		if r := b.report(ledger.Report{RunID: j.id(0), Progress: "1 of 9"}, nil); r.Progress != "1 of 9" {
+		if r := b.report(ledger.ReportRequest{RunID: j.id(0), Progress: "1 of 9"}, nil); r.Progress != "1 of 9" {
 			b.Errorf("progress %q", r.Progress)
 		}
 		b.record(succeeded(w))
-		b.report(ledger.Report{RunID: j.id(0), Progress: "9 of 9", Done: true}, ledger.ErrFinished)
+		b.report(ledger.ReportRequest{RunID: j.id(0), Progress: "9 of 9", Done: true}, ledger.ErrFinished)
 		if r := b.wantState(j.id(0), ledger.Succeeded, ""); r.Progress != "1 of 9" {
 			b.Errorf("finished, the progress became %q", r.Progress)
 		}
-		b.report(ledger.Report{RunID: j.id(1)}, ledger.ErrNotFound)
-		b.report(ledger.Report{RunID: "\x00", Progress: "\xff"}, ledger.ErrNotFound)
+		b.report(ledger.ReportRequest{RunID: j.id(1)}, ledger.ErrNotFound)
+		b.report(ledger.ReportRequest{RunID: "\x00", Progress: "\xff"}, ledger.ErrNotFound)
 	}},
 }
 
@@ -184,7 +184,7 @@ func (b *fixture) newAccepted(id string) *job {
 	return j
 }
 
-func (b *fixture) report(r ledger.Report, want error) ledger.Run {
+func (b *fixture) report(r ledger.ReportRequest, want error) ledger.Run {
 	b.Helper()
 	run, err := b.Report(b.ctx, r)
 	if !errors.Is(err, want) {

@@ -144,7 +144,7 @@ func auditEntries(b *fixture) {
 func auditBackfill(b *fixture) {
 	j := b.job("j")
 	j.admit(j.missed(0), j.rangeOf(1, 3))
-	fill := ledger.Backfill{JobID: "j", Actor: who("ann", "outage"), DryRun: true}
+	fill := ledger.BackfillRequest{JobID: "j", Actor: who("ann", "outage"), DryRun: true}
 	for i := range 3 {
 		fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapQueue))
 	}

@@ -32,7 +32,7 @@ func auditUnshown(b *fixture) {
 			return err
 		},
 		"Backfill": func(a ledger.Actor) error {
-			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.leased(1, ledger.OverlapAllow)}, Actor: a})
+			_, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "j", Runs: []ledger.RunSpec{j.leased(1, ledger.OverlapAllow)}, Actor: a})
 			return err
 		},
 		"AckIncident": func(a ledger.Actor) error {

@@ -190,7 +190,7 @@ var backfillCases = []testCase{
 		}
 	}},
 	{"an unknown job is not found", func(b *fixture) {
-		_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "nobody", Actor: ledger.Actor{By: "ann", Why: "x"}})
+		_, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "nobody", Actor: ledger.Actor{By: "ann", Why: "x"}})
 		if !errors.Is(err, ledger.ErrNotFound) {
 			b.Errorf("%v, want ErrNotFound", err)
 		}
@@ -213,8 +213,8 @@ func (j *job) backfill(dry bool, is ...int) ledger.Backfilled {
 }
 
 // request asks for these scheduled times, of overlap allow.
-func (j *job) request(dry bool, is ...int) ledger.Backfill {
-	b := ledger.Backfill{JobID: j.JobID, Actor: ledger.Actor{By: "ann", Why: "outage"}, DryRun: dry}
+func (j *job) request(dry bool, is ...int) ledger.BackfillRequest {
+	b := ledger.BackfillRequest{JobID: j.JobID, Actor: ledger.Actor{By: "ann", Why: "outage"}, DryRun: dry}
 	for _, i := range is {
 		b.Runs = append(b.Runs, j.planned(i, ledger.OverlapAllow))
 	}
@@ -252,7 +252,7 @@ func (j *job) backfillWith(path string) ledger.Backfilled {
 	j.Helper()
 	in := j.planned(0, ledger.OverlapSkip)
 	in.Call.Path = path
-	got, err := j.Backfill(j.ctx, ledger.Backfill{JobID: j.JobID, Runs: []ledger.RunSpec{in}, Actor: ledger.Actor{By: "ann", Why: "outage"}})
+	got, err := j.Backfill(j.ctx, ledger.BackfillRequest{JobID: j.JobID, Runs: []ledger.RunSpec{in}, Actor: ledger.Actor{By: "ann", Why: "outage"}})
 	j.must(err)
 	return got
 }

@@ -20,7 +20,7 @@ func BenchmarkClaim(b *testing.B, open func(*testing.B) (ledger.Store, ledger.Ro
 			n := 0
 			claim := func() {
 				n++
-				got, err := l.Claim(b.Context(), ledger.Claim{Process: "p", Token: fmt.Sprint(n), Limit: 100, LeaseFor: time.Minute})
+				got, err := l.Claim(b.Context(), ledger.ClaimRequest{Process: "p", Token: fmt.Sprint(n), Limit: 100, LeaseFor: time.Minute})
 				if must(b, err); len(got.Work) > 0 {
 					b.Fatalf("claimed %d", len(got.Work))
 				}

@@ -133,7 +133,7 @@ var hourCases = []testCase{
 		for b.rollUpStep() {
 		}
 		missed("from their counts")
-		_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)}, Actor: who("ann", "late")})
+		_, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)}, Actor: who("ann", "late")})
 		b.must(err)
 		gone = 1
 		missed("after a change")
@@ -197,7 +197,7 @@ var hourCases = []testCase{
 		b.advance(30 * time.Hour)
 		b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 			for range 200 {
-				if _, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 3, LeaseFor: lease}); err != nil {
+				if _, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 3, LeaseFor: lease}); err != nil {
 					return err
 				}
 				if more, err := s.RollUp(b.ctx); !more || err != nil {

@@ -115,7 +115,7 @@ func (s *hourSteps) again(j *job) {
 	in := j.planned(0, ledger.OverlapAllow)
 	in.RunID, in.ScheduledAt = runID(j.JobID, r.ScheduledAt), r.ScheduledAt
 	if s.IntN(2) == 0 {
-		_, err := s.Backfill(s.ctx, ledger.Backfill{JobID: j.JobID, Runs: []ledger.RunSpec{in}, Actor: ledger.Actor{By: "ann", Why: "asked"}})
+		_, err := s.Backfill(s.ctx, ledger.BackfillRequest{JobID: j.JobID, Runs: []ledger.RunSpec{in}, Actor: ledger.Actor{By: "ann", Why: "asked"}})
 		s.must(err)
 		return
 	}

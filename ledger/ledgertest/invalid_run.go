@@ -37,7 +37,7 @@ func (b *fixture) wantRefusedByAll(spoil func(*ledger.RunSpec)) {
 		"Admit": func() error { _, err := b.Admit(b.ctx, b.admission(j.plan(5, good, bad))); return err },
 		"Enter": func() error { _, err := b.Enter(b.ctx, j.entry(bad)); return err },
 		"Backfill": func() error {
-			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{good, bad}})
+			_, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "j", Runs: []ledger.RunSpec{good, bad}})
 			return err
 		},
 	}

@@ -286,7 +286,7 @@ func (j *job) until(i int, d time.Duration) {
 // storeTime reads the store's clock, and leases nothing.
 func (b *fixture) storeTime() time.Time {
 	b.Helper()
-	got, err := b.Claim(b.ctx, ledger.Claim{Process: "p0", Token: b.token(), Limit: 0, LeaseFor: lease})
+	got, err := b.Claim(b.ctx, ledger.ClaimRequest{Process: "p0", Token: b.token(), Limit: 0, LeaseFor: lease})
 	b.must(err)
 	return got.Now
 }

@@ -17,7 +17,7 @@ var leaseCases = []testCase{
 		if w.Attempt != 1 || w.JobID != "j" || r.LeasedBy != "p1" || !r.LeasedUntil.Equal(w.LeasedUntil) {
 			b.Errorf("work %+v, row %+v", w, r)
 		}
-		got, err := b.secondReplica().Claim(b.ctx, ledger.Claim{Process: "p2", Token: b.token(), Limit: 10, LeaseFor: lease})
+		got, err := b.secondReplica().Claim(b.ctx, ledger.ClaimRequest{Process: "p2", Token: b.token(), Limit: 10, LeaseFor: lease})
 		b.must(err)
 		if len(got.Work) != 0 {
 			b.Errorf("a second process claimed %v", runIDs(got.Work))
@@ -74,7 +74,7 @@ var leaseCases = []testCase{
 		b.record(succeeded(got.Leased[0]))
 		want := b.get(k.id(0)).NextAt
 		for range 3 {
-			c, err := b.Claim(b.ctx, ledger.Claim{Process: "p", Token: b.token(), LeaseFor: lease})
+			c, err := b.Claim(b.ctx, ledger.ClaimRequest{Process: "p", Token: b.token(), LeaseFor: lease})
 			b.must(err)
 			if !c.NextAt.Equal(want) || len(c.Work) > 0 {
 				b.Errorf("NextAt %s, want %s; claimed %v", c.NextAt, want, runIDs(c.Work))
@@ -87,7 +87,7 @@ var leaseCases = []testCase{
 			j := b.job(id)
 			j.admit(j.planned(0, ledger.OverlapAllow))
 		}
-		got, err := b.Claim(b.ctx, ledger.Claim{
+		got, err := b.Claim(b.ctx, ledger.ClaimRequest{
 			Process: "p1", Token: b.token(), Limit: 1, LeaseFor: lease,
 			BusyTargets: []string{"target-of-a"}, BusyJobs: []string{"b"},
 		})
@@ -103,7 +103,7 @@ var leaseCases = []testCase{
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow))
 		only := func(ids ...string) []string {
-			got, err := b.Claim(b.ctx, ledger.Claim{
+			got, err := b.Claim(b.ctx, ledger.ClaimRequest{
 				Process: "p1", Token: b.token(), Limit: 10, LeaseFor: lease, Only: ids,
 			})
 			b.must(err)
@@ -175,7 +175,7 @@ var leaseCases = []testCase{
 	{"a claim repeated under its token adds to it", func(b *fixture) {
 		j := b.job("j")
 		j.admit(j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow))
-		c := ledger.Claim{Process: "p1", Token: b.token(), Limit: 1, LeaseFor: lease}
+		c := ledger.ClaimRequest{Process: "p1", Token: b.token(), Limit: 1, LeaseFor: lease}
 		for range 2 {
 			if _, err := b.Claim(b.ctx, c); err != nil {
 				b.Fatal(err)

@@ -60,7 +60,7 @@ func (b *fixture) fanOut(l ledger.Lease, names ...string) {
 // release leases up to limit members.
 func (b *fixture) release(limit int, parents ...string) ledger.Released {
 	b.Helper()
-	got, err := b.Store.Release(b.ctx, ledger.Release{
+	got, err := b.Store.ReleaseMembers(b.ctx, ledger.ReleaseRequest{
 		Process: "p1", Token: b.token(), Limit: limit, LeaseFor: lease, Parents: parents,
 		Call: func(c ledger.CallSpec, m ledger.Member) ledger.CallSpec {
 			c.Path, c.MemberKey = "/v1/tenants/"+m.Key, m.Key
@@ -199,7 +199,7 @@ var memberCases = []testCase{
 		if len(got.Work) != 2 || got.Work[0].Call.MaxInFlight != 2 {
 			b.Fatalf("released %+v", got.Work)
 		}
-		if more, err := b.secondReplica().Release(b.ctx, ledger.Release{Process: "p2", Token: "t2", Limit: 10, LeaseFor: lease, Parents: []string{l.RunID},
+		if more, err := b.secondReplica().ReleaseMembers(b.ctx, ledger.ReleaseRequest{Process: "p2", Token: "t2", Limit: 10, LeaseFor: lease, Parents: []string{l.RunID},
 			Call: func(c ledger.CallSpec, _ ledger.Member) ledger.CallSpec { return c }}); err != nil || len(more.Work) != 0 {
 			b.Errorf("another process: %+v %v", more.Work, err)
 		}

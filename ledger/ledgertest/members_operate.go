@@ -124,7 +124,7 @@ var memberOperateCases = []testCase{
 		b.advance(48 * time.Hour)
 		_, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour, Batch: 1})
 		b.must(err)
-		got, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapSkip)}, Actor: actionOn().Actor})
+		got, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapSkip)}, Actor: actionOn().Actor})
 		b.must(err)
 		if got.Planned != 0 || got.Refused != 1 {
 			b.Errorf("%+v", got)
@@ -236,7 +236,7 @@ var memberOperateCases = []testCase{
 		_, err := b.Cancel(b.ctx, actionOn(l.RunID))
 		b.must(err)
 		in := j.planned(0, ledger.OverlapSkip)
-		got, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{in}, Actor: actionOn().Actor})
+		got, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "j", Runs: []ledger.RunSpec{in}, Actor: actionOn().Actor})
 		b.must(err)
 		if got.Planned != 1 {
 			b.Fatalf("%+v", got)

@@ -162,7 +162,7 @@ func racePace(b *fixture) {
 			mu.Lock()
 			done := len(sent) == count
 			mu.Unlock()
-			got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: fmt.Sprint(token, "-", n), Limit: 5, LeaseFor: time.Minute})
+			got, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: fmt.Sprint(token, "-", n), Limit: 5, LeaseFor: time.Minute})
 			if err != nil || done {
 				return err
 			}

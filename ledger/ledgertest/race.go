@@ -135,7 +135,7 @@ func raceClaims(b *fixture) {
 	leased := map[string]int{}
 	b.onEachReplica(stores, 3, func(s ledger.Store, token string) error {
 		for empty := 0; empty < 3; {
-			got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 7, LeaseFor: time.Hour})
+			got, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 7, LeaseFor: time.Hour})
 			if err != nil {
 				return err
 			}
@@ -215,7 +215,7 @@ func raceTakeover(b *fixture) {
 	var mu sync.Mutex
 	taken := map[string]int{}
 	b.onEachReplica([]ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}, 3, func(s ledger.Store, token string) error {
-		got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 10, LeaseFor: lease})
+		got, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 10, LeaseFor: lease})
 		mu.Lock()
 		defer mu.Unlock()
 		for _, w := range got.Work {
@@ -273,7 +273,7 @@ func raceAll(b *fixture) {
 			if err != nil {
 				return err
 			}
-			claimed, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 5, LeaseFor: time.Hour})
+			claimed, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 5, LeaseFor: time.Hour})
 			if err != nil {
 				return err
 			}

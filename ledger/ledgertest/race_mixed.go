@@ -86,7 +86,7 @@ func (m *mixed) turn(s ledger.Store) (done bool, err error) {
 	if fmt.Sprint(runIDs(held)) != fmt.Sprint(runIDs(admitted.Leased)) {
 		return true, fmt.Errorf("leased %v, and said %v", runIDs(held), runIDs(admitted.Leased))
 	}
-	claimed, err := s.Claim(m.ctx, ledger.Claim{Process: token, Token: token + "-claim", Limit: 3, LeaseFor: time.Hour})
+	claimed, err := s.Claim(m.ctx, ledger.ClaimRequest{Process: token, Token: token + "-claim", Limit: 3, LeaseFor: time.Hour})
 	if err != nil {
 		return false, err
 	}

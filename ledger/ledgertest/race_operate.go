@@ -41,7 +41,7 @@ func raceBackfill(b *fixture) {
 	const count = 30
 	j := b.job("j")
 	j.admit(j.rangeOf(0, count-1))
-	fill := ledger.Backfill{JobID: "j", Actor: ledger.Actor{By: "ann", Why: "outage"}}
+	fill := ledger.BackfillRequest{JobID: "j", Actor: ledger.Actor{By: "ann", Why: "outage"}}
 	for i := range count {
 		fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapSkip))
 	}
@@ -80,7 +80,7 @@ func raceOperators(b *fixture) {
 				return err
 			},
 			func(int) error {
-				got, err := s.Claim(b.ctx, ledger.Claim{Process: token, Token: token, Limit: 5, LeaseFor: lease})
+				got, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 5, LeaseFor: lease})
 				held = append(held, got.Work...)
 				return err
 			},

@@ -25,7 +25,7 @@ func raceLastPlan(b *fixture) {
 	b.putSchedule(upsert("a", "1s"), ledger.ScheduleCreated)
 	b.whilePauseIsShortened("t", func(s ledger.Store, p ledger.Pause, round int) (string, error) {
 		in := upsert("a", []string{"1000ms", "1s"}[round%2])
-		got, err := s.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: someone})
+		got, err := s.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: someone})
 		if err == nil {
 			err = got[0].Err
 		}

@@ -68,7 +68,7 @@ func (b *fixture) repeatableActions() map[string]func(key string) error {
 			return enter(key, e)
 		},
 		"ledger.Backfilled": func(key string) error {
-			_, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: actorWithRequest(key)})
+			_, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: actorWithRequest(key)})
 			return err
 		},
 		"ledger.Incident": func(key string) error {
@@ -107,7 +107,7 @@ func requestUnchanging(b *fixture) {
 	_, err := b.Cancel(b.ctx, all)
 	b.must(err)
 	b.must(b.ResumeJob(b.ctx, "j", actorWithRequest("resume")))
-	_, err = b.Backfill(b.ctx, ledger.Backfill{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)},
+	_, err = b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)},
 		Actor: actorWithRequest("backfill")})
 	b.must(err)
 	b.wantAudit(b.audit(ledger.AuditFilter{}))

@@ -144,7 +144,7 @@ func (b *fixture) template() ledger.TemplateRevision {
 // change makes changes, of which none may fail but those that the case looks at.
 func (b *fixture) change(items ...ledger.ScheduleChange) []ledger.ScheduleResult {
 	b.Helper()
-	got, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: items, Rules: timing{}, Actor: someone})
+	got, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: items, Rules: timing{}, Actor: someone})
 	b.must(err)
 	return got
 }

@@ -108,10 +108,10 @@ var scheduleFairCases = []testCase{
 		for i := range others {
 			others[i].JobID = "s" + others[i].JobID[1:]
 		}
-		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "s", Items: others, Rules: timing{}, Actor: someone})
+		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "s", Items: others, Rules: timing{}, Actor: someone})
 		b.must(err)
 		one := []ledger.ScheduleChange{{JobID: "s:last", ScheduleContent: others[0].ScheduleContent}}
-		_, err = b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "s", Items: one, Rules: timing{}, Actor: someone})
+		_, err = b.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "s", Items: one, Rules: timing{}, Actor: someone})
 		b.must(err)
 		b.advance(time.Minute)
 		b.change(manyPuts(3, "1m")...)

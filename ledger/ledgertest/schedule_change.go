@@ -105,7 +105,7 @@ var scheduleChangeCases = []testCase{
 	}},
 	{"the quota counts schedules that have neither ended nor been deleted", func(b *fixture) {
 		b.template()
-		c := ledger.ChangeSchedules{Template: "t", Max: 2, Rules: timing{}, Actor: someone, Items: []ledger.ScheduleChange{
+		c := ledger.ChangeSchedulesRequest{Template: "t", Max: 2, Rules: timing{}, Actor: someone, Items: []ledger.ScheduleChange{
 			upsert("a", "1m"), upsert("once", at(b.time().Add(time.Minute))), upsert("c", "1m"),
 		}}
 		got, err := b.ChangeSchedules(b.ctx, c)
@@ -132,7 +132,7 @@ var scheduleChangeCases = []testCase{
 			{upsert(strings.Repeat("a", 49), "1m")}, {{JobID: "u:a"}}, {{JobID: "t"}},
 			{{JobID: "t:a", ScheduleContent: ledger.ScheduleContent{Expr: "1m", Data: make([]byte, ledger.MaxScheduleData+1)}}},
 		} {
-			_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: items, Rules: timing{}, Actor: someone})
+			_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: items, Rules: timing{}, Actor: someone})
 			if !errors.Is(err, ledger.ErrInvalidSchedule) {
 				b.Errorf("%.200v: %v", items, err)
 			}
@@ -145,7 +145,7 @@ var scheduleChangeCases = []testCase{
 	}},
 	{"a list shows the schedules of a template by key, page by page", func(b *fixture) {
 		b.change(append(manyPuts(12, "1m"), upsert("K", "1m"), upsert("k", "1m"), upsert("l", "1m"), upsert("k0", "1m"))...)
-		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "u",
+		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "u",
 			Items: []ledger.ScheduleChange{{JobID: "u:k0000", ScheduleContent: upsert("", "1m").ScheduleContent}}, Rules: timing{}, Actor: someone})
 		b.must(err)
 		b.putSchedule(ledger.ScheduleChange{JobID: "t:k0003", Delete: true}, ledger.ScheduleDeleted)

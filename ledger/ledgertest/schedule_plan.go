@@ -152,7 +152,7 @@ var schedulePlanCases = []testCase{
 			b.Errorf("redrive: %+v", got)
 		}
 		skipped := b.all("t:s")[0]
-		filled, err := b.Backfill(b.ctx, ledger.Backfill{JobID: "t:s", Runs: []ledger.RunSpec{{
+		filled, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "t:s", Runs: []ledger.RunSpec{{
 			RunID: skipped.ID, ScheduledAt: skipped.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: callOf("t:s"),
 		}}, Actor: someone})
 		if b.must(err); filled.Planned != 1 {
@@ -169,7 +169,7 @@ var schedulePlanCases = []testCase{
 	}},
 	{"a sweep looks earlier at what a definition makes due earlier", func(b *fixture) {
 		b.template()
-		c := ledger.ChangeSchedules{Template: "t", Items: manyPuts(30, "1m"), Rules: timing{late: time.Hour}, Actor: someone}
+		c := ledger.ChangeSchedulesRequest{Template: "t", Items: manyPuts(30, "1m"), Rules: timing{late: time.Hour}, Actor: someone}
 		_, err := b.ChangeSchedules(b.ctx, c)
 		b.must(err)
 		b.advance(2 * time.Minute)

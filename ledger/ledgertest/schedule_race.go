@@ -54,7 +54,7 @@ var scheduleRaceCases = []testCase{
 					if w == 1 {
 						slices.Reverse(list)
 					}
-					got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: list, Rules: timing{}, Actor: someone})
+					got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: list, Rules: timing{}, Actor: someone})
 					if err != nil {
 						b.Errorf("%v", err)
 						return
@@ -91,7 +91,7 @@ var scheduleRaceCases = []testCase{
 					EncodeAnswer: func(any) ([]byte, error) { return nil, errNoAnswer }}
 			}
 			all.Go(func() {
-				c := ledger.ChangeSchedules{Template: "t", Max: room, Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: by}
+				c := ledger.ChangeSchedulesRequest{Template: "t", Max: room, Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: by}
 				list, err := b.ChangeSchedules(b.ctx, c)
 				if errs[i] = err; err == nil {
 					results[i] = list[0]
@@ -154,7 +154,7 @@ func (r *scheduleRace) edit(b *fixture, store ledger.Store, key string, writer i
 	for i := range 25 {
 		in := upsert(key, fmt.Sprintf("%ds", 1+(i+writer)%4))
 		in.Delete = i%5 == 4
-		got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedules{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{},
+		got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{},
 			Actor: someone})
 		r.note(err, got...)
 		r.edited <- struct{}{}

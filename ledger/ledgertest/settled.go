@@ -92,7 +92,7 @@ var settledCases = []testCase{
 		b.canceled(got.Leased[0].RunID)
 		b.canceled(j.id(1))
 		b.rerun(j, j.id(0), "r")
-		fill := ledger.Backfill{JobID: "j", Actor: who("ann", "outage")}
+		fill := ledger.BackfillRequest{JobID: "j", Actor: who("ann", "outage")}
 		for i := range 2 {
 			fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapQueue))
 		}

@@ -10,7 +10,7 @@ import (
 // claim is one claim under a fresh token.
 func (b *fixture) claim(process string, limit int) ledger.Claimed {
 	b.Helper()
-	got, err := b.Claim(b.ctx, ledger.Claim{Process: process, Token: b.token(), Limit: limit, LeaseFor: lease})
+	got, err := b.Claim(b.ctx, ledger.ClaimRequest{Process: process, Token: b.token(), Limit: limit, LeaseFor: lease})
 	b.must(err)
 	return got
 }

@@ -32,7 +32,7 @@ var yieldCases = []testCase{
 		j, w := b.newStarted("j")
 		b.advance(horizon + time.Second)
 		b.wantYield(j.yielding(1, ledger.OverlapSkip), w.RunID)
-		got, err := b.Claim(b.ctx, ledger.Claim{Process: "p2", Token: b.token(), Limit: 1, LeaseFor: lease, Only: []string{w.RunID}})
+		got, err := b.Claim(b.ctx, ledger.ClaimRequest{Process: "p2", Token: b.token(), Limit: 1, LeaseFor: lease, Only: []string{w.RunID}})
 		b.must(err)
 		if len(got.Work) != 0 || len(got.PastSendBefore) != 1 {
 			b.Errorf("claimed %+v; want the run dead", got)

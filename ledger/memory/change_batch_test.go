@@ -54,7 +54,7 @@ func (always) Plan(s *ledger.Schedule, now time.Time, _ bool) (p ledger.Plan, ne
 func (always) Next(s *ledger.Schedule) (time.Time, error) { return s.Watermark.Add(time.Hour), nil }
 
 func putSchedule(ctx context.Context, l *ledger.Ledger, key, expr string) (ledger.ScheduleResult, error) {
-	list, err := l.ChangeSchedules(ctx, ledger.ChangeSchedules{Template: "t", Rules: always{}, Actor: ledger.Actor{By: "a", Why: "test"},
+	list, err := l.ChangeSchedules(ctx, ledger.ChangeSchedulesRequest{Template: "t", Rules: always{}, Actor: ledger.Actor{By: "a", Why: "test"},
 		Items: []ledger.ScheduleChange{{JobID: "t:" + key, ScheduleContent: ledger.ScheduleContent{Expr: expr}}}})
 	if err != nil {
 		return ledger.ScheduleResult{}, err
@@ -134,7 +134,7 @@ func TestAGroupWhoseOutcomeIsUnknownIsNotMadeAgain(t *testing.T) {
 		base := memory.New().Rows()
 		rows, other := &slowRows{Rows: base, fails: 2}, ledger.New(base)
 		put := func(change ledger.ScheduleChange) ledger.ScheduleResult {
-			list, err := other.ChangeSchedules(t.Context(), ledger.ChangeSchedules{Template: "t", Rules: always{},
+			list, err := other.ChangeSchedules(t.Context(), ledger.ChangeSchedulesRequest{Template: "t", Rules: always{},
 				Actor: ledger.Actor{By: "other", Why: "test"}, Items: []ledger.ScheduleChange{change}})
 			if err != nil || list[0].Err != nil {
 				t.Errorf("another caller's change: %+v, %v", list, err)

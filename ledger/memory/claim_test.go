@@ -57,7 +57,7 @@ func TestAClaimThatGivesSlotsReadsEachDueRunOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := rules.Claim(t.Context(), ledger.Claim{Process: "p", Token: "t", Limit: 10, LeaseFor: time.Minute})
+	got, err := rules.Claim(t.Context(), ledger.ClaimRequest{Process: "p", Token: "t", Limit: 10, LeaseFor: time.Minute})
 	if err != nil || len(got.Work) != 3 || read != 3 {
 		t.Errorf("leased %d runs and read %d: %v; want 3 and 3", len(got.Work), read, err)
 	}

@@ -48,7 +48,7 @@ func (s *scene) succeed(l *ledger.Ledger, lease ledger.Lease) {
 // jobs claims, and returns the jobs of the runs.
 func (s *scene) jobs(l *ledger.Ledger) (list []string, again bool) {
 	s.Helper()
-	got, err := l.Claim(context.Background(), ledger.Claim{Process: "p", Token: "t2", Limit: 100, LeaseFor: time.Hour})
+	got, err := l.Claim(context.Background(), ledger.ClaimRequest{Process: "p", Token: "t2", Limit: 100, LeaseFor: time.Hour})
 	s.must(err)
 	for _, w := range got.Work {
 		list = append(list, w.JobID)
@@ -116,7 +116,7 @@ func TestFreeSlotsOfManyJobs(t *testing.T) {
 				s.run("z", time.Duration(i)*time.Minute, func(*ledger.Row) {}) // due, so that slots are given after the claim
 				broken.name, broken.committed = name, name == "record"
 				_, recorded := p.Record(context.Background(), []ledger.Outcome{{Lease: held[8-i], State: ledger.Succeeded}})
-				claim, claimed := p.Claim(context.Background(), ledger.Claim{Process: "p", Token: "t2", Limit: 100, LeaseFor: time.Hour})
+				claim, claimed := p.Claim(context.Background(), ledger.ClaimRequest{Process: "p", Token: "t2", Limit: 100, LeaseFor: time.Hour})
 				if (recorded == nil) == (claimed == nil) {
 					s.Errorf("%s: %v, %v, want one error", name, recorded, claimed)
 				}
@@ -136,7 +136,7 @@ func TestFreeSlotsOfManyJobs(t *testing.T) {
 			held := s.queued()
 			s.succeed(s.process(), held[8])
 			got, err := s.process().Claim(context.Background(),
-				ledger.Claim{Process: "p", Token: "t2", Limit: 1, LeaseFor: time.Hour, Only: []string{s.waits("i")}})
+				ledger.ClaimRequest{Process: "p", Token: "t2", Limit: 1, LeaseFor: time.Hour, Only: []string{s.waits("i")}})
 			if s.must(err); len(got.Work) != 1 || !got.NextAt.After(got.Now) {
 				s.Errorf("claimed %+v", got)
 			}

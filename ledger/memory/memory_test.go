@@ -20,7 +20,7 @@ func TestContract(t *testing.T) {
 func TestARecordWithoutATokenIsFenced(t *testing.T) {
 	l := memory.New()
 	trigger(t, l, 0, 1)
-	claimed, err := l.Claim(t.Context(), ledger.Claim{Process: "p", Token: "t", Limit: 1, LeaseFor: time.Minute})
+	claimed, err := l.Claim(t.Context(), ledger.ClaimRequest{Process: "p", Token: "t", Limit: 1, LeaseFor: time.Minute})
 	if err != nil || len(claimed.Work) != 1 {
 		t.Fatalf("claimed %+v, %v", claimed, err)
 	}

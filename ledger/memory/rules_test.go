@@ -66,7 +66,7 @@ func (s *scene) job(j ledger.JobRow) {
 
 func (s *scene) claim(limit int) ledger.Claimed {
 	s.Helper()
-	got, err := s.Claim(context.Background(), ledger.Claim{Process: "p", Token: "t", Limit: limit, LeaseFor: time.Minute})
+	got, err := s.Claim(context.Background(), ledger.ClaimRequest{Process: "p", Token: "t", Limit: limit, LeaseFor: time.Minute})
 	s.must(err)
 	return got
 }

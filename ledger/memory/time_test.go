@@ -33,7 +33,7 @@ func TestClockIsTheBubbles(t *testing.T) {
 		ctx := context.Background()
 		l := memory.New()
 		trigger(t, l, 0, 1)
-		claim := ledger.Claim{Process: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
+		claim := ledger.ClaimRequest{Process: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
 		first, err := l.Claim(ctx, claim)
 		if err != nil || len(first.Work) != 1 {
 			t.Fatalf("claimed %+v, %v", first, err)
@@ -90,7 +90,7 @@ func TestASlotThatACancelFreesIsFilledAtOnce(t *testing.T) {
 		if _, err := l.Cancel(ctx, ledger.Action{Filter: ledger.Filter{IDs: []string{id(job, 0)}}}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.Claim(ctx, ledger.Claim{Process: "p", Token: "next", Limit: jobs, LeaseFor: 3 * time.Hour})
+		got, err := l.Claim(ctx, ledger.ClaimRequest{Process: "p", Token: "next", Limit: jobs, LeaseFor: 3 * time.Hour})
 		if err != nil || len(got.Work) != 1 || got.Work[0].RunID != id(job, 1) {
 			t.Fatalf("after job %d's run was canceled a claim got %+v, %v", job, got.Work, err)
 		}
@@ -111,7 +111,7 @@ func TestTheLastMomentOfATime(t *testing.T) {
 			t.Errorf("%s after its heartbeat: %+v, %v; want it alive", ledger.ProcessTTL, list, err)
 		}
 		trigger(t, l, 0, 1)
-		claim := ledger.Claim{Process: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
+		claim := ledger.ClaimRequest{Process: "p", Token: "t", Limit: 1, LeaseFor: time.Minute}
 		got, err := l.Claim(ctx, claim)
 		if err != nil || len(got.Work) != 1 {
 			t.Fatalf("claimed %+v, %v", got, err)

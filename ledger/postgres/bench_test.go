@@ -35,7 +35,7 @@ func BenchmarkAdmitClaimRecord(b *testing.B) {
 	f := newFleet(b, 500, ledger.OverlapSkip)
 	for b.Loop() {
 		f.admit(b, false)
-		got, err := f.Claim(b.Context(), ledger.Claim{Process: "p", Token: f.token(), Limit: 500, LeaseFor: time.Minute})
+		got, err := f.Claim(b.Context(), ledger.ClaimRequest{Process: "p", Token: f.token(), Limit: 500, LeaseFor: time.Minute})
 		if err != nil || len(got.Work) != 500 {
 			b.Fatalf("claimed %d: %v", len(got.Work), err)
 		}

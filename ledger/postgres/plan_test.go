@@ -200,7 +200,7 @@ func workADay(t *testing.T, f *fleet) {
 	}
 	f.record(t, leased)
 	f.admit(t, false)
-	got, err := f.Claim(ctx, ledger.Claim{Process: "p", Token: f.token(), Limit: 1000, LeaseFor: time.Minute})
+	got, err := f.Claim(ctx, ledger.ClaimRequest{Process: "p", Token: f.token(), Limit: 1000, LeaseFor: time.Minute})
 	must(t, err)
 	f.record(t, got.Work)
 	look(t, f, got.Work[0])

@@ -27,7 +27,7 @@ func TestPlanningABatchOfSchedulesTakesFewRoundTrips(t *testing.T) {
 	}}))
 	_, err := f.Assignments(t.Context(), "t", "")
 	must(t, err)
-	c := ledger.ChangeSchedules{Template: "t", Rules: minutes{}, Actor: ledger.Actor{By: "ann", Why: "asked"}}
+	c := ledger.ChangeSchedulesRequest{Template: "t", Rules: minutes{}, Actor: ledger.Actor{By: "ann", Why: "asked"}}
 	for i := range 100 {
 		c.Items = append(c.Items, ledger.ScheduleChange{JobID: fmt.Sprint("t:", i), ScheduleContent: ledger.ScheduleContent{Expr: "1m"}})
 	}
@@ -75,7 +75,7 @@ func TestSchedulesAreFoundByTheirIndexes(t *testing.T) {
 		}
 		_, err = f.Schedules(t.Context(), ledger.ScheduleFilter{Template: "t", AfterKey: "150000", Limit: 50})
 		must(t, err)
-		results, err := f.ChangeSchedules(t.Context(), ledger.ChangeSchedules{
+		results, err := f.ChangeSchedules(t.Context(), ledger.ChangeSchedulesRequest{
 			Template: "t", Rules: minutes{}, Actor: ledger.Actor{By: "ann", Why: "asked"},
 			Items: []ledger.ScheduleChange{{JobID: "t:150000", ScheduleContent: ledger.ScheduleContent{Expr: time.Now().String()}}, {JobID: "t:new" + time.Now().Format("150405.000000")}},
 		})

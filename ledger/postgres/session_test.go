@@ -121,7 +121,7 @@ func replica(t *testing.T, f *fleet, process string, rounds int) {
 			t.Errorf("admit: %v", err)
 			return
 		}
-		claimed, err := f.Claim(ctx, ledger.Claim{Process: process, Token: process + f.token(), Limit: 100, LeaseFor: time.Hour})
+		claimed, err := f.Claim(ctx, ledger.ClaimRequest{Process: process, Token: process + f.token(), Limit: 100, LeaseFor: time.Hour})
 		if err != nil {
 			t.Errorf("claim: %v", err)
 			return
@@ -160,7 +160,7 @@ func TestABodyIsKeptToTheByte(t *testing.T) {
 	p.Runs[0].Call.Body = json.RawMessage(body)
 	_, err := f.Admit(t.Context(), ledger.Admission{Plans: []ledger.Plan{p}, Process: "p", Token: "t", LeaseFor: time.Minute})
 	must(t, err)
-	got, err := f.Claim(t.Context(), ledger.Claim{Process: "p", Token: "u", Limit: 1, LeaseFor: time.Minute})
+	got, err := f.Claim(t.Context(), ledger.ClaimRequest{Process: "p", Token: "u", Limit: 1, LeaseFor: time.Minute})
 	if err != nil || len(got.Work) != 1 || string(got.Work[0].Call.Body) != body {
 		t.Errorf("claimed %+v, %v; want the body %q", got.Work, err, body)
 	}
@@ -188,7 +188,7 @@ func TestPoolSizeOneIsEnough(t *testing.T) {
 	f.open(t, f.url, postgres.PoolSize(1))
 	f.record(t, f.admit(t, true))
 	f.admit(t, false)
-	got, err := f.Claim(t.Context(), ledger.Claim{Process: "p", Token: "t", Limit: 10, LeaseFor: time.Minute})
+	got, err := f.Claim(t.Context(), ledger.ClaimRequest{Process: "p", Token: "t", Limit: 10, LeaseFor: time.Minute})
 	if err != nil || len(got.Work) != 3 {
 		t.Errorf("claimed %d, %v; want 3", len(got.Work), err)
 	}

@@ -38,7 +38,7 @@ func TestTheUsualOperationsTakeTwoRoundTrips(t *testing.T) {
 				trips(state+" record", 2, func() { f.record(t, work) })
 				f.admit(t, false)
 				trips(state+" claim", 2, func() {
-					got, err := f.Claim(t.Context(), ledger.Claim{Process: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
+					got, err := f.Claim(t.Context(), ledger.ClaimRequest{Process: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
 					must(t, err)
 					work = got.Work
 				})
@@ -78,7 +78,7 @@ func TestAClaimThatGivesPlacesTakesAsManyRoundTripsForManyJobs(t *testing.T) {
 				must(t, err)
 				late = append(late, p.Runs[0])
 			}
-			got, err := f.Backfill(t.Context(), ledger.Backfill{
+			got, err := f.Backfill(t.Context(), ledger.BackfillRequest{
 				JobID: f.stands[i].JobID, Runs: late, Pace: 1, Actor: ledger.Actor{By: "a", Why: "w"},
 			})
 			if err != nil || got.Planned != 2 {
@@ -86,7 +86,7 @@ func TestAClaimThatGivesPlacesTakesAsManyRoundTripsForManyJobs(t *testing.T) {
 			}
 		}
 		claim := func() []ledger.Work {
-			got, err := f.Claim(t.Context(), ledger.Claim{Process: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
+			got, err := f.Claim(t.Context(), ledger.ClaimRequest{Process: "p", Token: f.token(), Limit: 9, LeaseFor: time.Minute})
 			if err != nil || len(got.Work) != jobs {
 				t.Fatalf("claimed %d, %v, want %d", len(got.Work), err, jobs)
 			}

@@ -34,7 +34,7 @@ func BenchmarkAdmitClaimRecord(b *testing.B) {
 	f := newFleet(b, ledger.OverlapSkip)
 	for b.Loop() {
 		f.admit(b, false)
-		got, err := f.Claim(b.Context(), ledger.Claim{Process: "p", Token: f.token(), Limit: batch, LeaseFor: time.Minute})
+		got, err := f.Claim(b.Context(), ledger.ClaimRequest{Process: "p", Token: f.token(), Limit: batch, LeaseFor: time.Minute})
 		if err != nil || len(got.Work) != batch {
 			b.Fatalf("claimed %d: %v", len(got.Work), err)
 		}
@@ -173,7 +173,7 @@ func BenchmarkClaimPastABusyTarget(b *testing.B) {
 	for range 40 {
 		f.admit(b, false)
 	}
-	c := ledger.Claim{Process: "p", Limit: batch, LeaseFor: time.Minute, BusyTargets: []string{"MEMBERSHIP_URL"}}
+	c := ledger.ClaimRequest{Process: "p", Limit: batch, LeaseFor: time.Minute, BusyTargets: []string{"MEMBERSHIP_URL"}}
 	for b.Loop() {
 		c.Token = f.token()
 		if got, err := f.Claim(b.Context(), c); err != nil || len(got.Work) > 0 {

@@ -144,7 +144,7 @@ func drain(t *testing.T, path string) {
 	c.shift.Store(int64(24*time.Hour + 2*time.Minute))
 	l := open(t, path, c)
 	for i := 0; ; i++ {
-		got, err := l.Claim(t.Context(), ledger.Claim{Process: "w", Token: "drain-" + strconv.Itoa(i), Limit: 500, LeaseFor: time.Minute})
+		got, err := l.Claim(t.Context(), ledger.ClaimRequest{Process: "w", Token: "drain-" + strconv.Itoa(i), Limit: 500, LeaseFor: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func writeOnce(ctx context.Context, l *sqlite.Ledger, token string) error {
 			fmt.Println(p.JobID, p.Through.Unix())
 		}
 	}
-	more, err := l.Claim(ctx, ledger.Claim{Process: "w", Token: token + "c", Limit: 5, LeaseFor: time.Minute})
+	more, err := l.Claim(ctx, ledger.ClaimRequest{Process: "w", Token: token + "c", Limit: 5, LeaseFor: time.Minute})
 	if err != nil {
 		return err
 	}

@@ -46,9 +46,9 @@ func (f *fleet) everything(t *testing.T) {
 	must(f.ResumeJob(ctx, work[0].JobID, ledger.Actor{By: "me", Why: "test"}))
 	f.queueAndRange(t, must)
 	f.clock.shift.Add(int64(2 * time.Minute)) // leases expire
-	_, err = f.Claim(ctx, ledger.Claim{Process: "p", Token: f.token(), Limit: 1, LeaseFor: time.Minute})
+	_, err = f.Claim(ctx, ledger.ClaimRequest{Process: "p", Token: f.token(), Limit: 1, LeaseFor: time.Minute})
 	must(err)
-	_, err = f.Claim(ctx, ledger.Claim{Process: "p", Token: f.token(), Limit: 1, Only: []string{"a@b"}})
+	_, err = f.Claim(ctx, ledger.ClaimRequest{Process: "p", Token: f.token(), Limit: 1, Only: []string{"a@b"}})
 	must(err)
 	_, err = f.PurgeRuns(ctx, ledger.Purge{})
 	must(err)
@@ -80,7 +80,7 @@ func (f *fleet) queueAndRange(t *testing.T, must func(error)) {
 	f.record(t, got.Leased)
 	in := missed
 	in.RunID, in.Until, in.Call = idOf(s.JobID, in.ScheduledAt), time.Time{}, p2.Runs[0].Call
-	done, err := f.Backfill(t.Context(), ledger.Backfill{JobID: s.JobID, Runs: []ledger.RunSpec{in}})
+	done, err := f.Backfill(t.Context(), ledger.BackfillRequest{JobID: s.JobID, Runs: []ledger.RunSpec{in}})
 	must(err)
 	if done.Planned != 1 {
 		t.Fatalf("%+v", done)
@@ -115,7 +115,7 @@ func (f *fleet) schedules(t *testing.T) {
 	_, err = f.Assignments(ctx, "t", "")
 	change := func(id, expr string, remove bool) {
 		if err == nil {
-			_, err = f.ChangeSchedules(ctx, ledger.ChangeSchedules{Template: "t", Rules: minutes{}, Actor: who, Items: []ledger.ScheduleChange{
+			_, err = f.ChangeSchedules(ctx, ledger.ChangeSchedulesRequest{Template: "t", Rules: minutes{}, Actor: who, Items: []ledger.ScheduleChange{
 				{JobID: id, ScheduleContent: ledger.ScheduleContent{Expr: expr}, Delete: remove},
 			}})
 		}

@@ -40,7 +40,7 @@ func TestRunsOfTheFirstTablesGoOn(t *testing.T) {
 		{"allow 10", "capped 06", "capped 08", "capped 10", "flaky 10", "long 10", "queue 06"},
 		{"queue 08"}, {"queue 10"}, nil,
 	} {
-		got, err := l.Claim(t.Context(), ledger.Claim{Process: "new", Token: "t", Limit: 100, LeaseFor: time.Minute})
+		got, err := l.Claim(t.Context(), ledger.ClaimRequest{Process: "new", Token: "t", Limit: 100, LeaseFor: time.Minute})
 		must(err)
 		var ids []string
 		var outcomes []ledger.Outcome

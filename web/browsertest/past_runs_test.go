@@ -84,7 +84,7 @@ func (p *past) again(w ledger.Work, answer ledger.AnswerKind, status int, text s
 	p.clock = p.clock.Add(wait)
 	p.token++
 	p.tell()
-	got, err := p.Claim(p.Context(), ledger.Claim{Process: "seed", Token: fmt.Sprint("t", p.token), Limit: 1, LeaseFor: time.Hour, Only: []string{w.RunID}})
+	got, err := p.Claim(p.Context(), ledger.ClaimRequest{Process: "seed", Token: fmt.Sprint("t", p.token), Limit: 1, LeaseFor: time.Hour, Only: []string{w.RunID}})
 	must(p.T, err)
 	if len(got.Work) != 1 {
 		p.Fatalf("%s cannot be leased again", w.RunID)

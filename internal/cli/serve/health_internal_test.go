@@ -78,7 +78,7 @@ func TestAScrapeHasABoundedNumberOfTroubles(t *testing.T) {
 // silent is a ledger that takes a claim and never answers.
 type silent struct{ executor.Ledger }
 
-func (silent) Claim(ctx context.Context, _ ledger.Claim) (ledger.Claimed, error) {
+func (silent) Claim(ctx context.Context, _ ledger.ClaimRequest) (ledger.Claimed, error) {
 	<-ctx.Done()
 	return ledger.Claimed{}, ctx.Err()
 }
