@@ -224,13 +224,20 @@ func (f *releaser) release(ctx context.Context) {
 		Limit: min(room, releaseAtOnce), Parents: parents, BusyTargets: targets, BusyJobs: jobIDs, Call: MemberCall,
 	})
 	if !ok {
-		for _, id := range parents {
-			f.ended(id) // to check again
-		}
+		f.recheck(parents)
 		return
 	}
 	f.apply(got, parents)
 	f.work.add(got.Work, until)
+}
+
+// recheck has parents checked again whose check failed.
+func (f *releaser) recheck(parents []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range parents {
+		f.parents[id].changed = true
+	}
 }
 
 // apply notes what a check of parents found. A named one that it did not find has ended.

@@ -143,6 +143,9 @@ func (p Pause) about() string { return fmt.Sprintf("#%d: %s", p.ID, p) }
 
 // begin returns the new pause.
 func (c PauseChange) begin(now time.Time) (Pause, error) {
+	if c.End {
+		return Pause{}, fmt.Errorf("%w: name the one to end by its ID", ErrInvalidPause)
+	}
 	p := Pause{Kind: c.Kind, Selector: c.Selector, From: now.Truncate(time.Second), CreatedAt: now}
 	if c.From.After(now) {
 		p.From = c.From.UTC()

@@ -27,8 +27,8 @@ type pings struct {
 }
 
 const (
-	// pingBack is how far back a first check goes: a later ping is of a run that the
-	// receiver has given up.
+	// pingBack is how long after a run has ended its pings are written: the receiver has
+	// given up an older one.
 	pingBack = time.Hour
 	// startHorizon is how long the start of a run is worth a ping.
 	startHorizon = 10 * time.Minute
@@ -65,7 +65,8 @@ func (p *pings) check(ctx context.Context, now time.Time) error {
 		}
 	}
 	for _, r := range runs {
-		if _, has := p.jobs[r.JobID]; has && r.Call.Heartbeat {
+		old := !r.FinishedAt.IsZero() && now.Sub(r.FinishedAt) >= pingBack // and its pings may be purged
+		if _, has := p.jobs[r.JobID]; has && r.Call.Heartbeat && !old {
 			if err := p.writeRun(ctx, r, now); err != nil {
 				return err
 			}
@@ -80,8 +81,8 @@ func (p *pings) check(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// recent are the unfinished runs of the jobs, and those that ended lately. It notes the
-// pings that the ledger has.
+// recent returns the unfinished and the finished runs of the jobs whose scheduled times are of the
+// last day. It notes the pings that the ledger has.
 func (p *pings) recent(ctx context.Context, now time.Time) (runs []ledger.Run, err error) {
 	ended := []ledger.State{ledger.Succeeded, ledger.Dead, ledger.Canceled}
 	for id, j := range p.jobs {
@@ -97,11 +98,7 @@ func (p *pings) recent(ctx context.Context, now time.Time) (runs []ledger.Run, e
 			if err != nil {
 				return nil, err
 			}
-			for _, r := range page {
-				if r.FinishedAt.IsZero() || now.Sub(r.FinishedAt) < pingBack {
-					runs = append(runs, r)
-				}
-			}
+			runs = append(runs, page...)
 		}
 	}
 	return runs, nil

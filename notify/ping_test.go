@@ -149,6 +149,27 @@ func TestWhatAHeartbeatIsNotToldOf(t *testing.T) {
 	})
 }
 
+// The pings of an old run may be purged before the run is: an acknowledgement of it, which is a
+// change, tells the receiver nothing.
+func TestAnOldRunIsNotToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := beating(t)
+		old := s.begins("j", true)
+		s.record(old, ledger.Dead)
+		time.Sleep(2 * time.Hour)
+		w := s.pinger()
+		look(t, w)
+		acked, err := s.Ack(context.Background(), ledger.Action{Filter: ledger.Filter{IDs: []string{old.RunID}}, Actor: ledger.Actor{By: "me", Why: "x"}})
+		if err != nil || len(acked.Changed) != 1 {
+			t.Fatal(acked, err)
+		}
+		look(t, w)
+		if got := s.pings(); len(got) > 0 {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
 // A receiver pairs the pings of a run by a UUID, which is the same in every process and
 // differs between registries with the same run ID.
 func TestARunHasOneUUIDOfItsRegistry(t *testing.T) {

@@ -162,6 +162,7 @@ var pausesCases = []testCase{
 			"end after its begin": {Kind: ledger.PauseSkip, From: until, Until: until},
 			"end after the time":  {Kind: ledger.PauseSkip, Until: now.Add(-time.Hour), From: now.Add(-2 * time.Hour)},
 			"366 days":            {Kind: ledger.PauseSkip, Until: now.Add(367 * 24 * time.Hour)},
+			"by its ID":           {Kind: ledger.PauseSkip, Until: until, End: true},
 			`invalid job "j-?"`:   {Kind: ledger.PauseSkip, Until: until, Selector: ledger.Selector{Job: "j-?"}},
 		} {
 			c.Actor = ann
