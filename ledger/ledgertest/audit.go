@@ -23,16 +23,16 @@ var auditCases = []testCase{
 	{"the audit is purged past its own retention only, in batches", auditPurge},
 }
 
-func (b *fixture) audit(f ledger.AuditFilter) []ledger.Audit {
-	b.Helper()
-	page, err := b.Audit(b.ctx, f)
-	b.must(err)
+func (t *fixture) audit(f ledger.AuditFilter) []ledger.Audit {
+	t.Helper()
+	page, err := t.Audit(t.ctx, f)
+	t.must(err)
 	return page
 }
 
 // wantAudit checks an audit, newest first, each action as "kind job run by why via".
-func (b *fixture) wantAudit(got []ledger.Audit, want ...string) {
-	b.Helper()
+func (t *fixture) wantAudit(got []ledger.Audit, want ...string) {
+	t.Helper()
 	var texts []string
 	for i, a := range got {
 		text := fmt.Sprintf("%s %s %s by %s: %s (%s)", a.Action, a.JobID, a.RunID, a.By, a.Why, a.Via)
@@ -41,75 +41,75 @@ func (b *fixture) wantAudit(got []ledger.Audit, want ...string) {
 		}
 		texts = append(texts, text)
 		if a.At.IsZero() || a.At.Location() != time.UTC || a.ID == 0 || i > 0 && got[i-1].ID <= a.ID {
-			b.Errorf("%+v: want a time in UTC and ids that fall", a)
+			t.Errorf("%+v: want a time in UTC and ids that fall", a)
 		}
 	}
 	if !slices.Equal(texts, want) {
-		b.Errorf("the audit tells\n%q, want\n%q", texts, want)
+		t.Errorf("the audit tells\n%q, want\n%q", texts, want)
 	}
 }
 
 func who(by, why string) ledger.Actor { return ledger.Actor{By: by, Why: why, Via: ledger.ViaCLI} }
 
-func auditAppends(b *fixture) {
-	j, _ := b.newDead("j")
+func auditAppends(t *fixture) {
+	j, _ := t.newDead("j")
 	id := j.id(0)
 	one := func(by, why string) ledger.Action {
 		return ledger.Action{Filter: ledger.Filter{IDs: []string{id}}, Actor: who(by, why)}
 	}
 	do := func(got ledger.ActionResult, err error) {
-		b.Helper()
-		b.must(err)
+		t.Helper()
+		t.must(err)
 		if len(got.Changed) != 1 {
-			b.Fatalf("%+v: want the run changed", got)
+			t.Fatalf("%+v: want the run changed", got)
 		}
-		if r := b.get(id); r.By != got.Changed[0].By || r.Why != got.Changed[0].Why {
-			b.Errorf("%+v: want it by the last who", r)
+		if r := t.get(id); r.By != got.Changed[0].By || r.Why != got.Changed[0].Why {
+			t.Errorf("%+v: want it by the last who", r)
 		}
 	}
-	do(b.Ack(b.ctx, one("ann", "seen")))
-	do(b.Redrive(b.ctx, one("bob", "again")))
-	do(b.Cancel(b.ctx, one("eve", "no")))
-	b.must(b.PauseJob(b.ctx, "j", who("ann", "audit")))
-	b.must(b.ResumeJob(b.ctx, "j", who("bob", "done")))
-	b.wantAudit(b.audit(ledger.AuditFilter{RunID: id}),
+	do(t.Ack(t.ctx, one("ann", "seen")))
+	do(t.Redrive(t.ctx, one("bob", "again")))
+	do(t.Cancel(t.ctx, one("eve", "no")))
+	t.must(t.PauseJob(t.ctx, "j", who("ann", "audit")))
+	t.must(t.ResumeJob(t.ctx, "j", who("bob", "done")))
+	t.wantAudit(t.audit(ledger.AuditFilter{RunID: id}),
 		"cancel j "+id+" by eve: no (cli)", "redrive j "+id+" by bob: again (cli)", "ack j "+id+" by ann: seen (cli)")
-	b.wantAudit(b.audit(ledger.AuditFilter{JobID: "j"}),
+	t.wantAudit(t.audit(ledger.AuditFilter{JobID: "j"}),
 		"resume j  by bob: done (cli)", "pause j  by ann: audit (cli)",
 		"cancel j "+id+" by eve: no (cli)", "redrive j "+id+" by bob: again (cli)", "ack j "+id+" by ann: seen (cli)")
 }
 
-func auditNothing(b *fixture) {
-	j, w := b.newStarted("j")
-	b.record(retrying(w, 0))
-	b.record(succeeded(b.claimOne("p1", w.RunID)))
-	b.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow)))
-	b.wantAudit(b.audit(ledger.AuditFilter{}))
+func auditNothing(t *fixture) {
+	j, w := t.newStarted("j")
+	t.record(retrying(w, 0))
+	t.record(succeeded(t.claimOne("p1", w.RunID)))
+	t.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow)))
+	t.wantAudit(t.audit(ledger.AuditFilter{}))
 }
 
-func auditUnchanged(b *fixture) {
-	j, _ := b.newDead("j")
+func auditUnchanged(t *fixture) {
+	j, _ := t.newDead("j")
 	one := actionOn(j.id(0))
 	one.DryRun = true
 	for _, do := range []func() (ledger.ActionResult, error){
-		func() (ledger.ActionResult, error) { return b.Ack(b.ctx, one) },
-		func() (ledger.ActionResult, error) { return b.Redrive(b.ctx, one) },
-		func() (ledger.ActionResult, error) { return b.Cancel(b.ctx, one) },
-		func() (ledger.ActionResult, error) { return b.Cancel(b.ctx, actionOn(j.id(0))) },
+		func() (ledger.ActionResult, error) { return t.Ack(t.ctx, one) },
+		func() (ledger.ActionResult, error) { return t.Redrive(t.ctx, one) },
+		func() (ledger.ActionResult, error) { return t.Cancel(t.ctx, one) },
+		func() (ledger.ActionResult, error) { return t.Cancel(t.ctx, actionOn(j.id(0))) },
 	} {
 		_, err := do()
-		b.must(err)
+		t.must(err)
 	}
-	b.must(b.ResumeJob(b.ctx, "j", who("ann", "x")))
-	if err := b.PauseJob(b.ctx, "nobody", who("ann", "x")); !errors.Is(err, ledger.ErrNotFound) {
-		b.Error(err)
+	t.must(t.ResumeJob(t.ctx, "j", who("ann", "x")))
+	if err := t.PauseJob(t.ctx, "nobody", who("ann", "x")); !errors.Is(err, ledger.ErrNotFound) {
+		t.Error(err)
 	}
-	b.wantAudit(b.audit(ledger.AuditFilter{}))
+	t.wantAudit(t.audit(ledger.AuditFilter{}))
 	for range 2 {
-		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0))))(j.id(0))
-		b.must(b.PauseJob(b.ctx, "j", who("ann", "x")))
+		t.wantChanged(t.Ack(t.ctx, actionOn(j.id(0))))(j.id(0))
+		t.must(t.PauseJob(t.ctx, "j", who("ann", "x")))
 	}
-	b.wantAudit(b.audit(ledger.AuditFilter{}), "pause j  by ann: x (cli)", "ack j "+j.id(0)+" by ann: asked ()")
+	t.wantAudit(t.audit(ledger.AuditFilter{}), "pause j  by ann: x (cli)", "ack j "+j.id(0)+" by ann: asked ()")
 }
 
 // repeat is the entry of a rerun of a run.
@@ -119,60 +119,60 @@ func (j *job) repeat(runID, token string) ledger.Entry {
 	return e
 }
 
-func auditEntries(b *fixture) {
-	j, _ := b.newDead("j")
-	t := j.adHoc("t")
-	t.Trigger, t.Actor = ledger.ByOperator, who("ann", "now")
-	b.mustEnter(t)
-	if again, err := b.Enter(b.ctx, t); err != nil || again.Inserted {
-		b.Errorf("%+v, %v: want the trigger found", again, err)
+func auditEntries(t *fixture) {
+	j, _ := t.newDead("j")
+	e := j.adHoc("t")
+	e.Trigger, e.Actor = ledger.ByOperator, who("ann", "now")
+	t.mustEnter(e)
+	if again, err := t.Enter(t.ctx, e); err != nil || again.Inserted {
+		t.Errorf("%+v, %v: want the trigger found", again, err)
 	}
 	r := j.repeat(j.id(0), "r")
-	b.mustEnter(r)
-	triggered, rerun := "trigger j "+t.RunID+" by ann: now (cli)", "rerun j "+j.id(0)+" by bob: as new work (cli)"
-	b.wantAudit(b.audit(ledger.AuditFilter{}), rerun, triggered)
-	b.wantAudit(b.audit(ledger.AuditFilter{RunID: t.RunID}), triggered)
+	t.mustEnter(r)
+	triggered, rerun := "trigger j "+e.RunID+" by ann: now (cli)", "rerun j "+j.id(0)+" by bob: as new work (cli)"
+	t.wantAudit(t.audit(ledger.AuditFilter{}), rerun, triggered)
+	t.wantAudit(t.audit(ledger.AuditFilter{RunID: e.RunID}), triggered)
 	for _, id := range []string{j.id(0), r.RunID} {
-		got := b.audit(ledger.AuditFilter{RunID: id})
-		b.wantAudit(got, rerun)
+		got := t.audit(ledger.AuditFilter{RunID: id})
+		t.wantAudit(got, rerun)
 		if got[0].RerunID != r.RunID {
-			b.Errorf("%+v: want it to name the new run %s", got[0], r.RunID)
+			t.Errorf("%+v: want it to name the new run %s", got[0], r.RunID)
 		}
 	}
 }
 
-func auditBackfill(b *fixture) {
-	j := b.job("j")
+func auditBackfill(t *fixture) {
+	j := t.job("j")
 	j.admit(j.missed(0), j.rangeOf(1, 3))
 	fill := ledger.BackfillRequest{JobID: "j", Actor: who("ann", "outage"), DryRun: true}
 	for i := range 3 {
 		fill.Runs = append(fill.Runs, j.planned(i, ledger.OverlapQueue))
 	}
 	for range 2 {
-		_, err := b.Backfill(b.ctx, fill)
-		b.must(err)
+		_, err := t.Backfill(t.ctx, fill)
+		t.must(err)
 		fill.DryRun = false
 	}
-	_, err := b.Backfill(b.ctx, fill) // leaves them
-	b.must(err)
-	b.wantAudit(b.audit(ledger.AuditFilter{}), "backfill j  by ann: outage (cli) of 3")
+	_, err := t.Backfill(t.ctx, fill) // leaves them
+	t.must(err)
+	t.wantAudit(t.audit(ledger.AuditFilter{}), "backfill j  by ann: outage (cli) of 3")
 	for i := range 3 {
-		b.wantAudit(b.audit(ledger.AuditFilter{RunID: j.id(i)}), "backfill j "+j.id(i)+" by ann: outage (cli)")
+		t.wantAudit(t.audit(ledger.AuditFilter{RunID: j.id(i)}), "backfill j "+j.id(i)+" by ann: outage (cli)")
 	}
 }
 
-func auditPages(b *fixture) {
-	b.job("j")
-	b.job("k")
+func auditPages(t *fixture) {
+	t.job("j")
+	t.job("k")
 	var want []string
 	for i := range 5 {
 		for _, job := range []string{"j", "k"} {
 			actor := who([]string{"ann", "bob"}[i%2], fmt.Sprint(i))
-			do, kind := b.PauseJob, ledger.ActionPause
+			do, kind := t.PauseJob, ledger.ActionPause
 			if i%2 == 1 {
-				do, kind = b.ResumeJob, ledger.ActionResume
+				do, kind = t.ResumeJob, ledger.ActionResume
 			}
-			b.must(do(b.ctx, job, actor))
+			t.must(do(t.ctx, job, actor))
 			want = append([]string{fmt.Sprintf("%s %s  by %s: %d (cli)", kind, job, actor.By, i)}, want...)
 		}
 	}
@@ -191,19 +191,19 @@ func auditPages(b *fixture) {
 		{ledger.AuditFilter{JobID: "nobody"}, nil},
 		{ledger.AuditFilter{RunID: "nobody"}, nil},
 	} {
-		b.wantAudit(b.audit(c.filter), c.want...)
+		t.wantAudit(t.audit(c.filter), c.want...)
 		var all []ledger.Audit
 		for f := c.filter; ; f.Before = all[len(all)-1].ID {
 			f.Limit = 3
-			page := b.audit(f)
+			page := t.audit(f)
 			if all = append(all, page...); len(page) < 3 {
 				break
 			}
 		}
-		b.wantAudit(all, c.want...)
+		t.wantAudit(all, c.want...)
 	}
 	var since, until []string
-	list := b.audit(ledger.AuditFilter{})
+	list := t.audit(ledger.AuditFilter{})
 	for i, a := range list {
 		if at := list[3].At; a.At.Before(at) {
 			until = append(until, want[i])
@@ -211,42 +211,42 @@ func auditPages(b *fixture) {
 			since = append(since, want[i])
 		}
 	}
-	b.wantAudit(b.audit(ledger.AuditFilter{Since: list[3].At}), since...)
-	b.wantAudit(b.audit(ledger.AuditFilter{Until: list[3].At}), until...)
+	t.wantAudit(t.audit(ledger.AuditFilter{Since: list[3].At}), since...)
+	t.wantAudit(t.audit(ledger.AuditFilter{Until: list[3].At}), until...)
 }
 
-func auditMany(b *fixture) {
-	k := b.job("k")
-	j := b.newDeadRuns(3)
-	b.mustEnter(k.entry(k.planned(0, ledger.OverlapAllow)))
-	b.canceled(k.id(0))
+func auditMany(t *fixture) {
+	k := t.job("k")
+	j := t.newDeadRuns(3)
+	t.mustEnter(k.entry(k.planned(0, ledger.OverlapAllow)))
+	t.canceled(k.id(0))
 	all := ledger.Action{Filter: ledger.Filter{Limit: 2}, Actor: who("ann", "seen")}
 	all.Request = &ledger.Request{Series: "s"}
 	for range 2 {
-		_, err := b.Ack(b.ctx, all)
-		b.must(err)
+		_, err := t.Ack(t.ctx, all)
+		t.must(err)
 	}
 	all.Request = nil
 	all.Filter = ledger.Filter{IDs: []string{j.id(0), j.id(1)}}
-	_, err := b.Redrive(b.ctx, all)
-	b.must(err)
+	_, err := t.Redrive(t.ctx, all)
+	t.must(err)
 	canceled := "cancel k " + k.id(0) + " by ann: asked ()"
 	redriven, acked := "redrive j  by ann: seen (cli) of 2", "ack j  by ann: seen (cli) of 3"
-	b.wantAudit(b.audit(ledger.AuditFilter{}), redriven, acked, canceled)
-	b.wantAudit(b.audit(ledger.AuditFilter{JobID: "j"}), redriven, acked)
-	b.wantAudit(b.audit(ledger.AuditFilter{RunID: j.id(1)}), "redrive j "+j.id(1)+" by ann: seen (cli)", "ack j "+j.id(1)+" by ann: seen (cli)")
-	b.wantAudit(b.audit(ledger.AuditFilter{RunID: j.id(2)}), "ack j "+j.id(2)+" by ann: seen (cli)")
-	page := b.audit(ledger.AuditFilter{Limit: 1})
-	b.wantAudit(append(page, b.audit(ledger.AuditFilter{Before: page[0].ID})...), redriven, acked, canceled)
+	t.wantAudit(t.audit(ledger.AuditFilter{}), redriven, acked, canceled)
+	t.wantAudit(t.audit(ledger.AuditFilter{JobID: "j"}), redriven, acked)
+	t.wantAudit(t.audit(ledger.AuditFilter{RunID: j.id(1)}), "redrive j "+j.id(1)+" by ann: seen (cli)", "ack j "+j.id(1)+" by ann: seen (cli)")
+	t.wantAudit(t.audit(ledger.AuditFilter{RunID: j.id(2)}), "ack j "+j.id(2)+" by ann: seen (cli)")
+	page := t.audit(ledger.AuditFilter{Limit: 1})
+	t.wantAudit(append(page, t.audit(ledger.AuditFilter{Before: page[0].ID})...), redriven, acked, canceled)
 }
 
-func auditOutlives(b *fixture) {
-	j, _ := b.newDead("j")
-	b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0))))(j.id(0))
-	b.advance(time.Hour)
-	b.purge(ledger.Purge{})
-	b.wantRuns("j")
-	b.wantAudit(b.audit(ledger.AuditFilter{RunID: j.id(0)}), "ack j "+j.id(0)+" by ann: asked ()")
+func auditOutlives(t *fixture) {
+	j, _ := t.newDead("j")
+	t.wantChanged(t.Ack(t.ctx, actionOn(j.id(0))))(j.id(0))
+	t.advance(time.Hour)
+	t.purge(ledger.Purge{})
+	t.wantRuns("j")
+	t.wantAudit(t.audit(ledger.AuditFilter{RunID: j.id(0)}), "ack j "+j.id(0)+" by ann: asked ()")
 }
 
 func containsWord(text, word string) bool { return slices.Contains(strings.Fields(text), word) }

@@ -10,100 +10,100 @@ import (
 )
 
 var changesCases = []testCase{
-	{"every move of a run is a change, told once", func(b *fixture) {
-		f, j := b.newFollower(), b.job("j")
+	{"every move of a run is a change, told once", func(t *fixture) {
+		f, j := t.newFollower(), t.job("j")
 		f.wantChanged()
 		j.admit(j.planned(0, ledger.OverlapAllow), j.missed(1), j.rangeOf(2, 4))
 		f.wantChanged(j.id(0), j.id(1), j.rangeID(2, 4))
-		w := b.claimOne("p1", j.id(0))
+		w := t.claimOne("p1", j.id(0))
 		f.wantChanged(j.id(0))
-		b.record(retrying(w, 0))
+		t.record(retrying(w, 0))
 		f.wantChanged(j.id(0))
-		w = b.claimOne("p1", j.id(0))
-		b.record(retrying(w, 0))
+		w = t.claimOne("p1", j.id(0))
+		t.record(retrying(w, 0))
 		f.wantChanged(j.id(0)) // two changes of it
-		b.record(succeeded(b.claimOne("p1", j.id(0))))
+		t.record(succeeded(t.claimOne("p1", j.id(0))))
 		f.wantChanged(j.id(0))
-		b.mustEnter(j.adHoc("t"))
+		t.mustEnter(j.adHoc("t"))
 		f.wantChanged(j.adHoc("t").RunID)
 	}},
-	{"acts of operators, reports and backfills are changes", func(b *fixture) {
-		j, _ := b.newDead("j")
-		f, id := b.newFollower(), j.id(0)
+	{"acts of operators, reports and backfills are changes", func(t *fixture) {
+		j, _ := t.newDead("j")
+		f, id := t.newFollower(), j.id(0)
 		for _, do := range []func(ledger.Action) (ledger.ActionResult, error){
-			func(a ledger.Action) (ledger.ActionResult, error) { return b.Ack(b.ctx, a) },
-			func(a ledger.Action) (ledger.ActionResult, error) { return b.Redrive(b.ctx, a) },
-			func(a ledger.Action) (ledger.ActionResult, error) { return b.Cancel(b.ctx, a) },
+			func(a ledger.Action) (ledger.ActionResult, error) { return t.Ack(t.ctx, a) },
+			func(a ledger.Action) (ledger.ActionResult, error) { return t.Redrive(t.ctx, a) },
+			func(a ledger.Action) (ledger.ActionResult, error) { return t.Cancel(t.ctx, a) },
 		} {
 			_, err := do(actionOn(id))
-			b.must(err)
+			t.must(err)
 			f.wantChanged(id)
-			if b.get(id).State == ledger.Dead { // acknowledged again
+			if t.get(id).State == ledger.Dead { // acknowledged again
 				_, err = do(actionOn(id))
-				b.must(err)
+				t.must(err)
 				f.wantChanged()
 			}
 		}
 		dry := actionOn(id)
 		dry.DryRun = true
-		_, err := b.Redrive(b.ctx, dry)
-		b.must(err)
+		_, err := t.Redrive(t.ctx, dry)
+		t.must(err)
 		f.wantChanged()
 		e := j.repeat(id, "again")
-		b.mustEnter(e)
+		t.mustEnter(e)
 		f.wantChanged(id, e.RunID)
-		k := b.newAccepted("k")
+		k := t.newAccepted("k")
 		f.changes()
-		_, err = b.Report(b.ctx, ledger.ReportRequest{RunID: k.id(0), Progress: "half"})
-		b.must(err)
+		_, err = t.Report(t.ctx, ledger.ReportRequest{RunID: k.id(0), Progress: "half"})
+		t.must(err)
 		f.wantChanged(k.id(0))
-		m := b.job("m")
+		m := t.job("m")
 		m.admit(m.rangeOf(0, 2))
 		f.changes()
-		_, err = b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: who("ann", "x")})
-		b.must(err)
+		_, err = t.Backfill(t.ctx, ledger.BackfillRequest{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: who("ann", "x")})
+		t.must(err)
 		f.wantChanged(m.id(1), m.rangeID(0, 2))
 	}},
-	{"a run that gets the slot of another has changed", func(b *fixture) {
-		j := b.job("j")
+	{"a run that gets the slot of another has changed", func(t *fixture) {
+		j := t.job("j")
 		w := j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue)).Leased[0]
-		f := b.newFollower()
-		b.record(succeeded(w))
-		b.claimOne("p1", j.id(1))
+		f := t.newFollower()
+		t.record(succeeded(w))
+		t.claimOne("p1", j.id(1))
 		f.wantChanged(j.id(0), j.id(1))
 	}},
-	{"a lease that is extended is no change", func(b *fixture) {
-		_, w := b.newStarted("j")
-		f := b.newFollower()
-		_, err := b.Extend(b.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, time.Hour)
-		b.must(err)
-		b.heartbeat("process-of-j")
+	{"a lease that is extended is no change", func(t *fixture) {
+		_, w := t.newStarted("j")
+		f := t.newFollower()
+		_, err := t.Extend(t.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, time.Hour)
+		t.must(err)
+		t.heartbeat("process-of-j")
 		f.wantChanged()
 	}},
-	{"a position of which the ledger knows nothing is lost", func(b *fixture) {
-		j, _ := b.newStarted("j")
-		f := b.newFollower()
+	{"a position of which the ledger knows nothing is lost", func(t *fixture) {
+		j, _ := t.newStarted("j")
+		f := t.newFollower()
 		for _, unknown := range []string{
 			"1000000000", "-1", "x", " ", "1 ", "9223372036854775807", "18446744073709551616", "1:2", "1:2:3:4", "1:2:x", "1:2:3,",
 			"1000000000:1000000000:", "18446744073709551615:18446744073709551615:", strings.Repeat("1", 10_000), "\x00",
 		} {
-			got, err := b.Changes(b.ctx, unknown)
-			b.must(err)
+			got, err := t.Changes(t.ctx, unknown)
+			t.must(err)
 			if !got.Lost || len(got.Runs) != 0 {
-				b.Errorf("after %.50q: %+v, want it lost", unknown, got)
+				t.Errorf("after %.50q: %+v, want it lost", unknown, got)
 			}
 			f.at = got.Position
 		}
-		b.wantChanged(b.Cancel(b.ctx, actionOn(j.id(0))))(j.id(0))
+		t.wantChanged(t.Cancel(t.ctx, actionOn(j.id(0))))(j.id(0))
 		f.wantChanged(j.id(0))
 	}},
-	{"too many changes at once are lost, and what follows is told", func(b *fixture) {
-		b.job("j")
-		b.advance(72 * time.Hour)
-		j := b.now("j")
-		f := b.newFollower()
+	{"too many changes at once are lost, and what follows is told", func(t *fixture) {
+		t.job("j")
+		t.advance(72 * time.Hour)
+		j := t.now("j")
+		f := t.newFollower()
 		admit := func(n int) {
-			b.Helper()
+			t.Helper()
 			var ins []ledger.RunSpec
 			for i := range n {
 				ins = append(ins, j.missed(i))
@@ -113,46 +113,46 @@ var changesCases = []testCase{
 		}
 		admit(ledger.MaxChanges)
 		if got := f.changes(); got.Lost || len(got.Runs) != ledger.MaxChanges {
-			b.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges, got.Lost, len(got.Runs))
+			t.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges, got.Lost, len(got.Runs))
 		}
 		admit(400)
 		admit(ledger.MaxChanges + 1 - 400)
 		if got := f.changes(); !got.Lost || len(got.Runs) != 0 {
-			b.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges+1, got.Lost, len(got.Runs))
+			t.Errorf("%d changes: lost %t, %d told", ledger.MaxChanges+1, got.Lost, len(got.Runs))
 		}
 		admit(1)
 		if got := f.changes(); got.Lost || len(got.Runs) != 1 {
-			b.Errorf("after that: %+v", got)
+			t.Errorf("after that: %+v", got)
 		}
 	}},
-	{"the purge of the run that changed last loses no later change", func(b *fixture) {
-		_, w := b.newStarted("j")
-		b.record(succeeded(w))
-		f := b.newFollower()
-		b.advance(48 * time.Hour)
-		k := b.job("k")
-		got, err := b.PurgeRuns(b.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
-		b.must(err)
+	{"the purge of the run that changed last loses no later change", func(t *fixture) {
+		_, w := t.newStarted("j")
+		t.record(succeeded(w))
+		f := t.newFollower()
+		t.advance(48 * time.Hour)
+		k := t.job("k")
+		got, err := t.PurgeRuns(t.ctx, ledger.Purge{Retention: time.Hour, DeadRetention: time.Hour})
+		t.must(err)
 		if got.Runs != 1 {
-			b.Fatalf("%+v, want the run purged", got)
+			t.Fatalf("%+v, want the run purged", got)
 		}
 		f.wantChanged()
 		k.admit(k.planned(0, ledger.OverlapAllow))
 		f.wantChanged(k.id(0))
 	}},
-	{"a reader beside writers misses no run", func(b *fixture) {
+	{"a reader beside writers misses no run", func(t *fixture) {
 		const writers, each = 4, 25
-		f := b.newFollower()
+		f := t.newFollower()
 		var want []string
 		var group sync.WaitGroup
 		for _, name := range []string{"a", "b", "c", "d"}[:writers] {
-			j, store := b.job(name), b.secondReplica()
+			j, store := t.job(name), t.secondReplica()
 			for i := range each {
 				e := j.adHoc(string(rune('a' + i)))
 				want = append(want, e.RunID)
 				group.Go(func() {
-					if _, err := store.Enter(b.ctx, e); err != nil {
-						b.Error(err)
+					if _, err := store.Enter(t.ctx, e); err != nil {
+						t.Error(err)
 					}
 				})
 			}
@@ -172,7 +172,7 @@ var changesCases = []testCase{
 		}
 		for _, id := range want {
 			if !seen[id] {
-				b.Errorf("%s was never told", id)
+				t.Errorf("%s was never told", id)
 			}
 		}
 	}},
@@ -184,14 +184,14 @@ type follower struct {
 	at string
 }
 
-func (b *fixture) newFollower() *follower {
-	b.Helper()
-	got, err := b.Changes(b.ctx, "")
-	b.must(err)
+func (t *fixture) newFollower() *follower {
+	t.Helper()
+	got, err := t.Changes(t.ctx, "")
+	t.must(err)
 	if len(got.Runs) != 0 || got.Lost {
-		b.Errorf("the latest position comes with %d runs, lost %t", len(got.Runs), got.Lost)
+		t.Errorf("the latest position comes with %d runs, lost %t", len(got.Runs), got.Lost)
 	}
-	return &follower{b, got.Position}
+	return &follower{t, got.Position}
 }
 
 // changes are those after the follower's position.

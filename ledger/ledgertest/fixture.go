@@ -32,31 +32,31 @@ func newFixture(t *testing.T, o Opened) *fixture {
 }
 
 // advance lets d pass on the store's clock.
-func (b *fixture) advance(d time.Duration) {
-	b.Helper()
-	b.opened.Shift(b.T, d)
+func (t *fixture) advance(d time.Duration) {
+	t.Helper()
+	t.opened.Shift(t.T, d)
 }
 
 // secondReplica is another replica's handle on the same data.
-func (b *fixture) secondReplica() ledger.Store {
-	b.Helper()
-	if b.opened.Second == nil {
-		return b.Store
+func (t *fixture) secondReplica() ledger.Store {
+	t.Helper()
+	if t.opened.Second == nil {
+		return t.Store
 	}
-	return b.opened.Second(b.T)
+	return t.opened.Second(t.T)
 }
 
-func (b *fixture) must(err error) {
-	b.Helper()
+func (t *fixture) must(err error) {
+	t.Helper()
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
 // token is a fresh lease token.
-func (b *fixture) token() string {
-	b.tokens++
-	return fmt.Sprintf("token-%d", b.tokens)
+func (t *fixture) token() string {
+	t.tokens++
+	return fmt.Sprintf("token-%d", t.tokens)
 }
 
 // definitions makes one definition, of this hash, for each job.
@@ -76,22 +76,22 @@ func definition(hash, id string) ledger.Definition {
 
 // declare is a process's start: its definitions of these jobs have the
 // version's name for a hash.
-func (b *fixture) declare(process, version string, ids ...string) {
-	b.Helper()
-	b.must(b.Declare(b.ctx, ledger.Declaration{
+func (t *fixture) declare(process, version string, ids ...string) {
+	t.Helper()
+	t.must(t.Declare(t.ctx, ledger.Declaration{
 		Process: process, Registry: registry, Version: version, Definitions: definitions(version, ids...),
 	}))
 }
 
 // assignments are those that a process of this version sees, by job.
-func (b *fixture) assignments(version string) map[string]ledger.JobAssignment {
-	b.Helper()
-	list, err := Assignments(b.ctx, b.Store, version)
-	b.must(err)
+func (t *fixture) assignments(version string) map[string]ledger.JobAssignment {
+	t.Helper()
+	list, err := Assignments(t.ctx, t.Store, version)
+	t.must(err)
 	m := map[string]ledger.JobAssignment{}
 	for _, s := range list {
 		if _, twice := m[s.JobID]; twice {
-			b.Errorf("Assignments lists %s twice", s.JobID)
+			t.Errorf("Assignments lists %s twice", s.JobID)
 		}
 		m[s.JobID] = s
 	}
@@ -99,56 +99,56 @@ func (b *fixture) assignments(version string) map[string]ledger.JobAssignment {
 }
 
 // job is a job that was begun an hour ago and not planned since.
-func (b *fixture) job(id string) *job {
-	b.Helper()
-	b.declare("process-of-"+id, "v1-of-"+id, id)
-	b.assignments("v1-of-" + id)
-	b.advance(time.Hour)
-	return b.now(id)
+func (t *fixture) job(id string) *job {
+	t.Helper()
+	t.declare("process-of-"+id, "v1-of-"+id, id)
+	t.assignments("v1-of-" + id)
+	t.advance(time.Hour)
+	return t.now(id)
 }
 
 // now reads where a job stands, beginning none.
-func (b *fixture) now(id string) *job {
-	b.Helper()
-	s, ok := b.assignments("")[id]
+func (t *fixture) now(id string) *job {
+	t.Helper()
+	s, ok := t.assignments("")[id]
 	if !ok {
-		b.Fatalf("Assignments does not list %s", id)
+		t.Fatalf("Assignments does not list %s", id)
 	}
-	return &job{fixture: b, Position: s.Position}
+	return &job{fixture: t, Position: s.Position}
 }
 
 // get is a run that must be there.
-func (b *fixture) get(runID string) ledger.Run {
-	b.Helper()
-	r, _, err := b.Get(b.ctx, runID)
+func (t *fixture) get(runID string) ledger.Run {
+	t.Helper()
+	r, _, err := t.Get(t.ctx, runID)
 	if err != nil {
-		b.Fatalf("Get(%s): %v", runID, err)
+		t.Fatalf("Get(%s): %v", runID, err)
 	}
 	return r
 }
 
 // history is a run's attempts.
-func (b *fixture) history(runID string) []ledger.Attempt {
-	b.Helper()
-	_, as, err := b.Get(b.ctx, runID)
-	b.must(err)
+func (t *fixture) history(runID string) []ledger.Attempt {
+	t.Helper()
+	_, as, err := t.Get(t.ctx, runID)
+	t.must(err)
 	return as
 }
 
 // all is every run of a job, newest first.
-func (b *fixture) all(jobID string) []ledger.Run {
-	b.Helper()
-	rs, err := b.List(b.ctx, ledger.Filter{JobID: jobID, Limit: 10000})
-	b.must(err)
+func (t *fixture) all(jobID string) []ledger.Run {
+	t.Helper()
+	rs, err := t.List(t.ctx, ledger.Filter{JobID: jobID, Limit: 10000})
+	t.must(err)
 	return rs
 }
 
 // wantState checks a run's state and reason.
-func (b *fixture) wantState(runID string, state ledger.State, reason ledger.Reason) ledger.Run {
-	b.Helper()
-	r := b.get(runID)
+func (t *fixture) wantState(runID string, state ledger.State, reason ledger.Reason) ledger.Run {
+	t.Helper()
+	r := t.get(runID)
 	if r.State != state || r.Reason != reason {
-		b.Errorf("%s is %s (%s), want %s (%s)", runID, r.State, r.Reason, state, reason)
+		t.Errorf("%s is %s (%s), want %s (%s)", runID, r.State, r.Reason, state, reason)
 	}
 	return r
 }

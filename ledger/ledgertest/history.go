@@ -38,12 +38,12 @@ var historyCases = []testCase{
 // history is a life after which the history has every attempt, once, as it was
 // told and by its number.
 func history(life, steps string) testCase {
-	return testCase{"the history is whole: " + life, func(b *fixture) {
-		j, w := b.newStarted("j")
-		t := &historyTest{job: j, work: w}
+	return testCase{"the history is whole: " + life, func(t *fixture) {
+		j, w := t.newStarted("j")
+		h := &historyTest{job: j, work: w}
 		for step := range strings.FieldsSeq(steps) {
-			t.step(step)
-			t.check(step)
+			h.step(step)
+			h.check(step)
 		}
 	}}
 }

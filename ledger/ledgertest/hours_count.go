@@ -114,7 +114,7 @@ func sumOf(hours map[time.Time]ledger.Tally) (sum ledger.Tally) {
 	return sum
 }
 
-func (b *fixture) sameAsRuns() {
-	b.Helper()
-	sameAsRuns(b.T, b.Store, nil)
+func (t *fixture) sameAsRuns() {
+	t.Helper()
+	sameAsRuns(t.T, t.Store, nil)
 }

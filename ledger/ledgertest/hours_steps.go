@@ -17,16 +17,16 @@ type hourSteps struct {
 }
 
 func hoursAfterSteps(seed uint64) testCase {
-	return testCase{fmt.Sprintf("after any steps the counts of hours are those of the runs (%d)", seed), func(b *fixture) {
-		s := &hourSteps{fixture: b, Rand: rand.New(rand.NewPCG(seed, 0)), purged: map[ledger.HourKey]bool{}}
-		b.job("a")
-		b.job("b")
+	return testCase{fmt.Sprintf("after any steps the counts of hours are those of the runs (%d)", seed), func(t *fixture) {
+		s := &hourSteps{fixture: t, Rand: rand.New(rand.NewPCG(seed, 0)), purged: map[ledger.HourKey]bool{}}
+		t.job("a")
+		t.job("b")
 		for range 25 {
 			for range 3 {
 				s.step()
 			}
-			sameAsRuns(b.T, b.Store, s.purged)
-			if b.Failed() {
+			sameAsRuns(t.T, t.Store, s.purged)
+			if t.Failed() {
 				return
 			}
 		}

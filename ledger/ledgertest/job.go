@@ -76,8 +76,8 @@ func (j *job) plan(through int, ins ...ledger.RunSpec) ledger.Plan {
 }
 
 // admission is one beat of process p1.
-func (b *fixture) admission(plans ...ledger.Plan) ledger.Admission {
-	return ledger.Admission{Plans: plans, Process: "p1", Token: b.token(), LeaseFor: lease}
+func (t *fixture) admission(plans ...ledger.Plan) ledger.Admission {
+	return ledger.Admission{Plans: plans, Process: "p1", Token: t.token(), LeaseFor: lease}
 }
 
 // admit makes a plan through the last of its scheduled times, which must be admitted,

@@ -9,28 +9,28 @@ import (
 )
 
 var groupCases = []testCase{
-	{"Groups groups what List lists: the runs of a job that are alike", func(b *fixture) {
-		b.newFailedParent() // a parent, whose status is that of its list
-		k := b.job("k")
+	{"Groups groups what List lists: the runs of a job that are alike", func(t *fixture) {
+		t.newFailedParent() // a parent, whose status is that of its list
+		k := t.job("k")
 		var first string
 		for i, status := range []int{503, 503, 400} {
 			o := dead(k.lease(i), ledger.ReasonExhausted)
 			o.Attempt.Status = status
-			b.record(o)
+			t.record(o)
 			first = cmp.Or(first, o.RunID)
 		}
 		k.admit(k.missed(3), k.planned(4, ledger.OverlapAllow), k.planned(5, ledger.OverlapAllow))
-		b.wantChanged(b.Ack(b.ctx, actionOn(first)))(first)
+		t.wantChanged(t.Ack(t.ctx, actionOn(first)))(first)
 		for _, token := range []string{"b", "c", "a"} { // at one time
-			b.mustEnter(k.adHoc(token))
+			t.mustEnter(k.adHoc(token))
 		}
 		for _, f := range []ledger.Filter{{}, {JobID: "k"}, {Limit: 2}, {States: []ledger.State{ledger.Dead}, Unacknowledged: true}, {JobID: "nobody"}} {
-			runs, err := b.List(b.ctx, f)
-			b.must(err)
-			got, err := b.Groups(b.ctx, f)
-			b.must(err)
+			runs, err := t.List(t.ctx, f)
+			t.must(err)
+			got, err := t.Groups(t.ctx, f)
+			t.must(err)
 			if want := grouped(runs); !reflect.DeepEqual(got, want) {
-				b.Errorf("%+v: groups\n%+v, want\n%+v", f, got, want)
+				t.Errorf("%+v: groups\n%+v, want\n%+v", f, got, want)
 			}
 		}
 	}},

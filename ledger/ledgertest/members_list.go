@@ -3,17 +3,17 @@ package ledgertest
 import "github.com/cronce/cronce/ledger"
 
 var memberListCases = []testCase{
-	{"members are listed with their runs, those without a run too", func(b *fixture) {
-		j := b.job("j")
+	{"members are listed with their runs, those without a run too", func(t *fixture) {
+		j := t.job("j")
 		l := j.parent(0, 0)
-		b.fanOut(l, "a", "b", "c")
-		work := b.release(2, l.RunID).Work
-		b.recordAll(ledger.Dead, work[0])
-		b.recordAll(ledger.Succeeded, work[1])
+		t.fanOut(l, "a", "b", "c")
+		work := t.release(2, l.RunID).Work
+		t.recordAll(ledger.Dead, work[0])
+		t.recordAll(ledger.Succeeded, work[1])
 		list := func(f ledger.MemberFilter) (text string) {
 			f.Parent = l.RunID
-			page, err := b.Members(b.ctx, f)
-			b.must(err)
+			page, err := t.Members(t.ctx, f)
+			t.must(err)
 			for _, m := range page.Members {
 				state := ledger.State("")
 				if m.Run != nil {
@@ -39,20 +39,20 @@ var memberListCases = []testCase{
 			{ledger.MemberFilter{States: []ledger.State{ledger.Running}}, ""},
 		} {
 			if got := list(c.f); got != c.want {
-				b.Errorf("%+v: %q, want %q", c.f, got, c.want)
+				t.Errorf("%+v: %q, want %q", c.f, got, c.want)
 			}
 		}
 	}},
-	{"members are found by the beginning of their keys, which a run ID has or not", func(b *fixture) {
-		l := b.job("j").parent(0, 0)
+	{"members are found by the beginning of their keys, which a run ID has or not", func(t *fixture) {
+		l := t.job("j").parent(0, 0)
 		var list []ledger.Member
 		for id, key := range map[string]string{"acme": "acme", "acme-2": "acme-2", "Acme": "Acme", "b": "b", "_0h": "acme/ü", "_1h": "ü/acme",
 			"_2h": "a%me"} {
 			list = append(list, ledger.Member{RunID: memberID(l.RunID, id), Key: key})
 		}
-		_, err := b.FreezeMembers(b.ctx, ledger.Freeze{Lease: l, First: true, Members: list})
-		b.must(err)
-		b.record(ledger.Outcome{Lease: l, State: ledger.FannedOut, Members: len(list),
+		_, err := t.FreezeMembers(t.ctx, ledger.Freeze{Lease: l, First: true, Members: list})
+		t.must(err)
+		t.record(ledger.Outcome{Lease: l, State: ledger.FannedOut, Members: len(list),
 			Attempt: ledger.Attempt{RunID: l.RunID, N: 1, Answer: ledger.AnswerFresh}})
 		for _, c := range []struct {
 			prefix string
@@ -64,8 +64,8 @@ var memberListCases = []testCase{
 		} {
 			got, f := "", ledger.MemberFilter{Parent: l.RunID, Prefix: c.prefix, Limit: c.limit}
 			for more := true; more; {
-				page, err := b.Members(b.ctx, f)
-				b.must(err)
+				page, err := t.Members(t.ctx, f)
+				t.must(err)
 				for _, m := range page.Members {
 					got += m.Key + " "
 				}
@@ -74,7 +74,7 @@ var memberListCases = []testCase{
 				}
 			}
 			if got != c.want {
-				b.Errorf("%q by %d: %q, want %q", c.prefix, c.limit, got, c.want)
+				t.Errorf("%q by %d: %q, want %q", c.prefix, c.limit, got, c.want)
 			}
 		}
 	}},

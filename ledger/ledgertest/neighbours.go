@@ -10,21 +10,21 @@ import (
 // newNeighbours are jobs whose ids, and so whose runs' ids, begin alike and are
 // mixed up by every order but that of bytes. Of each, the same times have a
 // range, two runs, and ~ work beside one of them.
-func (b *fixture) newNeighbours() []*job {
-	b.Helper()
-	first := b.job("a")
+func (t *fixture) newNeighbours() []*job {
+	t.Helper()
+	first := t.job("a")
 	jobs := []*job{first}
 	for _, id := range []string{"a-b", "a.b", "a0", "a_b", "ab", "a-b0"} {
-		jobs = append(jobs, &job{fixture: b, Position: ledger.Position{JobID: id, Watermark: first.Watermark}})
+		jobs = append(jobs, &job{fixture: t, Position: ledger.Position{JobID: id, Watermark: first.Watermark}})
 	}
 	first.admit(first.rangeOf(0, 2), first.planned(3, ledger.OverlapAllow), first.planned(4, ledger.OverlapAllow))
 	for _, j := range jobs {
 		if j != first {
-			b.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow)))
-			b.mustEnter(j.entry(j.planned(4, ledger.OverlapAllow)))
+			t.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow)))
+			t.mustEnter(j.entry(j.planned(4, ledger.OverlapAllow)))
 		}
 		for _, tok := range []string{"b", "B", "0", "a-b", "a.b"} {
-			b.mustEnter(j.adHocAt(3, tok))
+			t.mustEnter(j.adHocAt(3, tok))
 		}
 	}
 	return jobs
@@ -47,23 +47,23 @@ func runIDsOf(j *job, list []ledger.Run) (ids []string) {
 	return ids
 }
 
-func listNeighbours(b *fixture) {
-	jobs := b.newNeighbours()
-	whole, err := b.List(b.ctx, ledger.Filter{Limit: 1000})
-	b.must(err)
+func listNeighbours(t *fixture) {
+	jobs := t.newNeighbours()
+	whole, err := t.List(t.ctx, ledger.Filter{Limit: 1000})
+	t.must(err)
 	for _, j := range jobs {
 		want := runIDsOf(j, whole)
 		for _, size := range []int{1, 2, 5, 100} {
 			if got := j.pages(size); !slices.Equal(got, want) {
-				b.Errorf("%s in pages of %d:\n%v, want what the listing of all jobs has of it:\n%v", j.JobID, size, got, want)
+				t.Errorf("%s in pages of %d:\n%v, want what the listing of all jobs has of it:\n%v", j.JobID, size, got, want)
 			}
 		}
 	}
-	statuses, err := b.Jobs(b.ctx)
-	b.must(err)
+	statuses, err := t.Jobs(t.ctx)
+	t.must(err)
 	for _, s := range statuses {
 		if s.LastRun == nil || s.LastRun.ID != runID(s.JobID, jobs[0].at(4)) {
-			b.Errorf("%s: last run %+v", s.JobID, s.LastRun)
+			t.Errorf("%s: last run %+v", s.JobID, s.LastRun)
 		}
 	}
 }
@@ -88,8 +88,8 @@ func (j *job) pages(size int) (ids []string) {
 }
 
 // A filter's times are not cut to the seconds that ids have.
-func listBetweenSeconds(b *fixture) {
-	j := b.job("a")
+func listBetweenSeconds(t *fixture) {
+	j := t.job("a")
 	ms := time.Millisecond
 	j.admit(j.missed(0), j.missed(1), j.missed(2))
 	for _, c := range []struct {
@@ -104,39 +104,39 @@ func listBetweenSeconds(b *fixture) {
 		{"from just before it to just after it", j.at(1).Add(-ms), j.at(1).Add(ms), []string{j.id(1)}},
 		{"a time that no run ID can have", j.at(0).AddDate(-3000, 0, 0), j.at(0).AddDate(9000, 0, 0), []string{j.id(2), j.id(1), j.id(0)}},
 	} {
-		if got := b.page(ledger.Filter{JobID: "a", Since: c.since, Until: c.until}); !slices.Equal(got, c.want) {
-			b.Errorf("%s: %v, want %v", c.rule, got, c.want)
+		if got := t.page(ledger.Filter{JobID: "a", Since: c.since, Until: c.until}); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.rule, got, c.want)
 		}
 	}
 }
 
-func actOnNeighbours(b *fixture) {
-	jobs := b.newNeighbours()
-	got, err := b.Cancel(b.ctx, ledger.Action{Filter: ledger.Filter{JobID: "a"}, Actor: ledger.Actor{By: "ann", Why: "asked"}})
-	b.must(err)
+func actOnNeighbours(t *fixture) {
+	jobs := t.newNeighbours()
+	got, err := t.Cancel(t.ctx, ledger.Action{Filter: ledger.Filter{JobID: "a"}, Actor: ledger.Actor{By: "ann", Why: "asked"}})
+	t.must(err)
 	if len(got.Changed) != 7 || len(got.Rejected) != 0 {
-		b.Errorf("%d changed, refused %v: want the 7 planned ones of job a", len(got.Changed), got.Rejected)
+		t.Errorf("%d changed, refused %v: want the 7 planned ones of job a", len(got.Changed), got.Rejected)
 	}
 	for _, j := range jobs[1:] {
-		for _, r := range b.all(j.JobID) {
+		for _, r := range t.all(j.JobID) {
 			if r.State != ledger.Planned {
-				b.Errorf("%s is %s", r.ID, r.State)
+				t.Errorf("%s is %s", r.ID, r.State)
 			}
 		}
 	}
 }
 
-func rangeAmongNeighbours(b *fixture) {
-	j := b.job("a")
+func rangeAmongNeighbours(t *fixture) {
+	j := t.job("a")
 	for _, id := range []string{"a-b", "a0"} {
-		k := &job{fixture: b, Position: ledger.Position{JobID: id, Watermark: j.Watermark}}
-		b.mustEnter(k.entry(k.planned(1, ledger.OverlapAllow)))
+		k := &job{fixture: t, Position: ledger.Position{JobID: id, Watermark: j.Watermark}}
+		t.mustEnter(k.entry(k.planned(1, ledger.OverlapAllow)))
 	}
-	b.mustEnter(j.entry(j.planned(0, ledger.OverlapAllow))) // its first
-	b.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow))) // its last
-	b.mustEnter(j.adHocAt(1, "x"))
+	t.mustEnter(j.entry(j.planned(0, ledger.OverlapAllow))) // its first
+	t.mustEnter(j.entry(j.planned(3, ledger.OverlapAllow))) // its last
+	t.mustEnter(j.adHocAt(1, "x"))
 	j.admit(j.rangeOf(0, 3))
-	if r := b.get(j.rangeID(0, 3)); r.Count != 2 {
-		b.Errorf("the range counts %d of 4 scheduled times, two of which have rows; want 2", r.Count)
+	if r := t.get(j.rangeID(0, 3)); r.Count != 2 {
+		t.Errorf("the range counts %d of 4 scheduled times, two of which have rows; want 2", r.Count)
 	}
 }

@@ -29,27 +29,27 @@ func jobIDs(n int) []string {
 }
 
 // fleet begins n jobs and returns replicas to work on them.
-func (b *fixture) fleet(jobs, replicas int) []ledger.Store {
-	b.Helper()
-	b.declare("p1", "v1", jobIDs(jobs)...)
-	b.assignments("v1")
-	b.advance(time.Hour)
-	stores := []ledger.Store{b.Store}
+func (t *fixture) fleet(jobs, replicas int) []ledger.Store {
+	t.Helper()
+	t.declare("p1", "v1", jobIDs(jobs)...)
+	t.assignments("v1")
+	t.advance(time.Hour)
+	stores := []ledger.Store{t.Store}
 	for len(stores) < replicas {
-		stores = append(stores, b.secondReplica())
+		stores = append(stores, t.secondReplica())
 	}
 	return stores
 }
 
 // onEachReplica runs f once for every replica, workers times at once.
-func (b *fixture) onEachReplica(stores []ledger.Store, workers int, f func(s ledger.Store, token string) error) {
-	b.Helper()
+func (t *fixture) onEachReplica(stores []ledger.Store, workers int, f func(s ledger.Store, token string) error) {
+	t.Helper()
 	var wg sync.WaitGroup
 	for i, s := range stores {
 		for w := range workers {
 			wg.Go(func() {
 				if err := f(s, fmt.Sprintf("race-%d-%d", i, w)); err != nil {
-					b.Error(err)
+					t.Error(err)
 				}
 			})
 		}
@@ -74,14 +74,14 @@ func plansAt(assignments []ledger.JobAssignment, round int, o ledger.Overlap) []
 
 // racePlans: every worker of every replica admits the same plans, shuffled,
 // round after round.
-func racePlans(b *fixture) {
-	stores := b.fleet(300, 3)
-	begun, err := b.Assignments(b.ctx, "v1", "")
-	b.must(err)
+func racePlans(t *fixture) {
+	stores := t.fleet(300, 3)
+	begun, err := t.Assignments(t.ctx, "v1", "")
+	t.must(err)
 	var mu sync.Mutex
 	leased := map[string]int{}
 	for round := range beats {
-		b.onEachReplica(stores, 4, func(s ledger.Store, token string) error {
+		t.onEachReplica(stores, 4, func(s ledger.Store, token string) error {
 			plans := plansAt(begun, round, ledger.OverlapAllow)
 			for i := range plans {
 				if round > 0 {
@@ -89,7 +89,7 @@ func racePlans(b *fixture) {
 					plans[i].After = first.at(round - 1)
 				}
 			}
-			got, err := s.Admit(b.ctx, ledger.Admission{
+			got, err := s.Admit(t.ctx, ledger.Admission{
 				Plans: plans, Process: token, Token: fmt.Sprintf("%s-%d", token, round), LeaseFor: time.Hour,
 			})
 			mu.Lock()
@@ -100,42 +100,42 @@ func racePlans(b *fixture) {
 			return err
 		})
 	}
-	b.wantOnceEach(leased, 300*beats)
-	if runs, err := b.List(b.ctx, ledger.Filter{Limit: 10000}); err != nil || len(runs) != 300*beats {
-		b.Errorf("%d rows, %v: want %d", len(runs), err, 300*beats)
+	t.wantOnceEach(leased, 300*beats)
+	if runs, err := t.List(t.ctx, ledger.Filter{Limit: 10000}); err != nil || len(runs) != 300*beats {
+		t.Errorf("%d rows, %v: want %d", len(runs), err, 300*beats)
 	}
 }
 
 // wantOnceEach checks that n runs were given out, each once.
-func (b *fixture) wantOnceEach(given map[string]int, n int) {
-	b.Helper()
+func (t *fixture) wantOnceEach(given map[string]int, n int) {
+	t.Helper()
 	if len(given) != n {
-		b.Errorf("%d runs were given out, want %d", len(given), n)
+		t.Errorf("%d runs were given out, want %d", len(given), n)
 	}
 	for id, times := range given {
 		if times != 1 {
-			b.Errorf("%s was given out %d times", id, times)
+			t.Errorf("%s was given out %d times", id, times)
 		}
 	}
 }
 
-func raceClaims(b *fixture) {
-	stores := b.fleet(40, 3)
-	begun, err := b.Assignments(b.ctx, "v1", "")
-	b.must(err)
+func raceClaims(t *fixture) {
+	stores := t.fleet(40, 3)
+	begun, err := t.Assignments(t.ctx, "v1", "")
+	t.must(err)
 	var plans []ledger.Plan
 	for _, s := range begun {
 		j := &job{Position: s.Position}
 		plans = append(plans, j.plan(4, j.planned(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow),
 			j.planned(2, ledger.OverlapAllow), j.planned(3, ledger.OverlapAllow), j.planned(4, ledger.OverlapAllow)))
 	}
-	_, err = b.Admit(b.ctx, b.admission(plans...))
-	b.must(err)
+	_, err = t.Admit(t.ctx, t.admission(plans...))
+	t.must(err)
 	var mu sync.Mutex
 	leased := map[string]int{}
-	b.onEachReplica(stores, 3, func(s ledger.Store, token string) error {
+	t.onEachReplica(stores, 3, func(s ledger.Store, token string) error {
 		for empty := 0; empty < 3; {
-			got, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 7, LeaseFor: time.Hour})
+			got, err := s.Claim(t.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 7, LeaseFor: time.Hour})
 			if err != nil {
 				return err
 			}
@@ -150,18 +150,18 @@ func raceClaims(b *fixture) {
 		}
 		return nil
 	})
-	b.wantOnceEach(leased, 200)
+	t.wantOnceEach(leased, 200)
 }
 
-func raceEntries(b *fixture) {
-	j := b.job("j")
-	stores := []ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}
+func raceEntries(t *fixture) {
+	j := t.job("j")
+	stores := []ledger.Store{t.Store, t.secondReplica(), t.secondReplica()}
 	var mu sync.Mutex
 	inserted, leased := 0, 0
 	for i := range 10 {
-		b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
+		t.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 			e := ledger.Entry{JobID: "j", RunSpec: j.leased(i, ledger.OverlapAllow), Process: token, Token: token, LeaseFor: lease}
-			got, err := s.Enter(b.ctx, e)
+			got, err := s.Enter(t.ctx, e)
 			mu.Lock()
 			defer mu.Unlock()
 			if got.Inserted {
@@ -174,13 +174,13 @@ func raceEntries(b *fixture) {
 		})
 	}
 	if inserted != 10 || leased != 10 {
-		b.Errorf("inserted %d, leased %d: want 10 each", inserted, leased)
+		t.Errorf("inserted %d, leased %d: want 10 each", inserted, leased)
 	}
 }
 
-func racePlanEntry(b *fixture) {
-	j := b.job("j")
-	stores := []ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}
+func racePlanEntry(t *fixture) {
+	j := t.job("j")
+	stores := []ledger.Store{t.Store, t.secondReplica(), t.secondReplica()}
 	for range 8 {
 		leased := map[string]int{}
 		var mu sync.Mutex
@@ -192,30 +192,30 @@ func racePlanEntry(b *fixture) {
 			}
 		}
 		in := j.leased(0, ledger.OverlapAllow)
-		b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
+		t.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 			if strings.HasSuffix(token, "0") {
-				got, err := s.Admit(b.ctx, ledger.Admission{Plans: []ledger.Plan{j.plan(0, in)}, Process: token, Token: token, LeaseFor: lease})
+				got, err := s.Admit(t.ctx, ledger.Admission{Plans: []ledger.Plan{j.plan(0, in)}, Process: token, Token: token, LeaseFor: lease})
 				give(got.Leased...)
 				return err
 			}
-			got, err := s.Enter(b.ctx, ledger.Entry{JobID: "j", RunSpec: in, Process: token, Token: token, LeaseFor: lease})
+			got, err := s.Enter(t.ctx, ledger.Entry{JobID: "j", RunSpec: in, Process: token, Token: token, LeaseFor: lease})
 			if got.Work != nil {
 				give(*got.Work)
 			}
 			return err
 		})
-		b.wantOnceEach(leased, 1)
+		t.wantOnceEach(leased, 1)
 		j = j.next()
 	}
 }
 
-func raceTakeover(b *fixture) {
-	j, _ := b.newStarted("j")
-	b.advance(lease + time.Second)
+func raceTakeover(t *fixture) {
+	j, _ := t.newStarted("j")
+	t.advance(lease + time.Second)
 	var mu sync.Mutex
 	taken := map[string]int{}
-	b.onEachReplica([]ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}, 3, func(s ledger.Store, token string) error {
-		got, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 10, LeaseFor: lease})
+	t.onEachReplica([]ledger.Store{t.Store, t.secondReplica(), t.secondReplica()}, 3, func(s ledger.Store, token string) error {
+		got, err := s.Claim(t.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 10, LeaseFor: lease})
 		mu.Lock()
 		defer mu.Unlock()
 		for _, w := range got.Work {
@@ -223,19 +223,19 @@ func raceTakeover(b *fixture) {
 		}
 		return err
 	})
-	b.wantOnceEach(taken, 1)
-	if r := b.get(j.id(0)); r.Attempt != 2 || len(b.history(j.id(0))) != 1 {
-		b.Errorf("row %+v, want attempt 2 after one that is lost", r)
+	t.wantOnceEach(taken, 1)
+	if r := t.get(j.id(0)); r.Attempt != 2 || len(t.history(j.id(0))) != 1 {
+		t.Errorf("row %+v, want attempt 2 after one that is lost", r)
 	}
 }
 
 // raceAll: half the workers plan queued scheduled times, all of them claim and
 // record, until every scheduled time has run. Of one job no two may run together.
-func raceAll(b *fixture) {
+func raceAll(t *fixture) {
 	const jobs, times = 20, 5
-	stores := b.fleet(jobs, 3)
-	begun, err := b.Assignments(b.ctx, "v1", "")
-	b.must(err)
+	stores := t.fleet(jobs, 3)
+	begun, err := t.Assignments(t.ctx, "v1", "")
+	t.must(err)
 	var mu sync.Mutex
 	running, ran := map[string]bool{}, map[string]int{}
 	hold := func(ws []ledger.Work, on bool) {
@@ -243,7 +243,7 @@ func raceAll(b *fixture) {
 		defer mu.Unlock()
 		for _, w := range ws {
 			if on && running[w.JobID] {
-				b.Errorf("two runs of %s at once", w.JobID)
+				t.Errorf("two runs of %s at once", w.JobID)
 			}
 			running[w.JobID] = on
 			if on {
@@ -251,7 +251,7 @@ func raceAll(b *fixture) {
 			}
 		}
 	}
-	b.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
+	t.onEachReplica(stores, 2, func(s ledger.Store, token string) error {
 		for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 			mu.Lock()
 			done := len(ran) == jobs*times
@@ -269,11 +269,11 @@ func raceAll(b *fixture) {
 				plans = append(plans, j.plan(times-1, ins...))
 			}
 			rand.Shuffle(len(plans), func(i, k int) { plans[i], plans[k] = plans[k], plans[i] })
-			admitted, err := s.Admit(b.ctx, ledger.Admission{Plans: plans, Process: token, Token: token, LeaseFor: time.Hour})
+			admitted, err := s.Admit(t.ctx, ledger.Admission{Plans: plans, Process: token, Token: token, LeaseFor: time.Hour})
 			if err != nil {
 				return err
 			}
-			claimed, err := s.Claim(b.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 5, LeaseFor: time.Hour})
+			claimed, err := s.Claim(t.ctx, ledger.ClaimRequest{Process: token, Token: token, Limit: 5, LeaseFor: time.Hour})
 			if err != nil {
 				return err
 			}
@@ -284,11 +284,11 @@ func raceAll(b *fixture) {
 			for _, w := range ws {
 				os = append(os, succeeded(w))
 			}
-			if _, err := s.Record(b.ctx, os); err != nil {
+			if _, err := s.Record(t.ctx, os); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	b.wantOnceEach(ran, jobs*times)
+	t.wantOnceEach(ran, jobs*times)
 }

@@ -26,15 +26,15 @@ type mixed struct {
 
 const mixedTimes = 40
 
-func raceMixed(b *fixture) {
-	stores := b.fleet(8, 3)
-	begun, err := b.Assignments(b.ctx, "v1", "")
-	b.must(err)
-	m := &mixed{fixture: b, first: map[string]*job{}, running: map[string]bool{}, given: map[string]int{}, skipped: map[ledger.Reason]int{}}
+func raceMixed(t *fixture) {
+	stores := t.fleet(8, 3)
+	begun, err := t.Assignments(t.ctx, "v1", "")
+	t.must(err)
+	m := &mixed{fixture: t, first: map[string]*job{}, running: map[string]bool{}, given: map[string]int{}, skipped: map[ledger.Reason]int{}}
 	for _, s := range begun {
-		m.first[s.JobID] = &job{fixture: b, Position: s.Position}
+		m.first[s.JobID] = &job{fixture: t, Position: s.Position}
 	}
-	b.onEachReplica(stores, 3, func(s ledger.Store, _ string) error {
+	t.onEachReplica(stores, 3, func(s ledger.Store, _ string) error {
 		for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
 			if done, err := m.turn(s); done || err != nil {
 				return err

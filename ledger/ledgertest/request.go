@@ -27,25 +27,25 @@ func actorWithRequest(key string) ledger.Actor {
 }
 
 // storedAnswer is the answer to a request, "" for none.
-func (b *fixture) storedAnswer(key string) string {
-	b.Helper()
-	answer, found, err := b.FindAnswer(b.ctx, *actorWithRequest(key).Request)
-	b.must(err)
+func (t *fixture) storedAnswer(key string) string {
+	t.Helper()
+	answer, found, err := t.FindAnswer(t.ctx, *actorWithRequest(key).Request)
+	t.must(err)
 	if !found && answer != nil {
-		b.Errorf("%s: %q and not found", key, answer)
+		t.Errorf("%s: %q and not found", key, answer)
 	}
 	return string(answer)
 }
 
 // repeatableActions has each kind of action that can be repeated, as requests with keys, and the
 // type of its result.
-func (b *fixture) repeatableActions() map[string]func(key string) error {
-	m := b.job("m")
-	j := b.newDeadRuns(2)
+func (t *fixture) repeatableActions() map[string]func(key string) error {
+	m := t.job("m")
+	j := t.newDeadRuns(2)
 	m.admit(m.rangeOf(0, 4))
-	b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "j"}}))
-	open, err := b.Incidents(b.ctx, ledger.IncidentFilter{JobID: "j", Open: true, Limit: 1})
-	b.must(err)
+	t.must(t.ReconcileIncidents(t.ctx, ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "j"}}))
+	open, err := t.Incidents(t.ctx, ledger.IncidentFilter{JobID: "j", Open: true, Limit: 1})
+	t.must(err)
 	on := func(key string, i int) ledger.Action {
 		return ledger.Action{Filter: ledger.Filter{IDs: []string{j.id(i)}}, Actor: actorWithRequest(key), Force: true}
 	}
@@ -53,13 +53,13 @@ func (b *fixture) repeatableActions() map[string]func(key string) error {
 	enter := func(key string, e ledger.Entry) error {
 		tokens++
 		e.Actor = actorWithRequest(key)
-		_, err := b.Enter(b.ctx, e)
+		_, err := t.Enter(t.ctx, e)
 		return err
 	}
 	return map[string]func(string) error{
-		"<nil>": func(key string) error { return b.PauseJob(b.ctx, "m", actorWithRequest(key)) },
+		"<nil>": func(key string) error { return t.PauseJob(t.ctx, "m", actorWithRequest(key)) },
 		"ledger.ActionResult": func(key string) error {
-			_, err := b.Redrive(b.ctx, on(key, 1))
+			_, err := t.Redrive(t.ctx, on(key, 1))
 			return err
 		},
 		"ledger.Entered": func(key string) error {
@@ -68,107 +68,107 @@ func (b *fixture) repeatableActions() map[string]func(key string) error {
 			return enter(key, e)
 		},
 		"ledger.Backfilled": func(key string) error {
-			_, err := b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: actorWithRequest(key)})
+			_, err := t.Backfill(t.ctx, ledger.BackfillRequest{JobID: "m", Runs: []ledger.RunSpec{m.planned(1, ledger.OverlapQueue)}, Actor: actorWithRequest(key)})
 			return err
 		},
 		"ledger.Incident": func(key string) error {
-			_, err := b.AckIncident(b.ctx, ledger.IncidentAction{ID: open[0].ID, Actor: actorWithRequest(key)})
+			_, err := t.AckIncident(t.ctx, ledger.IncidentAction{ID: open[0].ID, Actor: actorWithRequest(key)})
 			return err
 		},
 	}
 }
 
-func requestRepeated(b *fixture) {
-	acts := b.repeatableActions()
+func requestRepeated(t *fixture) {
+	acts := t.repeatableActions()
 	for result, do := range acts {
-		b.must(do("key of " + result))
+		t.must(do("key of " + result))
 	}
-	before, runs := b.audit(ledger.AuditFilter{}), len(b.all("j"))
+	before, runs := t.audit(ledger.AuditFilter{}), len(t.all("j"))
 	if len(before) != len(acts) {
-		b.Fatalf("%d acts are audited as %+v", len(acts), before)
+		t.Fatalf("%d acts are audited as %+v", len(acts), before)
 	}
 	for result, do := range acts {
 		key := "key of " + result
 		if err := do(key); !errors.Is(err, ledger.ErrRepeated) || errors.Is(err, ledger.ErrUnavailable) {
-			b.Errorf("%s again: %v, want ErrRepeated", key, err)
+			t.Errorf("%s again: %v, want ErrRepeated", key, err)
 		}
-		if got, want := b.storedAnswer(key), key+" of "+result; got != want {
-			b.Errorf("answer %q, want %q", got, want)
+		if got, want := t.storedAnswer(key), key+" of "+result; got != want {
+			t.Errorf("answer %q, want %q", got, want)
 		}
 	}
-	if after := b.audit(ledger.AuditFilter{}); !slices.Equal(after, before) || len(b.all("j")) != runs {
-		b.Errorf("the repetitions did something: %+v", after)
+	if after := t.audit(ledger.AuditFilter{}); !slices.Equal(after, before) || len(t.all("j")) != runs {
+		t.Errorf("the repetitions did something: %+v", after)
 	}
 }
 
-func requestUnchanging(b *fixture) {
-	j := b.job("j")
+func requestUnchanging(t *fixture) {
+	j := t.job("j")
 	all := ledger.Action{Filter: ledger.Filter{JobID: "j", Limit: 10}, Actor: actorWithRequest("cancel")}
-	_, err := b.Cancel(b.ctx, all)
-	b.must(err)
-	b.must(b.ResumeJob(b.ctx, "j", actorWithRequest("resume")))
-	_, err = b.Backfill(b.ctx, ledger.BackfillRequest{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)},
+	_, err := t.Cancel(t.ctx, all)
+	t.must(err)
+	t.must(t.ResumeJob(t.ctx, "j", actorWithRequest("resume")))
+	_, err = t.Backfill(t.ctx, ledger.BackfillRequest{JobID: "j", Runs: []ledger.RunSpec{j.planned(0, ledger.OverlapQueue)},
 		Actor: actorWithRequest("backfill")})
-	b.must(err)
-	b.wantAudit(b.audit(ledger.AuditFilter{}))
-	b.mustEnter(j.entry(j.planned(1, ledger.OverlapAllow)))
-	b.must(b.PauseJob(b.ctx, "j", who("bob", "no")))
-	if _, err := b.Cancel(b.ctx, all); !errors.Is(err, ledger.ErrRepeated) {
-		b.Error(err)
+	t.must(err)
+	t.wantAudit(t.audit(ledger.AuditFilter{}))
+	t.mustEnter(j.entry(j.planned(1, ledger.OverlapAllow)))
+	t.must(t.PauseJob(t.ctx, "j", who("bob", "no")))
+	if _, err := t.Cancel(t.ctx, all); !errors.Is(err, ledger.ErrRepeated) {
+		t.Error(err)
 	}
-	if err := b.ResumeJob(b.ctx, "j", actorWithRequest("resume")); !errors.Is(err, ledger.ErrRepeated) {
-		b.Error(err)
+	if err := t.ResumeJob(t.ctx, "j", actorWithRequest("resume")); !errors.Is(err, ledger.ErrRepeated) {
+		t.Error(err)
 	}
-	b.wantState(j.id(1), ledger.Planned, "")
-	if b.storedAnswer("cancel") == "" || b.storedAnswer("resume") == "" || b.storedAnswer("backfill") == "" {
-		b.Error("an answer is missing")
+	t.wantState(j.id(1), ledger.Planned, "")
+	if t.storedAnswer("cancel") == "" || t.storedAnswer("resume") == "" || t.storedAnswer("backfill") == "" {
+		t.Error("an answer is missing")
 	}
 }
 
-func requestOther(b *fixture) {
-	b.job("j")
-	b.must(b.PauseJob(b.ctx, "j", actorWithRequest("k")))
+func requestOther(t *fixture) {
+	t.job("j")
+	t.must(t.PauseJob(t.ctx, "j", actorWithRequest("k")))
 	r := *actorWithRequest("k").Request
 	r.Fingerprint = "another"
-	if _, _, err := b.FindAnswer(b.ctx, r); !errors.Is(err, ledger.ErrOtherRequest) {
-		b.Errorf("%v, want ErrOtherRequest", err)
+	if _, _, err := t.FindAnswer(t.ctx, r); !errors.Is(err, ledger.ErrOtherRequest) {
+		t.Errorf("%v, want ErrOtherRequest", err)
 	}
-	if b.storedAnswer("K") != "" || b.storedAnswer("") != "" {
-		b.Error("the answer of another key")
+	if t.storedAnswer("K") != "" || t.storedAnswer("") != "" {
+		t.Error("the answer of another key")
 	}
 	bob := actorWithRequest("k")
 	bob.Request.Principal = "bob"
-	b.must(b.ResumeJob(b.ctx, "j", bob))
+	t.must(t.ResumeJob(t.ctx, "j", bob))
 }
 
-func requestRefused(b *fixture) {
-	j, _ := b.newDead("j")
+func requestRefused(t *fixture) {
+	j, _ := t.newDead("j")
 	no := errors.New("no")
 	a := actionOn(j.id(0))
 	a.Actor = actorWithRequest("k")
 	a.Request.EncodeAnswer = func(any) ([]byte, error) { return nil, no }
-	if _, err := b.Ack(b.ctx, a); !errors.Is(err, no) {
-		b.Errorf("%v, want %v", err, no)
+	if _, err := t.Ack(t.ctx, a); !errors.Is(err, no) {
+		t.Errorf("%v, want %v", err, no)
 	}
-	if r := b.get(j.id(0)); !r.AckedAt.IsZero() || b.storedAnswer("k") != "" {
-		b.Errorf("%+v: want nothing written", r)
+	if r := t.get(j.id(0)); !r.AckedAt.IsZero() || t.storedAnswer("k") != "" {
+		t.Errorf("%+v: want nothing written", r)
 	}
-	b.wantAudit(b.audit(ledger.AuditFilter{}))
+	t.wantAudit(t.audit(ledger.AuditFilter{}))
 }
 
-func requestRace(b *fixture) {
-	j := b.job("j")
+func requestRace(t *fixture) {
+	j := t.job("j")
 	var mu sync.Mutex
 	done, n := 0, 0
-	b.onEachReplica([]ledger.Store{b.Store, b.secondReplica(), b.secondReplica()}, 2, func(s ledger.Store, _ string) error {
+	t.onEachReplica([]ledger.Store{t.Store, t.secondReplica(), t.secondReplica()}, 2, func(s ledger.Store, _ string) error {
 		mu.Lock()
 		n++
 		e := j.adHoc(fmt.Sprint("t", n))
 		mu.Unlock()
 		e.Trigger, e.Actor = ledger.ByOperator, actorWithRequest("k")
-		_, err := s.Enter(b.ctx, e)
+		_, err := s.Enter(t.ctx, e)
 		if errors.Is(err, ledger.ErrRepeated) {
-			if _, found, err := s.FindAnswer(b.ctx, *e.Request); err != nil || !found {
+			if _, found, err := s.FindAnswer(t.ctx, *e.Request); err != nil || !found {
 				return fmt.Errorf("found %t: %w", found, err)
 			}
 			return nil
@@ -178,23 +178,23 @@ func requestRace(b *fixture) {
 		done++
 		return err
 	})
-	if made := b.audit(ledger.AuditFilter{}); done != 1 || len(made) != 1 || len(b.all("j")) != 1 {
-		b.Errorf("done %d times: %+v", done, made)
+	if made := t.audit(ledger.AuditFilter{}); done != 1 || len(made) != 1 || len(t.all("j")) != 1 {
+		t.Errorf("done %d times: %+v", done, made)
 	}
 }
 
-func requestOfNoSeries(b *fixture) {
-	j, _ := b.newDead("j")
+func requestOfNoSeries(t *fixture) {
+	j, _ := t.newDead("j")
 	ann := ledger.Actor{By: "ann", Why: "no", Via: ledger.ViaAPI, Request: &ledger.Request{Series: "s"}}
-	b.must(b.PauseJob(b.ctx, "j", ann))
-	b.must(b.ResumeJob(b.ctx, "j", ann))
+	t.must(t.PauseJob(t.ctx, "j", ann))
+	t.must(t.ResumeJob(t.ctx, "j", ann))
 	var told []string
 	for _, token := range []string{"1", "2"} {
 		r := j.repeat(j.id(0), token)
 		r.Actor, r.MayDouble = ann, true
-		b.mustEnter(r)
-		b.wantAudit(b.audit(ledger.AuditFilter{RunID: r.RunID}), "rerun j "+j.id(0)+" by ann: no (api)")
+		t.mustEnter(r)
+		t.wantAudit(t.audit(ledger.AuditFilter{RunID: r.RunID}), "rerun j "+j.id(0)+" by ann: no (api)")
 		told = append(told, "rerun j "+j.id(0)+" by ann: no (api)")
 	}
-	b.wantAudit(b.audit(ledger.AuditFilter{JobID: "j"}), append(told, "resume j  by ann: no (api)", "pause j  by ann: no (api)")...)
+	t.wantAudit(t.audit(ledger.AuditFilter{JobID: "j"}), append(told, "resume j  by ann: no (api)", "pause j  by ann: no (api)")...)
 }

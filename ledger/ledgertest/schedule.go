@@ -134,36 +134,36 @@ func upsert(key, expr string) ledger.ScheduleChange {
 func at(t time.Time) string { return "at " + t.UTC().Format(time.RFC3339) }
 
 // template declares template t, and returns its revision.
-func (b *fixture) template() ledger.TemplateRevision {
-	b.Helper()
-	b.declare("planner", "v1", "t")
-	b.assignments("v1")
-	return ledger.TemplateRevision{Template: "t", Revision: b.now("t").Revision}
+func (t *fixture) template() ledger.TemplateRevision {
+	t.Helper()
+	t.declare("planner", "v1", "t")
+	t.assignments("v1")
+	return ledger.TemplateRevision{Template: "t", Revision: t.now("t").Revision}
 }
 
 // change makes changes, of which none may fail but those that the case looks at.
-func (b *fixture) change(items ...ledger.ScheduleChange) []ledger.ScheduleResult {
-	b.Helper()
-	got, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: items, Rules: timing{}, Actor: someone})
-	b.must(err)
+func (t *fixture) change(items ...ledger.ScheduleChange) []ledger.ScheduleResult {
+	t.Helper()
+	got, err := t.ChangeSchedules(t.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: items, Rules: timing{}, Actor: someone})
+	t.must(err)
 	return got
 }
 
 // putSchedule makes one change, which must have the effect.
-func (b *fixture) putSchedule(in ledger.ScheduleChange, want ledger.ScheduleEffect) ledger.Schedule {
-	b.Helper()
-	got := b.change(in)[0]
+func (t *fixture) putSchedule(in ledger.ScheduleChange, want ledger.ScheduleEffect) ledger.Schedule {
+	t.Helper()
+	got := t.change(in)[0]
 	if got.Err != nil || got.Effect != want {
-		b.Fatalf("%s: %s, %v; want %s", in.JobID, got.Effect, got.Err, want)
+		t.Fatalf("%s: %s, %v; want %s", in.JobID, got.Effect, got.Err, want)
 	}
 	return got.Schedule
 }
 
 // wantChangeError makes one change, which must fail.
-func (b *fixture) wantChangeError(in ledger.ScheduleChange, want error) {
-	b.Helper()
-	if got := b.change(in)[0]; !errors.Is(got.Err, want) || got.Effect != ledger.ScheduleUnchanged {
-		b.Errorf("%s: %s, %v; want %v", in.JobID, got.Effect, got.Err, want)
+func (t *fixture) wantChangeError(in ledger.ScheduleChange, want error) {
+	t.Helper()
+	if got := t.change(in)[0]; !errors.Is(got.Err, want) || got.Effect != ledger.ScheduleUnchanged {
+		t.Errorf("%s: %s, %v; want %v", in.JobID, got.Effect, got.Err, want)
 	}
 }
 
@@ -173,11 +173,11 @@ var planner = ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Temp
 	Process: "planner", LeaseFor: lease}
 
 // planAll plans all that is due, and returns the IDs of the runs that it planned.
-func (b *fixture) planAll() (runs []string) {
-	b.Helper()
+func (t *fixture) planAll() (runs []string) {
+	t.Helper()
 	for {
-		got, err := b.PlanSchedules(b.ctx, planner)
-		b.must(err)
+		got, err := t.PlanSchedules(t.ctx, planner)
+		t.must(err)
 		for _, p := range got.Plans {
 			for _, r := range p.Runs {
 				runs = append(runs, r.RunID)
@@ -199,22 +199,22 @@ func runIDsAt(key string, every time.Duration, after, through time.Time) (ids []
 }
 
 // wantRunsOf checks which runs a key has.
-func (b *fixture) wantRunsOf(key string, want []string) {
-	b.Helper()
+func (t *fixture) wantRunsOf(key string, want []string) {
+	t.Helper()
 	var ids []string
-	for _, r := range b.all("t:" + key) {
+	for _, r := range t.all("t:" + key) {
 		ids = append(ids, r.ID)
 	}
 	slices.Sort(ids)
 	if slices.Sort(want); !slices.Equal(ids, want) {
-		b.Errorf("runs of %s:\n got %v\nwant %v", key, ids, want)
+		t.Errorf("runs of %s:\n got %v\nwant %v", key, ids, want)
 	}
 }
 
-func (b *fixture) schedule(key string) ledger.Schedule {
-	b.Helper()
-	s, err := b.Schedule(b.ctx, "t:"+key)
-	b.must(err)
+func (t *fixture) schedule(key string) ledger.Schedule {
+	t.Helper()
+	s, err := t.Schedule(t.ctx, "t:"+key)
+	t.must(err)
 	return s
 }
 

@@ -11,120 +11,120 @@ import (
 
 // scheduleFairCases say that no schedule and no template keeps others from being planned.
 var scheduleFairCases = []testCase{
-	{"a schedule that cannot be planned keeps no other from it", func(b *fixture) {
-		b.template()
-		made := b.change(manyPuts(3, "1m")...)
-		b.advance(time.Minute)
+	{"a schedule that cannot be planned keeps no other from it", func(t *fixture) {
+		t.template()
+		made := t.change(manyPuts(3, "1m")...)
+		t.advance(time.Minute)
 		bad := planner
 		bad.Rules = broken{key: "k0001"}
-		got, err := b.PlanSchedules(b.ctx, bad)
-		if b.must(err); len(got.Plans) != 2 || len(got.Failed) != 1 || got.Failed[0].JobID != "t:k0001" {
-			b.Errorf("%+v", got)
+		got, err := t.PlanSchedules(t.ctx, bad)
+		if t.must(err); len(got.Plans) != 2 || len(got.Failed) != 1 || got.Failed[0].JobID != "t:k0001" {
+			t.Errorf("%+v", got)
 		}
-		b.advance(16 * time.Minute)
-		b.planAll()
-		b.wantRunsOf("k0001", runIDsAt("k0001", time.Minute, made[1].Schedule.Watermark, b.schedule("k0001").Watermark)) // nothing is lost
+		t.advance(16 * time.Minute)
+		t.planAll()
+		t.wantRunsOf("k0001", runIDsAt("k0001", time.Minute, made[1].Schedule.Watermark, t.schedule("k0001").Watermark)) // nothing is lost
 	}},
-	{"schedules that cannot be planned open one incident of their template, while they are tried", func(b *fixture) {
-		b.template()
-		b.change(manyPuts(3, "1h")...)
+	{"schedules that cannot be planned open one incident of their template, while they are tried", func(t *fixture) {
+		t.template()
+		t.change(manyPuts(3, "1h")...)
 		reconcile := func(want string) {
-			b.Helper()
-			b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, nil))
-			i := b.incident("t")
+			t.Helper()
+			t.must(t.ReconcileIncidents(t.ctx, ledger.IncidentUnplanned, nil))
+			i := t.incident("t")
 			if got := fmt.Sprint(i.Open(), " ", i.Count, " ", i.Reason); got != want || !strings.HasSuffix(i.Error, " cannot be planned: unknown") {
-				b.Errorf("%s, want %s: %s", got, want, i.Error)
+				t.Errorf("%s, want %s: %s", got, want, i.Error)
 			}
 		}
 		bad := planner
 		bad.Rules = broken{}
 		plan := func(p ledger.SchedulePlanning, failed int) {
-			b.Helper()
-			got, err := b.PlanSchedules(b.ctx, p)
-			if b.must(err); len(got.Failed) != failed {
-				b.Errorf("%+v", got.Failed)
+			t.Helper()
+			got, err := t.PlanSchedules(t.ctx, p)
+			if t.must(err); len(got.Failed) != failed {
+				t.Errorf("%+v", got.Failed)
 			}
 		}
-		b.advance(time.Hour)
+		t.advance(time.Hour)
 		plan(bad, 3)
 		plan(bad, 0)
 		reconcile("true 3 not_plannable")
-		b.advance(15 * time.Minute)
+		t.advance(15 * time.Minute)
 		plan(bad, 3) // the same ones
-		b.advance(15 * time.Minute)
+		t.advance(15 * time.Minute)
 		reconcile("true 3 not_plannable")
 		changed, one := upsert("k0000", "1h"), planner
 		changed.Timezone, one.Rules = "Europe/Berlin", broken{key: "k0001"}
-		b.putSchedule(changed, ledger.ScheduleChanged)
+		t.putSchedule(changed, ledger.ScheduleChanged)
 		plan(one, 1)
-		b.advance(time.Hour)
+		t.advance(time.Hour)
 		plan(bad, 3) // two of them anew
 		reconcile("true 5 not_plannable")
-		_, err := b.AckIncident(b.ctx, ledger.IncidentAction{ID: b.incident("t").ID, Close: true, Actor: someone})
-		b.must(err)
-		b.advance(15 * time.Minute)
+		_, err := t.AckIncident(t.ctx, ledger.IncidentAction{ID: t.incident("t").ID, Close: true, Actor: someone})
+		t.must(err)
+		t.advance(15 * time.Minute)
 		plan(bad, 3)
 		open := func() []ledger.Incident {
-			b.Helper()
-			b.must(b.ReconcileIncidents(b.ctx, ledger.IncidentUnplanned, nil))
-			list, err := b.Incidents(b.ctx, ledger.IncidentFilter{Open: true})
-			b.must(err)
+			t.Helper()
+			t.must(t.ReconcileIncidents(t.ctx, ledger.IncidentUnplanned, nil))
+			list, err := t.Incidents(t.ctx, ledger.IncidentFilter{Open: true})
+			t.must(err)
 			return list
 		}
 		if list := open(); len(list) != 1 || list[0].Count != 3 {
-			b.Errorf("after an operator closed it: %+v", list)
+			t.Errorf("after an operator closed it: %+v", list)
 		}
-		b.advance(15 * time.Minute)
+		t.advance(15 * time.Minute)
 		plan(planner, 0)
-		b.advance(2 * time.Minute)
+		t.advance(2 * time.Minute)
 		if list := open(); len(list) > 0 {
-			b.Errorf("after all were planned: %+v", list)
+			t.Errorf("after all were planned: %+v", list)
 		}
 	}},
-	{"each of very many that cannot be planned counts once", func(b *fixture) {
-		b.template()
-		b.change(manyPuts(1000, "1m")...)
-		b.change(upsert("last", "1m"))
+	{"each of very many that cannot be planned counts once", func(t *fixture) {
+		t.template()
+		t.change(manyPuts(1000, "1m")...)
+		t.change(upsert("last", "1m"))
 		bad := planner
 		bad.Rules = broken{}
 		for range 2 {
-			b.advance(15 * time.Minute)
+			t.advance(15 * time.Minute)
 			for failed := 0; failed < 1001; {
-				got, err := b.PlanSchedules(b.ctx, bad)
-				if b.must(err); len(got.Failed) == 0 {
-					b.Fatalf("%d were tried", failed)
+				got, err := t.PlanSchedules(t.ctx, bad)
+				if t.must(err); len(got.Failed) == 0 {
+					t.Fatalf("%d were tried", failed)
 				}
 				failed += len(got.Failed)
 			}
-			if i := b.incident("t"); i.Count != 1001 {
-				b.Errorf("the incident counts %d", i.Count)
+			if i := t.incident("t"); i.Count != 1001 {
+				t.Errorf("the incident counts %d", i.Count)
 			}
 		}
 	}},
-	{"templates that are due take turns", func(b *fixture) {
-		b.declare("planner", "v1", "s", "t")
-		b.assignments("v1")
+	{"templates that are due take turns", func(t *fixture) {
+		t.declare("planner", "v1", "s", "t")
+		t.assignments("v1")
 		others := manyPuts(1000, "1m")
 		for i := range others {
 			others[i].JobID = "s" + others[i].JobID[1:]
 		}
-		_, err := b.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "s", Items: others, Rules: timing{}, Actor: someone})
-		b.must(err)
+		_, err := t.ChangeSchedules(t.ctx, ledger.ChangeSchedulesRequest{Template: "s", Items: others, Rules: timing{}, Actor: someone})
+		t.must(err)
 		one := []ledger.ScheduleChange{{JobID: "s:last", ScheduleContent: others[0].ScheduleContent}}
-		_, err = b.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "s", Items: one, Rules: timing{}, Actor: someone})
-		b.must(err)
-		b.advance(time.Minute)
-		b.change(manyPuts(3, "1m")...)
-		b.advance(time.Minute)
+		_, err = t.ChangeSchedules(t.ctx, ledger.ChangeSchedulesRequest{Template: "s", Items: one, Rules: timing{}, Actor: someone})
+		t.must(err)
+		t.advance(time.Minute)
+		t.change(manyPuts(3, "1m")...)
+		t.advance(time.Minute)
 		p, turns := planner, ""
 		p.Templates = []ledger.TemplateRevision{{Template: "s", Revision: 1}, {Template: "t", Revision: 1}}
 		for range 3 {
-			got, err := b.PlanSchedules(b.ctx, p)
-			b.must(err)
+			got, err := t.PlanSchedules(t.ctx, p)
+			t.must(err)
 			p.After, turns = got.Template, turns+got.Template
 		}
 		if turns != "sts" {
-			b.Errorf("turns of %s; want s, t, s", turns)
+			t.Errorf("turns of %s; want s, t, s", turns)
 		}
 	}},
 }
@@ -143,38 +143,38 @@ func (r broken) Plan(s *ledger.Schedule, now time.Time, all bool) (p ledger.Plan
 }
 
 var scheduleBatchCases = []testCase{
-	{"no schedules are planned while thousands of their runs are due", func(b *fixture) {
-		b.template()
+	{"no schedules are planned while thousands of their runs are due", func(t *fixture) {
+		t.template()
 		for i := range 6 {
-			items := manyPuts(1000, at(b.time().Add(10*time.Second)))
+			items := manyPuts(1000, at(t.time().Add(10*time.Second)))
 			for k := range items {
 				items[k].JobID += string(rune('a' + i))
 			}
-			b.change(items...)
+			t.change(items...)
 		}
-		b.advance(time.Minute)
+		t.advance(time.Minute)
 		plan := func() (planned int) {
 			for last := -1; planned > last; {
 				last = planned
-				got, err := b.PlanSchedules(b.ctx, planner)
-				b.must(err)
+				got, err := t.PlanSchedules(t.ctx, planner)
+				t.must(err)
 				if len(got.Plans) > 1000 {
-					b.Fatalf("%d schedules in a batch", len(got.Plans))
+					t.Fatalf("%d schedules in a batch", len(got.Plans))
 				}
 				planned += len(got.Plans)
 			}
 			return planned
 		}
 		if n := plan(); n != 5000 {
-			b.Fatalf("%d were planned with nobody to run them", n)
+			t.Fatalf("%d were planned with nobody to run them", n)
 		}
 		var done []ledger.Outcome
-		for _, w := range b.claim("p", 2000).Work {
+		for _, w := range t.claim("p", 2000).Work {
 			done = append(done, succeeded(w))
 		}
-		b.record(done...)
+		t.record(done...)
 		if n := plan(); n != 1000 {
-			b.Errorf("%d were planned in the end", n)
+			t.Errorf("%d were planned in the end", n)
 		}
 	}},
 }

@@ -13,38 +13,38 @@ import (
 )
 
 var scheduleRaceCases = []testCase{
-	{"two writers of a schedule and two planners lose no scheduled time and add none", func(b *fixture) {
-		b.template()
+	{"two writers of a schedule and two planners lose no scheduled time and add none", func(t *fixture) {
+		t.template()
 		keys := []string{"a", "b", "c"}
-		stores := []ledger.Store{b.Store, b.secondReplica()}
+		stores := []ledger.Store{t.Store, t.secondReplica()}
 		r := scheduleRace{edited: make(chan struct{})}
 		var writers, planners sync.WaitGroup
 		for w, store := range stores {
 			for _, key := range keys {
-				writers.Go(func() { r.edit(b, store, key, w) })
+				writers.Go(func() { r.edit(t, store, key, w) })
 			}
-			planners.Go(func() { r.plan(b, store) })
+			planners.Go(func() { r.plan(t, store) })
 		}
 		go func() {
 			writers.Wait()
 			close(r.edited)
 		}()
 		for range r.edited {
-			b.advance(300 * time.Millisecond)
+			t.advance(300 * time.Millisecond)
 		}
 		r.stop.Store(true)
 		planners.Wait()
-		b.must(r.err)
-		b.advance(5 * time.Second)
-		b.planAll()
+		t.must(r.err)
+		t.advance(5 * time.Second)
+		t.planAll()
 		for _, key := range keys {
-			r.check(b, key)
+			r.check(t, key)
 		}
 	}},
-	{"of two that make one schedule at once, one makes it", func(b *fixture) {
+	{"of two that make one schedule at once, one makes it", func(t *fixture) {
 		var made, unchanged sync.Map
 		var both sync.WaitGroup
-		for w, store := range []ledger.Store{b.Store, b.secondReplica()} {
+		for w, store := range []ledger.Store{t.Store, t.secondReplica()} {
 			both.Go(func() {
 				for i := range 20 {
 					list := manyPuts(10, "1m")
@@ -54,9 +54,9 @@ var scheduleRaceCases = []testCase{
 					if w == 1 {
 						slices.Reverse(list)
 					}
-					got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: list, Rules: timing{}, Actor: someone})
+					got, err := store.ChangeSchedules(t.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: list, Rules: timing{}, Actor: someone})
 					if err != nil {
-						b.Errorf("%v", err)
+						t.Errorf("%v", err)
 						return
 					}
 					for k := range got {
@@ -65,17 +65,17 @@ var scheduleRaceCases = []testCase{
 							to = &made
 						}
 						if _, twice := to.LoadOrStore(list[k].JobID, true); twice || got[k].Err != nil {
-							b.Errorf("%s: %s twice, %v", list[k].JobID, got[k].Effect, got[k].Err)
+							t.Errorf("%s: %s twice, %v", list[k].JobID, got[k].Effect, got[k].Err)
 						}
 					}
 				}
 			})
 		}
 		both.Wait()
-		b.inQuota(200)
+		t.inQuota(200)
 	}},
-	{"of many changes at once each has the answer and the audit that it has alone", func(b *fixture) {
-		b.putSchedule(upsert("shared", "1m"), ledger.ScheduleCreated)
+	{"of many changes at once each has the answer and the audit that it has alone", func(t *fixture) {
+		t.putSchedule(upsert("shared", "1m"), ledger.ScheduleCreated)
 		const each, quota = 40, 31
 		results, errs := make([]ledger.ScheduleResult, 3*each), make([]error, 3*each)
 		var all sync.WaitGroup
@@ -92,7 +92,7 @@ var scheduleRaceCases = []testCase{
 			}
 			all.Go(func() {
 				c := ledger.ChangeSchedulesRequest{Template: "t", Max: room, Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: by}
-				list, err := b.ChangeSchedules(b.ctx, c)
+				list, err := t.ChangeSchedules(t.ctx, c)
 				if errs[i] = err; err == nil {
 					results[i] = list[0]
 				}
@@ -103,22 +103,22 @@ var scheduleRaceCases = []testCase{
 		for i, got := range results {
 			switch {
 			case i >= 2*each && !errors.Is(errs[i], errNoAnswer) || i < 2*each && errs[i] != nil:
-				b.Errorf("change %d: %v", i, errs[i])
+				t.Errorf("change %d: %v", i, errs[i])
 			case errs[i] != nil:
 			case errors.Is(got.Err, ledger.ErrQuota), errors.Is(got.Err, ledger.ErrOtherRevision):
 			case got.Err != nil || got.Schedule.ChangedBy != fmt.Sprintf("writer %d", i):
-				b.Errorf("change %d: %+v", i, got)
+				t.Errorf("change %d: %+v", i, got)
 			default:
 				want[got.Schedule.ChangedBy] = got.Effect
 			}
 		}
 		if len(want) != quota {
-			b.Errorf("%d changes were made, want %d", len(want), quota)
+			t.Errorf("%d changes were made, want %d", len(want), quota)
 		}
-		b.inQuota(quota)
-		for _, a := range b.audit(ledger.AuditFilter{})[:quota] {
+		t.inQuota(quota)
+		for _, a := range t.audit(ledger.AuditFilter{})[:quota] {
 			if want[a.By] == "" || a.Count != 1 || (a.JobID == "t:shared") != (want[a.By] == ledger.ScheduleChanged) {
-				b.Errorf("the audit has %+v; the effect is %q", a, want[a.By])
+				t.Errorf("the audit has %+v; the effect is %q", a, want[a.By])
 			}
 			delete(want, a.By)
 		}
@@ -150,30 +150,30 @@ func (r *scheduleRace) note(err error, results ...ledger.ScheduleResult) {
 }
 
 // edit changes and deletes a schedule again and again.
-func (r *scheduleRace) edit(b *fixture, store ledger.Store, key string, writer int) {
+func (r *scheduleRace) edit(t *fixture, store ledger.Store, key string, writer int) {
 	for i := range 25 {
 		in := upsert(key, fmt.Sprintf("%ds", 1+(i+writer)%4))
 		in.Delete = i%5 == 4
-		got, err := store.ChangeSchedules(b.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{},
+		got, err := store.ChangeSchedules(t.ctx, ledger.ChangeSchedulesRequest{Template: "t", Items: []ledger.ScheduleChange{in}, Rules: timing{},
 			Actor: someone})
 		r.note(err, got...)
 		r.edited <- struct{}{}
 	}
 }
 
-func (r *scheduleRace) plan(b *fixture, store ledger.Store) {
+func (r *scheduleRace) plan(t *fixture, store ledger.Store) {
 	for {
 		if r.stop.Load() {
 			return
 		}
-		_, err := store.PlanSchedules(b.ctx, planner)
+		_, err := store.PlanSchedules(t.ctx, planner)
 		r.note(err)
 	}
 }
 
 // check compares the runs of a key with what its contents were to do while they held.
-func (r *scheduleRace) check(b *fixture, key string) {
-	b.Helper()
+func (r *scheduleRace) check(t *fixture, key string) {
+	t.Helper()
 	var made []ledger.Schedule
 	for _, got := range r.made {
 		if got.Schedule.Key() == key {
@@ -184,7 +184,7 @@ func (r *scheduleRace) check(b *fixture, key string) {
 	var want []string
 	for i, s := range made {
 		if s.Revision != int64(i+1) {
-			b.Fatalf("revision %d of %s is the %d. change", s.Revision, key, i+1)
+			t.Fatalf("revision %d of %s is the %d. change", s.Revision, key, i+1)
 		}
 		if !s.DeletedAt.IsZero() {
 			continue
@@ -192,11 +192,11 @@ func (r *scheduleRace) check(b *fixture, key string) {
 		end := s.Watermark
 		if i+1 < len(made) {
 			end = made[i+1].Watermark
-		} else if now, err := b.Schedule(b.ctx, s.JobID); err == nil {
+		} else if now, err := t.Schedule(t.ctx, s.JobID); err == nil {
 			end = now.Watermark
 		}
 		every, _ := time.ParseDuration(s.Expr)
 		want = append(want, runIDsAt(key, every, s.Watermark, end)...)
 	}
-	b.wantRunsOf(key, want)
+	t.wantRunsOf(key, want)
 }

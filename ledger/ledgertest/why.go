@@ -7,78 +7,78 @@ import (
 )
 
 var whyCases = []testCase{
-	{"a run that waits for the slot names the run that has it", func(b *fixture) {
-		j := b.job("j")
-		b.declare("p1", "v1-of-j", "j")
+	{"a run that waits for the slot names the run that has it", func(t *fixture) {
+		j := t.job("j")
+		t.declare("p1", "v1-of-j", "j")
 		j.admit(j.leased(0, ledger.OverlapQueue), j.planned(1, ledger.OverlapQueue), j.planned(2, ledger.OverlapAllow))
-		if got := b.wantWait(j.id(1), ledger.WaitSlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
-			b.Errorf("text %q", got.Text)
+		if got := t.wantWait(j.id(1), ledger.WaitSlotTaken); got.Text != "run "+j.id(0)+" has the job's slot" {
+			t.Errorf("text %q", got.Text)
 		}
-		b.wantWait(j.id(2), ledger.WaitQueued)
+		t.wantWait(j.id(2), ledger.WaitQueued)
 	}},
-	{"a run of a job at its limit says so", func(b *fixture) {
-		j := b.job("j")
-		b.declare("p1", "v1-of-j", "j")
+	{"a run of a job at its limit says so", func(t *fixture) {
+		j := t.job("j")
+		t.declare("p1", "v1-of-j", "j")
 		held, waits := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow)
 		held.Call.MaxInFlight, waits.Call.MaxInFlight = 1, 1
 		j.admit(held, waits)
-		b.wantWait(j.id(1), ledger.WaitLimitReached)
+		t.wantWait(j.id(1), ledger.WaitLimitReached)
 	}},
-	{"a run without a live process says so before all else", func(b *fixture) {
-		j, w := b.newStarted("j")
-		b.record(givenBack(w, breaker))
-		b.must(b.Deregister(b.ctx, "p1"))
-		b.advance(2 * ledger.ProcessTTL)
-		b.wantWait(j.id(0), ledger.WaitNoProcess)
-		b.declare("p2", "v1", "j")
-		b.wantWait(j.id(0), ledger.WaitBreakerOpen)
+	{"a run without a live process says so before all else", func(t *fixture) {
+		j, w := t.newStarted("j")
+		t.record(givenBack(w, breaker))
+		t.must(t.Deregister(t.ctx, "p1"))
+		t.advance(2 * ledger.ProcessTTL)
+		t.wantWait(j.id(0), ledger.WaitNoProcess)
+		t.declare("p2", "v1", "j")
+		t.wantWait(j.id(0), ledger.WaitBreakerOpen)
 	}},
-	{"a due run is queued, a later one is not due, one given back says why", func(b *fixture) {
-		j := b.job("j")
-		b.declare("p1", "v1-of-j", "j")
+	{"a due run is queued, a later one is not due, one given back says why", func(t *fixture) {
+		j := t.job("j")
+		t.declare("p1", "v1-of-j", "j")
 		work := j.admit(j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow)).Leased
-		b.record(retrying(work[0], time.Hour), givenBack(work[1], breaker))
-		b.wantWait(j.id(0), ledger.WaitNotDue)
-		if got := b.wantWait(j.id(2), ledger.WaitBreakerOpen); got != breaker {
-			b.Errorf("waits for %+v", got)
+		t.record(retrying(work[0], time.Hour), givenBack(work[1], breaker))
+		t.wantWait(j.id(0), ledger.WaitNotDue)
+		if got := t.wantWait(j.id(2), ledger.WaitBreakerOpen); got != breaker {
+			t.Errorf("waits for %+v", got)
 		}
 	}},
-	{"a due run waits for what its target waits for", func(b *fixture) {
+	{"a due run waits for what its target waits for", func(t *fixture) {
 		// A process leases nothing for a target that is held back, so most of its runs were
 		// never leased.
-		j := b.job("j")
-		b.declare("p1", "v1-of-j", "j")
+		j := t.job("j")
+		t.declare("p1", "v1-of-j", "j")
 		given, waits, other, fourth := j.leased(0, ledger.OverlapAllow), j.planned(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow),
 			j.leased(3, ledger.OverlapAllow)
 		other.Call.Target, fourth.Call.Target = "other", "other"
 		work := j.admit(given, waits, other, fourth).Leased
-		b.record(givenBackFor(work[0], breaker, time.Minute),
+		t.record(givenBackFor(work[0], breaker, time.Minute),
 			givenBackFor(work[1], ledger.WaitReason{Code: ledger.WaitNotSent, Text: "the run's own"}, time.Minute))
-		if got, want := b.wantWait(j.id(1), ledger.WaitBreakerOpen), b.waitText(j.id(0)); got.Text != want {
-			b.Errorf("text %q, want %q", got.Text, want)
+		if got, want := t.wantWait(j.id(1), ledger.WaitBreakerOpen), t.waitText(j.id(0)); got.Text != want {
+			t.Errorf("text %q, want %q", got.Text, want)
 		}
-		b.wantWait(j.id(2), ledger.WaitQueued)
-		b.canceled(j.id(0))
-		b.wantWait(j.id(1), ledger.WaitQueued)
+		t.wantWait(j.id(2), ledger.WaitQueued)
+		t.canceled(j.id(0))
+		t.wantWait(j.id(1), ledger.WaitQueued)
 	}},
-	{"a target's cause is not told after the wait of the run that has it", func(b *fixture) {
+	{"a target's cause is not told after the wait of the run that has it", func(t *fixture) {
 		// The target has recovered, and the run that was given back is not the oldest of the
 		// backlog: its row has the old cause for a while.
-		j := b.job("j")
-		b.declare("p1", "v1-of-j", "j")
+		j := t.job("j")
+		t.declare("p1", "v1-of-j", "j")
 		work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.planned(2, ledger.OverlapAllow)).Leased
-		b.record(givenBackFor(work[0], breaker, 10*time.Second))
-		b.record(succeeded(work[1]))
-		if got, want := b.wantWait(j.id(2), ledger.WaitBreakerOpen), b.waitText(j.id(0)); got.Text != want {
-			b.Errorf("text %q, want %q", got.Text, want)
+		t.record(givenBackFor(work[0], breaker, 10*time.Second))
+		t.record(succeeded(work[1]))
+		if got, want := t.wantWait(j.id(2), ledger.WaitBreakerOpen), t.waitText(j.id(0)); got.Text != want {
+			t.Errorf("text %q, want %q", got.Text, want)
 		}
-		b.advance(10 * time.Second)
-		b.wantWait(j.id(2), ledger.WaitQueued)
-		b.wantWait(j.id(0), ledger.WaitBreakerOpen)
+		t.advance(10 * time.Second)
+		t.wantWait(j.id(2), ledger.WaitQueued)
+		t.wantWait(j.id(0), ledger.WaitBreakerOpen)
 	}},
-	{"each cause of a target is told, and no other", func(b *fixture) {
-		j := b.job("j")
-		b.declare("p1", "v1-of-j", "j")
+	{"each cause of a target is told, and no other", func(t *fixture) {
+		j := t.job("j")
+		t.declare("p1", "v1-of-j", "j")
 		var runs []ledger.RunSpec
 		codes := []ledger.WaitCode{ledger.WaitNoToken, ledger.WaitBreakerOpen, ledger.WaitTargetNotConfigured, ledger.WaitNotSent}
 		for i, code := range codes {
@@ -90,121 +90,121 @@ var whyCases = []testCase{
 		for i, w := range j.admit(runs...).Leased {
 			outcomes = append(outcomes, givenBackFor(w, ledger.WaitReason{Code: codes[i], Text: "why"}, time.Minute))
 		}
-		b.record(outcomes...)
+		t.record(outcomes...)
 		for i, o := range outcomes {
 			want := ledger.WaitQueued
 			if o.WaitReason.OfTarget() {
 				want = codes[i]
 			}
-			b.wantWait(j.id(2*i+1), want)
+			t.wantWait(j.id(2*i+1), want)
 		}
 	}},
-	{"of several causes of a target the one that ends last is told", func(b *fixture) {
-		j := b.job("j")
-		b.declare("p1", "v1-of-j", "j")
+	{"of several causes of a target the one that ends last is told", func(t *fixture) {
+		j := t.job("j")
+		t.declare("p1", "v1-of-j", "j")
 		work := j.admit(j.leased(0, ledger.OverlapAllow), j.leased(1, ledger.OverlapAllow), j.leased(2, ledger.OverlapAllow),
 			j.planned(3, ledger.OverlapAllow)).Leased
 		noToken := ledger.WaitReason{Code: ledger.WaitNoToken}
-		b.record(givenBackFor(work[0], breaker, 10*time.Second), givenBackFor(work[2], noToken, 10*time.Second))
-		if got, want := b.wantWait(j.id(3), ledger.WaitNoToken), b.waitText(j.id(2)); got.Text != want {
-			b.Errorf("of two that end together: text %q, want %q", got.Text, want)
+		t.record(givenBackFor(work[0], breaker, 10*time.Second), givenBackFor(work[2], noToken, 10*time.Second))
+		if got, want := t.wantWait(j.id(3), ledger.WaitNoToken), t.waitText(j.id(2)); got.Text != want {
+			t.Errorf("of two that end together: text %q, want %q", got.Text, want)
 		}
-		b.record(givenBackFor(work[1], breaker, 20*time.Second))
-		if got, want := b.wantWait(j.id(3), ledger.WaitBreakerOpen), b.waitText(j.id(1)); got.Text != want {
-			b.Errorf("text %q, want %q", got.Text, want)
+		t.record(givenBackFor(work[1], breaker, 20*time.Second))
+		if got, want := t.wantWait(j.id(3), ledger.WaitBreakerOpen), t.waitText(j.id(1)); got.Text != want {
+			t.Errorf("text %q, want %q", got.Text, want)
 		}
-		b.advance(10 * time.Second)
-		b.wantWait(j.id(3), ledger.WaitBreakerOpen)
+		t.advance(10 * time.Second)
+		t.wantWait(j.id(3), ledger.WaitBreakerOpen)
 	}},
-	{"only planned and retrying runs wait", func(b *fixture) {
-		j, w := b.newStarted("j")
-		b.wantWait(j.id(0), "")
-		b.record(succeeded(w))
-		b.wantWait(j.id(0), "")
-		got, err := b.Waiting(b.ctx, nil)
-		b.must(err)
+	{"only planned and retrying runs wait", func(t *fixture) {
+		j, w := t.newStarted("j")
+		t.wantWait(j.id(0), "")
+		t.record(succeeded(w))
+		t.wantWait(j.id(0), "")
+		got, err := t.Waiting(t.ctx, nil)
+		t.must(err)
 		if len(got) != 0 {
-			b.Errorf("of no runs %v wait", got)
+			t.Errorf("of no runs %v wait", got)
 		}
 	}},
-	{"a job names the unfinished run that has its slot", func(b *fixture) {
-		if s := b.status(b.job("i").JobID); s.SlotRun != nil {
-			b.Errorf("without a run: %+v", s.SlotRun)
+	{"a job names the unfinished run that has its slot", func(t *fixture) {
+		if s := t.status(t.job("i").JobID); s.SlotRun != nil {
+			t.Errorf("without a run: %+v", s.SlotRun)
 		}
-		j := b.job("j")
+		j := t.job("j")
 		got := j.admit(j.leased(0, ledger.OverlapSkip), j.planned(1, ledger.OverlapSkip), j.planned(2, ledger.OverlapAllow))
-		b.record(givenBack(got.Leased[0], breaker))
-		s := b.status("j")
+		t.record(givenBack(got.Leased[0], breaker))
+		s := t.status("j")
 		if s.LastRun == nil || s.LastRun.ID != j.id(2) || s.SlotRun == nil || s.SlotRun.ID != j.id(0) || s.SlotRun.State != ledger.Planned {
-			b.Errorf("last %+v, in the slot %+v, want %s", s.LastRun, s.SlotRun, j.id(0))
+			t.Errorf("last %+v, in the slot %+v, want %s", s.LastRun, s.SlotRun, j.id(0))
 		}
-		b.canceled(j.id(0))
-		if s := b.status("j"); s.SlotRun != nil {
-			b.Errorf("a free slot has %+v", s.SlotRun)
+		t.canceled(j.id(0))
+		if s := t.status("j"); s.SlotRun != nil {
+			t.Errorf("a free slot has %+v", s.SlotRun)
 		}
 	}},
-	{"a job's last outcome passes over runs that did not run", func(b *fixture) {
-		if s := b.status(b.job("i").JobID); s.LastOutcome != nil || !s.FailingSince.IsZero() || s.DeadUnacknowledged != 0 {
-			b.Errorf("without a run: %+v", s)
+	{"a job's last outcome passes over runs that did not run", func(t *fixture) {
+		if s := t.status(t.job("i").JobID); s.LastOutcome != nil || !s.FailingSince.IsZero() || s.DeadUnacknowledged != 0 {
+			t.Errorf("without a run: %+v", s)
 		}
-		j := b.job("j")
+		j := t.job("j")
 		j.ends(ledger.Succeeded, ledger.Missed)
-		s := b.status("j")
+		s := t.status("j")
 		if s.LastRun == nil || s.LastRun.ID != j.id(1) || s.LastOutcome == nil || s.LastOutcome.ID != j.id(0) || !s.FailingSince.IsZero() {
-			b.Errorf("%+v", s)
+			t.Errorf("%+v", s)
 		}
-		k := b.job("k")
+		k := t.job("k")
 		k.ends(ledger.Missed)
-		if s := b.status("k"); s.LastOutcome != nil {
-			b.Errorf("of a run that was missed: %+v", s.LastOutcome)
+		if s := t.status("k"); s.LastOutcome != nil {
+			t.Errorf("of a run that was missed: %+v", s.LastOutcome)
 		}
 	}},
-	{"a job fails since the first dead run after its last success", func(b *fixture) {
-		j := b.job("j")
+	{"a job fails since the first dead run after its last success", func(t *fixture) {
+		j := t.job("j")
 		j.ends(ledger.Dead, ledger.Succeeded, ledger.Dead, ledger.Missed, ledger.Dead, ledger.Missed)
-		s := b.status("j")
+		s := t.status("j")
 		if s.LastOutcome == nil || s.LastOutcome.ID != j.id(4) || s.LastOutcome.State != ledger.Dead || !s.FailingSince.Equal(j.at(2)) {
-			b.Errorf("last %+v, failing since %s, want %s since %s", s.LastOutcome, s.FailingSince, j.id(4), j.at(2))
+			t.Errorf("last %+v, failing since %s, want %s since %s", s.LastOutcome, s.FailingSince, j.id(4), j.at(2))
 		}
-		k := b.job("k")
+		k := t.job("k")
 		k.ends(ledger.Missed, ledger.Dead, ledger.Dead)
-		if s := b.status("k"); !s.FailingSince.Equal(k.at(1)) {
-			b.Errorf("never well: failing since %s, want %s", s.FailingSince, k.at(1))
+		if s := t.status("k"); !s.FailingSince.Equal(k.at(1)) {
+			t.Errorf("never well: failing since %s, want %s", s.FailingSince, k.at(1))
 		}
-		l := b.job("l")
+		l := t.job("l")
 		l.ends(ledger.Dead, ledger.Succeeded)
-		if s := b.status("l"); !s.FailingSince.IsZero() || s.LastOutcome.ID != l.id(1) {
-			b.Errorf("well again: %+v", s)
+		if s := t.status("l"); !s.FailingSince.IsZero() || s.LastOutcome.ID != l.id(1) {
+			t.Errorf("well again: %+v", s)
 		}
 	}},
-	{"a job counts its unacknowledged dead runs", func(b *fixture) {
-		j := b.job("j")
+	{"a job counts its unacknowledged dead runs", func(t *fixture) {
+		j := t.job("j")
 		j.ends(ledger.Dead, ledger.Dead, ledger.Succeeded, ledger.Dead)
-		b.job("k").ends(ledger.Dead)
-		if s := b.status("j"); s.DeadUnacknowledged != 3 {
-			b.Errorf("%d dead runs, want 3", s.DeadUnacknowledged)
+		t.job("k").ends(ledger.Dead)
+		if s := t.status("j"); s.DeadUnacknowledged != 3 {
+			t.Errorf("%d dead runs, want 3", s.DeadUnacknowledged)
 		}
-		b.wantChanged(b.Ack(b.ctx, actionOn(j.id(0), j.id(3))))(j.id(0), j.id(3))
-		if s := b.status("j"); s.DeadUnacknowledged != 1 || b.status("k").DeadUnacknowledged != 1 {
-			b.Errorf("%d dead runs left, want 1", s.DeadUnacknowledged)
+		t.wantChanged(t.Ack(t.ctx, actionOn(j.id(0), j.id(3))))(j.id(0), j.id(3))
+		if s := t.status("j"); s.DeadUnacknowledged != 1 || t.status("k").DeadUnacknowledged != 1 {
+			t.Errorf("%d dead runs left, want 1", s.DeadUnacknowledged)
 		}
 	}},
 }
 
 // waitReasonOf is why one run waits.
-func (b *fixture) waitReasonOf(runID string) ledger.WaitReason {
-	b.Helper()
-	got, err := b.Waiting(b.ctx, []string{runID, "none@2026-01-01T00:00:00Z"})
-	b.must(err)
+func (t *fixture) waitReasonOf(runID string) ledger.WaitReason {
+	t.Helper()
+	got, err := t.Waiting(t.ctx, []string{runID, "none@2026-01-01T00:00:00Z"})
+	t.must(err)
 	return got[runID]
 }
 
 // wantWait fails unless a run waits for that code.
-func (b *fixture) wantWait(runID string, want ledger.WaitCode) ledger.WaitReason {
-	b.Helper()
-	got := b.waitReasonOf(runID)
+func (t *fixture) wantWait(runID string, want ledger.WaitCode) ledger.WaitReason {
+	t.Helper()
+	got := t.waitReasonOf(runID)
 	if got.Code != want {
-		b.Errorf("%s waits for %+v, want %s", runID, got, want)
+		t.Errorf("%s waits for %+v, want %s", runID, got, want)
 	}
 	return got
 }
@@ -217,8 +217,8 @@ func givenBackFor(w ledger.Work, why ledger.WaitReason, wait time.Duration) ledg
 }
 
 // waitText is the text of why the other runs of a run's target wait.
-func (b *fixture) waitText(runID string) string {
-	r := b.get(runID)
+func (t *fixture) waitText(runID string) string {
+	r := t.get(runID)
 	text := "run " + runID + " of the same target was given back until " + r.NextAt.UTC().Format(time.RFC3339)
 	if r.WaitReason.Text != "" {
 		text += ": " + r.WaitReason.Text

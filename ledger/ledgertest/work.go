@@ -8,29 +8,29 @@ import (
 )
 
 // claim is one claim under a fresh token.
-func (b *fixture) claim(process string, limit int) ledger.Claimed {
-	b.Helper()
-	got, err := b.Claim(b.ctx, ledger.ClaimRequest{Process: process, Token: b.token(), Limit: limit, LeaseFor: lease})
-	b.must(err)
+func (t *fixture) claim(process string, limit int) ledger.Claimed {
+	t.Helper()
+	got, err := t.Claim(t.ctx, ledger.ClaimRequest{Process: process, Token: t.token(), Limit: limit, LeaseFor: lease})
+	t.must(err)
 	return got
 }
 
 // claimOne claims exactly this run.
-func (b *fixture) claimOne(process, runID string) ledger.Work {
-	b.Helper()
-	got := b.claim(process, 10)
+func (t *fixture) claimOne(process, runID string) ledger.Work {
+	t.Helper()
+	got := t.claim(process, 10)
 	if !slices.Equal(runIDs(got.Work), []string{runID}) {
-		b.Fatalf("claimed %v, want only %s", runIDs(got.Work), runID)
+		t.Fatalf("claimed %v, want only %s", runIDs(got.Work), runID)
 	}
 	return got.Work[0]
 }
 
 // wantIdle checks that nothing can be claimed.
-func (b *fixture) wantIdle() ledger.Claimed {
-	b.Helper()
-	got := b.claim("p9", 10)
+func (t *fixture) wantIdle() ledger.Claimed {
+	t.Helper()
+	got := t.claim("p9", 10)
 	if len(got.Work) != 0 {
-		b.Fatalf("claimed %v, want nothing", runIDs(got.Work))
+		t.Fatalf("claimed %v, want nothing", runIDs(got.Work))
 	}
 	return got
 }
@@ -79,50 +79,50 @@ func unsent(w ledger.Work, wait time.Duration) ledger.Outcome {
 }
 
 // record writes outcomes that must be recorded.
-func (b *fixture) record(os ...ledger.Outcome) {
-	b.Helper()
-	for i, f := range b.recordResults(os...) {
+func (t *fixture) record(os ...ledger.Outcome) {
+	t.Helper()
+	for i, f := range t.recordResults(os...) {
 		if f != ledger.Recorded {
-			b.Fatalf("record of %s: %s", os[i].RunID, f)
+			t.Fatalf("record of %s: %s", os[i].RunID, f)
 		}
 	}
 }
 
-func (b *fixture) recordResults(os ...ledger.Outcome) []ledger.RecordResult {
-	b.Helper()
-	fates, err := b.Record(b.ctx, os)
-	b.must(err)
+func (t *fixture) recordResults(os ...ledger.Outcome) []ledger.RecordResult {
+	t.Helper()
+	fates, err := t.Record(t.ctx, os)
+	t.must(err)
 	if len(fates) != len(os) {
-		b.Fatalf("%d fates for %d outcomes", len(fates), len(os))
+		t.Fatalf("%d fates for %d outcomes", len(fates), len(os))
 	}
 	return fates
 }
 
 // wantFenced checks that an outcome is refused and leaves its run as it is.
-func (b *fixture) wantFenced(o ledger.Outcome) {
-	b.Helper()
-	before, _, err := b.Get(b.ctx, o.RunID)
-	b.must(err)
-	attempts := len(b.history(o.RunID))
-	if f := b.recordResults(o)[0]; f != ledger.Fenced {
-		b.Errorf("record of %s: %s, want %s", o.RunID, f, ledger.Fenced)
+func (t *fixture) wantFenced(o ledger.Outcome) {
+	t.Helper()
+	before, _, err := t.Get(t.ctx, o.RunID)
+	t.must(err)
+	attempts := len(t.history(o.RunID))
+	if f := t.recordResults(o)[0]; f != ledger.Fenced {
+		t.Errorf("record of %s: %s, want %s", o.RunID, f, ledger.Fenced)
 	}
-	after := b.get(o.RunID)
+	after := t.get(o.RunID)
 	if after.State != before.State || after.Attempt != before.Attempt || after.LeasedBy != before.LeasedBy {
-		b.Errorf("a refused record changed %+v to %+v", before, after)
+		t.Errorf("a refused record changed %+v to %+v", before, after)
 	}
-	if n := len(b.history(o.RunID)); n != attempts {
-		b.Errorf("a refused record added to the history: %d attempts, were %d", n, attempts)
+	if n := len(t.history(o.RunID)); n != attempts {
+		t.Errorf("a refused record added to the history: %d attempts, were %d", n, attempts)
 	}
 }
 
 // newStarted is a new job with its first scheduled time leased, taking the slot.
-func (b *fixture) newStarted(id string) (*job, ledger.Work) {
-	b.Helper()
-	j := b.job(id)
+func (t *fixture) newStarted(id string) (*job, ledger.Work) {
+	t.Helper()
+	j := t.job(id)
 	got := j.admit(j.leased(0, ledger.OverlapSkip))
 	if len(got.Leased) != 1 {
-		b.Fatalf("leased %v, want %s", runIDs(got.Leased), j.id(0))
+		t.Fatalf("leased %v, want %s", runIDs(got.Leased), j.id(0))
 	}
 	return j, got.Leased[0]
 }
