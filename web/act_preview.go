@@ -27,7 +27,7 @@ func (d *Dashboard) subjectJob(r *http.Request, v *actView) (jobView, error) {
 	err := d.findJob(r, id, &j)
 	v.Subject, v.Back, v.Now = id, jobPath(id), j.Now
 	v.hide("job", id)
-	if err == nil && j.Job == nil {
+	if err == nil && j.Row.Job == nil {
 		v.Refused = "The registry that this process serves does not have the job."
 	}
 	return j, err
@@ -61,13 +61,22 @@ func (d *Dashboard) previewResume(r *http.Request, v *actView) error {
 		return err
 	}
 	v.CLI, v.Button = "cronce jobs resume "+shellQuote(v.Subject)+why, "Resume the job"
-	if j.Status == nil || j.Status.PausedAt.IsZero() {
+	switch {
+	case v.Refused != "":
+		return nil
+	case j.Status == nil || j.Status.PausedAt.IsZero():
 		v.Refused = "The job is not paused."
 		return nil
 	}
+	pauses, err := d.Ledger.Pauses(r.Context(), false) // it may be in one of many jobs too
+	if err != nil {
+		return err
+	}
+	resumed := j.Status.State()
+	resumed.PausedAt = time.Time{}
 	v.Lines = []string{
 		fmt.Sprintf("It was paused on %s by %s: %s", v.Now.exact(j.Status.PausedAt), j.Status.PausedBy, j.Status.PausedWhy),
-		"Its scheduled times from now on run again." + next(j.Job.NextRun(v.Now.Time), v.Now),
+		"Its scheduled times from now on run again." + next(operations.DescribeState(j.Row.Job, resumed, pauses, v.Now.Time).Next, v.Now),
 		"What was skipped stays skipped; a backfill runs it.",
 	}
 	return nil

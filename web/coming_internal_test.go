@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -55,19 +54,6 @@ func TestTheNextHourLeavesOutWhatIsPaused(t *testing.T) {
 		}
 		if first := append(got.First, comingRun{}); !first[0].At.Equal(c.first) {
 			t.Errorf("%s: first at %s, want %s", name, first[0].At, c.first)
-		}
-	}
-}
-
-// After the clock was set back, a job's next scheduled time is after its watermark; it is paused by
-// the time that it is.
-func TestAJobIsPausedNowAlsoWhenItsWatermarkIsAhead(t *testing.T) {
-	now := time.Date(2026, 11, 27, 3, 0, 0, 0, time.UTC)
-	status := &ledger.JobStatus{Position: ledger.Position{JobID: "j", Revision: 1, Watermark: now.Add(2 * time.Hour)}}
-	for until, want := range map[time.Time]operations.JobState{now.Add(time.Hour): operations.JobPaused, now: operations.JobActive} {
-		row := newJobRow(jobOf(t, "0 * * * *"), status, []ledger.Pause{pauseOf(ledger.Selector{}, now.Add(-time.Hour), until)}, now)
-		if row.State != want || !row.Next.Equal(now.Add(3*time.Hour)) {
-			t.Errorf("a pause until %s: %s, next %s; want %s", until, row.State, row.Next, want)
 		}
 	}
 }

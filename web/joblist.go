@@ -13,18 +13,33 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// brief is the data of a job that the list does not show.
+// brief is what the list of jobs is selected and sorted by: all jobs have one, and those that
+// the page shows a row too.
 type brief struct {
-	id, owner, target string
-	state             operations.JobState
-	next              time.Time // zero: never again
-	job               *jobs.Job // nil: a template, or not in the registry
-	slower            float64   // see operations.Slowdowns; 0: not known
+	operations.JobDescription
+	slower float64 // see operations.Slowdowns; 0: not known
 }
 
 // matches reports whether a text is in the job's ID or in its schedule's words.
 func (b brief) matches(text string) bool {
-	return strings.Contains(b.id, text) || b.job != nil && strings.Contains(b.job.ParsedSchedule().Describe(), text)
+	return strings.Contains(b.ID, text) ||
+		b.Job != nil && b.Job.ParsedSchedule() != nil && strings.Contains(b.Job.ParsedSchedule().Describe(), text)
+}
+
+// Owner returns the job's owner, "" if the registry lacks the job.
+func (b brief) Owner() string {
+	if b.Job == nil {
+		return ""
+	}
+	return b.Job.Owner
+}
+
+// Target names the job's target; "" for a built-in job, and for one that the registry lacks.
+func (b brief) Target() string {
+	if b.Job == nil || b.Job.Target == jobs.BuiltinTarget {
+		return ""
+	}
+	return b.Job.Target
 }
 
 // states are the states of all jobs, and the pauses of many jobs.
@@ -50,42 +65,25 @@ func (d *Dashboard) briefs(states []ledger.JobState, pauses []ledger.Pause, now 
 		known[s.JobID] = s
 	}
 	var list []brief
-	for _, j := range d.registry().All() {
-		pause, _ := operations.Paused(pauses, j, now)
-		b := brief{id: j.ID, state: operations.StateOf(&j, known[j.ID], pause), owner: j.Owner, target: targetOf(j), job: &j}
-		if !j.Disabled {
-			b.next = j.NextRun(now)
-		}
-		list = append(list, b)
+	for j := range d.registry().Calls() {
+		list = append(list, brief{JobDescription: operations.DescribeState(&j, known[j.ID], pauses, now)})
 		delete(known, j.ID)
 	}
-	for _, t := range d.registry().Templates() {
-		list = append(list, brief{id: t.ID, state: operations.StateOf(&t.Job, known[t.ID], nil), owner: t.Owner, target: targetOf(t.Job)})
-		delete(known, t.ID)
+	for _, s := range known {
+		list = append(list, brief{JobDescription: operations.DescribeState(nil, s, nil, now)})
 	}
-	for id, s := range known {
-		list = append(list, brief{id: id, state: operations.StateOf(nil, s, nil)})
-	}
-	slices.SortFunc(list, func(a, b brief) int { return strings.Compare(a.id, b.id) })
+	slices.SortFunc(list, func(a, b brief) int { return strings.Compare(a.ID, b.ID) })
 	return list
-}
-
-// targetOf names the target of a job that has one with a page.
-func targetOf(j jobs.Job) string {
-	if j.Target == jobs.BuiltinTarget {
-		return ""
-	}
-	return j.Target
 }
 
 // selected returns those of the jobs that a selection takes.
 func (d *Dashboard) selected(sel operations.Selection, briefs []brief) ([]brief, error) {
 	if sel.One() {
-		return slices.DeleteFunc(briefs, func(b brief) bool { return sel.Job != "" && b.id != sel.Job }), nil
+		return slices.DeleteFunc(briefs, func(b brief) bool { return sel.Job != "" && b.ID != sel.Job }), nil
 	}
 	list, err := sel.Of(d.registry())
 	return slices.DeleteFunc(briefs, func(b brief) bool {
-		_, taken := slices.BinarySearchFunc(list, b.id, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
+		_, taken := slices.BinarySearchFunc(list, b.ID, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
 		return !taken
 	}), err
 }
@@ -104,12 +102,12 @@ type jobOrder struct {
 var jobOrders = []jobOrder{
 	{"", "name", func(brief, brief) int { return 0 }},
 	{"state", "state, trouble first", func(a, b brief) int {
-		return cmp.Compare(slices.Index(jobStates, a.state), slices.Index(jobStates, b.state))
+		return cmp.Compare(slices.Index(jobStates, a.State), slices.Index(jobStates, b.State))
 	}},
-	{"owner", "owner", func(a, b brief) int { return lastEmpty(a.owner, b.owner) }},
-	{"target", "target", func(a, b brief) int { return lastEmpty(a.target, b.target) }},
+	{"owner", "owner", func(a, b brief) int { return lastEmpty(a.Owner(), b.Owner()) }},
+	{"target", "target", func(a, b brief) int { return lastEmpty(a.Target(), b.Target()) }},
 	{"next", "next run", func(a, b brief) int {
-		return cmp.Or(compareBools(a.next.IsZero(), b.next.IsZero()), a.next.Compare(b.next))
+		return cmp.Or(compareBools(a.Starts.IsZero(), b.Starts.IsZero()), a.Starts.Compare(b.Starts))
 	}},
 	{bySlower, "slower than last month", func(a, b brief) int { return cmp.Compare(b.slower, a.slower) }},
 }
@@ -138,7 +136,7 @@ func orderOf(text string) (o jobOrder, descending bool) {
 func (o jobOrder) sort(briefs []brief, descending bool) {
 	slices.SortStableFunc(briefs, func(a, b brief) int {
 		if descending {
-			return cmp.Or(o.compare(b, a), strings.Compare(b.id, a.id))
+			return cmp.Or(o.compare(b, a), strings.Compare(b.ID, a.ID))
 		}
 		return o.compare(a, b)
 	})

@@ -1,8 +1,8 @@
 package web
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
@@ -12,26 +12,14 @@ import (
 
 // jobRow is a job in a list.
 type jobRow struct {
-	ID     string
-	Words  string // the schedule
+	brief
+	Status ledger.JobStatus // zero: the ledger has no row of it
+	Words  string           // the schedule
 	Expr   string
-	Owner  string
-	Target string    // "" for a built-in job, and for one that is not in the registry
-	Next   time.Time // the scheduled time of its next run
-	Start  time.Time // of that run
-	State  operations.JobState
-	Since  time.Time
-	// Earlier says that it has failed since Since or an earlier time.
-	Earlier bool
-	By      string // who paused it
-	Why     string
-	Until   time.Time // the end of the pause; zero: none is set
-	Held    time.Time // the end of the hold of its target
-	Dead    int
-	Strip   strip
-	P95     time.Duration
-	HasP95  bool
-	Slower  string // the p95 of the last week by that of four weeks before; "": not asked for, or too few runs
+	Strip  strip
+	P95    time.Duration
+	HasP95 bool
+	Slower string // the p95 of the last week by that of four weeks before; "": not asked for, or too few runs
 }
 
 // readRows reads jobs in full, in the order of their IDs.
@@ -43,12 +31,10 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 	if err != nil {
 		return nil, err
 	}
-	byID, others := map[string]*ledger.JobStatus{}, []string(nil)
-	for i := range statuses {
-		id := statuses[i].JobID
-		byID[id] = &statuses[i]
-		if _, registered := d.registry().Job(id); !registered {
-			others = append(others, id)
+	byID, others := map[string]ledger.JobStatus{}, []string(nil)
+	for _, status := range statuses {
+		if byID[status.JobID] = status; d.definitionOf(status.JobID) == nil {
+			others = append(others, status.JobID)
 		}
 	}
 	bodies, err := d.Ledger.JobBodies(ctx, others...)
@@ -66,19 +52,12 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 	now := d.now()
 	var rows []jobRow
 	for _, id := range ids {
-		var row jobRow
-		j, registered := d.registry().Job(id)
-		t, isTemplate := d.registry().Template(id)
-		switch s := byID[id]; {
-		case registered:
-			row = newJobRow(j, s, pauses, now)
-		case isTemplate:
-			row = templateRow(t, s)
-		case s != nil:
-			row = endedRow(s, bodies[id])
-		default:
-			continue // it is gone meanwhile
+		status, known := byID[id]
+		j := d.definitionOf(id)
+		if j == nil && !known {
+			continue // purged since the list was made
 		}
+		row := d.newJobRow(j, status, pauses, bodies[id], now)
 		row.Strip = newStrip(cells[id], stripCells)
 		row.P95, row.HasP95 = p95(cells[id])
 		rows = append(rows, row)
@@ -86,44 +65,31 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 	return rows, nil
 }
 
-func newJobRow(j jobs.Job, s *ledger.JobStatus, pauses []ledger.Pause, now time.Time) jobRow {
-	row := jobRow{ID: j.ID, Words: j.ParsedSchedule().Describe(), Expr: j.Schedule, Owner: j.Owner, Target: targetOf(j)}
-	pause, hold := operations.Paused(pauses, j, now)
-	if s != nil && s.Watermark.After(now) { // the clock was set back: what is planned does not run again
-		now = s.Watermark
+// definitionOf returns a job or a template of the registry, nil if it has neither.
+func (d *Dashboard) definitionOf(id string) *jobs.Job {
+	if j, registered := d.registry().Job(id); registered {
+		return &j
 	}
-	row.know(&j, s, pause)
-	if hold != nil {
-		row.Held = hold.Until
+	if t, isTemplate := d.registry().Template(id); isTemplate {
+		return &t.Job
 	}
-	if !j.Disabled && (row.State != operations.JobPaused || !row.Until.IsZero()) {
-		if row.Next = operations.NextRun(pauses, j, now); !row.Next.IsZero() {
-			row.Start = j.DueAt(row.Next)
+	return nil
+}
+
+// newJobRow returns a job without its runs. body is its definition in the ledger, which the row
+// shows if the registry lacks the job.
+func (d *Dashboard) newJobRow(j *jobs.Job, s ledger.JobStatus, pauses []ledger.Pause, body []byte, now time.Time) jobRow {
+	row := jobRow{brief: brief{JobDescription: operations.DescribeJob(j, s, pauses, now)}, Status: s}
+	if j == nil {
+		row.Words = "not in this process's registry"
+		if ended, err := jobs.ParseDefinition(body); err == nil && len(body) > 0 {
+			j = &ended
 		}
 	}
-	return row
-}
-
-// know adds what the ledger knows of the job, and the pause of many that it is in.
-func (row *jobRow) know(j *jobs.Job, s *ledger.JobStatus, pause *ledger.Pause) {
-	s = cmp.Or(s, &ledger.JobStatus{})
-	row.Dead = s.DeadUnacknowledged
-	switch row.State = operations.StateOf(j, s.State(), pause); {
-	case row.State == operations.JobPaused && !s.PausedAt.IsZero(): // without an end
-		row.Since, row.By, row.Why = s.PausedAt, s.PausedBy, s.PausedWhy
-	case row.State == operations.JobPaused:
-		row.Since, row.By, row.Until, row.Why = pause.From, pause.By, pause.Until, pause.Why
-	case row.State == operations.JobFailing:
-		row.Since, row.Earlier = s.FailingSince, s.FailingEarlier
-	}
-}
-
-// endedRow is a job that the ledger knows and the registry does not have.
-func endedRow(s *ledger.JobStatus, body []byte) jobRow {
-	row := jobRow{ID: s.JobID, Words: "not in this process's registry"}
-	if j, err := jobs.ParseDefinition(body); err == nil && len(body) > 0 {
+	if t, isTemplate := d.registry().Template(row.ID); isTemplate {
+		row.Words = fmt.Sprintf("made at run time, up to %d", t.Max)
+	} else if j != nil {
 		row.Words, row.Expr = j.ParsedSchedule().Describe(), j.Schedule
 	}
-	row.know(nil, s, nil)
 	return row
 }

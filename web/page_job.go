@@ -152,14 +152,14 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 	if err != nil {
 		return err
 	}
+	pauses, err := d.Ledger.Pauses(r.Context(), false)
+	if err != nil {
+		return err
+	}
 	switch {
 	case found:
-		pauses, err := d.Ledger.Pauses(r.Context(), false)
-		if err != nil {
-			return err
-		}
 		v.Now = v.Now.ofSchedule(&j)
-		v.Job, v.Row = &j, newJobRow(j, v.Status, pauses, v.Now.Time)
+		v.Job, v.Row = &j, d.newJobRow(&j, *cmp.Or(v.Status, &ledger.JobStatus{}), pauses, nil, v.Now.Time)
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
 		next := cmp.Or(v.Row.Next, v.Now.Time)
 		v.Fields = slices.DeleteFunc(operations.Definition(j), func(f jobdiff.Value) bool {
@@ -176,9 +176,10 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		if err != nil {
 			return err
 		}
-		v.Row = endedRow(v.Status, bodies[id])
+		v.Row = d.newJobRow(d.definitionOf(id), *v.Status, pauses, bodies[id], v.Now.Time)
 	case d.sends(id) != "":
-		v.Row, v.Sends = jobRow{ID: id, Words: d.sends(id), State: "active"}, true
+		v.Row.JobDescription = operations.JobDescription{ID: id, State: operations.JobActive}
+		v.Row.Words, v.Sends = d.sends(id), true
 	default:
 		return missing("There is no job \""+id+"\" in the registry or in the ledger.", "The page Jobs lists all jobs.")
 	}

@@ -61,7 +61,7 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	} else if err != nil {
 		return view{}, err
 	}
-	briefs = slices.DeleteFunc(briefs, func(b brief) bool { return v.State != "" && b.state != v.State || !b.matches(v.Query) })
+	briefs = slices.DeleteFunc(briefs, func(b brief) bool { return v.State != "" && b.State != v.State || !b.matches(v.Query) })
 	order, descending := orderOf(q.Get("sort"))
 	slowdowns := map[string]float64{}
 	if order.Key == bySlower {
@@ -69,7 +69,7 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 			return view{}, err
 		}
 		for i := range briefs {
-			briefs[i].slower = slowdowns[briefs[i].id]
+			briefs[i].slower = slowdowns[briefs[i].ID]
 		}
 	}
 	order.sort(briefs, descending)
@@ -111,7 +111,7 @@ func (v *jobsView) count(all []brief) (title string) {
 	v.All = len(all)
 	counts := map[operations.JobState]int{}
 	for _, b := range all {
-		counts[b.state]++
+		counts[b.State]++
 	}
 	for _, s := range jobStates {
 		if counts[s] > 0 {
@@ -138,7 +138,7 @@ func (v *jobsView) page(q url.Values, briefs []brief) (ids []string) {
 		v.Off = jobsAt(q, "offset", strconv.Itoa(end))
 	}
 	for _, b := range briefs[offset:end] {
-		ids = append(ids, b.id)
+		ids = append(ids, b.ID)
 	}
 	return ids
 }

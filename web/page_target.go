@@ -56,21 +56,16 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	var ids, shown []string
-	briefs := slices.DeleteFunc(d.briefs(states, pauses, v.Now.Time), func(b brief) bool { return b.target != name })
+	briefs := slices.DeleteFunc(d.briefs(states, pauses, v.Now.Time), func(b brief) bool { return b.Target() != name })
 	for _, b := range briefs {
-		ids = append(ids, b.id)
+		ids = append(ids, b.ID)
 	}
 	byState, _ := orderOf("state")
 	byState.sort(briefs, false)
 	for _, b := range briefs[:min(len(briefs), jobsOfTarget)] {
-		shown = append(shown, b.id)
+		shown = append(shown, b.ID)
 	}
 	v.Jobs = len(ids)
-	for _, t := range d.registry().Templates() {
-		if t.Target == name {
-			ids = append(ids, t.ID)
-		}
-	}
 	v.Coming = d.comingHour(states, pauses, func(j jobs.Job) bool { return j.Target == name })
 	if v.Rows, err = d.readRows(ctx, shown); err != nil || len(ids) == 0 {
 		return view{Template: "target", Title: name, Section: "Targets", Data: v}, err

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -80,13 +79,6 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 	}
 	v.Do = d.templateActs(r, v)
 	return view{Template: "template", Title: t.ID + ": " + counted(t.Schedules, "schedule"), Section: "Jobs", Data: v}, nil
-}
-
-// templateRow is a template in a list of jobs.
-func templateRow(t jobs.Template, s *ledger.JobStatus) jobRow {
-	row := jobRow{ID: t.ID, Words: fmt.Sprintf("made at run time, up to %d", t.Max), Owner: t.Owner, Target: targetOf(t.Job)}
-	row.know(&t.Job, s, nil)
-	return row
 }
 
 func (d *Dashboard) scheduleRows(r *http.Request, list []operations.Schedule) ([]scheduleRow, error) {

@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -45,5 +47,54 @@ func TestAPauseOfManyIsShownWhereItMatters(t *testing.T) {
 	}
 	if got := s.get("/jobs/paris").body; strings.Contains(got, ">next ") {
 		t.Errorf("a paused job says when it runs next:\n%s", got)
+	}
+}
+
+// Jobs are sorted by the time that the list shows: a job in a pause runs after it, and one with a
+// spread at its start. What is resumed runs after a pause of many too.
+func TestTheNextRunIsTheFirstAfterEveryPause(t *testing.T) {
+	s := newSite(t)
+	s.board.Acts = true
+	minutely := jobs.Job{ID: "minutely", Schedule: "* * * * *", Target: "svc", Path: "/"}
+	spread := jobs.Job{ID: "spread", Schedule: "*/10 * * * *", Target: "svc", Path: "/", Spread: 9 * time.Minute}
+	stopped := jobs.Job{ID: "stopped", Schedule: "* * * * *", Target: "svc", Path: "/"}
+	tenth := jobs.Job{ID: "tenth", Schedule: "*/10 * * * *", Target: "svc", Path: "/"}
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, minutely, spread, stopped, tenth)
+	must(t, err)
+	s.now.Registry = reg
+	s.declare(reg)
+	ann := ledger.Actor{By: "ann", Why: "x"}
+	until := s.clock().Truncate(time.Hour).Add(48 * time.Hour)
+	_, err = s.ChangePause(t.Context(), ledger.PauseChange{Kind: ledger.PauseSkip, Until: until, Actor: ann, Selector: ledger.Selector{Job: "min*"}})
+	must(t, err)
+	must(t, s.PauseJob(t.Context(), "stopped", ann))
+	if got := s.listed("/jobs?sort=next&target=svc"); !strings.HasSuffix(got, " minutely stopped") {
+		t.Errorf("by the next run: %s", got)
+	}
+	var times []string
+	for _, m := range nextRun.FindAllStringSubmatch(s.get("/jobs?sort=next&target=svc").body, -1) {
+		times = append(times, m[1])
+	}
+	if !slices.IsSorted(times) {
+		t.Errorf("by the next run: %q", times)
+	}
+	must(t, s.PauseJob(t.Context(), "minutely", ann))
+	s.has("/act/resume?job=minutely", "The next is "+until.UTC().Format("2006-01-02 15:04:05"))
+}
+
+// The page of a template offers to pause all its schedules; a job that the registry lacks is not
+// resumed.
+func TestATemplateIsPausedAndResumedByAForm(t *testing.T) {
+	s := withTemplate(t, 1)
+	s.board.Acts = true
+	s.declare(s.now.Registry)
+	s.has("/jobs/report", `href="/act/pause?job=report"`)
+	s.has("/act/pause?job=report", "Pause the job")
+	must(t, s.PauseJob(t.Context(), "report", ledger.Actor{By: "ann", Why: "x"}))
+	must(t, s.PauseJob(t.Context(), "hourly", ledger.Actor{By: "ann", Why: "x"}))
+	s.has("/act/resume?job=report", "by ann: x", "Resume the job")
+	s.has("/jobs?q=report", `<span class="tag warn">paused</span>`)
+	if got := s.get("/act/resume?job=hourly"); !strings.Contains(got.body, "does not have the job") || strings.Contains(got.body, "Resume the job") {
+		t.Errorf("a job that the registry lacks: %d\n%s", got.Code, got.body)
 	}
 }

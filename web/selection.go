@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/internal/operations"
+	"github.com/cronce/cronce/jobs"
 )
 
 // selectionOf reads which jobs an address selects.
@@ -64,11 +65,12 @@ type choices struct {
 func (d *Dashboard) choices(sel operations.Selection) choices {
 	owners, targets, labels := map[string]bool{sel.Owner: true}, map[string]bool{sel.Target: true}, map[string]bool{}
 	for _, j := range d.registry().All() {
-		owners[j.Owner], targets[targetOf(j)] = true, true
+		owners[j.Owner], targets[j.Target] = true, true
 		for name, value := range j.Labels {
 			labels[name+"="+value] = true
 		}
 	}
+	delete(targets, jobs.BuiltinTarget)
 	c := choices{Selection: sel}
 	if len(sel.Labels) > 0 {
 		c.Label, c.More = sel.Labels[0], sel.Labels[1:]

@@ -102,18 +102,7 @@ func newSite(t *testing.T) *site {
 		Ledger: s, Serving: func() web.Serving { return s.now }, Engine: "memory", Version: "test", Now: s.clock,
 		Operations: operations.New(operations.Config{Ledger: s, Registry: func() (*jobs.Registry, error) { return s.now.Registry, nil }, Now: s.clock}),
 	})
-	must(t, s.Declare(t.Context(), ledger.Declaration{Process: "p1", Registry: "acme", Version: reg.Version(), Definitions: func(yield func(ledger.Definition) bool) {
-		for _, j := range reg.Jobs() {
-			body, hash, err := j.Definition()
-			must(t, err)
-			if !j.Disabled && !yield(ledger.Definition{JobID: j.ID, Hash: hash, Body: body}) {
-				return
-			}
-		}
-	}}))
-	list, err := s.Assignments(t.Context(), reg.Version(), "")
-	must(t, err)
-	for _, a := range list {
+	for _, a := range s.declare(reg) {
 		s.at[a.JobID] = a.Position
 		s.from = a.Watermark
 	}
@@ -121,6 +110,23 @@ func newSite(t *testing.T) *site {
 	_, err = s.Heartbeat(t.Context(), "p1")
 	must(t, err)
 	return s
+}
+
+// declare lets the ledger know the jobs of a registry, and returns those that it plans.
+func (s *site) declare(reg *jobs.Registry) []ledger.JobAssignment {
+	s.Helper()
+	must(s.T, s.Declare(s.Context(), ledger.Declaration{Process: "p1", Registry: "acme", Version: reg.Version(), Definitions: func(yield func(ledger.Definition) bool) {
+		for j := range reg.Calls() {
+			body, hash, err := j.Definition()
+			must(s.T, err)
+			if !j.Disabled && !yield(ledger.Definition{JobID: j.ID, Hash: hash, Body: body}) {
+				return
+			}
+		}
+	}}))
+	list, err := s.Assignments(s.Context(), reg.Version(), "")
+	must(s.T, err)
+	return list
 }
 
 func must(t *testing.T, err error) {

@@ -126,7 +126,7 @@ func (s *Service) JobsAfter(ctx context.Context, sel Selection, after string, li
 	}
 	list = []Job{}
 	for _, j := range of {
-		list = append(list, s.describe(j, known, pauses))
+		list = append(list, s.jobOf(j, known[j.ID], pauses))
 	}
 	return list, more, nil
 }
@@ -145,7 +145,7 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	d := JobDetail{Job: s.describe(j, known, pauses), Definition: Definition(j), Acts: []AuditEntry{}, Events: []Event{}}
+	d := JobDetail{Job: s.jobOf(j, known[j.ID], pauses), Definition: Definition(j), Acts: []AuditEntry{}, Events: []Event{}}
 	if s.ledger == nil {
 		return d, nil
 	}

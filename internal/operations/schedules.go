@@ -78,36 +78,24 @@ func (s *Service) Templates(ctx context.Context) ([]Template, error) {
 			}
 		}
 	}
-	paused, err := s.pausedTemplates(ctx, reg)
-	for _, t := range reg.Templates() {
+	pauses, err := s.activePauses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	templates := reg.Templates()
+	ids := make([]string, len(templates))
+	for i, t := range templates {
+		ids[i] = t.ID
+	}
+	known, err := s.statuses(ctx, ids...)
+	for _, t := range templates {
 		v := Template{ID: t.ID, Schedules: schedules[t.ID], Max: t.Max, State: ScheduleActive}
-		switch {
-		case t.Disabled:
-			v.State = ScheduleDisabled
-		case paused[t.ID]:
-			v.State = SchedulePaused
+		if d := DescribeJob(&t.Job, known[t.ID], pauses, s.now()); d.State == JobDisabled || d.State == JobPaused {
+			v.State = ScheduleState(d.State)
 		}
 		list = append(list, v)
 	}
 	return list, err
-}
-
-// pausedTemplates returns the templates that are paused, alone or by a pause of many jobs.
-func (s *Service) pausedTemplates(ctx context.Context, reg *jobs.Registry) (map[string]bool, error) {
-	paused, ids := map[string]bool{}, []string{}
-	pauses, err := s.activePauses(ctx)
-	for _, t := range reg.Templates() {
-		pause, _ := Paused(pauses, t.Job, s.now())
-		paused[t.ID], ids = pause != nil, append(ids, t.ID)
-	}
-	if err != nil || s.ledger == nil || len(ids) == 0 {
-		return paused, err
-	}
-	rows, err := s.ledger.Jobs(ctx, ids...)
-	for _, j := range rows {
-		paused[j.JobID] = paused[j.JobID] || !j.PausedAt.IsZero()
-	}
-	return paused, err
 }
 
 // Schedule shows one schedule.
@@ -217,44 +205,21 @@ func unknownSchedule(template, key string) error {
 func (s *Service) scheduleOf(got ledger.Schedule, pauses []ledger.Pause) Schedule {
 	v := Schedule{
 		JobID: got.JobID, Template: got.Template(), Key: got.Key(), Schedule: got.Expr, Timezone: got.Timezone, DST: got.DST, Data: got.Data,
-		Until: TimeText(got.Until), Generation: got.Generation, Revision: got.Revision, State: ScheduleActive,
-		PausedAt: actualTime(got.PausedAt), PausedBy: got.PausedBy, PausedWhy: got.PausedWhy,
+		Until: TimeText(got.Until), Generation: got.Generation, Revision: got.Revision,
 		CreatedAt: actualTime(got.CreatedAt), ChangedAt: actualTime(got.ChangedAt), ChangedBy: got.ChangedBy, EndedAt: actualTime(got.EndedAt),
 	}
 	j, known := s.keyedJob(got)
 	if parsed := j.ParsedSchedule(); parsed != nil {
 		v.InWords = parsed.Describe()
 	}
-	if pause, _ := Paused(pauses, j, s.now()); pause != nil && v.PausedAt == "" {
-		v.PausedAt, v.PausedBy, v.PausedWhy, v.PausedUntil = actualTime(pause.From), pause.By, pause.Why, TimeText(pause.Until)
-	}
-	switch {
-	case v.EndedAt != "":
-		v.State = ScheduleEnded
-	case !known:
-		v.State = ScheduleOrphaned
-	case j.Disabled:
-		v.State = ScheduleDisabled
-	case v.PausedAt != "":
-		v.State = SchedulePaused
-	}
-	if v.State == ScheduleActive || v.PausedUntil != "" {
-		v.Next = s.nextUntil(j, got, pauses)
+	d := DescribeJob(&j, ledger.JobStatus{Position: ledger.Position{JobID: got.JobID, Watermark: got.Watermark}, Ended: !got.EndedAt.IsZero(),
+		PausedAt: got.PausedAt, PausedBy: got.PausedBy, PausedWhy: got.PausedWhy}, pauses, s.now())
+	v.PausedAt, v.PausedBy, v.PausedWhy, v.PausedUntil = actualTime(d.Pause.From), d.Pause.By, d.Pause.Why, TimeText(d.Pause.Until)
+	v.State, v.Next = ScheduleState(d.State), TimeText(d.Next)
+	if !known && v.State != ScheduleEnded {
+		v.State, v.Next = ScheduleOrphaned, ""
 	}
 	return v
-}
-
-// nextUntil is the scheduled time of the next run; empty if there is none before the end.
-func (s *Service) nextUntil(j jobs.Job, got ledger.Schedule, pauses []ledger.Pause) string {
-	from := s.now()
-	if got.Watermark.After(from) {
-		from = got.Watermark
-	}
-	next := NextRun(pauses, j, from)
-	if !got.Until.IsZero() && next.After(got.Until) {
-		return ""
-	}
-	return TimeText(next)
 }
 
 // keyedJob is the job that a schedule makes of its template; without the template it has

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/internal/operations"
-	"github.com/cronce/cronce/jobs"
-	"github.com/cronce/cronce/ledger"
 )
 
 func TestTimesWithoutAnOffsetAreInTheZone(t *testing.T) {
@@ -26,17 +24,5 @@ func TestTimesWithoutAnOffsetAreInTheZone(t *testing.T) {
 		if at, ok := operations.ParseTime(text, now, zone); !ok || at.UTC().Format(time.RFC3339) != want {
 			t.Errorf("%s is %s, want %s", text, at.UTC().Format(time.RFC3339), want)
 		}
-	}
-}
-
-// A schedule whose times have all passed is not one that no process has served yet.
-func TestAScheduleThatHasEndedIsNotNew(t *testing.T) {
-	ended := ledger.JobState{JobID: "report:acme", Ended: true}
-	if got := operations.StateOf(&jobs.Job{ID: "report:acme"}, ended, nil); got != operations.JobEnded {
-		t.Errorf("it is %s", got)
-	}
-	ended.JobID = "close-day" // in the registry again
-	if got := operations.StateOf(&jobs.Job{ID: "close-day"}, ended, nil); got != operations.JobNew {
-		t.Errorf("a job that is back is %s", got)
 	}
 }
