@@ -105,7 +105,7 @@ func (a *accepter) run(s started) {
 	log := a.kit.opt.Logger.With("scope", k.Scope, "principal", k.Principal, "key", k.Value)
 	defer func() {
 		if p := recover(); p != nil {
-			log.ErrorContext(s.ctx, "long work panicked; the next request starts it again", "panic", p, "stack", string(debug.Stack()))
+			log.ErrorContext(s.ctx, "long work panicked", "restartsOnNextRequest", s.work.is(working), "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	err := s.run(a.fn, func(final *FinalError) (Reply, error) {
@@ -113,7 +113,7 @@ func (a *accepter) run(s started) {
 		return Reply{Status: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/problem+json"}}, Body: body}, err
 	})
 	if err != nil && !isFinal(err) {
-		log.ErrorContext(s.ctx, "long work failed; the next request starts it again", "error", err)
+		log.ErrorContext(s.ctx, "long work failed", "restartsOnNextRequest", s.work.is(working), "error", err)
 	}
 }
 

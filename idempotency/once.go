@@ -45,7 +45,7 @@ func (k *Kit) once(ctx context.Context, c store.Claim, w work) (r Reply, replaye
 			return attempt{}, err
 		}
 		return attempt{look,
-			func() (Reply, bool, error) { return k.run(ctx, tx, c, w) },
+			func() (Reply, bool, error) { return k.run(ctx, tx, c, w, k.recordAlone) },
 			func() { _ = tx.Rollback(ctx) },
 		}, nil
 	})
@@ -132,16 +132,20 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, q *keyQu
 	}
 }
 
+// record stores a reply in a transaction without work.
+type record func(context.Context, store.Claim, Reply) (Reply, bool, error)
+
 // run does the work in the transaction and ends it. A panic of the work goes
-// through, after the rollback.
-func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w work) (r Reply, replayed bool, err error) {
+// through, after the rollback. If the work has ended the transaction itself, run uses
+// the key up with record.
+func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w work, record record) (r Reply, replayed bool, err error) {
 	// The caller may hang up; the work goes on.
 	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.MaxRun)
 	defer cancel()
 	panics := true
 	defer func() {
 		if panics {
-			_ = k.rollback(ctx, tx, c)
+			_ = k.rollback(ctx, tx, c, record)
 		}
 	}()
 	r, then, err := w(tx.Context(running))
@@ -150,7 +154,7 @@ func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w work) (r Re
 		err = ErrRunTooLong
 	}
 	if err != nil || then != Commit {
-		failed := k.rollback(ctx, tx, c)
+		failed := k.rollback(ctx, tx, c, record)
 		if err = errors.Join(failed, err); err != nil || then == Release {
 			return r, false, err
 		}
@@ -160,20 +164,24 @@ func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w work) (r Re
 	if then == StoreReply {
 		return k.recordAlone(end, c, r)
 	}
-	if r.ExpiresAt, err = tx.Commit(end, c, r); err != nil {
+	r.ExpiresAt, err = tx.Commit(end, c, r)
+	switch {
+	case errors.Is(err, ErrTxEnded):
+		err = errors.Join(err, k.useUp(c, record))
+	case err != nil:
 		return k.afterFailedCommit(end, c, r, err)
 	}
-	return r, false, nil
+	return r, false, err
 }
 
-// rollback undoes the work. Of work that ended its transaction itself it is not
-// known what stands, so the key is used up, as after a commit that found this.
-func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim) error {
+// rollback undoes the work. If the work has ended its transaction itself, its effects
+// may be committed, so that the key is used up, as after a commit that found this.
+func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim, record record) error {
 	end, cancel := k.ending(ctx)
 	defer cancel()
 	err := tx.Rollback(end)
 	if errors.Is(err, ErrTxEnded) {
-		err = errors.Join(err, k.useUp(c, k.recordAlone))
+		err = errors.Join(err, k.useUp(c, record))
 	}
 	return err
 }
@@ -182,7 +190,7 @@ func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim) error {
 // of its own: one that the context carries has been ended. It tries again while
 // the store is unavailable: the work's connection may be back in the pool, and
 // broken.
-func (k *Kit) useUp(c store.Claim, record func(context.Context, store.Claim, Reply) (Reply, bool, error)) error {
+func (k *Kit) useUp(c store.Claim, record record) error {
 	ctx, cancel := k.ending(context.Background())
 	defer cancel()
 	for again := firstPause; ; again = min(2*again, maxPause) {
@@ -213,9 +221,6 @@ func (k *Kit) recordAlone(ctx context.Context, c store.Claim, r Reply) (Reply, b
 // afterFailedCommit finds out what can be found out. A commit whose answer was
 // lost is recognised by its owner.
 func (k *Kit) afterFailedCommit(ctx context.Context, c store.Claim, r Reply, cause error) (Reply, bool, error) {
-	if errors.Is(cause, ErrTxEnded) {
-		return r, false, errors.Join(cause, k.useUp(c, k.recordAlone))
-	}
 	if errors.Is(cause, ErrConflict) {
 		return r, false, cause
 	}

@@ -43,7 +43,7 @@ type workState int
 
 const (
 	working  workState = iota
-	finished           // Finish has committed
+	finished           // Finish has committed, or fn has ended its transaction
 	lost               // this worker does not have the key any more
 )
 
@@ -208,22 +208,20 @@ func (w *Work) finish(ctx context.Context, fn func(context.Context) (Reply, erro
 			r, err = w.kit.final(r)
 		}
 		return r, Commit, err
-	})
-	switch {
-	case errors.Is(err, ErrTxEnded):
-		w.setState(finished)
-		err = errors.Join(err, w.kit.useUp(w.claim, w.record))
-	case errors.Is(err, store.ErrLostRace):
+	}, w.record)
+	if errors.Is(err, store.ErrLostRace) {
 		return w.lose(ctx)
-	case err == nil:
+	}
+	if err == nil {
 		w.setState(finished)
 	}
 	return err
 }
 
-// record stores a reply to work that has no transaction any more. If another worker has
+// record stores the reply of work that ended its transaction itself. If another worker has
 // the key by now, it is that worker's.
 func (w *Work) record(ctx context.Context, c store.Claim, r Reply) (Reply, bool, error) {
+	w.setState(finished)
 	tx, held, err := w.resume(ctx)
 	if err == nil && held {
 		_, err = tx.Commit(ctx, c, r)

@@ -117,7 +117,7 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 					return idempotency.Reply{}, e.End(ctx, commit)
 				})
 			})
-			if !errors.Is(err, idempotency.ErrTxEnded) {
+			if !errors.Is(err, idempotency.ErrTxEnded) || errors.Is(err, idempotency.ErrInProgress) {
 				t.Errorf("%s: %v", name, err)
 			}
 			for range 2 {
@@ -127,6 +127,24 @@ var longWorkerCases = map[string]func(*testing.T, Engine){
 			}
 			started(t, 1, p)
 		}
+	},
+	"a Finish that ends its transaction itself and panics is never repeated": func(t *testing.T, e Engine) {
+		var starts atomic.Int32
+		h := kit(t, e.Store).Accept(route, func(ctx context.Context, w *idempotency.Work) error {
+			starts.Add(1)
+			return w.Finish(ctx, func(ctx context.Context) (idempotency.Reply, error) {
+				ok(t, e.End(ctx, false))
+				panic("oops")
+			})
+		})
+		status := http.StatusAccepted
+		for deadline := time.Now().Add(maxWait); status == http.StatusAccepted && time.Now().Before(deadline); {
+			status = post(h, "k", `{}`).Code
+		}
+		if n := starts.Load(); status < 500 || n != 1 {
+			t.Errorf("answered %d after %d starts", status, n)
+		}
+		usedUp(t, e, key("k"), "k")
 	},
 	"a Finish that ends its transaction itself uses the key up although the store fails meanwhile": func(t *testing.T, e Engine) {
 		s := &failingResume{Store: e.Store, Worker: e.Store.(store.Worker)}

@@ -5,7 +5,8 @@ import { inspect } from "node:util";
 import { hasCode, KitError, NotDone, outcomeUnknown, tooLate, unavailable } from "../errors.js";
 import type { Key } from "../key.js";
 import type { Reply } from "../reply.js";
-import { bounded, type Attempt, type OnceResult, type OnceRunner } from "./once.js";
+import { bounded } from "./bounded.js";
+import type { Attempt, OnceResult, OnceRunner } from "./once.js";
 import { decide, type Claim, type KeyStatus } from "../store.js";
 
 /** VendorCall is what a call to a vendor is made with. */

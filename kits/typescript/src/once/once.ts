@@ -9,11 +9,12 @@ import {
   LostRace,
   mismatch,
   outcomeUnknown,
-  runTooLong,
   hasCode,
   tooLate,
+  transactionEnded,
   unavailable,
 } from "../errors.js";
+import { bounded } from "./bounded.js";
 import { Gate, type KeyQueue } from "./gate.js";
 import { ttlOf, type Complete } from "../options.js";
 import type { Disposition, Reply } from "../reply.js";
@@ -37,6 +38,9 @@ export interface Attempt {
 
 /** WorkInTx runs inside a transaction. The signal aborts when maxRunMs is over. */
 export type WorkInTx<Tx> = (tx: Tx, signal: AbortSignal) => Promise<{ reply: Reply; then: Disposition }>;
+
+/** Recorder stores a reply in a transaction without work. */
+type Recorder = (reply: Reply) => Promise<unknown>;
 
 const FIRST_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 250;
@@ -68,8 +72,8 @@ export class OnceRunner<Tx> {
       const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
       return {
         look,
-        do: () => this.run(open, claim, work),
-        drop: () => this.#rollback(open, claim),
+        do: () => this.run(open, claim, work, (reply) => this.#record(claim, reply)),
+        drop: () => this.#drop(open),
       };
     });
   }
@@ -158,49 +162,62 @@ export class OnceRunner<Tx> {
     }
   }
 
-  /** run does the work in the transaction and ends it. An error of the work is thrown on after the rollback. */
-  async run(open: OpenTx<Tx>, claim: Claim, work: WorkInTx<Tx>): Promise<OnceResult> {
+  /**
+   * run does the work in the transaction and ends it. An error of the work is thrown on
+   * after the rollback. If the work has ended the transaction itself, run uses the key up
+   * with record.
+   */
+  async run(open: OpenTx<Tx>, claim: Claim, work: WorkInTx<Tx>, record: Recorder): Promise<OnceResult> {
     let done: { reply: Reply; then: Disposition };
     try {
       done = await bounded(claim.maxRunMs, (signal) => work(open.tx, signal));
     } catch (error) {
-      await this.#rollback(open, claim);
+      await this.#rollback(open, claim, record, error);
       throw error;
     }
-    if (done.then === "commit") {
-      try {
-        const expiresAt = await this.exchange("store the reply and commit", (signal) =>
-          open.commit(claim, done.reply, signal),
-        );
-        return { reply: { ...done.reply, expiresAt }, replayed: false };
-      } catch (error) {
-        return await this.#afterFailedCommit(claim, done.reply, error);
-      }
+    if (done.then !== "commit") {
+      await this.#rollback(open, claim, record);
+      return done.then === "release" ? { reply: done.reply, replayed: false } : await this.#record(claim, done.reply);
     }
-    await this.#rollback(open, claim);
-    return done.then === "release" ? { reply: done.reply, replayed: false } : await this.#record(claim, done.reply);
+    try {
+      const expiresAt = await this.exchange("store the reply and commit", (signal) =>
+        open.commit(claim, done.reply, signal),
+      );
+      return { reply: { ...done.reply, expiresAt }, replayed: false };
+    } catch (error) {
+      if (hasCode(error, "transaction_ended_by_handler")) {
+        await this.#useUp(claim, record);
+        throw error;
+      }
+      return await this.#afterFailedCommit(claim, done.reply, error);
+    }
   }
 
   /**
-   * #rollback undoes the work. Of work that ended its transaction itself it is not
-   * known what stands, so the key is used up.
+   * #rollback undoes the work, which failed with the cause. If the work has ended its transaction
+   * itself, its effects may be committed, so that the key is used up.
    */
-  async #rollback(open: OpenTx<Tx>, claim: Claim): Promise<void> {
+  async #rollback(open: OpenTx<Tx>, claim: Claim, record: Recorder, cause?: unknown): Promise<void> {
     try {
       await this.exchange("roll back", (signal) => open.rollback(signal));
     } catch (error) {
       if (hasCode(error, "transaction_ended_by_handler")) {
-        await this.#useUp(claim);
-        throw error;
+        await this.#useUp(claim, record);
+        throw cause === undefined ? error : transactionEnded(cause);
       }
     }
   }
 
+  /** #drop ends a transaction without work. */
+  async #drop(open: OpenTx<Tx>): Promise<void> {
+    await this.exchange("roll back", (signal) => open.rollback(signal)).catch(() => {});
+  }
+
   /**
-   * useUp records that the outcome of the key's work is unknown. It tries again while
+   * #useUp records that the outcome of the key's work is unknown. It tries again while
    * the store is unavailable: else the work could be done a second time.
    */
-  async useUp(claim: Claim, record: (reply: Reply) => Promise<unknown>): Promise<void> {
+  async #useUp(claim: Claim, record: Recorder): Promise<void> {
     const until = performance.now() + this.options.storeTimeoutMs;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
       try {
@@ -216,16 +233,12 @@ export class OnceRunner<Tx> {
     }
   }
 
-  #useUp(claim: Claim): Promise<void> {
-    return this.useUp(claim, (reply) => this.#record(claim, reply));
-  }
-
   /** #record stores a reply whose work was rolled back. If another call has the key by now, that one's reply counts. */
   async #record(claim: Claim, reply: Reply): Promise<OnceResult> {
     const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
     const decision = decide(look, claim);
     if (decision !== "doWork" && decision !== "tooLate") {
-      await this.#rollback(open, claim);
+      await this.#drop(open);
       return answer(decision, look);
     }
     try {
@@ -241,10 +254,6 @@ export class OnceRunner<Tx> {
 
   /** #afterFailedCommit finds out what can be found out. A commit whose answer was lost is known by its owner. */
   async #afterFailedCommit(claim: Claim, reply: Reply, cause: unknown): Promise<OnceResult> {
-    if (hasCode(cause, "transaction_ended_by_handler")) {
-      await this.#useUp(claim);
-      throw cause;
-    }
     const look = await this.lookup(claim).catch(() => undefined);
     if (look?.record === undefined || look.record.state === "accepted") {
       throw cause instanceof LostRace ? inProgress() : cause;
@@ -273,23 +282,5 @@ export function answer(decision: Decision, look: KeyStatus): OnceResult {
       throw tooLate();
     default:
       throw inProgress();
-  }
-}
-
-/** bounded waits for fn for at most so long. What fn does after that finds its transaction closed. */
-export async function bounded<T>(ms: number, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = runTooLong();
-      controller.abort(error);
-      reject(error);
-    }, ms);
-  });
-  try {
-    return await Promise.race([fn(controller.signal), over]);
-  } finally {
-    clearTimeout(timer);
   }
 }

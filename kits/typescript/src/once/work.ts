@@ -2,10 +2,10 @@
 // lease, which its progress renews. The states, the table and the answers are those
 // of Accept in the kit for Go.
 
-import { FinalError, KitError, leaseLost, LostRace, replyTooLarge, hasCode } from "../errors.js";
+import { FinalError, KitError, leaseLost, LostRace, replyTooLarge } from "../errors.js";
 import type { Key } from "../key.js";
 import type { HttpReply, Reply } from "../reply.js";
-import type { OnceRunner } from "./once.js";
+import type { OnceRunner, WorkInTx } from "./once.js";
 import type { Claim, OpenTx } from "../store.js";
 
 /** WorkRequest is the request that started the work. It can be read after its answer was sent. */
@@ -128,6 +128,11 @@ export class Work<Tx> {
     }
   }
 
+  /** @internal unfinished reports whether the work has given its key up, so that the next request starts it again. */
+  get unfinished(): boolean {
+    return this.#is("working");
+  }
+
   /** @internal end aborts the work. */
   end(reason: KitError): void {
     this.#controller.abort(reason);
@@ -203,19 +208,16 @@ export class Work<Tx> {
       return this.#lose();
     }
     try {
-      const result = await this.runner.run(open, this.claim, async (tx, signal) => {
+      const work: WorkInTx<Tx> = async (tx, signal) => {
         const response = (await fn(tx, signal)) ?? new Response(null, { status: 204 });
         return { reply: await this.#final(response), then: "commit" };
-      });
+      };
+      const result = await this.runner.run(open, this.claim, work, (reply) => this.#record(reply));
       if (result.replayed) {
         return await this.#lose();
       }
       this.#state = "finished";
     } catch (error) {
-      if (hasCode(error, "transaction_ended_by_handler")) {
-        this.#state = "finished";
-        await this.#useUp();
-      }
       throw error instanceof LostRace ? leaseLost() : error;
     }
   }
@@ -243,11 +245,10 @@ export class Work<Tx> {
     return this.storable({ status: response.status, headers: [...response.headers], body });
   }
 
-  /** #useUp records that the outcome is unknown of work that ended its transaction itself. */
-  #useUp(): Promise<void> {
-    return this.runner.useUp(this.claim, async (reply) => {
-      const open = await this.#resume();
-      await this.runner.exchange("use the key up", async (signal) => open?.commit(this.claim, reply, signal));
-    });
+  /** #record stores the reply of work that ended its transaction itself. If another worker has the key by now, it is that worker's. */
+  async #record(reply: Reply): Promise<void> {
+    this.#state = "finished";
+    const open = await this.#resume();
+    await this.runner.exchange("store the reply", async (signal) => open?.commit(this.claim, reply, signal));
   }
 }

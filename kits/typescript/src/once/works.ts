@@ -51,7 +51,7 @@ export class Works<Tx> {
       .run(fn, failed)
       .catch((error: unknown) => {
         const { logError } = this.runner.options;
-        logError("long work failed; the next request starts it again", { ...work.key, error });
+        logError("long work failed", { ...work.key, restartsOnNextRequest: work.unfinished, error });
       })
       .finally(() => {
         this.#running.delete(work);

@@ -236,11 +236,13 @@ for (const [engine, store, sql, effects] of engines) {
         await effect(`ended ${engine}`)(tx); // is committed by itself
       });
     };
-    const { ask } = process(rollback, {}, failing);
+    const logged: string[] = [];
+    const { ask } = process(rollback, { logError: (message) => void logged.push(message) }, failing);
     await ask("ended");
     const answer = await done(ask, "ended", 500);
     assert.equal(answer.headers.get("Idempotency-Body"), "omitted");
     assert.deepEqual([starts, await effects(`ended ${engine}`)], [1, 1]);
+    await eventually(async () => assert.deepEqual(logged, ["long work failed"]));
   });
 
   test(`${engine}: a service that shuts down gives its long work to another, without its progress`, async () => {

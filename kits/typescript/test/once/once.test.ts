@@ -87,6 +87,15 @@ test("a key whose work has sent a COMMIT is used up at once", async () => {
   assert.equal(again, 0);
 });
 
+test("work that has sent a COMMIT and then throws is told both", async () => {
+  const failure = new Error("no luck");
+  const work = newKit().once({ scope: "event:a/b", key: "both" }, async (tx) => {
+    await tx.query("/**/ COMMIT");
+    throw failure;
+  });
+  await assert.rejects(work, (e) => is("transaction_ended_by_handler")(e) && (e as KitError).cause === failure);
+});
+
 test("a key whose work has sent a ROLLBACK is used up although the store fails meanwhile", async () => {
   const op = { scope: "event:a/b", key: "hiccup" };
   let begins = 0;
