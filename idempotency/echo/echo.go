@@ -15,7 +15,8 @@ import (
 // route. Before the router (Echo.Pre) there is no path, and the kit refuses the request.
 //
 // A handler that returns an error has failed, also after it has written a reply with a
-// status below 400: the reply is then that of echo's error handler.
+// status below 400: the reply is then that of echo's error handler. If that has a status
+// below 400 too, or the error handler writes none, the reply is an empty 500.
 func Middleware(kit *idempotency.Kit, route idempotency.Route) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -32,15 +33,31 @@ func Middleware(kit *idempotency.Kit, route idempotency.Route) echo.MiddlewareFu
 				c.SetRequest(r)
 				c.SetResponse(echo.NewResponse(w, c.Echo()))
 				if err := next(c); err != nil {
-					written := c.Response().Committed && c.Response().Status < http.StatusBadRequest
-					if held, ok := w.(interface{ Reset() }); ok && written {
-						held.Reset()
-						c.SetResponse(echo.NewResponse(w, c.Echo()))
-					}
-					c.Error(err) // here, where the kit sees the status
+					fail(c, w, err)
 				}
 			})).ServeHTTP(response, request)
 			return nil
 		}
+	}
+}
+
+// fail replies to an error of the handler, inside of the kit, which decides by the status.
+func fail(c echo.Context, w http.ResponseWriter, err error) {
+	held, ok := w.(interface{ Reset() })
+	if !ok { // the reply to a GET, which the kit does not hold back
+		c.Error(err)
+		return
+	}
+	discard := func() {
+		held.Reset()
+		c.SetResponse(echo.NewResponse(w, c.Echo()))
+	}
+	if c.Response().Committed && c.Response().Status < http.StatusBadRequest {
+		discard()
+	}
+	c.Error(err)
+	if !c.Response().Committed || c.Response().Status < http.StatusBadRequest {
+		discard()
+		c.Response().WriteHeader(http.StatusInternalServerError)
 	}
 }

@@ -35,6 +35,17 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 	}
 	runs := 0
 	router := echo.New()
+	errSilent, errSucceeds := errors.New("the error handler writes nothing"), errors.New("the error handler replies 200")
+	router.HTTPErrorHandler = func(err error, c echo.Context) {
+		switch {
+		case errors.Is(err, errSilent):
+		case errors.Is(err, errSucceeds):
+			c.Response().Header().Set("Location", "/error")
+			_ = c.String(http.StatusOK, "failed")
+		default:
+			router.DefaultHTTPErrorHandler(err, c)
+		}
+	}
 	router.POST("/pay/:account", func(c echo.Context) error {
 		runs++
 		if c.Param("account") == "fails" {
@@ -43,8 +54,13 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 		}
 		c.Response().Header().Set("Location", "/run")
 		err := c.String(http.StatusCreated, fmt.Sprintf("run %d", runs))
-		if c.Param("account") == "errs" {
+		switch c.Param("account") {
+		case "errs":
 			return errors.New("after the reply")
+		case "silent":
+			return errSilent
+		case "succeeds":
+			return errSucceeds
 		}
 		return err
 	}, idempotencyecho.Middleware(kit, idempotency.Route{}))
@@ -60,7 +76,11 @@ func TestAKeyHasOneEffectAndOneAnswer(t *testing.T) {
 		{"/pay/fails", "3", "", 503, 4, false},
 		{"/pay/errs", "4", `{"message":"Internal Server Error"}` + "\n", 500, 5, false}, // nor is a reply kept before an error
 		{"/pay/errs", "4", "", 500, 6, false},
-		{"/pay/bob", "1", "", 409, 6, false}, // one scope for the route
+		{"/pay/silent", "5", "", 500, 7, false}, // nor does an error handler make a success of it
+		{"/pay/silent", "5", "", 500, 8, false},
+		{"/pay/succeeds", "6", "", 500, 9, false},
+		{"/pay/succeeds", "6", "", 500, 10, false},
+		{"/pay/bob", "1", "", 409, 10, false}, // one scope for the route
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.path, nil)
 		r.Header.Set(idempotency.HeaderKey, c.key)
