@@ -30,6 +30,16 @@ var transactionCases = []rowsCase{
 			t.Errorf("incidents %+v", list)
 		}
 	}},
+	{"a read that writes fails, and leaves nothing written", func(t *table) {
+		err := t.Read(t.Context(), "test", func(tx ledger.Tx) error {
+			_, err := tx.Insert([]ledger.Row{runAt("j", 0)}).Get()
+			return err
+		})
+		found := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.Row] { return tx.Find([]string{runAt("j", 0).ID}) })
+		if err == nil || len(found) > 0 {
+			t.Errorf("%d rows, error %v", len(found), err)
+		}
+	}},
 	{"a transaction sees what it wrote, and has one time", func(t *table) {
 		t.write(func(tx ledger.Tx) error {
 			before, err := tx.Now()

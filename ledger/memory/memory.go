@@ -7,6 +7,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -94,6 +95,8 @@ func (l *Ledger) begin(ctx context.Context) (now time.Time, err error) {
 	return l.now().Add(l.ahead).UTC().Truncate(time.Microsecond), nil
 }
 
+var errReadOnly = errors.New("a read must not write")
+
 // rows is the ledger.Rows of the memory. Its transactions are tx.
 type rows struct{ l *Ledger }
 
@@ -117,9 +120,15 @@ func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) e
 	return nil
 }
 
-// Read runs f with the ledger locked.
+// Read runs f with the ledger locked, as a Write does. If f writes, Read takes that back and
+// returns an error: a database would refuse it.
 func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) error {
-	return r.Write(ctx, name, f)
+	return r.Write(ctx, name, func(t ledger.Tx) error {
+		if err := f(t); err != nil || len(t.(*tx).undo) == 0 {
+			return err
+		}
+		return errReadOnly
+	})
 }
 
 // ShiftClock moves the ledger's clock by d, backwards when d is negative, as the clock

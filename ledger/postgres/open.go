@@ -185,9 +185,11 @@ func idle(_ context.Context, p pgxpool.ShouldPingParams) bool {
 // ignore those.
 func (s settings) session() map[string]string {
 	set := map[string]string{
-		"search_path": s.schema,
-		// Of what only reads: see pipeline. What writes says READ COMMITTED.
+		"search_path":                 s.schema,
+		"standard_conforming_strings": "on", // else the driver refuses to write
+		// Of what only reads: see pipeline. What writes says READ COMMITTED READ WRITE.
 		"default_transaction_isolation": "repeatable read",
+		"default_transaction_read_only": "on",
 		// A process that is suspended in a transaction would hold its jobs'
 		// rows, and with them the planning of all other processes.
 		"idle_in_transaction_session_timeout": "10s",
@@ -204,15 +206,8 @@ func (s settings) session() map[string]string {
 		// which looks dearer. It would cost as much as running it.
 		"plan_cache_mode": "force_generic_plan",
 	}
-	maps.Copy(set, writeSettings)
 	maps.Copy(set, s.set)
 	return set
-}
-
-// writeSettings are the settings without which the driver or the server refuses writes.
-var writeSettings = map[string]string{
-	"default_transaction_read_only": "off",
-	"standard_conforming_strings":   "on",
 }
 
 // registerUTC makes every time that is read a UTC one.

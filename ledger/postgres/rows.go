@@ -20,7 +20,7 @@ func (r rows) Write(ctx context.Context, name string, f func(ledger.Tx) error) e
 	return r.run(ctx, name, beginWrite, f)
 }
 
-// Read runs f on one state of the rows for each flush.
+// Read runs f on one state of the rows for each flush. The server refuses what writes.
 func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) error {
 	return r.run(ctx, name, beginRead, f)
 }

@@ -200,7 +200,7 @@ func TestEverySessionHasTheLedgersSettings(t *testing.T) {
 	url := testdb.Postgres(t)
 	execute(t, url, `
 		DO $$ BEGIN
-			EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+			EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = off', current_database());
 			EXECUTE format('ALTER DATABASE %I SET client_encoding = LATIN1', current_database());
 			EXECUTE format('ALTER DATABASE %I SET standard_conforming_strings = off', current_database());
 			EXECUTE format('ALTER DATABASE %I SET search_path = nowhere', current_database());
@@ -208,7 +208,7 @@ func TestEverySessionHasTheLedgersSettings(t *testing.T) {
 	want := map[string]string{
 		"application_name":                    "replica-7",
 		"transaction_isolation":               "repeatable read",
-		"transaction_read_only":               "off",
+		"transaction_read_only":               "on",
 		"client_encoding":                     "UTF8",
 		"standard_conforming_strings":         "on",
 		"search_path":                         "cronce",

@@ -24,7 +24,8 @@ func WithDB(url string, do func(db *sql.DB, schema string) error, options ...Opt
 		return err
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // a pooler takes no named statements
-	session := &sessions{settings: writeSettings}
+	// Else a database's own settings may have the server or the driver refuse writes.
+	session := &sessions{settings: map[string]string{"default_transaction_read_only": "off", "standard_conforming_strings": "on"}}
 	db := stdlib.OpenDB(*config.ConnConfig, stdlib.OptionAfterConnect(session.start))
 	defer db.Close()
 	return translate("migrate", do(db, s.schema))
