@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 )
@@ -43,9 +42,6 @@ func New(c Config) http.Handler {
 	for _, a := range operations.Actions {
 		s.act(a)
 	}
-	s.mux.HandleFunc(completion.Pattern, func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, problem(http.StatusNotFound, "not_found", "this process takes no reports of targets: "+completion.EnvSecret+" is not set"))
-	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(w, r) })
 	return s.guard(s.mux)
 }

@@ -45,7 +45,6 @@ type RunStore interface {
 	LeasedWork(ctx context.Context, token string) ([]Work, error)    // after a reply was lost, oldest ScheduledAt first
 	Extend(context.Context, []Lease, time.Duration) ([]Lease, error) // to now + duration; returns the lost leases
 	Record(context.Context, []Outcome) ([]RecordResult, error)       // one result for each, in order
-	Report(context.Context, ReportRequest) (Run, error)              // or ErrNotFound, ErrFinished
 }
 
 // ScheduleStore is the part of a Store that has the schedules made at run time.

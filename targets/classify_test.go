@@ -170,29 +170,3 @@ func TestWhatAnAcceptedAnswerSays(t *testing.T) {
 		})
 	}
 }
-
-// Only the target of long work learns where it may report, each run with a token
-// of its own.
-func TestCompletionFields(t *testing.T) {
-	var got http.Header
-	svc := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		got = r.Header
-		w.WriteHeader(http.StatusAccepted)
-		_, _ = w.Write([]byte("asked with " + r.Header.Get("Cronce-Completion-Token")))
-	})
-	ts := resolve(t, jobs.Target{}, env{"MEMBERSHIP_URL": svc.URL}, func(c *targets.Config) {
-		c.Completion = func(runID string) (string, string) { return "https://cronce/" + runID, "token of " + runID }
-	})
-	work := call()
-	attempt(t, ts, work, maxWait)
-	if got.Get("Cronce-Completion-Url") != "" || got.Get("Cronce-Completion-Token") != "" {
-		t.Errorf("without async: %v", got)
-	}
-	work.Work.Call.Within = time.Hour
-	if a := attempt(t, ts, work, maxWait); a.Progress != "redacted" {
-		t.Errorf("a progress that repeats the token is kept as %q", a.Progress)
-	}
-	if got.Get("Cronce-Completion-Url") != "https://cronce/"+runID || got.Get("Cronce-Completion-Token") != "token of "+runID {
-		t.Errorf("with async: %v", got)
-	}
-}

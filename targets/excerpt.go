@@ -34,8 +34,8 @@ func excerptOf(h http.Header, body []byte) string {
 // keepExcerpt returns an excerpt as the ledger keeps it and a terminal may show it, or
 // "redacted" if it contains a secret that this process sends, or its code does. It looks for
 // that beyond the cut, which could leave a part of a secret.
-func (t *Targets) keepExcerpt(runID, code, text string) string {
-	text = t.redact(runID, text[:min(len(text), 2*ledger.ExcerptLimit)])
+func (t *Targets) keepExcerpt(code, text string, carried []string) string {
+	text = t.redact(text[:min(len(text), 2*ledger.ExcerptLimit)], carried)
 	if text == redacted || text != "" && code == redacted {
 		return redacted
 	}

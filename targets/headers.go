@@ -60,17 +60,6 @@ func setOwn(h http.Header, own map[string]string) {
 	}
 }
 
-// setCompletion tells the target of long work where it may report.
-func (t *Targets) setCompletion(h http.Header, c executor.Call) {
-	delete(h, "Cronce-Completion-Url")
-	delete(h, "Cronce-Completion-Token")
-	if t.complete != nil && c.Call.Within > 0 {
-		url, token := t.complete(c.RunID)
-		h.Set("Cronce-Completion-Url", url)
-		h.Set("Cronce-Completion-Token", token)
-	}
-}
-
 // fields sets fields of one value, in one piece of memory for all of them.
 type fields struct {
 	header http.Header

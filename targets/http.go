@@ -148,10 +148,11 @@ func (t *Targets) send(ctx context.Context, to *target, u *url.URL, c executor.C
 		return used, readList(res, u, *each).of(classify(r, t.now()))
 	}
 	body := r.read(res)
-	r.code, r.progress = t.safeCode(r.code), t.RedactProgress(c.RunID, r.progress)
+	carried := signaturesOf(req.Header)
+	r.code, r.progress = t.safeCode(r.code, carried), t.redact(r.progress, carried)
 	a := classify(r, t.now())
 	if to.keepAnswers > 0 && r.status >= 400 {
-		a.Excerpt, a.KeepExcerpt = t.keepExcerpt(c.RunID, r.code, excerptOf(res.Header, body)), to.keepAnswers
+		a.Excerpt, a.KeepExcerpt = t.keepExcerpt(r.code, excerptOf(res.Header, body), carried), to.keepAnswers
 	}
 	return used, a
 }
@@ -173,7 +174,6 @@ func (t *Targets) request(ctx context.Context, u *url.URL, c executor.Call) (*ht
 	req.Header = make(http.Header, mostFields)
 	t.inject(ctx, req.Header)
 	setHeaders(req.Header, c, t.userAgent)
-	t.setCompletion(req.Header, c)
 	setOwn(req.Header, c.Call.Headers)
 	return req, nil
 }

@@ -79,7 +79,7 @@ func (p *probe) see(t *Targets, res *http.Response) {
 	p.header = http.Header{}
 	for _, name := range fieldsOfInterest {
 		for _, value := range res.Header.Values(name) {
-			if t.reveals(value) {
+			if t.reveals(value, signaturesOf(res.Request.Header)) {
 				value = "(not shown: it repeats the credentials)"
 			}
 			p.header.Add(name, value)

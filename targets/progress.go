@@ -37,22 +37,10 @@ func oneLine(text string) string {
 	return ledger.StorableProgress(plaintext.Line(strings.TrimSpace(line)))
 }
 
-// RedactProgress returns a target's text about a run's progress, or "redacted" if the text
-// contains a secret that this process sends.
-func (t *Targets) RedactProgress(runID, progress string) string { return t.redact(runID, progress) }
-
-// redact returns a text of a run's target, or "redacted" if the text contains a secret that
-// this process sends.
-func (t *Targets) redact(runID, text string) string {
-	if text == "" {
-		return ""
-	}
-	var own []string
-	if t.complete != nil {
-		_, token := t.complete(runID)
-		own = append(own, token)
-	}
-	if t.reveals(text, own...) {
+// redact returns a target's text, or "redacted" if it contains a secret that this process
+// sends, or what the call carried.
+func (t *Targets) redact(text string, carried []string) string {
+	if t.reveals(text, carried) {
 		return redacted
 	}
 	return text

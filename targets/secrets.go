@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 )
@@ -21,27 +22,24 @@ const (
 
 // safeCode is a problem code, or that it is not shown: a target, or a proxy on
 // the way, can repeat the credentials that it was sent.
-func (t *Targets) safeCode(code string) string {
+func (t *Targets) safeCode(code string, carried []string) string {
 	switch code {
 	case "", codeInProgress, codeMismatch, codeTooLate:
 		return code
 	}
-	if t.reveals(code) {
-		return redacted
-	}
-	return code
+	return t.redact(code, carried)
 }
 
 // reveals reports whether a text that a peer sent repeats one of this process's
-// secrets or one of those given, or a part of one, in any usual encoding.
-func (t *Targets) reveals(text string, more ...string) bool {
+// secrets or what a call carried, or a part of one, in any usual encoding.
+func (t *Targets) reveals(text string, carried []string) bool {
 	text = letters(text)
 	for _, target := range t.byName {
 		if repeats(text, target.secrets()) {
 			return true
 		}
 	}
-	return repeats(text, more)
+	return repeats(text, carried)
 }
 
 // repeats reports whether a text of letters has a part of one of the secrets.
@@ -59,6 +57,16 @@ func repeats(text string, secrets []string) bool {
 // secrets are the secrets in the target's credentials and in its URL.
 func (to *target) secrets() []string {
 	return append(to.signer.secrets(), secretsOf(to.base)...)
+}
+
+// signaturesOf are the tokens and signatures in a request that were made for it alone, so that
+// they are no secrets of a target: whoever has one can repeat the call while it is valid.
+func signaturesOf(h http.Header) []string {
+	_, token, _ := strings.Cut(h.Get("Authorization"), " ")
+	if _, signature, found := strings.Cut(token, "Signature="); found { // the rest names fields
+		token = signature
+	}
+	return []string{token, h.Get("Webhook-Signature")}
 }
 
 // secretsOf are the parts of a URL that may be secret: what its query has, without

@@ -31,9 +31,6 @@ type Config struct {
 	// Inject adds trace fields of the context's span, such as traceparent, to a request;
 	// default: none. It cannot change the fields that the package itself sets.
 	Inject func(context.Context, http.Header)
-	// Completion returns the address to which the target of a job with async may report
-	// on a run, and the token for it; nil: targets cannot report.
-	Completion func(runID string) (url, token string)
 	// RootCAs verify the targets' certificates; default: the system's.
 	RootCAs *x509.CertPool
 	// Allow lists the hosts, addresses and networks (CIDR) that may be called; none:
@@ -64,7 +61,6 @@ type Targets struct {
 	byName    map[string]*target
 	userAgent string
 	inject    func(context.Context, http.Header)
-	complete  func(runID string) (url, token string)
 	calls     *connections
 	tokens    *tokens
 	log       *slog.Logger
@@ -104,7 +100,6 @@ func New(c Config) (*Targets, error) {
 		byName:    map[string]*target{},
 		userAgent: "cronce/" + c.Version,
 		inject:    c.Inject,
-		complete:  c.Completion,
 		calls:     calls,
 		tokens:    newTokens(calls, c.now),
 		log:       c.Logger,

@@ -26,7 +26,7 @@ var (
 	target    = regexp.MustCompile("(?m)(?:`|^|&& )make ([a-z][a-z-]+)")
 	rule      = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
 	splitList = regexp.MustCompile(`(?m)^[- ] .*\n\n- `)
-	path      = regexp.MustCompile("`((?:api|cleanup|cmd|chaos|completion|deploy|docs|examples|executor|idempotency|internal|jobs|ledger|migrations|notify|schedule|scripts|targets|web)/[\\w./-]+)`")
+	path      = regexp.MustCompile("`((?:api|cleanup|cmd|chaos|deploy|docs|examples|executor|idempotency|internal|jobs|ledger|migrations|notify|schedule|scripts|targets|web)/[\\w./-]+)`")
 )
 
 // pages returns the text of each Markdown page by its path from the root.

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -13,21 +12,19 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/targets/try"
 )
 
-// working is a target that works on and on. It is told where it may report.
+// working is a target that works on and on.
 type working struct {
 	*httptest.Server
-	mu            sync.Mutex
-	asked         map[string]int // by run
-	report, token map[string]string
+	mu    sync.Mutex
+	asked map[string]int // by run
 }
 
 func newWorking(t *testing.T) *working {
-	w := &working{asked: map[string]int{}, report: map[string]string{}, token: map[string]string{}}
+	w := &working{asked: map[string]int{}}
 	w.Server = httptest.NewServer(w)
 	t.Cleanup(w.Close)
 	return w
@@ -38,7 +35,6 @@ func (s *working) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	run := r.Header.Get("Idempotency-Key")
 	s.asked[run]++
-	s.report[run], s.token[run] = r.Header.Get("Cronce-Completion-Url"), r.Header.Get("Cronce-Completion-Token")
 	w.WriteHeader(http.StatusAccepted)
 	_, _ = fmt.Fprintf(w, `{"progress": "asked %d times"}`, s.asked[run])
 }
@@ -49,53 +45,21 @@ func (s *working) times(run string) int {
 	return s.asked[run]
 }
 
-// tell reports on the run, with another token if one is given.
-func (s *working) tell(t *testing.T, base, run, body, token string) (int, string) {
-	t.Helper()
-	s.mu.Lock()
-	path := strings.TrimPrefix(s.report[run], publicURL)
-	if token == "" {
-		token = s.token[run]
-	}
-	s.mu.Unlock()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(text)
-}
-
-const (
-	publicURL = "https://cronce.example.com"
-	longJobs  = `version: 1
+const longJobs = `version: 1
 name: test
 jobs:
   - { id: long, schedule: "* * * * * *", targetUrlEnv: SVC_URL, path: /long, async: { within: 1h, poll: 1h } }
   - { id: other, schedule: "* * * * * *", targetUrlEnv: SVC_URL, path: /other, async: { within: 1h, poll: 1h } }
 `
-)
 
-// Accepted work is shown with its progress by every interface, is asked for at once when its
-// target reports, and is over for both when an operator cancels it.
-func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
+// Accepted work is shown with its progress by every interface, and is over when an operator
+// cancels it.
+func TestAcceptedWorkIsShownAndCanceled(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
 		svc := newWorking(t)
 		config := writeFile(t, longJobs)
-		p := spawn(t, []string{
-			"SVC_URL=" + svc.URL, completion.EnvPublicURL + "=https://not-this.example.com", completion.EnvSecret + "=" + strings.Repeat("s3cr3t", 6),
-		}, "serve", "--config", config, "--db", db, "--listen", "127.0.0.1:0", "--public-url", publicURL)
+		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", config, "--db", db, "--listen", "127.0.0.1:0")
 		server := "http://" + p.address()
 		do := func(want int, args ...string) string {
 			t.Helper()
@@ -120,7 +84,7 @@ func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 		if err := json.Unmarshal([]byte(do(0, "runs", "list", "--state", "accepted", "--json")), &runs); err != nil || len(runs) != 2 {
 			t.Fatalf("accepted %+v, %v", runs, err)
 		}
-		id, other := runs[0].RunID, runs[1].RunID
+		id := runs[0].RunID
 		if r := show(id); r.Progress != "asked 1 times" || r.AcceptedAt == "" || r.NextAt == "" || r.Attempts != 1 {
 			t.Errorf("run %+v", r)
 		}
@@ -131,42 +95,8 @@ func TestAcceptedWorkIsShownReportedAndCanceled(t *testing.T) {
 			t.Errorf("its job is shown as\n%s", out)
 		}
 
-		svc.mu.Lock()
-		others := svc.token[other]
-		svc.mu.Unlock()
-		for _, token := range []string{others, "x", strings.Repeat("A", 43)} {
-			if code, body := svc.tell(t, server, id, `{"state":"succeeded","progress":"forged"}`, token); code != http.StatusUnauthorized {
-				t.Errorf("with another token: %d %s", code, body)
-			}
-		}
-		if r := show(id); r.Progress != "asked 1 times" || svc.times(id) != 1 {
-			t.Errorf("after forged reports: %+v", r)
-		}
-		if code, body := svc.tell(t, server, id, `{"state":"working","progress":"half"}`, ""); code != http.StatusOK {
-			t.Errorf("progress: %d %s", code, body)
-		}
-		if r := show(id); r.Progress != "half" {
-			t.Errorf("run %+v", r)
-		}
-		svc.mu.Lock()
-		own := svc.token[id]
-		svc.mu.Unlock()
-		if code, body := svc.tell(t, server, id, `{"state":"working","progress":{"token":"`+own+`"}}`, ""); code != http.StatusOK {
-			t.Errorf("progress with a secret: %d %s", code, body)
-		}
-		if r := show(id); r.Progress != "redacted" {
-			t.Errorf("run %+v", r)
-		}
-		if code, body := svc.tell(t, server, id, `{"state":"succeeded"}`, ""); code != http.StatusOK {
-			t.Errorf("done: %d %s", code, body)
-		}
-		eventually(t, "the run to be asked for", func() bool { return svc.times(id) == 2 && show(id).Progress == "asked 2 times" })
-
 		do(0, "runs", "cancel", id, "--why", "a test")
-		if code, body := svc.tell(t, server, id, `{"state":"succeeded"}`, ""); code != http.StatusConflict || !strings.Contains(body, "run_finished") {
-			t.Errorf("after the end: %d %s", code, body)
-		}
-		if r := show(id); r.State != "canceled" || svc.times(id) != 2 {
+		if r := show(id); r.State != "canceled" || svc.times(id) != 1 {
 			t.Errorf("run %+v, asked %d times", r, svc.times(id))
 		}
 		eventually(t, "the job's next run", func() bool {

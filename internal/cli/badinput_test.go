@@ -66,23 +66,20 @@ func TestAddressesThatCannotExist(t *testing.T) {
 	}
 }
 
-// What serve refuses of the variables for proxies and targets' reports, check reports
+// What serve refuses of the variables for proxies and the public URL, check reports
 // before the deploy. Neither shows a value.
 func TestCheckReportsWhatServeRefusesOfVariables(t *testing.T) {
 	t.Parallel()
-	const secret, url = "CRONCE_COMPLETION_SECRET", "CRONCE_PUBLIC_URL"
+	const url = "CRONCE_PUBLIC_URL"
 	for name, tc := range map[string]struct {
 		env  map[string]string
 		want string // "": valid
 	}{
-		"an empty secret": {map[string]string{secret: "", url: "https://cronce.example.com"}, secret + " is empty"},
-		"a short secret":  {map[string]string{secret: "s3cret", url: "https://cronce.example.com"}, secret + " is too short"},
-		"a proxy":         {map[string]string{"https_proxy": "http://me:s3cret@proxy:port"}, "https_proxy is not the URL of a proxy"},
-		"no host":         {map[string]string{url: "nonsense"}, "invalid " + url},
-		"a password":      {map[string]string{url: "https://me:s3cret@cronce.example.com"}, "invalid " + url},
-		"an empty URL":    {map[string]string{url: " "}, url + " is empty"},
-		"both":            {map[string]string{secret: strings.Repeat("s3cret", 6), url: "https://cronce.example.com"}, ""},
-		"a URL by flag":   {map[string]string{secret: strings.Repeat("s3cret", 6)}, ""},
+		"a proxy":      {map[string]string{"https_proxy": "http://me:s3cret@proxy:port"}, "https_proxy is not the URL of a proxy"},
+		"no host":      {map[string]string{url: "nonsense"}, "invalid " + url},
+		"a password":   {map[string]string{url: "https://me:s3cret@cronce.example.com"}, "invalid " + url},
+		"an empty URL": {map[string]string{url: " "}, url + " is empty"},
+		"a URL":        {map[string]string{url: "https://cronce.example.com"}, ""},
 	} {
 		d := newDesk(t, membershipRegistry)
 		for variable, value := range tc.env {

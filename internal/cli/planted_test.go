@@ -45,7 +45,7 @@ type echo struct {
 
 func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var sent []string
-	for _, name := range []string{"Authorization", "X-Api-Key", "Webhook-Signature", "X-Amz-Security-Token", "Cronce-Completion-Token"} {
+	for _, name := range []string{"Authorization", "X-Api-Key", "Webhook-Signature", "X-Amz-Security-Token"} {
 		if v := r.Header.Get(name); v != "" {
 			_, bare, two := strings.Cut(v, " ")
 			if !two {
@@ -83,7 +83,7 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	secrets := map[string]string{
 		"TOKEN": "tk-3f9a1c7e5d2b8840", "PASSWORD": "pw-8e2d4b6a0c1f5533", "API_KEY": "ak-77d1e0b94c3a2261", "CLIENT_SECRET": "cs-5b0a9f8e7d6c1177",
 		"WEBHOOK_SECRET": "whsec_" + base64.StdEncoding.EncodeToString([]byte("wh-0f1e2d3c4b5a69788796a5b4")), "ACCESS": "at-94c1d7e2f3a85b06", "OTEL": "ot-6c2b1a0f9e8d7744",
-		"KEYS": "ks-19c3b5d7e9f01234", "ENDPOINT": "ep-2468ace013579bdf", "PATH": "hook-13579bdf2468ace0", "COMPLETION": "cm-a1b2c3d4e5f60718293a4b5c6d7e8f90",
+		"KEYS": "ks-19c3b5d7e9f01234", "ENDPOINT": "ep-2468ace013579bdf", "PATH": "hook-13579bdf2468ace0",
 		"AWS_KEY": "aw-1d2c3b4a59687709", "AWS_SESSION": "as-c0ffee1234567890",
 	}
 	for name, text := range map[string]string{"token": secrets["TOKEN"] + "\n", "key.pem": string(key)} {
@@ -118,7 +118,7 @@ func TestPlantedSecretsAreShownNowhere(t *testing.T) {
 	vars := map[string]string{
 		"SVC_URL": svc.URL + "/" + secrets["PATH"], "TOKEN_URL": svc.URL + "/token?code=" + secrets["ENDPOINT"], "NAME": "me", "USER": "ann", "CRONCE_CONFIG": writeFile(t, registry),
 		"CRONCE_DATABASE_URL": "sqlite:" + filepath.Join(dir, "l.db"), "CRONCE_LOG_LEVEL": "debug",
-		"KEYS_URL": "postgres://cronce:" + secrets["KEYS"] + "@127.0.0.1:1/keys", "CRONCE_PUBLIC_URL": svc.URL, "CRONCE_COMPLETION_SECRET": secrets["COMPLETION"],
+		"KEYS_URL": "postgres://cronce:" + secrets["KEYS"] + "@127.0.0.1:1/keys", "CRONCE_PUBLIC_URL": svc.URL,
 		"OTEL_EXPORTER_OTLP_ENDPOINT": svc.URL, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=" + secrets["OTEL"], "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
 	}
 	for _, name := range []string{"PASSWORD", "API_KEY", "CLIENT_SECRET", "WEBHOOK_SECRET", "AWS_KEY", "AWS_SESSION"} {

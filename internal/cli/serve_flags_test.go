@@ -44,7 +44,7 @@ func TestServeEndsForGoodForWrongSettings(t *testing.T) {
 		"--nonsense":      {"1"},
 	}
 	variables := map[string][]string{
-		"CRONCE_ACCESS": {"/nowhere/access.yaml", ""}, "CRONCE_ALLOW_TARGET": {"http://x", ""}, "CRONCE_COMPLETION_SECRET": {"short", ""},
+		"CRONCE_ACCESS": {"/nowhere/access.yaml", ""}, "CRONCE_ALLOW_TARGET": {"http://x", ""},
 		"CRONCE_CONFIG": {"/nowhere/cronce.yaml", ""}, "CRONCE_DATABASE_URL": {"nope", "", "sqlite:/nowhere/l.db"}, "CRONCE_GRACE": {"0s", "1"},
 		"CRONCE_LEASE": {"10ms", "30"}, "CRONCE_LEDGER_WAIT": {"-1s", ""}, "CRONCE_LISTEN_JWKS": {"nonsense", ""}, "CRONCE_LOG_FORMAT": {"xml"},
 		"CRONCE_LOG_LEVEL": {"loud"}, "CRONCE_MAX_IN_FLIGHT": {"0", "many"}, "CRONCE_NO_MIGRATE": {"maybe"}, "CRONCE_PUBLIC_URL": {"nonsense", ""},

@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -132,34 +131,6 @@ var acceptedCases = []testCase{
 			t.Errorf("leased, it was accepted at %s", w.AcceptedAt)
 		}
 	}},
-	{"a done report makes an accepted run due, and only that", func(t *fixture) {
-		j, w := t.newStarted("j")
-		t.report(ledger.ReportRequest{RunID: j.id(0), Done: true}, nil)
-		t.wantState(j.id(0), ledger.Running, "")
-		t.record(accepted(w, time.Hour))
-		t.wantIdle()
-		t.report(ledger.ReportRequest{RunID: j.id(0), Progress: "half"}, nil)
-		t.wantIdle()
-		if r := t.report(ledger.ReportRequest{RunID: j.id(0), Done: true}, nil); r.State != ledger.Accepted || r.Progress != "half" {
-			t.Errorf("reported on %+v", r)
-		}
-		t.record(retrying(t.claimOne("p1", j.id(0)), time.Hour))
-		t.report(ledger.ReportRequest{RunID: j.id(0), Done: true}, nil)
-		t.wantIdle() // a back-off is not cut short
-	}},
-	{"a report keeps progress of unfinished runs only", func(t *fixture) {
-		j, w := t.newStarted("j")
-		if r := t.report(ledger.ReportRequest{RunID: j.id(0), Progress: "1 of 9"}, nil); r.Progress != "1 of 9" {
-			t.Errorf("progress %q", r.Progress)
-		}
-		t.record(succeeded(w))
-		t.report(ledger.ReportRequest{RunID: j.id(0), Progress: "9 of 9", Done: true}, ledger.ErrFinished)
-		if r := t.wantState(j.id(0), ledger.Succeeded, ""); r.Progress != "1 of 9" {
-			t.Errorf("finished, the progress became %q", r.Progress)
-		}
-		t.report(ledger.ReportRequest{RunID: j.id(1)}, ledger.ErrNotFound)
-		t.report(ledger.ReportRequest{RunID: "\x00", Progress: "\xff"}, ledger.ErrNotFound)
-	}},
 }
 
 // accepted is the first 202 of a run.
@@ -182,13 +153,4 @@ func (t *fixture) newAccepted(id string) *job {
 	j, w := t.newStarted(id)
 	t.record(accepted(w, time.Minute))
 	return j
-}
-
-func (t *fixture) report(r ledger.ReportRequest, want error) ledger.Run {
-	t.Helper()
-	run, err := t.Report(t.ctx, r)
-	if !errors.Is(err, want) {
-		t.Errorf("report on %q: %v, want %v", r.RunID, err, want)
-	}
-	return run
 }

@@ -27,7 +27,7 @@ var changesCases = []testCase{
 		t.mustEnter(j.adHoc("t"))
 		f.wantChanged(j.adHoc("t").RunID)
 	}},
-	{"acts of operators, reports and backfills are changes", func(t *fixture) {
+	{"acts of operators, accepted work and backfills are changes", func(t *fixture) {
 		j, _ := t.newDead("j")
 		f, id := t.newFollower(), j.id(0)
 		for _, do := range []func(ledger.Action) (ledger.ActionResult, error){
@@ -52,10 +52,9 @@ var changesCases = []testCase{
 		e := j.repeat(id, "again")
 		t.mustEnter(e)
 		f.wantChanged(id, e.RunID)
-		k := t.newAccepted("k")
+		k, w := t.newStarted("k")
 		f.changes()
-		_, err = t.Report(t.ctx, ledger.ReportRequest{RunID: k.id(0), Progress: "half"})
-		t.must(err)
+		t.record(accepted(w, time.Minute))
 		f.wantChanged(k.id(0))
 		m := t.job("m")
 		m.admit(m.rangeOf(0, 2))

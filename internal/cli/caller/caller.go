@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/cleanup"
-	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/keystores"
@@ -28,7 +27,6 @@ type Caller struct {
 	remote  executor.Caller
 	mail    *mail.Caller
 	tracing *telemetry.Tracing
-	Tokens  *completion.Tokens // nil: targets do not report
 }
 
 // New returns what makes the calls of a registry; close it. s may be nil if no purge is called.
@@ -37,26 +35,18 @@ func New(env *command.Env, reg *jobs.Registry, s ledger.Store, log *slog.Logger)
 	if err != nil {
 		return nil, command.Usage("%w", err)
 	}
-	tokens, err := completion.FromEnv(reg.Name(), env.PublicURL, env.Lookup)
-	if err != nil {
-		return nil, command.Usage("%w", err)
-	}
 	proxy, err := targets.EnvironmentProxy(env.Lookup)
 	if err != nil {
 		return nil, err
 	}
-	config := targets.Config{
-		Registry: reg, Lookup: env.Lookup, Version: env.Version, Logger: log, Inject: tracing.Inject,
-		Allow: targets.SplitAllowed(env.AllowTarget), Proxy: proxy,
-	}
-	if tokens != nil {
-		config.Completion = tokens.For
-	}
-	t, err := targets.New(config)
+	allow := targets.SplitAllowed(env.AllowTarget)
+	t, err := targets.New(targets.Config{
+		Registry: reg, Lookup: env.Lookup, Version: env.Version, Logger: log, Inject: tracing.Inject, Allow: allow, Proxy: proxy,
+	})
 	if err != nil {
 		return nil, err
 	}
-	dial, _, err := targets.Egress(config.Allow, nil)
+	dial, _, err := targets.Egress(allow, nil)
 	if err != nil {
 		t.Close()
 		return nil, err
@@ -68,8 +58,7 @@ func New(env *command.Env, reg *jobs.Registry, s ledger.Store, log *slog.Logger)
 	}
 	purge := cleanup.New(reg, keystores.Of(reg, env.Lookup), s)
 	purge.Logger = log
-	return &Caller{Targets: t, mail: mails, Builtin: &cleanup.Nightly{Purge: purge}, remote: tracing.Wrap(t), tracing: tracing,
-		Tokens: tokens}, nil
+	return &Caller{Targets: t, mail: mails, Builtin: &cleanup.Nightly{Purge: purge}, remote: tracing.Wrap(t), tracing: tracing}, nil
 }
 
 // Call implements executor.Caller.

@@ -6,9 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/hosts"
 )
+
+// EnvPublicURL is the variable of the URL at which people reach the dashboard.
+const EnvPublicURL = "CRONCE_PUBLIC_URL"
 
 // ValidPublicURL reports whether links can begin with a URL.
 func ValidPublicURL(text string) bool {
@@ -26,7 +28,7 @@ func (env *Env) CheckPublicURL(c *cobra.Command) error {
 	if c.Flags().Changed("public-url") {
 		return Usage("%s", InvalidPublicURL("--public-url"))
 	}
-	return Usage("%s", InvalidPublicURL(completion.EnvPublicURL))
+	return Usage("%s", InvalidPublicURL(EnvPublicURL))
 }
 
 // InvalidPublicURL does not show the URL: it may have a password.

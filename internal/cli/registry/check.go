@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cronce/cronce/completion"
 	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/operations"
@@ -55,7 +54,7 @@ operator can redrive it. The TTL must be more than 5 minutes longer than the
 horizon.
 
 In the environment, check also reports what serve refuses of HTTPS_PROXY,
-HTTP_PROXY, CRONCE_COMPLETION_SECRET and CRONCE_PUBLIC_URL, and checks the
+HTTP_PROXY and CRONCE_PUBLIC_URL, and checks the
 access file that CRONCE_ACCESS names.
 
 These are warnings ("warnings" of --json): a job whose scheduled times have all
@@ -140,25 +139,20 @@ func (a *app) check(ctx context.Context, f checkFlags) error {
 	return nil
 }
 
-// checkVariables reports what serve refuses of the variables that name proxies, and of
-// those that configure the reports of targets. That the URL is missing is no problem here: serve
-// has a flag for it.
+// checkVariables reports what serve refuses of the variables that name proxies and the public URL.
 func (a *app) checkVariables() (problems jobs.Problems) {
-	if err := completion.CheckSecret(a.Lookup); err != nil {
-		problems = append(problems, jobs.Problem{Code: jobs.CodeBadSecret, Message: err.Error()})
-	}
 	if _, err := targets.EnvironmentProxy(a.Lookup); err != nil {
 		proxies, _ := errors.AsType[jobs.Problems](err) // it is one
 		problems = append(problems, proxies...)
 	}
-	text, set := a.Lookup(completion.EnvPublicURL)
+	text, set := a.Lookup(command.EnvPublicURL)
 	switch {
 	case !set || command.ValidPublicURL(text):
 	case strings.TrimSpace(text) == "":
 		problems = append(problems, jobs.Problem{Code: jobs.CodeUnsetVariable,
-			Message: completion.EnvPublicURL + " is empty; give it a value, or unset it"})
+			Message: command.EnvPublicURL + " is empty; give it a value, or unset it"})
 	default:
-		problems = append(problems, jobs.Problem{Code: jobs.CodeBadURL, Message: command.InvalidPublicURL(completion.EnvPublicURL)})
+		problems = append(problems, jobs.Problem{Code: jobs.CodeBadURL, Message: command.InvalidPublicURL(command.EnvPublicURL)})
 	}
 	return problems
 }

@@ -55,7 +55,6 @@ func healthMux(ctx context.Context, fleet *rollover.Fleet[*instance], m *telemet
 		}
 	})
 	mux.Handle("GET /metrics", limited(m.Handler()))
-	mountCompletion(mux, fleet)
 	mux.Handle("GET "+jwksPath, jwksHandler(fleet))
 	return mux
 }

@@ -82,7 +82,7 @@ a name of --allow-host, --public-url or --listen.`,
 	c.Flags().DurationVar(&f.ledgerWait, "ledger-wait", ledgerWait, "how long to wait for the ledger at start")
 	c.Flags().BoolVar(&f.watch, "watch", false, "reload the registry when its file changes")
 	c.Flags().StringVar(&a.PublicURL, "public-url", "",
-		"the `URL` at which others reach --listen: for links in notifications, and for targets that report")
+		"the `URL` at which people reach --listen, for links in notifications")
 	command.FromEnv(c.Flags(), "public-url", "listen", "allow-host", "listen-jwks", "access", "max-in-flight", "grace", "lease",
 		"ledger-wait", "watch")
 	return c
