@@ -16,16 +16,7 @@ import (
 // act is an action from the dashboard. Its page shows what it will do.
 type act struct {
 	operations.Action
-	// preview fills in what the action will do.
-	preview func(*Dashboard, *http.Request, *actView) error
-}
-
-var previews = map[string]func(*Dashboard, *http.Request, *actView) error{
-	"pause": (*Dashboard).previewPause, "resume": (*Dashboard).previewResume, "trigger": (*Dashboard).previewTrigger,
-	"backfill": (*Dashboard).previewBackfill, "rerun": (*Dashboard).previewRerun, operations.AckIncident: (*Dashboard).previewIncident,
-	operations.AddPause: (*Dashboard).previewAddPause, operations.ChangePause: (*Dashboard).previewChangePause,
-	operations.EndPause: (*Dashboard).previewEndPause,
-	"redrive":           (*Dashboard).previewRuns, "cancel": (*Dashboard).previewRuns, "ack": (*Dashboard).previewRuns,
+	actForm
 }
 
 // actView is the page of an action.
@@ -87,7 +78,7 @@ func actPath(name string, pairs ...string) string { return address("/act/"+name,
 // actOf returns the action that an address names, if the caller is allowed to do it.
 func (d *Dashboard) actOf(r *http.Request) (act, error) {
 	action, known := operations.ActionOf(r.PathValue("act"))
-	a, who := act{action, previews[action.Name]}, access.FromContext(r.Context())
+	a, who := act{action, actForms[action.Name]}, access.FromContext(r.Context())
 	switch {
 	case !known || !d.Acts:
 		return a, missing("There is no page at this address.", "Choose one in the menu above.")

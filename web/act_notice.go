@@ -57,7 +57,7 @@ func noticeOf(r *http.Request) *notice {
 	return &n
 }
 
-// rememberedName is who acts, where nothing proves it, as send keeps it for the next form.
+// rememberedName is who acts, where nothing proves it, as postAction keeps it for the next form.
 func rememberedName(r *http.Request) string {
 	c, err := r.Cookie(nameCookie)
 	if err != nil {

@@ -145,13 +145,6 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	return nil
 }
 
-// runLines says what an action does to runs.
-var runLines = map[string]string{
-	"redrive": "Each is sent again under its own key, with all its retries: a target that has done the work answers from its store, and nothing is done twice.",
-	"cancel":  "Each ends as canceled. A call that is under way may still have its effect.",
-	"ack":     "Each stays dead and counts as settled: it no longer asks for attention. This cannot be undone.",
-}
-
 const firstShown = 10
 
 // previewRuns is a dry run of an action on runs, by their IDs or by a filter.
@@ -164,7 +157,6 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	}
 	f.Parent = strings.TrimSpace(q.Get("parent"))
 	written.Since, written.Until, written.Parent = operations.TimeText(f.Since), operations.TimeText(f.Until), f.Parent
-	v.Lines = []string{runLines[v.Name]}
 	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "",
 		IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
 	a.Unacknowledged, a.Limit = false, operations.MaxPage

@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
@@ -26,32 +24,32 @@ const (
 	actWithin = time.Minute
 )
 
-// send does what a form asks, once however often it is sent.
-func (d *Dashboard) send(w http.ResponseWriter, r *http.Request) {
-	done, err := d.sent(w, r)
-	if again := (*pageError)(nil); errors.As(err, &again) {
+// postAction does what a form asks for, once however often it is sent, and leads to a page that
+// says so.
+func (d *Dashboard) postAction(w http.ResponseWriter, r *http.Request) {
+	a, done, err := d.doForm(w, r)
+	if refused := (*pageError)(nil); errors.As(err, &refused) {
 		d.serve(w, r, func(*http.Request) (view, error) { return view{}, err })
 		return
 	}
 	if err != nil || done.nothing() {
-		d.serve(w, r, func(r *http.Request) (view, error) { return d.sendAgain(r, done, err) })
+		d.serve(w, r, func(r *http.Request) (view, error) { return d.redisplayForm(r, done, err) })
 		return
 	}
 	if by := r.PostForm.Get("by"); by != "" {
 		setCookie(w, nameCookie, base64.RawURLEncoding.EncodeToString([]byte(by)), nameFor)
 	}
-	notice, at := done.told(r.PathValue("act"), r.PostForm)
+	notice, at := a.notice(r.PostForm, done)
 	http.Redirect(w, r, keepNotice(w, notice, r.PostForm.Get("key"), at), http.StatusSeeOther)
 }
 
-// sent does what a form asks. A pageError refuses the form.
-func (d *Dashboard) sent(w http.ResponseWriter, r *http.Request) (done actDone, err error) {
-	a, err := d.actOf(r)
-	if err != nil {
-		return done, err
+// doForm does what a form asks for. A pageError refuses the form.
+func (d *Dashboard) doForm(w http.ResponseWriter, r *http.Request) (a act, done actDone, err error) {
+	if a, err = d.actOf(r); err != nil {
+		return a, done, err
 	}
 	if http.NewCrossOriginProtection().Check(r) != nil {
-		return done, &pageError{http.StatusForbidden, "The form comes from another site.", "Nothing was done. Open the page here."}
+		return a, done, &pageError{http.StatusForbidden, "The form comes from another site.", "Nothing was done. Open the page here."}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	err = r.ParseForm()
@@ -59,59 +57,67 @@ func (d *Dashboard) sent(w http.ResponseWriter, r *http.Request) (done actDone, 
 		_, err = idempotency.ParseKey(r.PostForm.Get("key"))
 	}
 	if err != nil {
-		return done, invalid("The form cannot be read.", "Go back and send it again.")
+		return a, done, invalid("The form cannot be read.", "Go back and send it again.")
 	}
-	ask, err := askOf(a.Name, r.PostForm, d.now())
+	ask, err := a.request(r.PostForm, d.now())
 	if err != nil {
-		return done, err
+		return a, done, err
 	}
 	by := operations.Caller{Identity: access.FromContext(r.Context()), Via: ledger.ViaDashboard, Key: r.PostForm.Get("key")}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), actWithin) // a browser that goes does not stop an action halfway
 	defer cancel()
-	return d.do(ctx, a.Action, ask, by)
+	done, err = d.doAction(ctx, a, ask, by)
+	return a, done, err
 }
 
-// do makes the requests that a form stands for: as many as it takes to change its limit of
-// runs, or to run all its scheduled times. Their keys follow from the form's.
-func (d *Dashboard) do(ctx context.Context, a operations.Action, ask operations.ActionRequest, by operations.Caller) (all actDone, err error) {
-	key, left := by.Key, 0
-	if ask.Limit != nil {
-		left = *ask.Limit
-	}
-	if ask.Limit != nil || !ask.From.IsZero() {
-		ask.Series = key
-	}
-	for part := 1; ; part++ {
-		if ask.Limit != nil {
-			ask.Limit = new(min(left, operations.MaxPart))
+// doAction makes the requests of a form: as many as it takes to change its limit of runs, or to run
+// all its scheduled times. Their keys follow from the form's, so that a form that is sent again
+// repeats the requests that were done and makes those that were not.
+func (d *Dashboard) doAction(ctx context.Context, a act, ask operations.ActionRequest, by operations.Caller) (done actDone, err error) {
+	key, requests := by.Key, 0
+	request := func(ctx context.Context, part operations.ActionRequest, answer any) error {
+		if part.ID, part.Series = ask.ID, ""; ask.Limit != nil || !ask.From.IsZero() {
+			part.Series = key
 		}
-		var done actDone
-		answer, err := d.Operations.Do(ctx, a, ask, by)
-		if err == nil {
-			err = json.Unmarshal(answer.Body, &done)
+		if requests++; requests > 1 {
+			by.Key = fmt.Sprintf("%s-%d", key, requests-1)
 		}
+		got, err := d.Operations.Do(ctx, a.Action, part, by)
 		if err != nil {
-			return all, err
+			return err
 		}
-		all.add(done)
-		left -= done.changed()
-		if ask.NewestFirst {
-			ask.To = done.Next
-		} else {
-			ask.From = done.Next
-		}
-		if done.Remaining == 0 || left <= 0 && done.Next.IsZero() {
-			return all, nil
-		}
-		by.Key = fmt.Sprintf("%s-%d", key, part)
+		return json.Unmarshal(got.Body, answer)
 	}
+	if a.do != nil {
+		return a.do(ctx, ask, request)
+	}
+	return done, request(ctx, ask, &done)
 }
 
-// askOf returns the request that a form makes.
-func askOf(name string, form url.Values, now time.Time) (ask operations.ActionRequest, err error) {
+// requester makes one request of an action, and reads the answer into a value.
+type requester func(ctx context.Context, ask operations.ActionRequest, answer any) error
+
+func doRuns(ctx context.Context, ask operations.ActionRequest, request requester) (actDone, error) {
+	all, err := operations.ActOnAll(ctx, ask, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
+		return v, request(ctx, part, &v)
+	})
+	return actDone{Runs: &all}, err
+}
+
+func doBackfill(ctx context.Context, ask operations.ActionRequest, request requester) (actDone, error) {
+	b := operations.Backfill{From: ask.From, To: ask.To, Parallel: ask.Parallel, NewestFirst: ask.NewestFirst, NeverPlanned: ask.NeverPlanned,
+		Actor: ledger.Actor{By: ask.By, Why: ask.Why}}
+	all, err := operations.BackfillAll(ctx, b, func(ctx context.Context, part operations.ActionRequest) (v operations.Backfilled, err error) {
+		return v, request(ctx, part, &v)
+	}, func(time.Time, operations.Backfilled) {})
+	return actDone{Planned: all.Planned}, err
+}
+
+// request returns the request that a form makes.
+func (a act) request(form url.Values, now time.Time) (ask operations.ActionRequest, err error) {
 	ask = operations.ActionRequest{
 		By: form.Get("by"), Why: form.Get("why"), Force: form.Get("force") != "", MayDouble: form.Get("mayDouble") != "",
-		IncludeAcknowledged: form.Get("includeAcknowledged") != "", NewKey: name == "rerun", RunIDs: form["run"],
+		IncludeAcknowledged: form.Get("includeAcknowledged") != "", RunIDs: form["run"],
 		NewestFirst: form.Get("newestFirst") != "", NeverPlanned: form.Get("neverPlanned") != "",
 	}
 	if ask.Parallel, err = parallelOf(form.Get("parallel")); err != nil {
@@ -124,38 +130,19 @@ func askOf(name string, form url.Values, now time.Time) (ask operations.ActionRe
 			}
 		}
 	}
-	switch name {
-	case "redrive", "cancel", "ack":
-		ask.Selection, ask.Reason, ask.Parent = selectionOf(form), ledger.Reason(form.Get("reason")), form.Get("parent")
-		if text := form.Get("state"); text != "" {
-			for _, s := range strings.Split(text, ",") {
-				ask.State = append(ask.State, ledger.State(s))
-			}
-		}
-		if limit, err := strconv.Atoi(form.Get("limit")); err == nil {
-			ask.Limit = &limit
-		}
-		return ask, nil
-	case "rerun":
-		ask.ID = form.Get("run")
-	case operations.AckIncident:
-		ask.ID = form.Get("incident")
-	case operations.AddPause:
-		ask.Selection, ask.Kind, ask.All = selectionOf(form), ledger.PauseKind(form.Get("kind")), form.Get("all") != ""
-		return ask, nil
-	case operations.ChangePause, operations.EndPause:
-		ask.ID = form.Get("pause")
-	default:
-		ask.ID = form.Get("job")
+	if a.read != nil {
+		a.read(&ask, form)
 	}
-	if ask.ID == "" {
-		return ask, missing("The form names no job, run or incident.", "Open the page of what you mean, and choose the action there.")
+	if a.subject != "" {
+		if ask.ID = form.Get(a.subject); ask.ID == "" {
+			return ask, missing("The form names no job, run or incident.", "Open the page of what you mean, and choose the action there.")
+		}
 	}
 	return ask, nil
 }
 
-// sendAgain is the page of an action whose form was refused, with what was typed.
-func (d *Dashboard) sendAgain(r *http.Request, done actDone, why error) (view, error) {
+// redisplayForm is the page of an action whose form was refused, with what was typed.
+func (d *Dashboard) redisplayForm(r *http.Request, done actDone, why error) (view, error) {
 	status, text, refused := http.StatusConflict, done.why(), (*operations.Error)(nil)
 	switch {
 	case errors.As(why, &refused):

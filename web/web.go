@@ -100,7 +100,7 @@ func New(c Config) *Dashboard {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { d.serve(w, r, page) })
 	}
 	mux.HandleFunc("GET /find", d.find)
-	mux.HandleFunc("POST /act/{act}", d.send)
+	mux.HandleFunc("POST /act/{act}", d.postAction)
 	mux.HandleFunc("POST /zone", d.chooseZone)
 	mux.HandleFunc("GET /assets/{name}", serveAsset)
 	d.handler = secure(mux)

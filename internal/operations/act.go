@@ -138,17 +138,23 @@ func (s *Service) keyIsFree(ctx context.Context, who ledger.Actor) error {
 // million runs in SQLite, 1,000 take up to half a second, and 10,000 take three.
 const MaxPart = 1_000
 
-// ActOnAll does an action on as many runs as it selects, with requests of one series.
-// After an error the result has what those before it did.
+// ActOnAll does an action on as many runs as it selects, up to its limit, with requests of one
+// series. After an error the result has what those before it did.
 func ActOnAll(ctx context.Context, ask ActionRequest, do func(context.Context, ActionRequest) (RunActionResult, error)) (RunActionResult, error) {
-	all := NewRunActionResult(ask.DryRun)
+	all, limit := NewRunActionResult(ask.DryRun), math.MaxInt
+	if ask.Limit != nil {
+		limit = *ask.Limit
+	}
 	ask.Series = NewToken()
 	selections := [][]string{nil} // by the filter
 	if len(ask.RunIDs) > 0 {
 		selections = slices.Collect(slices.Chunk(ask.RunIDs, MaxPart))
 	}
 	for _, ask.RunIDs = range selections {
-		for before, more := math.MaxInt, true; more; more = all.Remaining > 0 && !ask.DryRun {
+		for before, more := math.MaxInt, true; more; more = all.Remaining > 0 && all.Counts.Changed < limit && !ask.DryRun {
+			if ask.Limit != nil {
+				ask.Limit = new(min(limit-all.Counts.Changed, MaxPart))
+			}
 			part, err := do(ctx, ask)
 			if err != nil {
 				return all, err

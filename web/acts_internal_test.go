@@ -1,0 +1,21 @@
+package web
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/cronce/cronce/internal/operations"
+)
+
+func TestEachActionHasItsForm(t *testing.T) {
+	forms := maps.Clone(actForms)
+	for _, a := range operations.Actions {
+		if form := actForms[a.Name]; form.preview == nil || form.notice == nil || form.subject == "" && form.read == nil {
+			t.Errorf("the action %q has no row in actForms, or one without a page, a notice, or what it is for", a.Name)
+		}
+		delete(forms, a.Name)
+	}
+	for name := range forms {
+		t.Errorf("actForms has %q, which is no action", name)
+	}
+}
