@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context, Env, Handler, Input, MiddlewareHandler, Next } from "hono";
 import type { HTTPException } from "hono/http-exception";
-import { Capture, OuterAnswer } from "../response/capture.js";
+import { Capture, MiddlewareAnswer } from "../response/capture.js";
 import { KitError, responseBypassed, runTooLong, successAfterRollback } from "../errors.js";
 import { exchangeOf, isResponse, readBody, replyOf, runFetch, sentBody } from "../http/fetch.js";
 import { onlyFailures, send, type BufferedAnswer } from "../response/buffered.js";
@@ -19,7 +19,7 @@ import {
   type Route,
 } from "../http/exchange.js";
 import type { Kit } from "../kit.js";
-import { turn } from "../response/clientguard.js";
+import { awaitTurn } from "../response/clientguard.js";
 import type { Work } from "../once/work.js";
 
 export { singlePrincipal } from "../http/exchange.js";
@@ -99,7 +99,7 @@ export function honoIdempotency<Tx, E extends Env = Env>(
       running.add(request);
       const bindings = c.env as Bindings | undefined;
       const node = bindings?.outgoing && bindings.incoming && (bindings as Required<Bindings>);
-      if (node && !(await turn(node.outgoing, route.maxRunMs ?? kit.http.options.maxRunMs))) {
+      if (node && !(await awaitTurn(node.outgoing, route.maxRunMs ?? kit.http.options.maxRunMs))) {
         return render(kit.http.refuse(runTooLong()));
       }
       const restore = snapshot(c as unknown as Context);
@@ -137,7 +137,7 @@ export function honoIdempotency<Tx, E extends Env = Env>(
         release();
         restore();
         const refusal = () => kit.http.refuse(successAfterRollback(error));
-        if (error instanceof OuterAnswer) {
+        if (error instanceof MiddlewareAnswer) {
           return sent(node!.outgoing, error.reply.status < 400 ? { kit: refusal() } : { own: error.reply });
         }
         if (node) {

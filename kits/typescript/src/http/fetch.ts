@@ -27,8 +27,8 @@ export interface FetchOptions {
   readonly principal: PrincipalOption<Request>;
 }
 
-/** Surroundings are what a framework adds to a handler of the Fetch API. */
-export interface Surroundings {
+/** FrameworkHooks are what a framework adds to a handler of the Fetch API. */
+export interface FrameworkHooks {
   /** answer runs a handler. What it throws may be its answer. */
   answer(run: () => Response | Promise<Response>): Promise<Response>;
   /** begin is called before the handler. What it returns takes back what the handler has set beside its response. */
@@ -38,7 +38,7 @@ export interface Surroundings {
 }
 
 /** fetchWrapper is fetchIdempotency in a framework. */
-export function fetchWrapper<Tx>(kit: Kit<Tx>, options: FetchOptions, { answer, begin, renew }: Surroundings) {
+export function fetchWrapper<Tx>(kit: Kit<Tx>, options: FetchOptions, { answer, begin, renew }: FrameworkHooks) {
   const see = (request: Request) => {
     const url = new URL(request.url);
     return exchangeOf(request, {
@@ -60,7 +60,7 @@ export function fetchWrapper<Tx>(kit: Kit<Tx>, options: FetchOptions, { answer, 
         }
         return handler(request, noTransaction<Tx>(request.method), ...rest);
       }
-      const takeBack = await begin?.();
+      const restore = await begin?.();
       const work = async (tx: Tx, body: Uint8Array<ArrayBuffer>) => {
         const init: RequestInit = { method: request.method, headers: request.headers, body, signal: null };
         const renewed = renew?.(request, init) ?? new Request(request.url, init);
@@ -68,13 +68,13 @@ export function fetchWrapper<Tx>(kit: Kit<Tx>, options: FetchOptions, { answer, 
         return replyOf(response, kit.http.options.maxReplyBody);
       };
       const refused = (ready: Ready) => {
-        takeBack?.();
+        restore?.();
         return toResponse(ready);
       };
       try {
         return await runFetch(kit, route, see(request), work, refused);
       } catch (error) {
-        takeBack?.();
+        restore?.();
         throw error;
       }
     };

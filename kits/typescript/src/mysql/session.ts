@@ -1,6 +1,5 @@
 // A connection of a pool of mysql2, with what the kit knows of its state.
 
-import * as timers from "node:timers/promises";
 import type { Pool, PoolConnection } from "mysql2/promise";
 import { unavailable } from "../errors.js";
 import { abortable } from "../sql/abortable.js";
@@ -19,9 +18,6 @@ const ROLLS_BACK = [1020, 1206, 1213];
 
 /** rollsBack reports whether the server has rolled the transaction back with an error. */
 export const rollsBack = (error: unknown): boolean => ROLLS_BACK.includes(numberOf(error) ?? 0);
-
-/** breathe pauses before the next try of a victim: what lasts, as a full lock table does, is not made worse. */
-export const breathe = () => timers.setTimeout(20 * Math.random());
 
 /** numberOf is the server's error number; undefined when the error is not the server's. */
 export function numberOf(error: unknown): number | undefined {

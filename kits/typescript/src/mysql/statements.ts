@@ -35,7 +35,7 @@ INSERT INTO {table} (scope, principal, {key}, request_hash, owner, state, respon
 VALUES (:scope, :principal, :key, :hash, :claim, :state, :status, ${t.in(":lease")}, ${NOW}, ${t.in(":ttl")})`),
     reclaim: of(`DELETE FROM {table} WHERE ${KEY} AND ${expired}`),
     // A locking read sees what is committed now, whatever the isolation.
-    lookLocked: all.lookup("", " LOCK IN SHARE MODE"),
+    lookLocked: all.lookupWith("", " LOCK IN SHARE MODE"),
     record: of(`
 UPDATE {table} SET state = :state, response_status = :status, response_headers = ${t.write.headers}, response_body = :body,
        owner = :owner, expires_at = ${t.in(":ttl")}

@@ -5,12 +5,11 @@
 // place.
 
 import type { Pool } from "mysql2/promise";
-import { unavailable } from "../errors.js";
-import { breathe, DUPLICATE_KEY, LOCK_WAIT_TIMEOUT, numberOf, rollsBack, Session, type Row } from "./session.js";
+import { DUPLICATE_KEY, LOCK_WAIT_TIMEOUT, numberOf, rollsBack, Session, type Row } from "./session.js";
 import { mysqlStatements, mysqlTable, type MysqlStatements } from "./statements.js";
 import { OpenMysqlTx, serverOf, type MysqlTx, type Server } from "./transaction.js";
 import type { Reply } from "../reply.js";
-import { claimant, columns, lookOf, purgedOf } from "../sql/rows.js";
+import { claimant, statusOf, purgedOf } from "../sql/rows.js";
 import { SqlStore, type Done } from "../sql/store.js";
 import type { Statement, Values } from "../sql/statements.js";
 import type { Claim, KeyStatus, OpenTx, PurgeBatch, Purged, Store } from "../store.js";
@@ -40,6 +39,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
   /** @internal */
   readonly sql: MysqlStatements;
   protected readonly names;
+  protected readonly begins = ["SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"];
   #server: Server | undefined;
 
   /** The pool stays the caller's. */
@@ -78,40 +78,29 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     return body && Buffer.from(body);
   }
 
-  protected lookAt(row: Row): KeyStatus {
-    return lookOf(
+  protected scanStatus(row: Row): KeyStatus {
+    return statusOf(
       row,
       (body) => Buffer.from(body as Buffer),
       (value) => Number(value) === 1,
     );
   }
 
-  /** @internal replied are a claim's values with those of its reply. */
-  replied(claim: Claim, reply: Reply): Values {
-    const [state, status, headers] = columns(reply);
-    const bytes = headers && Buffer.from(headers); // whatever the connection's character set
-    return { ...this.values(claim), state, status, headers: bytes, body: this.bodyOf(reply.body) };
+  /** Bytes, whatever the connection's character set. */
+  protected headersOf(headers: string | null): unknown {
+    return headers && Buffer.from(headers);
   }
 
-  async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<MysqlTx>; look: KeyStatus }> {
-    for (;;) {
-      const session = await Session.take(this.pool, signal);
-      try {
-        const server = await this.#open(session, claim, signal);
-        const values = { ...this.values(claim), state: "omitted", status: 500 };
-        let look = await this.#take(session, values, signal);
-        if (look.held && claim.sendBefore) {
-          look = { ...look, tooLate: (await this.lookupIn(session, values, signal)).tooLate ?? false };
-        }
-        return { open: new OpenMysqlTx(this, session, claim, server, look.held ?? false), look };
-      } catch (error) {
-        await session.rollBack(signal);
-        if (!rollsBack(error) || signal.aborted) {
-          throw unavailable("claim the key", error);
-        }
-        await breathe();
+  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<MysqlTx>; look: KeyStatus }> {
+    return this.inSession("claim the key", signal, async (session) => {
+      const server = await this.#open(session, claim, signal);
+      const values = { ...this.values(claim), state: "omitted", status: 500 };
+      let look = await this.#insertKey(session, values, signal);
+      if (look.held && claim.sendBefore) {
+        look = { ...look, tooLate: (await this.lookupIn(session, values, signal)).tooLate ?? false };
       }
-    }
+      return { open: new OpenMysqlTx(this, session, claim, server, look.held ?? false), look };
+    });
   }
 
   /** #open opens a transaction of work, and tells what the server is like. */
@@ -122,12 +111,12 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     return this.#server;
   }
 
-  protected async place(session: Session, values: Values, signal: AbortSignal): Promise<boolean> {
-    return (await this.#take(session, values, signal)).held ?? false;
+  protected async insert(session: Session, values: Values, signal: AbortSignal): Promise<boolean> {
+    return (await this.#insertKey(session, values, signal)).held ?? false;
   }
 
-  /** #take inserts the key's row, in the place of an expired one too, or looks at the one that is there. */
-  async #take(session: Session, values: Values, signal: AbortSignal): Promise<KeyStatus> {
+  /** #insertKey inserts the key's row, in the place of an expired one too, or looks at the one that is there. */
+  async #insertKey(session: Session, values: Values, signal: AbortSignal): Promise<KeyStatus> {
     try {
       for (let n = 0; n < 2; n++) {
         try {
@@ -140,7 +129,7 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
         }
         const found = (await session.run(signal, this.sql.lookLocked, values)).rows[0]!;
         if (!Number(found[7])) {
-          return this.lookAt(found);
+          return this.scanStatus(found);
         }
         await session.run(signal, this.sql.reclaim, values);
       }
@@ -160,26 +149,15 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     });
   }
 
-  async resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<MysqlTx> | undefined> {
-    for (;;) {
-      const session = await Session.take(this.pool, signal);
-      let open: OpenTx<MysqlTx>;
-      try {
-        open = new OpenMysqlTx(this, session, claim, await this.#open(session, claim, signal), true);
-        if ((await session.run(signal, this.sql.resume, this.values(claim))).changed === 1) {
-          return open;
-        }
-      } catch (error) {
-        await session.rollBack(signal);
-        if (!rollsBack(error) || signal.aborted) {
-          throw unavailable("resume the work", error);
-        }
-        await breathe();
-        continue;
+  resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<MysqlTx> | undefined> {
+    return this.inSession("resume the work", signal, async (session) => {
+      const server = await this.#open(session, claim, signal);
+      if ((await session.run(signal, this.sql.resume, this.values(claim))).changed === 1) {
+        return new OpenMysqlTx(this, session, claim, server, true);
       }
-      await open.rollback(signal);
+      await session.rollBack(signal);
       return undefined;
-    }
+    });
   }
 
   protected take(signal: AbortSignal): Promise<Session> {
@@ -188,6 +166,10 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
 
   protected isRefused(error: unknown): boolean {
     return numberOf(error) !== undefined;
+  }
+
+  protected override isVictim(error: unknown): boolean {
+    return rollsBack(error);
   }
 
   protected async checkSettings(session: Session, signal: AbortSignal): Promise<void> {
@@ -228,26 +210,5 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
 
   protected once(doing: string, signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>> {
     return this.alone(doing, signal, (session) => session.run(signal, statement, values));
-  }
-
-  /** The victim of a deadlock begins again. */
-  protected async alone<T>(doing: string, signal: AbortSignal, fn: (session: Session) => Promise<T>): Promise<T> {
-    for (;;) {
-      const session = await Session.take(this.pool, signal);
-      try {
-        await session.query(signal, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
-        await session.query(signal, "START TRANSACTION");
-        const result = await fn(session);
-        await session.query(signal, "COMMIT");
-        await session.release(signal);
-        return result;
-      } catch (error) {
-        await session.rollBack(signal);
-        if (!rollsBack(error) || signal.aborted) {
-          throw unavailable(doing, error);
-        }
-        await breathe();
-      }
-    }
   }
 }

@@ -115,15 +115,15 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
 
   async rollback(signal: AbortSignal): Promise<void> {
     this.#over = true;
-    const left = this.#used && !this.session.broken && (await this.#leftByWork(signal));
+    const ended = this.#used && !this.session.broken && (await this.#endedByWork(signal));
     await this.session.rollBack(signal);
-    if (left || (this.#used && this.held && (await this.store.committedByWork(this.claim)))) {
+    if (ended || (this.#used && this.held && (await this.store.committedByWork(this.claim)))) {
       throw transactionEnded();
     }
   }
 
-  /** #leftByWork reports whether the work, and not the server with an error, has ended the transaction. */
-  async #leftByWork(signal: AbortSignal): Promise<boolean> {
+  /** #endedByWork reports whether the work, and not the server with an error, has ended the transaction. */
+  async #endedByWork(signal: AbortSignal): Promise<boolean> {
     // MySQL is asked first: the error of the missing savepoint takes the place of the work's.
     if (!this.server.mariaDB && (await this.#endedByServer(signal))) {
       return false;

@@ -99,7 +99,7 @@ export class OnceRunner<Tx> {
         case "leader":
           return await this.#lead(turn.queue, until, claim, attempt);
         case "lookup":
-          look = await this.#lookForAll(turn.queue, claim);
+          look = await this.#lookupForWaiters(turn.queue, claim);
           break;
         case "shared":
           look = turn.found === undefined ? {} : { record: turn.found };
@@ -120,7 +120,7 @@ export class OnceRunner<Tx> {
     });
   }
 
-  async #lookForAll(queue: KeyQueue, claim: Claim): Promise<KeyStatus> {
+  async #lookupForWaiters(queue: KeyQueue, claim: Claim): Promise<KeyStatus> {
     let look: KeyStatus | undefined;
     try {
       look = await this.lookup(claim);

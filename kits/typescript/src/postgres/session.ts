@@ -50,11 +50,11 @@ export class Session {
   }
 
   run(signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>> {
-    return this.rows(signal, statement.text, statement.args(values));
+    return this.query(signal, statement.text, statement.args(values));
   }
 
-  /** rows runs a statement. A connection that gave no answer in time is not used again. */
-  async rows(signal: AbortSignal, text: string, values?: unknown[]): Promise<Done<Row> & { command: string }> {
+  /** query runs a statement. A connection that gave no answer in time is not used again. */
+  async query(signal: AbortSignal, text: string, values?: unknown[]): Promise<Done<Row> & { command: string }> {
     const config = { text, rowMode: "array" as const, types: RAW, ...(values && { values }) };
     try {
       const result: QueryArrayResult<Row> | QueryArrayResult<Row>[] = await abortable(
@@ -69,6 +69,15 @@ export class Session {
       }
       throw error;
     }
+  }
+
+  async rollBack(signal: AbortSignal): Promise<void> {
+    if (this.broken === undefined) {
+      await this.query(signal, "ROLLBACK").catch((error: unknown) => {
+        this.broken ??= error;
+      });
+    }
+    this.release();
   }
 
   release(): void {
@@ -87,14 +96,4 @@ export function refused(error: unknown): string | undefined {
     return undefined;
   }
   return /^(08|53|57|58)/.test(code) ? undefined : code; // connection, resources, operator, system
-}
-
-/** rollBack rolls back and gives the connection back, or ends a connection that cannot be told to. */
-export async function rollBack(session: Session, signal: AbortSignal): Promise<void> {
-  if (session.broken === undefined) {
-    await session.rows(signal, "ROLLBACK").catch((error: unknown) => {
-      session.broken ??= error;
-    });
-  }
-  session.release();
 }

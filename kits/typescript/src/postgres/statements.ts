@@ -62,7 +62,7 @@ WITH placed AS (
   SELECT CAST(:scope AS text), CAST(:principal AS text), CAST(:key AS text), CAST(:hash AS text), 'omitted', 500,
          CAST(:claim AS text), ${t.now}, ${t.in(":ttl")}
   WHERE CAST(:held AS boolean)${conflict}
-)${all.look.source}`),
+)${all.lookup.source}`),
 
     // It stores nothing in a transaction other than the one that was opened. It
     // sets the work's limit off: that would end a commit's wait for its standby,

@@ -4,11 +4,11 @@ import { createHash } from "node:crypto";
 import type { Pool, PoolClient } from "pg";
 import { transactionAborted, transactionEnded, unavailable } from "../errors.js";
 import type { Key } from "../key.js";
-import { Session, refused, rollBack, type Row } from "./session.js";
+import { Session, refused, type Row } from "./session.js";
 import { createTable, statements, type Statements } from "./statements.js";
 import { OpenPgTx, OWN_CONNECTION, type PgTx } from "./transaction.js";
 import type { Reply } from "../reply.js";
-import { claimant, columns, lookOf, lostRace, purgedOf } from "../sql/rows.js";
+import { claimant, statusOf, lostRace, purgedOf } from "../sql/rows.js";
 import { SqlStore, type Done } from "../sql/store.js";
 import type { Statement, Values } from "../sql/statements.js";
 import type { Claim, KeyStatus, OpenTx, PurgeBatch, Purged, Store } from "../store.js";
@@ -52,6 +52,7 @@ export function asPool(tx: PgTx): { connect(): Promise<PoolClient>; end(): Promi
 export class PgStore extends SqlStore<Row, Session> implements Store<PgTx> {
   protected readonly names; // its table is the namespace of the locks
   protected readonly sql: Statements;
+  protected readonly begins = ["BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"];
 
   /** The pool stays the caller's. Every running handler holds one connection; a crowd waiting for one key holds one in all. */
   constructor(
@@ -86,66 +87,56 @@ export class PgStore extends SqlStore<Row, Session> implements Store<PgTx> {
     return body && Buffer.from(body).toString("base64");
   }
 
-  protected lookAt(row: Row): KeyStatus {
-    return lookOf(
+  protected scanStatus(row: Row): KeyStatus {
+    return statusOf(
       row,
       (body) => Buffer.from(body!, "base64"),
       (value) => value === "t",
     );
   }
 
-  /** replied are a claim's values with those of its reply. */
-  #replied(claim: Claim, reply: Reply): Values {
-    const [state, status, headers] = columns(reply);
-    return { ...this.values(claim), state, status, headers, body: this.bodyOf(reply.body) };
+  protected headersOf(headers: string | null): unknown {
+    return headers;
   }
 
-  async begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; look: KeyStatus }> {
-    const session = await Session.take(this.pool, signal);
-    try {
+  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; look: KeyStatus }> {
+    return this.inSession("begin and look the key up", signal, async (session) => {
       const [began, held] = await this.#begin(session, claim, signal);
       const values = { ...this.values(claim), held: held === "t" };
       const row = (await session.run(signal, this.sql.claim, values)).rows[0]!;
       return {
         open: new OpenPgTx(this, session, claim, began!),
-        look: { ...this.lookAt(row), held: values.held },
+        look: { ...this.scanStatus(row), held: values.held },
       };
-    } catch (error) {
-      await rollBack(session, signal);
-      throw unavailable("begin and look the key up", error);
-    }
+    });
   }
 
   async complete(claim: Claim, reply: Reply, signal: AbortSignal): Promise<Date | undefined> {
-    const { rows } = await this.once("complete the key", signal, this.sql.complete, this.#replied(claim, reply));
+    const { rows } = await this.once("complete the key", signal, this.sql.complete, this.replied(claim, reply));
     return rows[0] && new Date(Number(rows[0][0]));
   }
 
-  protected async place(session: Session, values: Values, signal: AbortSignal): Promise<boolean> {
+  protected async insert(session: Session, values: Values, signal: AbortSignal): Promise<boolean> {
     return (await session.run(signal, this.sql.insert, values)).changed === 1;
   }
 
-  async resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<PgTx> | undefined> {
-    const session = await Session.take(this.pool, signal);
-    try {
-      const began = await this.#begin(session, claim, signal);
+  resume(claim: Claim, signal: AbortSignal): Promise<OpenTx<PgTx> | undefined> {
+    return this.inSession("resume the work", signal, async (session) => {
+      const [began] = await this.#begin(session, claim, signal);
       const { rows } = await session.run(signal, this.sql.resume, this.values(claim));
       if (rows[0] !== undefined) {
-        return new OpenPgTx(this, session, claim, began[0]!);
+        return new OpenPgTx(this, session, claim, began!);
       }
-    } catch (error) {
-      await rollBack(session, signal);
-      throw unavailable("resume the work", error);
-    }
-    await rollBack(session, signal);
-    return undefined;
+      await session.rollBack(signal);
+      return undefined;
+    });
   }
 
   /** #begin opens a transaction and tries to take the key's lock: its time, and whether it did. */
   async #begin(session: Session, claim: Claim, signal: AbortSignal): Promise<Row> {
     const maxRun = Math.min(Math.max(1, Math.ceil(claim.maxRunMs)), 2 ** 31 - 1);
     const begin = this.sql.begin(this.#lock(claim.key), maxRun, session.savepoint);
-    return (await session.rows(signal, begin)).rows[0]!;
+    return (await session.query(signal, begin)).rows[0]!;
   }
 
   /** #lock is the number of the key's advisory lock, which all kits on one table share. */
@@ -164,7 +155,7 @@ export class PgStore extends SqlStore<Row, Session> implements Store<PgTx> {
   }
 
   protected async checkSettings(session: Session, signal: AbortSignal): Promise<void> {
-    const [isolation, standby] = (await session.rows(signal, this.sql.isolation)).rows[0]!;
+    const [isolation, standby] = (await session.query(signal, this.sql.isolation)).rows[0]!;
     if (standby === "t") {
       throw new Error("pg: the server is a standby, which takes no keys: connect to the primary");
     }
@@ -186,7 +177,7 @@ export class PgStore extends SqlStore<Row, Session> implements Store<PgTx> {
 
   /** @internal record stores the reply of the work in the transaction that began then. */
   async record(session: Session, claim: Claim, reply: Reply, began: string, signal: AbortSignal): Promise<Date> {
-    const values = { ...this.#replied(claim, reply), began };
+    const values = { ...this.replied(claim, reply), began };
     const { rows } = await session.run(signal, this.sql.record, values);
     if (rows[0] !== undefined) {
       return new Date(Number(rows[0][0]));
@@ -200,20 +191,6 @@ export class PgStore extends SqlStore<Row, Session> implements Store<PgTx> {
       : transactionAborted(
           new Error("the table did not store the key's row: drop the rule, trigger or policy that prevents it"),
         );
-  }
-
-  protected async alone<T>(doing: string, signal: AbortSignal, fn: (session: Session) => Promise<T>): Promise<T> {
-    const session = await Session.take(this.pool, signal);
-    try {
-      await session.rows(signal, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
-      const result = await fn(session);
-      await session.rows(signal, "COMMIT");
-      session.release();
-      return result;
-    } catch (error) {
-      await rollBack(session, signal);
-      throw unavailable(doing, error);
-    }
   }
 
   protected async once(doing: string, signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>> {

@@ -3,7 +3,7 @@
 import type { PoolClient } from "pg";
 import { KitError, LostRace, transactionAborted, transactionEnded, unavailable } from "../errors.js";
 import type { PgStore } from "./store.js";
-import { refused, rollBack, type Session } from "./session.js";
+import { refused, type Session } from "./session.js";
 import { refuseEnding, refuseLate } from "../sql/refuse.js";
 import type { Reply } from "../reply.js";
 import { lostRace } from "../sql/rows.js";
@@ -62,13 +62,13 @@ export class OpenPgTx implements OpenTx<PgTx> {
     try {
       const expiresAt = await this.store.record(this.session, claim, reply, this.began, signal);
       stored = true;
-      if ((await this.session.rows(signal, "COMMIT")).command !== "COMMIT") {
+      if ((await this.session.query(signal, "COMMIT")).command !== "COMMIT") {
         throw transactionAborted();
       }
       this.session.release();
       return expiresAt;
     } catch (error) {
-      await rollBack(this.session, signal);
+      await this.session.rollBack(signal);
       throw explain(error, stored);
     }
   }
@@ -78,14 +78,14 @@ export class OpenPgTx implements OpenTx<PgTx> {
     let ended = false;
     if (this.#used) {
       try {
-        await this.session.rows(signal, `ROLLBACK TO SAVEPOINT ${this.session.savepoint}`);
+        await this.session.query(signal, `ROLLBACK TO SAVEPOINT ${this.session.savepoint}`);
       } catch (error) {
         // invalid_savepoint_specification, no_active_sql_transaction
         ended = ["3B001", "25P01"].includes(refused(error) ?? "");
       }
     }
     const lost = this.session.broken !== undefined && this.#used;
-    await rollBack(this.session, signal);
+    await this.session.rollBack(signal);
     if (ended || (lost && (await this.store.committedByWork(this.claim)))) {
       throw transactionEnded();
     }

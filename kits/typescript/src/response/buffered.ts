@@ -3,10 +3,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Capture } from "./capture.js";
 import { KitError, runTooLong, successAfterRollback } from "../errors.js";
-import { Outside } from "./headers.js";
+import { MiddlewareHeaders } from "./headers.js";
 import type { Answer, Exchange, Ready, Route } from "../http/exchange.js";
 import type { HttpHandlers } from "../http/handlers.js";
-import { turn } from "./clientguard.js";
+import { awaitTurn } from "./clientguard.js";
 import { isBodiless, ofHandler, type HttpReply } from "../reply.js";
 
 const routed = new WeakSet<IncomingMessage>();
@@ -30,7 +30,7 @@ export async function runBuffered<Tx>(
     return { kit: kit.refuse(new KitError("idempotency_handler_misplaced", "the route is wrapped twice")) };
   }
   routed.add(request);
-  if (!(await turn(client, route.maxRunMs ?? kit.options.maxRunMs))) {
+  if (!(await awaitTurn(client, route.maxRunMs ?? kit.options.maxRunMs))) {
     return { kit: kit.refuse(runTooLong()) };
   }
   let capture: Capture | undefined;
@@ -62,7 +62,7 @@ export async function runBuffered<Tx>(
  */
 export function onlyFailures(client: ServerResponse, instead: () => Ready): void {
   let refused = false;
-  const outside = new Outside(client);
+  const headers = new MiddlewareHeaders(client);
   const refuses = (status: number) => (refused ||= !client.headersSent && status < 400);
   const { write, writeHead, flushHeaders, end } = client;
   const own = {
@@ -74,7 +74,7 @@ export function onlyFailures(client: ServerResponse, instead: () => Ready): void
         return (end as Method).apply(client, args);
       }
       Object.assign(client, { write, writeHead, flushHeaders, end });
-      outside.restore();
+      headers.restore();
       send(client, { kit: instead() });
       return client;
     },

@@ -9,14 +9,14 @@
 import { ServerResponse, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { KitError, replyTooLarge, responseBypassed } from "../errors.js";
-import { copied, Outside, setAll, type GivenHeaders } from "./headers.js";
+import { copied, MiddlewareHeaders, setAll, type GivenHeaders } from "./headers.js";
 import { ClientGuard } from "./clientguard.js";
 import { checkLength, type HttpReply } from "../reply.js";
 import { socketInMemory } from "./socket.js";
 import { Replacements, delegate } from "./delegate.js";
 
-/** OuterAnswer is what middleware outside answers while the work runs. */
-export class OuterAnswer extends Error {
+/** MiddlewareAnswer is the answer of middleware around the route while the work runs. */
+export class MiddlewareAnswer extends Error {
   constructor(readonly reply: HttpReply) {
     super("middleware outside has answered");
   }
@@ -32,7 +32,7 @@ export class Capture {
   readonly #ended: Promise<void>;
   readonly #outer: Promise<void>; // the client's response has been ended
   readonly #guard: ClientGuard | undefined;
-  readonly #outside: Outside;
+  readonly #middlewareHeaders: MiddlewareHeaders;
   #size = 0;
   #over = false;
   #isWritten = false; // the client's response
@@ -49,7 +49,7 @@ export class Capture {
     if (client.headersSent) {
       throw new KitError("idempotency_handler_misplaced", "middleware around the route has sent the headers already");
     }
-    this.#outside = new Outside(client);
+    this.#middlewareHeaders = new MiddlewareHeaders(client);
     this.#guard = ClientGuard.of(client);
     this.#outer = new Promise((resolve) => (this.#endOuter = resolve));
     this.response = new ServerResponse(request);
@@ -101,12 +101,12 @@ export class Capture {
 
   /**
    * unlessAnswered waits for work that answers without a response of node:http. It
-   * throws an {@link OuterAnswer} when middleware outside answers first.
+   * throws a {@link MiddlewareAnswer} when middleware outside answers first.
    */
   async unlessAnswered<T>(work: Promise<T>): Promise<T> {
     const outer = this.#outer.then(() => {
       this.check();
-      throw new OuterAnswer(this.#reply());
+      throw new MiddlewareAnswer(this.#reply());
     });
     outer.catch(() => {});
     let result: T;
@@ -142,7 +142,7 @@ export class Capture {
     if (this.#failure !== undefined) {
       throw this.#failure.error; // also after the end, such as a second answer
     }
-    if (this.#isSpoilt()) {
+    if (this.#isBypassed()) {
       throw responseBypassed();
     }
   }
@@ -153,19 +153,19 @@ export class Capture {
    */
   release(): void {
     this.#over = true;
-    const isSpoilt = this.#isSpoilt();
+    const isBypassed = this.#isBypassed();
     this.#replaced.restore();
     this.response.destroy();
-    if (isSpoilt) {
+    if (isBypassed) {
       this.#guard!.transport.destroy();
     } else if (this.#guard !== undefined) {
-      this.#outside.restore();
+      this.#middlewareHeaders.restore();
     }
     this.#guard?.open();
   }
 
-  /** #isSpoilt reports whether the client's own response was used, past what stands for the handler's. */
-  #isSpoilt(): boolean {
+  /** #isBypassed reports whether the client's own response was used, past what stands for the handler's. */
+  #isBypassed(): boolean {
     const { client } = this;
     const guard = this.#guard;
     if (guard === undefined || guard.transport.destroyed) {

@@ -34,10 +34,10 @@ const transportOf = (client: ServerResponse): Duplex | undefined => streamOf(cli
 const bytesOf = (transport: Duplex) => (transport as { _handle?: { bytesWritten?: number } })._handle?.bytesWritten;
 
 /**
- * turn waits until everything before a pipelined request is answered and sent, so that
+ * awaitTurn waits until everything before a pipelined request is answered and sent, so that
  * its connection can be closed. It reports false if that takes longer than `ms`.
  */
-export async function turn(client: ServerResponse, ms: number): Promise<boolean> {
+export async function awaitTurn(client: ServerResponse, ms: number): Promise<boolean> {
   const isNext = () => {
     const transport = transportOf(client);
     return client.req.socket?.destroyed || client.closed || (transport !== undefined && !transport.writableLength);

@@ -65,8 +65,8 @@ export class Replacements {
   }
 }
 
-/** Watch hears of what is called on a client's response. */
-interface Watch {
+/** ResponseListener hears of what is called on a client's response. */
+interface ResponseListener {
   /** Headers are given out. */
   onAnswer(): void;
   onEnd(): void;
@@ -77,7 +77,12 @@ interface Watch {
 }
 
 /** delegate makes a client's response hand its calls on to the handler's. */
-export function delegate(client: ServerResponse, response: ServerResponse, replaced: Replacements, on: Watch): void {
+export function delegate(
+  client: ServerResponse,
+  response: ServerResponse,
+  replaced: Replacements,
+  on: ResponseListener,
+): void {
   const methods = response as unknown as Record<string, Method>;
   for (const name of METHODS.filter((n) => n in client && n in response)) {
     const value: Method = (...args) => {

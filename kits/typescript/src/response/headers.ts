@@ -25,8 +25,8 @@ export function setAll(response: ServerResponse, headers: GivenHeaders | undefin
   }
 }
 
-/** Outside is what middleware outside has set on a response, to be put back. */
-export class Outside {
+/** MiddlewareHeaders are the headers that middleware around the route has set on a response, to be put back. */
+export class MiddlewareHeaders {
   readonly #headers: OutgoingHttpHeaders;
 
   constructor(readonly response: ServerResponse) {

@@ -20,8 +20,8 @@ export const columns = (reply: Reply): [string, number | null, string | null] =>
   Object.keys(reply.headers).length > 0 ? JSON.stringify(reply.headers) : null,
 ];
 
-/** lookOf reads the columns of a look-up; body and true are the driver's. */
-export function lookOf<T>(
+/** statusOf reads the columns of a look-up; body and true are the driver's. */
+export function statusOf<T>(
   row: readonly T[],
   bodyOf: (value: T) => Buffer,
   isTrue: (value: T | undefined) => boolean,

@@ -57,7 +57,7 @@ export type Common = ReturnType<typeof common>;
 export function common(t: Terms) {
   const expired = `expires_at <= ${t.now}`;
   const of = (text: string) => statement(t, text);
-  const lookup = (more = "", lock = "") =>
+  const lookupWith = (more = "", lock = "") =>
     of(`
 SELECT state, request_hash, owner, response_status, ${t.read.headers}, ${t.read.body}, ${t.ms("expires_at")},
        COALESCE(${expired}, FALSE), COALESCE(locked_until <= ${t.now}, FALSE), COALESCE(${t.at(":sendbefore")} <= ${t.now}, FALSE)${more}
@@ -65,8 +65,8 @@ FROM (SELECT 1 AS one LIMIT 1) asked LEFT JOIN {table} ON ${KEY} LIMIT 1${lock}`
   return {
     expired,
     of,
-    lookup,
-    look: lookup(),
+    lookupWith,
+    lookup: lookupWith(),
     takeOver: of(`
 UPDATE {table} SET state = 'calling', owner = :owner, locked_until = ${t.in(":lease")}
 WHERE ${KEY} AND request_hash = :hash AND (state = 'unknown' OR (state = 'calling' AND locked_until <= ${t.now})) ${t.onDisk}`),

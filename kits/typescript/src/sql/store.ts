@@ -1,7 +1,10 @@
 // What the stores on SQL databases have in common: each method but those of a
 // transaction with work in it.
 
-import { claimant, lease } from "./rows.js";
+import * as timers from "node:timers/promises";
+import { unavailable } from "../errors.js";
+import type { Reply } from "../reply.js";
+import { claimant, columns, lease } from "./rows.js";
 import type { Common, Statement, Values } from "./statements.js";
 import { decideLong, type Claim, type KeyStatus } from "../store.js";
 
@@ -14,6 +17,9 @@ export interface Done<Row> {
 /** Session runs statements on one connection. */
 export interface Session<Row> {
   release(signal: AbortSignal): void | Promise<void>;
+  /** rollBack rolls back and gives the connection back, or ends one that cannot be told to. */
+  rollBack(signal: AbortSignal): Promise<void>;
+  query(signal: AbortSignal, sql: string): Promise<Done<Row>>;
   run(signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>>;
 }
 
@@ -22,20 +28,54 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
   protected abstract readonly sql: Common;
   /** What an error calls the engine and the table, and how the table is made. */
   protected abstract readonly names: { readonly engine: string; readonly table: string; readonly create: string };
+  /** The statements that begin a transaction without work. */
+  protected abstract readonly begins: readonly string[];
   protected abstract take(signal: AbortSignal): Promise<S>;
   /** isRefused reports whether the server understood a statement and would not do it. */
   protected abstract isRefused(error: unknown): boolean;
   /** checkSettings throws for settings of a connection with which calls would fail. */
   protected abstract checkSettings(session: S, signal: AbortSignal): Promise<void>;
-  /** alone runs fn in a transaction of its own. */
-  protected abstract alone<T>(doing: string, signal: AbortSignal, fn: (session: S) => Promise<T>): Promise<T>;
   /** once runs a statement that is a transaction of its own. */
   protected abstract once(doing: string, signal: AbortSignal, statement: Statement, values: Values): Promise<Done<Row>>;
-  /** place takes the key for the values' `claim`, unless a live row has it. */
-  protected abstract place(session: S, values: Values, signal: AbortSignal): Promise<boolean>;
+  /** insert takes the key for the values' `claim`, unless a live row has it. */
+  protected abstract insert(session: S, values: Values, signal: AbortSignal): Promise<boolean>;
   /** values are a claim's. */
   protected abstract values(claim: Claim): Values;
-  protected abstract lookAt(row: Row): KeyStatus;
+  protected abstract scanStatus(row: Row): KeyStatus;
+
+  /** isVictim reports whether the server has rolled the transaction back in favour of another one. */
+  protected isVictim(_error: unknown): boolean {
+    return false;
+  }
+
+  /** inSession runs fn on a connection, which fn gives back unless it throws. The victim of a deadlock begins again. */
+  protected async inSession<T>(doing: string, signal: AbortSignal, fn: (session: S) => Promise<T>): Promise<T> {
+    for (;;) {
+      const session = await this.take(signal);
+      try {
+        return await fn(session);
+      } catch (error) {
+        await session.rollBack(signal);
+        if (!this.isVictim(error) || signal.aborted) {
+          throw unavailable(doing, error);
+        }
+        await timers.setTimeout(20 * Math.random()); // a full lock table lasts, and tries at once would not let it recover
+      }
+    }
+  }
+
+  /** alone runs fn in a transaction of its own. */
+  protected alone<T>(doing: string, signal: AbortSignal, fn: (session: S) => Promise<T>): Promise<T> {
+    return this.inSession(doing, signal, async (session) => {
+      for (const statement of this.begins) {
+        await session.query(signal, statement);
+      }
+      const result = await fn(session);
+      await session.query(signal, "COMMIT");
+      await session.release(signal);
+      return result;
+    });
+  }
 
   async check(signal: AbortSignal): Promise<void> {
     const session = await this.take(signal);
@@ -59,8 +99,8 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
   }
 
   async lookup(claim: Claim, signal: AbortSignal): Promise<KeyStatus> {
-    const { rows } = await this.once("look the key up", signal, this.sql.look, this.values(claim));
-    return this.lookAt(rows[0]!);
+    const { rows } = await this.once("look the key up", signal, this.sql.lookup, this.values(claim));
+    return this.scanStatus(rows[0]!);
   }
 
   /**
@@ -75,7 +115,7 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
 
   /** @internal lookupIn looks the key up in a session. */
   async lookupIn(session: S, values: Values, signal: AbortSignal): Promise<KeyStatus> {
-    return this.lookAt((await session.run(signal, this.sql.look, values)).rows[0]!);
+    return this.scanStatus((await session.run(signal, this.sql.lookup, values)).rows[0]!);
   }
 
   /** It looks in a statement of its own after the write, whose snapshot does not show a row that was committed meanwhile. */
@@ -84,7 +124,7 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
     return this.alone("reserve the key", signal, async (session) => {
       const held = takeOver
         ? (await session.run(signal, this.sql.takeOver, values)).changed === 1
-        : await this.place(session, values, signal);
+        : await this.insert(session, values, signal);
       const look = await this.lookupIn(session, values, signal);
       return held ? { held, tooLate: look.tooLate ?? false } : { ...look, held };
     });
@@ -114,7 +154,7 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
   async accept(claim: Claim, signal: AbortSignal): Promise<KeyStatus> {
     const values = this.#accepted(claim);
     return this.alone("accept the work", signal, async (session) => {
-      let held = await this.place(session, values, signal);
+      let held = await this.insert(session, values, signal);
       let look = await this.lookupIn(session, values, signal);
       if (held && look.tooLate) {
         await session.run(signal, this.sql.abandon, values);
@@ -140,6 +180,14 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
 
   /** bodyOf is a body as the database takes it. */
   protected abstract bodyOf(body: Uint8Array | undefined): unknown;
+  /** headersOf are headers, which are JSON, as the database takes them. */
+  protected abstract headersOf(headers: string | null): unknown;
+
+  /** @internal replied are a claim's values with those of its reply. */
+  replied(claim: Claim, reply: Reply): Values {
+    const [state, status, headers] = columns(reply);
+    return { ...this.values(claim), state, status, headers: this.headersOf(headers), body: this.bodyOf(reply.body) };
+  }
 
   async countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>> {
     const { rows } = await this.once("count the expired keys", signal, this.sql.count, { only: scope });

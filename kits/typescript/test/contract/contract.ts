@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import * as timers from "node:timers/promises";
-import { Service, type Engine, type Fate } from "./engines.js";
+import { Service, type Engine, type CommitOutcome } from "./engines.js";
 import { connected, type Framework, type Route } from "./frameworks.js";
 import type { Idiom } from "./idioms.js";
 import { Wire, type Client, type Seen } from "./wire.js";
@@ -17,7 +17,7 @@ interface Served {
   readonly engine: Engine;
   readonly service: Service;
   readonly idioms: Framework["idioms"];
-  hold(name: string, fate: Fate): Promise<void>;
+  hold(name: string, outcome: CommitOutcome): Promise<void>;
 }
 
 /** contract tests frameworks on a database. */
@@ -35,15 +35,15 @@ export async function contract(engine: Engine, frameworks: Record<string, Framew
       write: (tx, operation) => engine.write(tx, operation),
     });
     const port = await start(service.kit, names.map(route), (close) => after(close));
-    const hold = (name: string, fate: Fate) => {
-      const key = `${framework}/${fate}/${names.indexOf(name)}`.replaceAll(" ", "_");
-      return held(engine, service, connected(how, port), route(name), key, fate);
+    const hold = (name: string, outcome: CommitOutcome) => {
+      const key = `${framework}/${outcome}/${names.indexOf(name)}`.replaceAll(" ", "_");
+      return held(engine, service, connected(how, port), route(name), key, outcome);
     };
     served.push({ framework, engine, service, idioms, hold });
   }
   for (const one of served) {
-    for (const fate of ["commits", "is refused", "is lost"] as const) {
-      test(`${one.framework} on ${engine.name}: a commit that ${fate}`, (t) => all(one, fate, t));
+    for (const outcome of ["commits", "is refused", "is lost"] as const) {
+      test(`${one.framework} on ${engine.name}: a commit that ${outcome}`, (t) => all(one, outcome, t));
     }
   }
 }
@@ -52,14 +52,14 @@ export async function contract(engine: Engine, frameworks: Record<string, Framew
 const stored = ({ want }: Idiom<never>) => want.kind === "done" || want.kind === "final";
 
 /** all holds every idiom of a framework to the contract. */
-async function all({ engine, service, idioms, hold }: Served, fate: Fate, t: TestContext): Promise<void> {
-  const names = Object.keys(idioms).filter((name) => fate === "commits" || stored(idioms[name]!));
+async function all({ engine, service, idioms, hold }: Served, outcome: CommitOutcome, t: TestContext): Promise<void> {
+  const names = Object.keys(idioms).filter((name) => outcome === "commits" || stored(idioms[name]!));
   const failures: string[] = [];
   const queue = [...names];
   const worker = async () => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
       try {
-        await hold(name, fate);
+        await hold(name, outcome);
       } catch (error) {
         failures.push(`${name}: ${(error as Error).message}`);
       }
@@ -78,10 +78,17 @@ async function all({ engine, service, idioms, hold }: Served, fate: Fate, t: Tes
 const open: Client[] = [];
 
 /** held holds one idiom to the contract. */
-async function held(engine: Engine, service: Service, client: Client, route: Route, key: string, fate: Fate) {
+async function held(
+  engine: Engine,
+  service: Service,
+  client: Client,
+  route: Route,
+  key: string,
+  outcome: CommitOutcome,
+) {
   const { want } = route.idiom;
   open.push(client);
-  service.fates.set(key, fate);
+  service.outcomes.set(key, outcome);
   const headers = { "Idempotency-Key": key, "Content-Type": "application/json", "Accept-Encoding": "gzip" };
   const plain = `GET ${route.path.replace(/[^/]+$/, "plain")} HTTP/1.1\r\nHost: shop.test\r\n\r\n`;
   const call = async (pipelined = false): Promise<Seen> => {
@@ -118,13 +125,13 @@ async function held(engine: Engine, service: Service, client: Client, route: Rou
   };
   const replayed = (seen: Seen) => seen.headers.get("idempotent-replayed");
   const storing = stored(route.idiom);
-  if (storing && fate === "is refused") {
+  if (storing && outcome === "is refused") {
     const seen = await call();
     assert.match(problem(seen), /transaction_aborted|idempotency_store_unavailable/);
     assert.equal(await engine.effects(key), 0, "effects of a commit that was refused");
-    service.fates.set(key, "commits");
+    service.outcomes.set(key, "commits");
   }
-  const first = await uninterrupted(fate === "commits");
+  const first = await uninterrupted(outcome === "commits");
   assert.equal(first.status, want.status, `status; ${first.body.slice(0, 200)}`);
   assert.equal(replayed(first), null);
   if (want.body !== undefined) {

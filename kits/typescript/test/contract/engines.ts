@@ -10,7 +10,7 @@ import type { Client } from "./wire.js";
 export type Tx = PgTx | MysqlTx;
 
 /** What becomes of a commit. */
-export type Fate = "commits" | "is refused" | "is lost";
+export type CommitOutcome = "commits" | "is refused" | "is lost";
 
 /** Engine is a database with a kit. */
 export interface Engine {
@@ -53,7 +53,7 @@ export async function mariaDB(): Promise<Engine> {
 
 /** Service is a kit whose commits go as they are told, by key. */
 export class Service {
-  readonly fates = new Map<string, Fate>();
+  readonly outcomes = new Map<string, CommitOutcome>();
   readonly clients = new Map<string, Client>();
   /** Keys whose client had bytes before the commit. */
   readonly early: string[] = [];
@@ -81,12 +81,12 @@ export class Service {
     if (this.clients.get(value)?.rest) {
       this.early.push(value);
     }
-    const fate = this.fates.get(value);
-    if (fate === "is refused") {
+    const outcome = this.outcomes.get(value);
+    if (outcome === "is refused") {
       await this.engine.breaks(open.tx);
     }
     const expires = await open.commit(claim, ...rest);
-    if (fate === "is lost") {
+    if (outcome === "is lost") {
       throw new KitError("idempotency_store_unavailable", "the answer to the commit was lost");
     }
     return expires;
