@@ -9,31 +9,44 @@ import (
 	"github.com/cronce/cronce/internal/suggest"
 )
 
-// foreign are names of fields and values in other schedulers, in lower case, and what
-// they are called here.
-var foreign = map[string][]string{
-	"cron": {"schedule"}, "crontab": {"schedule"}, "cronexpression": {"schedule"}, "scheduleexpression": {"schedule"},
-	"expression": {"schedule"},
-	"url":        {"urlEnv", "targetUrlEnv"}, "uri": {"urlEnv", "targetUrlEnv"}, "baseurl": {"urlEnv", "targetUrlEnv"},
-	"endpoint": {"urlEnv", "path"},
-	"tz":       {"timezone"}, "zone": {"timezone"}, "scheduleexpressiontimezone": {"timezone"},
-	"concurrencypolicy": {"overlap"}, "concurrency": {"overlap"}, "misfire": {"catchUp"}, "misfirepolicy": {"catchUp"}, "catchup": {"catchUp"},
-	"startingdeadlineseconds": {"catchUpWindow"}, "retries": {"retry"}, "retryconfig": {"retry"}, "retrypolicy": {"retry"},
-	"backofflimit": {"retry"},
-	"suspend":      {"enabled"}, "disabled": {"enabled"}, "paused": {"enabled"}, "payload": {"body"}, "data": {"body"}, "input": {"body"},
-	"deadline": {"timeout"}, "attemptdeadline": {"timeout"}, "activedeadlineseconds": {"timeout"}, "name": {"id"}, "service": {"target"},
-	"tags": {"labels"}, "annotations": {"labels"}, "desc": {"description"}, "comment": {"description"}, "team": {"owner"},
-	"jitter": {"spread"}, "flexibletimewindow": {"spread"}, "randomizeddelaysec": {"spread"}, "randomdelay": {"spread"}, "splay": {"spread"},
-	"forbid": {"skip"}, "drop": {"skip"}, "replace": {"skip"}, "wait": {"queue"}, "parallel": {"allow"}, "concurrent": {"allow"},
-	"last": {"latest"}, "one": {"latest"}, "every": {"all"}, "never": {"none"}, "false": {"none"}, "token": {"bearer"}, "iam": {"sigv4"},
+// foreign has lines of a name of a field or a value, and what other schedulers call it, in lower
+// case. Of two lines with one name of theirs the first goes before.
+var foreign = []string{
+	"schedule cron crontab cronexpression scheduleexpression expression",
+	"urlEnv url uri baseurl endpoint",
+	"targetUrlEnv url uri baseurl",
+	"path endpoint",
+	"timezone tz zone scheduleexpressiontimezone",
+	"overlap concurrencypolicy concurrency",
+	"catchUp misfire misfirepolicy catchup",
+	"catchUpWindow startingdeadlineseconds",
+	"retry retries retryconfig retrypolicy backofflimit",
+	"enabled suspend disabled paused",
+	"body payload data input",
+	"timeout deadline attemptdeadline activedeadlineseconds",
+	"id name",
+	"target service",
+	"labels tags annotations",
+	"description desc comment",
+	"owner team",
+	"spread jitter flexibletimewindow randomizeddelaysec randomdelay splay",
+	"skip forbid drop replace",
+	"queue wait",
+	"allow parallel concurrent",
+	"latest last one",
+	"all every",
+	"none never false",
+	"bearer token",
+	"sigv4 iam",
 }
 
 // DidYouMean suggests the word that another scheduler's name stands for, else the
 // nearest one.
 func DidYouMean(word string, words []string) string {
-	for _, ours := range foreign[strings.ToLower(word)] {
-		if slices.Contains(words, ours) {
-			return fmt.Sprintf("; did you mean %q?", ours)
+	theirs := strings.ToLower(word)
+	for _, line := range foreign {
+		if names := strings.Fields(line); slices.Contains(names[1:], theirs) && slices.Contains(words, names[0]) {
+			return fmt.Sprintf("; did you mean %q?", names[0])
 		}
 	}
 	return suggest.DidYouMean(word, words)
