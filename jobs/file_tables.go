@@ -93,9 +93,7 @@ func (t *TLS) Fields() []field.Row {
 func (c *Channel) Fields() []field.Row {
 	return []field.Row{
 		field.Of("name", field.Required(field.Text(&c.Name)), "Name of the channel. Its notifications are runs of the job notify-NAME."),
-		field.Of("type", field.Required(field.Word((*string)(&c.Type), ChannelWebhook, ChannelSlack, ChannelPagerDuty, ChannelAlertmanager,
-			ChannelEmail)),
-			"Kind of receiver."),
+		field.Of("type", field.Required(field.Word((*string)(&c.Type), ChannelTypes()...)), "Kind of receiver."),
 		field.Of("urlEnv", field.Text(&c.URLEnv),
 			"webhook, slack, alertmanager: the variable with the address. pagerduty: default https://events.pagerduty.com."),
 		field.Of("key", field.Shared(&c.Key), "pagerduty: the integration key."),

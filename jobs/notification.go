@@ -51,6 +51,43 @@ const (
 	ChannelEmail        ChannelType = "email"
 )
 
+// channelTypes says what each type of channel takes of the fields that not all have. Package notify
+// renders the notifications of each.
+var channelTypes = []channelType{
+	{ChannelWebhook, "urlEnv", "secret", false},
+	{ChannelSlack, "urlEnv", "", true},
+	{ChannelPagerDuty, "key", "urlEnv", false},
+	{ChannelAlertmanager, "urlEnv", "", true},
+	{ChannelEmail, "smtp to", "from", true},
+}
+
+type channelType struct {
+	name       ChannelType
+	needs, may string // fields that it requires, and that it can have
+	groups     bool   // one message may be of many incidents; events are of one each
+}
+
+// kind returns the row of the channel's type; without a name, if it is unknown.
+func (c *Channel) kind() *channelType {
+	for i := range channelTypes {
+		if channelTypes[i].name == c.Type {
+			return &channelTypes[i]
+		}
+	}
+	return &channelType{}
+}
+
+// ChannelTypes lists the types of channels.
+func ChannelTypes() (names []ChannelType) {
+	for i := range channelTypes {
+		names = append(names, channelTypes[i].name)
+	}
+	return names
+}
+
+// Groups reports whether a message to the channel may be of many incidents.
+func (c *Channel) Groups() bool { return c.kind().groups }
+
 func (c Channel) enter(d *draft) { d.channels = append(d.channels, c) }
 
 // channelPrefix begins the names of channels' targets; a declared target has no colon.
@@ -125,7 +162,7 @@ func (d *draft) checkChannels() []Channel {
 			d.Add(at+".name", codeDuplicateID,
 				"the channel's notifications are runs of the job %q, which the registry has too; rename one", c.JobID())
 		}
-		d.checkChannelFields(at, *c)
+		d.checkChannelFields(at, c)
 		d.checkSelection(at, *c)
 		setDefault(&c.After, 1)
 		if c.Type != ChannelEmail {
@@ -136,27 +173,26 @@ func (d *draft) checkChannels() []Channel {
 }
 
 // checkChannelFields requires what the type needs, and refuses what it has no use for.
-func (d *draft) checkChannelFields(at string, c Channel) {
-	needs := func(field string, set, may, must bool, what string) {
+func (d *draft) checkChannelFields(at string, c *Channel) {
+	kind := c.kind()
+	check := func(field string, set bool, what string) {
+		needed := strings.Contains(kind.needs, field)
 		switch {
-		case set && !may:
+		case set && !needed && kind.may != field && kind.name != "":
 			d.Add(at+"."+field, codeNeedlessField, "%s has no meaning for type: %s; remove it or change the type", field, c.Type)
-		case !set && must:
+		case !set && needed:
 			d.Add(at+"."+field, codeMissingField, "%s is missing; set it to %s", field, what)
 		}
 	}
-	email := c.Type == ChannelEmail
-	http := c.Type == ChannelWebhook || c.Type == ChannelSlack || c.Type == ChannelAlertmanager
-	needs("urlEnv", c.URLEnv != "", !email, http, "the name of the variable that holds the address")
-	if c.URLEnv != "" && !email {
+	check("urlEnv", c.URLEnv != "", "the name of the variable that holds the address")
+	check("key", c.Key != Secret{}, "where the integration key is, e.g. { env: PD_KEY }")
+	check("secret", c.Secret != Secret{}, "")
+	check("smtp", c.SMTP != Secret{}, "where the server's address is, e.g. { env: SMTP_URL } with smtp://user:password@host:587")
+	check("to", len(c.To) > 0, "the addresses, e.g. [ops@example.com]")
+	check("from", c.From != "", "")
+	if c.URLEnv != "" && c.Type != ChannelEmail {
 		d.checkVariable(at+".urlEnv", "urlEnv", c.URLEnv, "the variable that holds the address")
 	}
-	pd := c.Type == ChannelPagerDuty
-	needs("key", c.Key != Secret{}, pd, pd, "where the integration key is, e.g. { env: PD_KEY }")
-	needs("secret", c.Secret != Secret{}, c.Type == ChannelWebhook, false, "")
-	needs("smtp", c.SMTP != Secret{}, email, email, "where the server's address is, e.g. { env: SMTP_URL } with smtp://user:password@host:587")
-	needs("to", len(c.To) > 0, email, email, "the addresses, e.g. [ops@example.com]")
-	needs("from", c.From != "", email, false, "")
 	for _, f := range c.secrets() {
 		if f.secret != (Secret{}) {
 			d.checkSecret(at+"."+f.name, f)

@@ -17,9 +17,12 @@ type request struct {
 	body              any
 }
 
-// render writes the message in the form of the channel. id names the notification.
+// render writes the message in the form of the channel. id names the notification. A type without
+// a form has a request without a body.
 func render(m Message, c jobs.Channel, id string) request {
 	switch c.Type {
+	case jobs.ChannelWebhook:
+		return request{contentType: "application/cloudevents+json", body: cloudEvent(m, id)}
 	case jobs.ChannelSlack:
 		return request{body: slack(m)}
 	case jobs.ChannelPagerDuty:
@@ -29,7 +32,7 @@ func render(m Message, c jobs.Channel, id string) request {
 	case jobs.ChannelEmail:
 		return request{body: Email{From: c.From, To: c.To, Subject: m.title(), Text: m.text(), Thread: m.key()}}
 	}
-	return request{contentType: "application/cloudevents+json", body: cloudEvent(m, id)}
+	return request{}
 }
 
 // Email is the body of a notification by email.
@@ -164,6 +167,9 @@ const (
 // notification's run. id is the ID of that run.
 func NewCall(m Message, c jobs.Channel, id string) (ledger.CallSpec, error) {
 	r := render(m, c, id)
+	if r.body == nil {
+		return ledger.CallSpec{}, fmt.Errorf("channel %s: type %s has no form of a notification", c.Name, c.Type)
+	}
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)

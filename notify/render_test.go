@@ -21,10 +21,14 @@ func TestWhatEachChannelIsSent(t *testing.T) {
 	}
 	closed := open
 	closed.ClosedAt, closed.ClosedBy = begin.Add(time.Hour), "close-books@2026-11-22T11:00:00Z"
-	for _, c := range []jobs.Channel{
-		{Name: "hub", Type: jobs.ChannelWebhook}, {Name: "ops", Type: jobs.ChannelSlack}, {Name: "oncall", Type: jobs.ChannelPagerDuty},
-		{Name: "am", Type: jobs.ChannelAlertmanager, Remind: time.Hour}, {Name: "mail", Type: jobs.ChannelEmail, To: []string{"ops@example.com"}},
-	} {
+	for _, kind := range jobs.ChannelTypes() {
+		c := jobs.Channel{Name: "ops", Type: kind}
+		switch kind {
+		case jobs.ChannelAlertmanager:
+			c.Remind = time.Hour
+		case jobs.ChannelEmail:
+			c.To = []string{"ops@example.com"}
+		}
 		var got strings.Builder
 		for event, i := range map[notify.Event]ledger.Incident{notify.Opened: open, notify.Recovered: closed} {
 			m := notify.NewMessage("acme", "https://cronce.example.com/", event, i, begin.Add(time.Minute))

@@ -142,7 +142,7 @@ func (w *Watch) group(list []*decided, now time.Time) {
 			l, m := shared[k], w.message(n.Event, t.Incident, now)
 			if l == nil {
 				l = &delivery{notification: n, message: m, from: t}
-				if groups(n.Channel) && count[k] >= groupFrom {
+				if n.Channel.Groups() && count[k] >= groupFrom {
 					shared[k] = l
 				}
 			} else {
@@ -153,12 +153,6 @@ func (w *Watch) group(list []*decided, now time.Time) {
 			t.deliveries = append(t.deliveries, l)
 		}
 	}
-}
-
-// groups reports whether a message to a channel may be of many incidents. Events of
-// webhooks and of PagerDuty are of one incident each.
-func groups(c jobs.Channel) bool {
-	return c.Type == jobs.ChannelSlack || c.Type == jobs.ChannelEmail || c.Type == jobs.ChannelAlertmanager
 }
 
 func (w *Watch) message(event Event, i ledger.Incident, now time.Time) Message {
