@@ -164,7 +164,7 @@ func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, loo
 	if err := c.Key.Validate(); err != nil {
 		return s, look, d, err
 	}
-	if look, err = k.look(asking, c); err != nil || look.Record != nil && decideLong(look, c) != doWork {
+	if look, err = k.lookup(asking, c); err != nil || look.Record != nil && decideLong(look, c) != doWork {
 		return s, look, decideLong(look, c), err
 	}
 	w := &Work{kit: k, store: store, claim: c, exchange: make(chan struct{}, 1)}

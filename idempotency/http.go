@@ -175,14 +175,14 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c store.Claim, 
 	return c, body, nil
 }
 
-// believed is how long a body may be for its announced length to be believed, in
+// maxTrustedLength is how long a body may be for its announced length to be maxTrustedLength, in
 // bytes, before the bytes have come.
-const believed = 64 << 10
+const maxTrustedLength = 64 << 10
 
 // read reads the body, in memory of the size that its length asks for.
 func (h *handler) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	limited := http.MaxBytesReader(w, r.Body, h.kit.opt.MaxRequestBody)
-	if r.ContentLength <= 0 || r.ContentLength > believed {
+	if r.ContentLength <= 0 || r.ContentLength > maxTrustedLength {
 		return io.ReadAll(limited)
 	}
 	body := make([]byte, 0, r.ContentLength+1) // and one to meet the end with

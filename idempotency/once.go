@@ -24,8 +24,8 @@ const (
 	Release
 )
 
-// work runs inside the transaction that its context carries.
-type work func(context.Context) (Reply, Disposition, error)
+// workInTx runs inside the transaction that its context carries.
+type workInTx func(context.Context) (Reply, Disposition, error)
 
 // attempt tries to take a key. do is what follows if the look says so; drop
 // ends the attempt otherwise.
@@ -38,7 +38,7 @@ type attempt struct {
 // once does the work in a transaction unless the key says otherwise. replayed:
 // the reply is a stored one. Waiting is bounded by Options.Wait and by ctx; the
 // work only by the claim's MaxRun.
-func (k *Kit) once(ctx context.Context, c store.Claim, w work) (r Reply, replayed bool, err error) {
+func (k *Kit) once(ctx context.Context, c store.Claim, w workInTx) (r Reply, replayed bool, err error) {
 	return k.claimOrWait(ctx, c, func() (attempt, error) {
 		tx, look, err := k.begin(ctx, c)
 		if err != nil {
@@ -63,11 +63,11 @@ func (k *Kit) claimOrWait(ctx context.Context, c store.Claim, try func() (attemp
 		q, turn := k.gate.enter(ctx, c.Key, until, due)
 		switch turn {
 		case timedOut:
-			return k.lastLook(ctx, c)
+			return k.lookupAfterTimeout(ctx, c)
 		case leader:
 			return k.lead(ctx, until, c, q, try)
 		case lookup:
-			if err := k.lookForAll(ctx, c, q); err != nil {
+			if err := k.lookupForWaiters(ctx, c, q); err != nil {
 				return Reply{}, false, err
 			}
 		}
@@ -78,24 +78,24 @@ func (k *Kit) claimOrWait(ctx context.Context, c store.Claim, try func() (attemp
 	}
 }
 
-// lookForAll looks the key up once for all who waited for its leader. They had
+// lookupForWaiters looks the key up once for all who waited for its leader. They had
 // all asked before, so that each learns what a look-up of its own would tell it:
 // the record as it is at a moment of its own call, by the store's clock, and
 // committed. What it means each judges for itself: the payload is its own. Only
 // the caller whose look-up failed is told so; another makes it again.
-func (k *Kit) lookForAll(ctx context.Context, c store.Claim, q *keyQueue) (err error) {
+func (k *Kit) lookupForWaiters(ctx context.Context, c store.Claim, q *keyQueue) (err error) {
 	var look store.KeyStatus
 	ok := false
 	defer func() { k.gate.share(q, look.Record, ok) }()
-	look, err = k.look(ctx, c)
+	look, err = k.lookup(ctx, c)
 	ok = err == nil
 	return err
 }
 
-// lastLook is for a call that has waited long enough for another of this
+// lookupAfterTimeout is for a call that has waited long enough for another of this
 // process: that one may only be reading what is stored.
-func (k *Kit) lastLook(ctx context.Context, c store.Claim) (Reply, bool, error) {
-	look, err := k.look(ctx, c)
+func (k *Kit) lookupAfterTimeout(ctx context.Context, c store.Claim) (Reply, bool, error) {
+	look, err := k.lookup(ctx, c)
 	if err == nil && look.Record != nil {
 		return decide(look, c).answer(look)
 	}
@@ -138,7 +138,7 @@ type record func(context.Context, store.Claim, Reply) (Reply, bool, error)
 // run does the work in the transaction and ends it. A panic of the work goes
 // through, after the rollback. If the work has ended the transaction itself, run uses
 // the key up with record.
-func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w work, record record) (r Reply, replayed bool, err error) {
+func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w workInTx, record record) (r Reply, replayed bool, err error) {
 	// The caller may hang up; the work goes on.
 	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.MaxRun)
 	defer cancel()
@@ -224,7 +224,7 @@ func (k *Kit) afterFailedCommit(ctx context.Context, c store.Claim, r Reply, cau
 	if errors.Is(cause, ErrConflict) {
 		return r, false, cause
 	}
-	look, err := k.look(ctx, c)
+	look, err := k.lookup(ctx, c)
 	if err != nil || look.Record == nil {
 		return r, false, cause
 	}
@@ -245,7 +245,7 @@ func (k *Kit) begin(ctx context.Context, c store.Claim) (tx store.Tx, look store
 	return tx, look, explain(ctx, err)
 }
 
-func (k *Kit) look(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
+func (k *Kit) lookup(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	ctx, cancel := k.exchange(ctx)
 	defer cancel()
 	look, err = k.store.Lookup(ctx, c)

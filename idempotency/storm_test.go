@@ -21,10 +21,10 @@ type answer struct {
 	err       error
 }
 
-// storm is one key in a shelf, and callers who ask for it at once.
+// storm is one key in a store, and callers who ask for it at once.
 type storm struct {
 	t     *testing.T
-	shelf *shelf
+	store *fakeStore
 	kit   *idempotency.Kit
 	runs  int
 	work  func(run int) error // of the nth run, from 1; nil: succeeds
@@ -34,13 +34,13 @@ type storm struct {
 	all     sync.WaitGroup
 }
 
-func newStorm(t *testing.T, s *shelf) *storm {
+func newStorm(t *testing.T, s *fakeStore) *storm {
 	t.Helper()
 	kit, err := idempotency.New(s, idempotency.Options{Principal: idempotency.SinglePrincipal("p")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &storm{t: t, shelf: s, kit: kit}
+	return &storm{t: t, store: s, kit: kit}
 }
 
 var stormOperation = idempotency.Operation{Scope: "s", Key: "k", Payload: "payload"}
@@ -116,11 +116,11 @@ func (s *storm) ask(entry string, op idempotency.Operation) {
 	})
 }
 
-// waiting starts a leader, whom the shelf holds up as it begins, then the others,
+// waiting starts a leader, whom the store holds up as it begins, then the others,
 // who wait for it, and lets the leader go on.
 func (s *storm) waiting(entry string, leader idempotency.Operation, others ...idempotency.Operation) {
-	release, next := make(chan struct{}), s.shelf.onBegin
-	s.shelf.onBegin = func(n int) error {
+	release, next := make(chan struct{}), s.store.onBegin
+	s.store.onBegin = func(n int) error {
 		if n == 1 {
 			<-release
 		}
@@ -161,8 +161,8 @@ func (s *storm) count(refused error) (duplicates, did, refusals int) {
 // asked checks how often the store was.
 func (s *storm) asked(begins, looks int) {
 	s.t.Helper()
-	if s.shelf.begins != begins || s.shelf.looks != looks {
-		s.t.Errorf("the key was tried %d times and looked up %d times, want %d and %d", s.shelf.begins, s.shelf.looks, begins, looks)
+	if s.store.begins != begins || s.store.looks != looks {
+		s.t.Errorf("the key was tried %d times and looked up %d times, want %d and %d", s.store.begins, s.store.looks, begins, looks)
 	}
 }
 

@@ -34,11 +34,11 @@ func TestAllWhoWaitedAreAnsweredByOneLookUp(t *testing.T) {
 		for entry := range entryPoints {
 			t.Run(rule+", "+entry, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newStorm(t, &shelf{late: c.late})
+					s := newStorm(t, &fakeStore{late: c.late})
 					if c.stored {
 						_, err := entryPoints[entry](s, t.Context(), stormOperation)
 						must(err)
-						s.shelf.begins = 0
+						s.store.begins = 0
 					}
 					s.waiting(entry, stormOperation, c.others...)
 					duplicates, did, mismatches := s.count(idempotency.ErrMismatch)
@@ -55,7 +55,7 @@ func TestAllWhoWaitedAreAnsweredByOneLookUp(t *testing.T) {
 // A leader who learns that another payload has the key knows its outcome too.
 func TestACrowdWithAnotherPayloadCostsOneLookUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStorm(t, &shelf{record: &store.Record{State: store.StateDone, Fingerprint: "another's"}})
+		s := newStorm(t, &fakeStore{record: &store.Record{State: store.StateDone, Fingerprint: "another's"}})
 		s.waiting("Do", stormOperation, same(20)...)
 		if _, _, mismatches := s.count(idempotency.ErrMismatch); mismatches != 21 {
 			t.Errorf("%d were refused", mismatches)
@@ -75,7 +75,7 @@ func TestNothingButAStoredReplyIsShared(t *testing.T) {
 	failed := errors.New("failed")
 	const others = 10
 	for rule, c := range map[string]struct {
-		shelf         *shelf
+		store         *fakeStore
 		work          func(run int) error
 		leader        idempotency.Operation
 		refused       error
@@ -91,20 +91,20 @@ func TestNothingButAStoredReplyIsShared(t *testing.T) {
 			}
 			return nil
 		}, leader: stormOperation, refused: failed, refusals: 1, did: 1, duplicates: others - 1, begins: 2, looks: 1},
-		"the commit failed, and its leader looked what came of it": {shelf: &shelf{onCommit: first(idempotency.ErrUnavailable)}, leader: stormOperation,
+		"the commit failed, and its leader looked what came of it": {store: &fakeStore{onCommit: first(idempotency.ErrUnavailable)}, leader: stormOperation,
 			refused: idempotency.ErrUnavailable, refusals: 1, did: 1, duplicates: others - 1, begins: 2, looks: 2},
-		"the work ended its transaction, and its leader recorded that": {shelf: &shelf{onCommit: first(idempotency.ErrTxEnded)}, leader: stormOperation,
+		"the work ended its transaction, and its leader recorded that": {store: &fakeStore{onCommit: first(idempotency.ErrTxEnded)}, leader: stormOperation,
 			refused: idempotency.ErrTxEnded, refusals: others + 1, begins: 3, looks: 1},
-		"the store is down": {shelf: &shelf{onBegin: func(int) error { return idempotency.ErrUnavailable }}, leader: stormOperation,
+		"the store is down": {store: &fakeStore{onBegin: func(int) error { return idempotency.ErrUnavailable }}, leader: stormOperation,
 			refused: idempotency.ErrUnavailable, refusals: others + 1, begins: others + 1},
-		"the outcome of an external call is unknown": {shelf: &shelf{record: lost}, leader: stormOperation,
+		"the outcome of an external call is unknown": {store: &fakeStore{record: lost}, leader: stormOperation,
 			refused: idempotency.ErrOutcomeUnknown, refusals: others + 1, begins: others + 1},
-		"the leader came too late": {shelf: &shelf{late: true}, leader: late,
+		"the leader came too late": {store: &fakeStore{late: true}, leader: late,
 			refused: idempotency.ErrTooLate, refusals: 1, did: 1, duplicates: others - 1, begins: 2, looks: 1},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStorm(t, cmp.Or(c.shelf, &shelf{}))
+				s := newStorm(t, cmp.Or(c.store, &fakeStore{}))
 				s.work = c.work
 				s.waiting("Do", c.leader, same(others)...)
 				duplicates, did, refusals := s.count(c.refused)
@@ -130,7 +130,7 @@ func first(err error) func(n int) error {
 // The leader may only be slow to read what is stored.
 func TestThoseWhoWaitedLongEnoughLookForThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStorm(t, &shelf{onBegin: func(n int) error {
+		s := newStorm(t, &fakeStore{onBegin: func(n int) error {
 			if n > 1 {
 				time.Sleep(time.Minute) // virtual
 			}
@@ -161,8 +161,8 @@ func TestALookUpThatFailsIsMadeAgainByAnotherWhoWaited(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStorm(t, &shelf{})
-				s.shelf.onLook = func(ctx context.Context, n int) error {
+				s := newStorm(t, &fakeStore{})
+				s.store.onLook = func(ctx context.Context, n int) error {
 					if n > 3 {
 						return nil
 					}
@@ -183,13 +183,13 @@ func TestALookUpThatFailsIsMadeAgainByAnotherWhoWaited(t *testing.T) {
 // and is rolled back, or it was purged.
 func TestWhereNothingIsStoredOneOfThoseWhoWaitedLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStorm(t, &shelf{onBegin: func(int) error {
+		s := newStorm(t, &fakeStore{onBegin: func(int) error {
 			time.Sleep(time.Second) // virtual: the others come meanwhile
 			return nil
 		}})
-		s.shelf.onLook = func(_ context.Context, n int) error {
+		s.store.onLook = func(_ context.Context, n int) error {
 			if n == 1 {
-				s.shelf.put(nil)
+				s.store.put(nil)
 			}
 			return nil
 		}
@@ -205,13 +205,13 @@ func TestWhereNothingIsStoredOneOfThoseWhoWaitedLeads(t *testing.T) {
 // expired since.
 func TestWhoAsksDuringTheLookUpDoesNotShareIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStorm(t, &shelf{})
+		s := newStorm(t, &fakeStore{})
 		looking, read := make(chan struct{}), make(chan struct{})
-		s.shelf.onLook = func(context.Context, int) error { close(looking); <-read; return nil }
+		s.store.onLook = func(context.Context, int) error { close(looking); <-read; return nil }
 		s.waiting("Do", stormOperation, same(10)...)
 		<-looking
 		synctest.Wait()
-		s.shelf.put(nil)
+		s.store.put(nil)
 		s.ask("Do", stormOperation)
 		synctest.Wait()
 		if s.runs != 2 {
@@ -228,14 +228,14 @@ func TestWhoAsksDuringTheLookUpDoesNotShareIt(t *testing.T) {
 // the kit.
 func TestASharedReplyIsNobodysToChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStorm(t, &shelf{})
+		s := newStorm(t, &fakeStore{})
 		kit := s.kit.Handler(idempotency.Route{Scope: "s"}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Etag", "e")
 			w.Header().Set("Location", "e")
 			w.Write([]byte("paid"))
 		}))
 		release := make(chan struct{})
-		s.shelf.onBegin = func(int) error { <-release; return nil }
+		s.store.onBegin = func(int) error { <-release; return nil }
 		for range 32 {
 			s.all.Go(func() {
 				r := httptest.NewRequest("POST", "/pay", nil)

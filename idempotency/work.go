@@ -135,7 +135,7 @@ func (w *Work) renew(ctx context.Context, lease time.Duration, progress []byte) 
 // lose ends the work of a worker that does not have the key any more. It returns
 // nil if that is because it has finished: the answer to its commit was lost.
 func (w *Work) lose(ctx context.Context) error {
-	look, err := w.kit.look(ctx, w.claim)
+	look, err := w.kit.lookup(ctx, w.claim)
 	if err != nil {
 		return err
 	}

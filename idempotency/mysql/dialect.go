@@ -81,7 +81,7 @@ func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, j
 	}
 	v := sqlkeys.Of(c)
 	v["state"], v["status"], v["lease"] = string(store.StateOmitted), 500, nil
-	look, err := d.place(ctx, q, v)
+	look, err := d.insertKey(ctx, q, v)
 	if code(err) == lockWaitTimeout && !(joined && d.rollsBack(lockWaitTimeout)) {
 		err = nil // in flight
 	}
@@ -95,7 +95,7 @@ func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, j
 
 // Insert implements [sqlkeys.Dialect].
 func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, _ store.Claim, v sqlkeys.Values) (bool, error) {
-	look, err := d.place(ctx, q, v)
+	look, err := d.insertKey(ctx, q, v)
 	if code(err) == lockWaitTimeout {
 		err = nil // in flight
 	}
@@ -108,10 +108,10 @@ func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) 
 	return d, held, err
 }
 
-// place inserts the key's row, in the place of an expired one too, or looks at
+// insertKey inserts the key's row, in the place of an expired one too, or looks at
 // the one that is there. It fails with [lockWaitTimeout] if another transaction holds
 // the key.
-func (d *dialect) place(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values) (store.KeyStatus, error) {
+func (d *dialect) insertKey(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values) (store.KeyStatus, error) {
 	for range 2 {
 		if _, err := d.insert.Exec(ctx, q, v); code(err) != duplicateKey {
 			return store.KeyStatus{Held: err == nil}, err
@@ -197,10 +197,10 @@ func savepoint(ctx context.Context, q sqlkeys.Querier) (bool, error) {
 	return err == nil, err
 }
 
-// Left implements [sqlkeys.Claimed]. After a ROLLBACK of the work's each
+// EndedByWork implements [sqlkeys.Claimed]. After a ROLLBACK of the work's each
 // statement has been committed by itself. So has each after an error with which the
 // server rolls back, unless that was the last thing to happen.
-func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, _ bool) (left, undone bool) {
+func (d *dialect) EndedByWork(ctx context.Context, q sqlkeys.Querier, _ bool) (ended, undone bool) {
 	if d.pool.Load().mariaDB {
 		var in bool
 		if err := q.QueryRowContext(ctx, `SELECT @@in_transaction LIMIT 1`).Scan(&in); err != nil || in {

@@ -183,9 +183,9 @@ func (d claimed) in(ctx context.Context, q sqlkeys.Querier) (bool, error) {
 	return began == d.began, err
 }
 
-// Left implements [sqlkeys.Claimed]. An aborted transaction tells nothing; if the
+// EndedByWork implements [sqlkeys.Claimed]. An aborted transaction tells nothing; if the
 // work has committed before, its row stands.
-func (d claimed) Left(ctx context.Context, q sqlkeys.Querier, _ bool) (left, undone bool) {
+func (d claimed) EndedByWork(ctx context.Context, q sqlkeys.Querier, _ bool) (ended, undone bool) {
 	in, err := d.in(ctx, q)
 	return err == nil && !in, false
 }

@@ -25,7 +25,7 @@ func (t *tx) rollback(ctx context.Context) error {
 	if ended || !known && t.committedByWork(ctx) {
 		return store.ErrTxEnded
 	}
-	return t.again(t.work.life.conflict)
+	return t.again(t.work.state.conflict)
 }
 
 // undo rolls back and reports whether the work had ended the transaction, if
@@ -36,20 +36,20 @@ func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	text := `ROLLBACK`
 	switch status := conn.TxStatus(); {
 	case t.conn.IsClosed():
-		return status == 'I' || t.work.life.ended, false
+		return status == 'I' || t.work.state.ended, false
 	case status == 'I':
 		return true, true
 	case t.pooled == nil:
 		text = toSavepoint
 	case status == 'E': // the server can say nothing of an aborted transaction
-		ended = t.work.life.ended
+		ended = t.work.state.ended
 	default:
 		text = beganAt + `; ROLLBACK`
 	}
 	results, err := conn.Exec(ctx, text).ReadAll()
 	if t.pooled == nil {
 		code, _ := refused(err)
-		return t.work.life.ended || code == noSavepoint, true
+		return t.work.state.ended || code == noSavepoint, true
 	}
 	if err != nil {
 		_ = t.conn.Close(ctx)
@@ -61,20 +61,20 @@ func (t *tx) undo(ctx context.Context) (ended, known bool) {
 	return ended, false
 }
 
-// committedByWork reports whether the work has committed the transaction: the row that it placed
-// before (see [tx.mark]) is there. A crash or a failover that loses the commit loses the row with
+// committedByWork reports whether the work has committed the transaction: the row that it inserted
+// before (see [tx.insertKey]) is there. A crash or a failover that loses the commit loses the row with
 // it. The transaction's id would not tell: a server that crashed, or a standby that is promoted,
 // gives the ids of lost transactions away again.
 func (t *tx) committedByWork(ctx context.Context) bool {
-	if !t.opened.placed {
+	if !t.opened.inserted {
 		return false
 	}
 	look, err := t.store.Lookup(ctx, t.claim)
 	return err == nil && look.Record != nil && look.Record.Owner == sqlkeys.Claimant(t.claim)
 }
 
-// over is a context that has ended: pgx sends nothing under it.
-var over = func() context.Context {
+// endedContext is a context that has ended: pgx sends nothing under it.
+var endedContext = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
@@ -85,7 +85,7 @@ func (t *tx) release() {
 		return
 	}
 	if t.own != nil && t.conn.PgConn().TxStatus() == 'I' {
-		_ = t.own.Commit(over) // closes it, for large objects that outlive the work
+		_ = t.own.Commit(endedContext) // closes it, for large objects that outlive the work
 	}
 	t.pooled.Release()
 }

@@ -16,9 +16,9 @@ import (
 type statements struct {
 	sqlkeys.Statements
 	// Those of each call are sent without a map of values: it would cost a tenth.
-	begin, lock, join, look, record string
+	begin, lock, join, lookup, record string
 
-	reclaim, mark, insert, accept, resume, resumed sqlkeys.Statement
+	reclaim, insertKey, insert, accept, resume, resumed sqlkeys.Statement
 }
 
 // terms are pgx's, which sends times.
@@ -57,7 +57,7 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
        current_setting('transaction_isolation'), current_setting('statement_timeout'), current_setting('role')`,
 
 		// Unlike the one of all engines, it has no row for a key without one.
-		look: t.Statement(`SELECT ` + strings.ReplaceAll(sqlkeys.StatusColumns, ":sendbefore", "NULL") +
+		lookup: t.Statement(`SELECT ` + strings.ReplaceAll(sqlkeys.StatusColumns, ":sendbefore", "NULL") +
 			` FROM {{table}} WHERE scope = $1 AND principal = $2 AND key = $3`).Text(),
 
 		reclaim: t.Statement(`DELETE FROM {{table}} WHERE {{key}} AND {{expired}}`),
@@ -78,7 +78,7 @@ func newStatements(table string, isolation pgx.TxIsoLevel) statements {
 SELECT set_config(CASE WHEN transaction_timestamp() = $11 THEN 'statement_timeout' ELSE 'the work ended the transaction' END,
                   CASE WHEN EXISTS (SELECT FROM stored) THEN $12 ELSE 'the table did not store the row' END, true)`,
 
-		mark: t.Statement(pgkeys.Claim + `transaction_timestamp() = CAST(:began AS timestamptz)` + pgkeys.Conflict),
+		insertKey: t.Statement(pgkeys.Claim + `transaction_timestamp() = CAST(:began AS timestamptz)` + pgkeys.Conflict),
 
 		insert: t.Statement(pgkeys.Insert),
 

@@ -37,7 +37,7 @@ type opening struct {
 	role      string // of a transaction that was handed in
 	look      store.KeyStatus
 	reclaim   bool // the key's expired row is in the way
-	placed    bool // the key's own row is in the way: that of long work, or of [tx.mark]
+	inserted  bool // the key's own row is in the way: that of long work, or of [tx.insertKey]
 }
 
 const (
@@ -58,7 +58,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 	t := &tx{store: s, claim: c}
 	outer, joins := s.joined(ctx)
 	if joins {
-		t.conn, t.work = outer.Conn(), newWorkTx(outer, t.mark)
+		t.conn, t.work = outer.Conn(), newWorkTx(outer, t.insertKey)
 	} else {
 		pooled, err := s.pool.Acquire(ctx)
 		if err != nil {
@@ -97,11 +97,11 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 		b.BeginTx(pgx.TxOptions{BeginQuery: t.store.sql().begin})
 		b.Queue(t.store.sql().lock, t.store.lock(c.Key), milliseconds(c.MaxRun))
 	}
-	b.Queue(t.store.sql().look, c.Key.Scope, c.Key.Principal, c.Key.Value)
+	b.Queue(t.store.sql().lookup, c.Key.Scope, c.Key.Principal, c.Key.Value)
 	results := t.conn.SendBatch(ctx, &b)
 	if t.pooled != nil {
 		t.own = results.Tx()
-		t.work = newWorkTx(t.own, t.mark)
+		t.work = newWorkTx(t.own, t.insertKey)
 	}
 	o := &t.opened
 	_, err = results.Exec()
@@ -135,7 +135,7 @@ func scanLook(row pgx.Row) (look store.KeyStatus, reclaim bool, err error) {
 
 // Lookup implements [store.Store].
 func (s *Store) Lookup(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql().look, c.Key.Scope, c.Key.Principal, c.Key.Value))
+	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql().lookup, c.Key.Scope, c.Key.Principal, c.Key.Value))
 	if err != nil {
 		return look, unavailable("look the key up", err)
 	}
@@ -213,7 +213,7 @@ func (t *tx) close(ctx context.Context, c store.Claim, r store.Reply, expires ti
 	if t.opened.reclaim {
 		queue(&b, t.store.sql().reclaim, sqlkeys.Of(c))
 	}
-	if t.opened.placed {
+	if t.opened.inserted {
 		queue(&b, t.store.sql().resumed, t.began(c))
 	}
 	b.Queue(t.store.sql().record, c.Key.Scope, c.Key.Principal, c.Key.Value, c.Fingerprint, state, status, headers,

@@ -50,12 +50,12 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 	queue(&b, s.sql().resume, sqlkeys.Of(c))
 	results := t.conn.SendBatch(ctx, &b)
 	t.own = results.Tx()
-	t.work = newWorkTx(t.own, t.mark)
+	t.work = newWorkTx(t.own, t.insertKey)
 	o := &t.opened
 	_, err = results.Exec()
 	if err == nil {
 		err = results.QueryRow().Scan(&o.began, nil, nil, nil, nil)
-		o.now, o.timeout, o.placed, t.read = o.began, "0", true, time.Now()
+		o.now, o.timeout, o.inserted, t.read = o.began, "0", true, time.Now()
 	}
 	if err == nil {
 		err = results.QueryRow().Scan(&o.held)

@@ -9,13 +9,13 @@ import (
 // finds them closed.
 type workRows struct {
 	pgx.Rows
-	life *life
+	state *txState
 }
 
 func (r workRows) Next() bool {
-	r.life.mu.Lock()
+	r.state.mu.Lock()
 	more := r.Rows.Next()
-	r.life.mu.Unlock()
+	r.state.mu.Unlock()
 	if !more {
 		r.note()
 	}
@@ -23,19 +23,19 @@ func (r workRows) Next() bool {
 }
 
 func (r workRows) Scan(dest ...any) error {
-	r.life.mu.Lock()
-	defer r.life.mu.Unlock()
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
 	return r.Rows.Scan(dest...)
 }
 
 func (r workRows) Close() {
-	r.life.mu.Lock()
+	r.state.mu.Lock()
 	r.Rows.Close()
-	r.life.mu.Unlock()
+	r.state.mu.Unlock()
 	r.note()
 }
 
-func (r workRows) note() { _ = r.life.note(r.CommandTag(), r.Err()) }
+func (r workRows) note() { _ = r.state.note(r.CommandTag(), r.Err()) }
 
 // workRow is the one row of a query, as pgx reads it.
 type workRow struct{ rows pgx.Rows }
@@ -56,17 +56,17 @@ func (r workRow) Scan(dest ...any) error {
 // workBatch are the results of a batch that the work sent.
 type workBatch struct {
 	pgx.BatchResults
-	life *life
+	state *txState
 }
 
 func (b workBatch) Exec() (pgconn.CommandTag, error) {
 	tag, err := b.BatchResults.Exec()
-	return tag, b.life.note(tag, err)
+	return tag, b.state.note(tag, err)
 }
 
 func (b workBatch) Query() (pgx.Rows, error) {
 	rows, err := b.BatchResults.Query()
-	return workRows{rows, b.life}, b.life.note(pgconn.CommandTag{}, err)
+	return workRows{rows, b.state}, b.state.note(pgconn.CommandTag{}, err)
 }
 
 func (b workBatch) QueryRow() pgx.Row {
@@ -75,5 +75,5 @@ func (b workBatch) QueryRow() pgx.Row {
 }
 
 func (b workBatch) Close() error {
-	return b.life.note(pgconn.CommandTag{}, b.BatchResults.Close())
+	return b.state.note(pgconn.CommandTag{}, b.BatchResults.Close())
 }

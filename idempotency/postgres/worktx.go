@@ -17,13 +17,13 @@ import (
 // another caller's.
 type workTx struct {
 	pgx.Tx
-	life   *life
+	state  *txState
 	nested bool
 }
 
-// life is what a transaction and its nested ones have in common.
-type life struct {
-	mark func(context.Context) error // see [workTx.beforeEnd]
+// txState is what a transaction and its nested ones have in common.
+type txState struct {
+	insertKey func(context.Context) error // see [workTx.beforeEnd]
 
 	// use is read-locked while something is sent. The end of the work locks it
 	// and never unlocks it.
@@ -35,8 +35,8 @@ type life struct {
 	ended    bool       // the work has ended the kit's transaction
 }
 
-func newWorkTx(tx pgx.Tx, mark func(context.Context) error) *workTx {
-	return &workTx{Tx: tx, life: &life{mark: mark}}
+func newWorkTx(tx pgx.Tx, insertKey func(context.Context) error) *workTx {
+	return &workTx{Tx: tx, state: &txState{insertKey: insertKey}}
 }
 
 func (t *workTx) Commit(ctx context.Context) error   { return t.ending(ctx, t.Tx.Commit) }
@@ -46,7 +46,7 @@ func (t *workTx) ending(ctx context.Context, end func(context.Context) error) er
 	if !t.enter() {
 		return pgx.ErrTxClosed
 	}
-	defer t.life.use.RUnlock()
+	defer t.state.use.RUnlock()
 	if !t.nested {
 		return store.ErrTxManaged
 	}
@@ -57,37 +57,37 @@ func (t *workTx) Begin(ctx context.Context) (pgx.Tx, error) {
 	if !t.enter() {
 		return nil, pgx.ErrTxClosed
 	}
-	defer t.life.use.RUnlock()
+	defer t.state.use.RUnlock()
 	nested, err := t.Tx.Begin(ctx)
 	if err != nil {
-		return nil, t.life.note(pgconn.CommandTag{}, err)
+		return nil, t.state.note(pgconn.CommandTag{}, err)
 	}
-	return &workTx{Tx: nested, life: t.life, nested: true}, nil
+	return &workTx{Tx: nested, state: t.state, nested: true}, nil
 }
 
 func (t *workTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	if !t.enter() {
 		return pgconn.CommandTag{}, pgx.ErrTxClosed
 	}
-	defer t.life.use.RUnlock()
+	defer t.state.use.RUnlock()
 	if err := t.beforeEnd(ctx, sql); err != nil {
 		return pgconn.CommandTag{}, err
 	}
 	tag, err := t.Tx.Exec(ctx, sql, args...)
-	return tag, t.life.note(tag, err)
+	return tag, t.state.note(tag, err)
 }
 
 func (t *workTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if !t.enter() {
 		return pgx.FailedBatchResults(&pgx.Batch{}, pgx.ErrTxClosed).Query()
 	}
-	defer t.life.use.RUnlock()
+	defer t.state.use.RUnlock()
 	if err := t.beforeEnd(ctx, sql); err != nil {
 		return pgx.FailedBatchResults(&pgx.Batch{}, err).Query()
 	}
 	rows, err := t.Tx.Query(ctx, sql, args...)
-	t.life.opened(rows.Close)
-	return workRows{rows, t.life}, t.life.note(pgconn.CommandTag{}, err)
+	t.state.opened(rows.Close)
+	return workRows{rows, t.state}, t.state.note(pgconn.CommandTag{}, err)
 }
 
 func (t *workTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
@@ -99,16 +99,16 @@ func (t *workTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 	if !t.enter() {
 		return 0, pgx.ErrTxClosed
 	}
-	defer t.life.use.RUnlock()
+	defer t.state.use.RUnlock()
 	n, err := t.Tx.CopyFrom(ctx, table, columns, rows)
-	return n, t.life.note(pgconn.CommandTag{}, err)
+	return n, t.state.note(pgconn.CommandTag{}, err)
 }
 
 func (t *workTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if !t.enter() {
 		return pgx.FailedBatchResults(b, pgx.ErrTxClosed)
 	}
-	defer t.life.use.RUnlock()
+	defer t.state.use.RUnlock()
 	texts := make([]string, len(b.QueuedQueries))
 	for i, q := range b.QueuedQueries {
 		texts[i] = q.SQL
@@ -117,39 +117,39 @@ func (t *workTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 		return pgx.FailedBatchResults(b, err)
 	}
 	results := t.Tx.SendBatch(ctx, b)
-	t.life.opened(func() { _ = results.Close() })
-	return workBatch{results, t.life}
+	t.state.opened(func() { _ = results.Close() })
+	return workBatch{results, t.state}
 }
 
 func (t *workTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	if !t.enter() {
 		return nil, pgx.ErrTxClosed
 	}
-	defer t.life.use.RUnlock()
+	defer t.state.use.RUnlock()
 	// What follows when its name is sent is not known.
 	if err := t.beforeEnd(ctx, sql, "SELECT"); err != nil {
 		return nil, err
 	}
 	d, err := t.Tx.Prepare(ctx, name, sql)
-	return d, t.life.note(pgconn.CommandTag{}, err)
+	return d, t.state.note(pgconn.CommandTag{}, err)
 }
 
 // enter allows one exchange with the server; its caller ends it with
 // use.RUnlock.
 func (t *workTx) enter() bool {
-	if !t.life.use.TryRLock() {
+	if !t.state.use.TryRLock() {
 		return false
 	}
 	if t.Conn().PgConn().TxStatus() == 'I' {
-		t.life.endedByWork() // before this, even if the work begins another transaction now
+		t.state.endedByWork() // before this, even if the work begins another transaction now
 	}
 	return true
 }
 
-func (l *life) endedByWork() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ended = true
+func (s *txState) endedByWork() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
 }
 
 // errInUse is for work that returned while a goroutine of it goes on.
@@ -158,37 +158,37 @@ var errInUse = errors.New("a goroutine of the work still uses its transaction: w
 // end lets nothing more be sent and closes what was left open. A connection on
 // which a goroutine of the work still waits is broken.
 func (t *workTx) end() error {
-	l := t.life
-	if !l.use.TryLock() {
+	s := t.state
+	if !s.use.TryLock() {
 		_ = t.Conn().PgConn().Conn().Close()
-		l.use.Lock()
+		s.use.Lock()
 		return unavailable("end the work", errInUse)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open != nil {
-		l.open()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open != nil {
+		s.open()
 	}
 	return nil
 }
 
 // opened takes the place of what was open before: a connection has room for one.
-func (l *life) opened(closes func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open = closes
+func (s *txState) opened(closes func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = closes
 }
 
 // note remembers what the end of the work depends on, and returns err.
-func (l *life) note(tag pgconn.CommandTag, err error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (s *txState) note(tag pgconn.CommandTag, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch tag.String() {
 	case "COMMIT", "PREPARE TRANSACTION":
-		l.ended = true
+		s.ended = true
 	}
-	if l.conflict == nil && conflict(err) {
-		l.conflict = err
+	if s.conflict == nil && conflict(err) {
+		s.conflict = err
 	}
 	return err
 }

@@ -100,7 +100,7 @@ func (d *dialect) Claim(
 	}
 	v := sqlkeys.Of(c)
 	v["state"], v["status"], v["lease"] = string(store.StateOmitted), 500, nil
-	held, err := d.place(ctx, q, v)
+	held, err := d.insertKey(ctx, q, v)
 	switch {
 	case err != nil:
 	case held:
@@ -114,7 +114,7 @@ func (d *dialect) Claim(
 
 // Insert implements [sqlkeys.Dialect].
 func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, _ store.Claim, v sqlkeys.Values) (bool, error) {
-	return d.place(ctx, q, v)
+	return d.insertKey(ctx, q, v)
 }
 
 // Resume implements [sqlkeys.Dialect].
@@ -126,8 +126,8 @@ func (d *dialect) Resume(ctx context.Context, q sqlkeys.Querier, c store.Claim) 
 	return d, held, err
 }
 
-// place inserts the key's row, in the place of an expired one too.
-func (d *dialect) place(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values) (held bool, err error) {
+// insertKey inserts the key's row, in the place of an expired one too.
+func (d *dialect) insertKey(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Values) (held bool, err error) {
 	held, err = d.insert.Changed(ctx, q, v)
 	if inTheWay(err) {
 		if expired, err := d.reclaim.Changed(ctx, q, v); err != nil || !expired {
@@ -174,9 +174,9 @@ func (d *dialect) release(ctx context.Context, q sqlkeys.Querier) error {
 	return err
 }
 
-// Left implements [sqlkeys.Claimed]. SQLite itself rolls back what it interrupts
+// EndedByWork implements [sqlkeys.Claimed]. SQLite itself rolls back what it interrupts
 // when MaxRun is over.
-func (d *dialect) Left(ctx context.Context, q sqlkeys.Querier, over bool) (left, undone bool) {
+func (d *dialect) EndedByWork(ctx context.Context, q sqlkeys.Querier, over bool) (ended, undone bool) {
 	return !over && errors.Is(d.release(ctx, q), store.ErrTxEnded), false
 }
 

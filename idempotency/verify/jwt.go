@@ -76,7 +76,7 @@ func (j JWT) verify(r *http.Request, body []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := j.judge(c); err != nil {
+	if err := j.checkClaims(c); err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(body)
@@ -125,7 +125,7 @@ func decode(part string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-func (j JWT) judge(c claims) error {
+func (j JWT) checkClaims(c claims) error {
 	skew, now := j.Skew, time.Now()
 	if skew <= 0 {
 		skew = defaultSkew

@@ -60,12 +60,12 @@ func Principal(r *http.Request) (string, error) {
 	return "", errors.New("no middleware of package verify stands before this handler")
 }
 
-// verifier judges a request whose body is read.
+// verifier verifies a request whose body is read.
 type verifier interface {
 	verify(r *http.Request, body []byte) (principal string, err error)
 }
 
-// middleware reads the body, at most limit bytes, lets v judge the request, and
+// middleware reads the body, at most limit bytes, lets v verify the request, and
 // hands it on with its body and its principal.
 func middleware(v verifier, limit int64, next http.Handler) http.Handler {
 	if limit <= 0 {

@@ -159,7 +159,7 @@ func (s *Store) alone(ctx context.Context, fn func(*sql.Tx) error) error {
 		if err == nil || s.d.Means(err) != Victim || ctx.Err() != nil {
 			return err
 		}
-		pause.For(ctx, rand.N(breath))
+		pause.For(ctx, rand.N(victimPause))
 	}
 }
 

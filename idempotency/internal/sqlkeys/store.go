@@ -47,10 +47,10 @@ type Dialect interface {
 
 // Claimed is a key that a transaction has taken.
 type Claimed interface {
-	// Left reports whether the work has left the transaction, by a COMMIT or
+	// EndedByWork reports whether the work has ended the transaction, by a COMMIT or
 	// ROLLBACK of its own. False when it cannot be told. over: MaxRun has cut the
 	// work short. undone: the server has rolled it back with its last error.
-	Left(ctx context.Context, q Querier, over bool) (left, undone bool)
+	EndedByWork(ctx context.Context, q Querier, over bool) (ended, undone bool)
 	// Record stores the reply. It returns ErrTxEnded, ErrLostRace, ErrTxAborted
 	// or an error of the database.
 	Record(ctx context.Context, q Querier, c store.Claim, r store.Reply, joined bool) (expires time.Time, err error)

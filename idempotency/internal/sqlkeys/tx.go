@@ -10,24 +10,24 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/cronce/cronce/idempotency/internal/lasting"
 	"github.com/cronce/cronce/idempotency/internal/pause"
+	"github.com/cronce/cronce/idempotency/internal/uncancelled"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
 // tx is an open transaction, or a savepoint in one that was handed in.
 type tx struct {
 	*sql.Tx
-	q       Querier // the transaction, for the store's own statements
-	store   *Store
-	conn    *sql.Conn // nil: handed in
-	cancel  context.CancelFunc
-	restore func(context.Context) error
-	claim   store.Claim
-	claimed Claimed
-	mark    string          // the savepoint; handed in only
-	work    context.Context // of the work; nil: it has not begun, or what became of it is known
-	tried   bool            // to store the reply, so that the work's savepoint may be gone
+	q         Querier // the transaction, for the store's own statements
+	store     *Store
+	conn      *sql.Conn // nil: handed in
+	cancel    context.CancelFunc
+	restore   func(context.Context) error
+	claim     store.Claim
+	claimed   Claimed
+	savepoint string          // the savepoint; handed in only
+	work      context.Context // of the work; nil: it has not begun, or what became of it is known
+	tried     bool            // to store the reply, so that the work's savepoint may be gone
 }
 
 // Begin implements [store.Store].
@@ -62,13 +62,13 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		case join:
 			return nil, store.KeyStatus{}, fmt.Errorf("%w: %w", store.ErrTxAborted, err)
 		}
-		pause.For(ctx, rand.N(breath))
+		pause.For(ctx, rand.N(victimPause))
 	}
 }
 
-// breath is the longest pause before the next try of a victim, so that what lasts, as a full
+// victimPause is the longest pause before the next try of a victim, so that what lasts, as a full
 // lock table does, is not made worse.
-const breath = 20 * time.Millisecond
+const victimPause = 20 * time.Millisecond
 
 func stored(l store.KeyStatus) bool {
 	return l.Record != nil && (l.Record.State == store.StateDone || l.Record.State == store.StateOmitted)
@@ -78,8 +78,8 @@ func (s *Store) open(ctx context.Context, c store.Claim, outer *sql.Tx, join boo
 	if !join {
 		return s.begin(ctx, c.MaxRun, s.d.Options())
 	}
-	t := &tx{Tx: outer, q: outer, store: s, mark: "idempotent_" + c.Owner}
-	_, err := outer.ExecContext(ctx, `SAVEPOINT `+t.mark)
+	t := &tx{Tx: outer, q: outer, store: s, savepoint: "idempotent_" + c.Owner}
+	_, err := outer.ExecContext(ctx, `SAVEPOINT `+t.savepoint)
 	return t, err
 }
 
@@ -141,12 +141,12 @@ func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires 
 		return time.Time{}, cmp.Or(t.Rollback(ctx), err)
 	}
 	if t.conn == nil {
-		if _, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.mark); err != nil {
+		if _, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.savepoint); err != nil {
 			return time.Time{}, t.explain(ctx, "store the reply", err)
 		}
 		return expires, nil
 	}
-	err = lasting.Commit(ctx, max(c.MaxRun, short), func(ctx context.Context) error {
+	err = uncancelled.Commit(ctx, max(c.MaxRun, short), func(ctx context.Context) error {
 		err := t.end(ctx, t.Tx.Commit)
 		if err != nil {
 			t.discard()
@@ -178,29 +178,29 @@ func (t *tx) explain(ctx context.Context, doing string, err error) error {
 
 // Rollback implements [store.Tx].
 func (t *tx) Rollback(ctx context.Context) error {
-	var left, undone bool
+	var ended, undone bool
 	if t.work != nil && !t.tried {
-		left, undone = t.claimed.Left(ctx, t.q, t.work.Err() != nil)
+		ended, undone = t.claimed.EndedByWork(ctx, t.q, t.work.Err() != nil)
 	}
 	var err error
 	if t.conn == nil {
 		if undone { // with the savepoint. An outer transaction has to see the server's error too
 			return nil
 		}
-		if _, err = t.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.mark); err == nil {
-			_, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.mark)
+		if _, err = t.ExecContext(ctx, `ROLLBACK TO SAVEPOINT `+t.savepoint); err == nil {
+			_, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.savepoint)
 		}
-		left = left || t.work != nil && t.store.d.Means(err) == NoSavepoint
+		ended = ended || t.work != nil && t.store.d.Means(err) == NoSavepoint
 	} else {
 		var q Querier = t.conn
 		if err = t.end(ctx, t.Tx.Rollback); err != nil {
 			t.discard()
 			q = t.store.db
 		}
-		left = left || t.work != nil && (errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil || t.store.committedByWork(ctx, q, t.claim))
+		ended = ended || t.work != nil && (errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil || t.store.committedByWork(ctx, q, t.claim))
 		t.release(ctx)
 	}
-	if left {
+	if ended {
 		return store.ErrTxEnded
 	}
 	return nil

@@ -92,6 +92,6 @@ func (s *Store) Resume(ctx context.Context, c store.Claim) (store.Tx, bool, erro
 		if !victim {
 			return nil, false, s.unavailable("resume the work", err)
 		}
-		pause.For(ctx, rand.N(breath))
+		pause.For(ctx, rand.N(victimPause))
 	}
 }

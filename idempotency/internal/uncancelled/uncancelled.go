@@ -1,5 +1,5 @@
-// Package lasting lets a COMMIT go on when its caller waits no longer.
-package lasting
+// Package uncancelled lets a COMMIT go on when its caller waits no longer.
+package uncancelled
 
 import (
 	"context"

@@ -9,9 +9,9 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// shelf is a store in memory for one key. It counts what it is asked, and a test
+// fakeStore is a store in memory for one key. It counts what it is asked, and a test
 // can hold that up or have it fail.
-type shelf struct {
+type fakeStore struct {
 	mu                     sync.Mutex
 	record                 *store.Record
 	held                   bool
@@ -23,7 +23,7 @@ type shelf struct {
 	onCommit func(n int) error // called before the record is written
 }
 
-func (s *shelf) Begin(_ context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
+func (s *fakeStore) Begin(_ context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	if err := s.begun(); err != nil {
 		return nil, store.KeyStatus{}, err
 	}
@@ -33,12 +33,12 @@ func (s *shelf) Begin(_ context.Context, c store.Claim) (store.Tx, store.KeyStat
 	if look.Held = !s.held && s.record == nil; look.Held {
 		s.held = true
 	}
-	return &shelved{shelf: s, held: look.Held}, look, nil
+	return &fakeTx{store: s, held: look.Held}, look, nil
 }
 
-func (*shelf) InTransaction(context.Context) bool { return false }
+func (*fakeStore) InTransaction(context.Context) bool { return false }
 
-func (s *shelf) begun() error {
+func (s *fakeStore) begun() error {
 	s.mu.Lock()
 	s.begins++
 	n := s.begins
@@ -49,7 +49,7 @@ func (s *shelf) begun() error {
 	return s.onBegin(n)
 }
 
-func (s *shelf) Lookup(ctx context.Context, _ store.Claim) (store.KeyStatus, error) {
+func (s *fakeStore) Lookup(ctx context.Context, _ store.Claim) (store.KeyStatus, error) {
 	s.mu.Lock()
 	s.looks++
 	n := s.looks
@@ -65,7 +65,7 @@ func (s *shelf) Lookup(ctx context.Context, _ store.Claim) (store.KeyStatus, err
 }
 
 // put writes the record, or removes it.
-func (s *shelf) put(r *store.Record) {
+func (s *fakeStore) put(r *store.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record = r
@@ -81,7 +81,7 @@ func done(c store.Claim, r idempotency.Reply) *store.Record {
 }
 
 // Reserve, Complete, MarkUnknown and Release make it a Reserver.
-func (s *shelf) Reserve(_ context.Context, c store.Claim, _ time.Duration, takeOver bool) (store.KeyStatus, error) {
+func (s *fakeStore) Reserve(_ context.Context, c store.Claim, _ time.Duration, takeOver bool) (store.KeyStatus, error) {
 	if err := s.begun(); err != nil {
 		return store.KeyStatus{}, err
 	}
@@ -94,50 +94,50 @@ func (s *shelf) Reserve(_ context.Context, c store.Claim, _ time.Duration, takeO
 	return look, nil
 }
 
-func (s *shelf) Complete(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, bool, error) {
+func (s *fakeStore) Complete(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, bool, error) {
 	s.put(done(c, r))
 	return s.record.ExpiresAt, true, nil
 }
 
-func (s *shelf) MarkUnknown(_ context.Context, c store.Claim) (bool, error) {
+func (s *fakeStore) MarkUnknown(_ context.Context, c store.Claim) (bool, error) {
 	s.put(&store.Record{State: store.StateUnknown, Fingerprint: c.Fingerprint, Owner: c.Owner})
 	return true, nil
 }
 
-func (s *shelf) Release(context.Context, store.Claim) (bool, error) {
+func (s *fakeStore) Release(context.Context, store.Claim) (bool, error) {
 	s.put(nil)
 	return true, nil
 }
 
-// shelved is a transaction of a shelf.
-type shelved struct {
-	shelf *shelf
+// fakeTx is a transaction of a fakeStore.
+type fakeTx struct {
+	store *fakeStore
 	held  bool
 }
 
-func (t *shelved) Context(ctx context.Context) context.Context { return ctx }
+func (t *fakeTx) Context(ctx context.Context) context.Context { return ctx }
 
-func (t *shelved) Commit(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, error) {
+func (t *fakeTx) Commit(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, error) {
 	defer t.Rollback(context.Background())
-	t.shelf.mu.Lock()
-	t.shelf.commits++
-	n := t.shelf.commits
-	t.shelf.mu.Unlock()
-	if t.shelf.onCommit != nil {
-		if err := t.shelf.onCommit(n); err != nil {
+	t.store.mu.Lock()
+	t.store.commits++
+	n := t.store.commits
+	t.store.mu.Unlock()
+	if t.store.onCommit != nil {
+		if err := t.store.onCommit(n); err != nil {
 			return time.Time{}, err
 		}
 	}
 	record := done(c, r)
-	t.shelf.put(record)
+	t.store.put(record)
 	return record.ExpiresAt, nil
 }
 
-func (t *shelved) Rollback(context.Context) error {
-	t.shelf.mu.Lock()
-	defer t.shelf.mu.Unlock()
+func (t *fakeTx) Rollback(context.Context) error {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
 	if t.held {
-		t.shelf.held, t.held = false, false
+		t.store.held, t.held = false, false
 	}
 	return nil
 }

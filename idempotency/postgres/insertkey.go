@@ -10,11 +10,11 @@ import (
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// mark places the key's row in the transaction, as package pgsql does for each call. The row
+// insertKey inserts the key's row in the transaction, as package pgsql does for each call. The row
 // says that the outcome is unknown. If the work commits the transaction itself, the row is
 // committed with it, and keeps every other call from the work, whatever becomes of the
 // connection, the process and the server.
-func (t *tx) mark(ctx context.Context) (err error) {
+func (t *tx) insertKey(ctx context.Context) (err error) {
 	if t.conn.PgConn().TxStatus() != 'T' {
 		return nil // what was aborted cannot be committed, and an end is known
 	}
@@ -24,7 +24,7 @@ func (t *tx) mark(ctx context.Context) (err error) {
 			_, err = t.conn.Exec(ctx, `SET LOCAL ROLE `+t.store.role)
 		}
 	}
-	if s := t.store.sql().mark; err == nil {
+	if s := t.store.sql().insertKey; err == nil {
 		_, err = t.conn.Exec(ctx, s.Text(), s.Args(t.began(t.claim))...)
 	}
 	if err == nil && role != "" {
@@ -33,7 +33,7 @@ func (t *tx) mark(ctx context.Context) (err error) {
 	if err != nil {
 		return t.commitError(false, fmt.Errorf("store the key before a COMMIT of the work: %w", err))
 	}
-	t.opened.placed = true
+	t.opened.inserted = true
 	return nil
 }
 
@@ -47,8 +47,8 @@ func (t *tx) began(c store.Claim) sqlkeys.Values {
 // errMixed keeps the key's row from being lost before a commit.
 var errMixed = fmt.Errorf("%w: send a ROLLBACK in a call of its own, not in one string or batch with what follows it", store.ErrTxManaged)
 
-// beforeEnd marks the key before the work sends SQL, in one string or batch, that may commit. It
-// refuses SQL that would first undo the mark: then nothing would tell of a commit whose answer is
+// beforeEnd inserts the key's row before the work sends SQL, in one string or batch, that may commit. It
+// refuses SQL that would first undo that: then nothing would tell of a commit whose answer is
 // lost.
 func (t *workTx) beforeEnd(ctx context.Context, texts ...string) error {
 	var commits, undone, ended bool
@@ -75,12 +75,12 @@ func (t *workTx) beforeEnd(ctx context.Context, texts ...string) error {
 		}
 	}
 	if ended {
-		t.life.endedByWork()
+		t.state.endedByWork()
 	}
 	if !commits {
 		return nil
 	}
-	return t.life.mark(ctx)
+	return t.state.insertKey(ctx)
 }
 
 var toSavepointOf = regexp.MustCompile(`(?i)^\s+((WORK|TRANSACTION)\s+)?TO\b`)
