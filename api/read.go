@@ -170,7 +170,7 @@ func (s *server) listChanges(ctx context.Context, _ *http.Request, q *params) (a
 
 func (s *server) explain(ctx context.Context, _ *http.Request, q *params) (any, error) {
 	if q.text("at") == "" {
-		return nil, invalid("the question needs a time: at=2026-11-21T03:00:00Z")
+		return nil, invalid("the query parameter at is required: at=2026-11-21T03:00:00Z")
 	}
 	return s.ops.Why(ctx, q.text("job"), q.text("at"), q.text("member"))
 }

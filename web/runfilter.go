@@ -62,10 +62,10 @@ func parseSpan(since, until string, now time.Time) (from, to time.Time, err erro
 			return from, to, err
 		}
 	}
-	if since != "" && until != "" && !from.Before(to) {
-		err = invalid("The end (until) is not after the start (since), so nothing lies between them.", "Choose a later end.")
+	if refused := operations.CheckSpan(from, to); refused != nil {
+		return from, to, invalid(sentenceOf(refused.Error()), "Go back to change it.")
 	}
-	return from, to, err
+	return from, to, nil
 }
 
 func join[T ~string](list []T) string { return strings.Join(operations.Texts(list), ", ") }

@@ -20,7 +20,7 @@ import (
 // unused are the operations that no command asks through a server: one run is acted
 // on as a list of one, and the rest is for other programs.
 var unused = []string{
-	"ackRun", "cancelRun", "getDocument", "getTrend", "listAudit", "listKeys", "listNext", "listProcesses", "listTargets", "redriveRun", "reportRun",
+	"ackRun", "cancelRun", "getDocument", "getTrend", "listAudit", "listKeys", "listNext", "listProcesses", "listTargets", "redriveRun",
 }
 
 // Every request of the client is one that the document describes, and an operation

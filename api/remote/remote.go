@@ -150,7 +150,7 @@ func (s *Client) once(
 
 // foreign is the error of an answer that cannot be read.
 func (s *Client) foreign(err error) error {
-	return fmt.Errorf("%s answered what is not of its API; is --server right? %w", s.base, err)
+	return fmt.Errorf("the answer of %s is not one of cronce's API; check --server: %w", s.base, err)
 }
 
 // request is one in the client's name.
@@ -179,7 +179,7 @@ func (s *Client) noAnswer(err error) (again time.Duration, _ error) {
 		return final, fmt.Errorf("the certificate of %s is not trusted; use the host name that it is for, or add the certificate of "+
 			"its CA to those that this machine trusts: %w", s.base, errors.Unwrap(err))
 	}
-	return 0, fmt.Errorf("the server %s does not answer; is it running, and is --server right? %w", s.base, errors.Unwrap(err))
+	return 0, fmt.Errorf("the server %s does not answer; check that it runs, and --server: %w", s.base, errors.Unwrap(err))
 }
 
 // refused returns the error that an answer other than 2xx stands for.
@@ -189,7 +189,7 @@ func (s *Client) refused(res *http.Response, text []byte) (again time.Duration, 
 		Detail string `json:"detail"`
 	}
 	if json.Unmarshal(text, &p) != nil || p.Code == "" {
-		err := fmt.Errorf("%s answered HTTP %d, not as its API does; is --server right?", s.base, res.StatusCode)
+		err := fmt.Errorf("%s answered HTTP %d without a problem of cronce's API; check --server", s.base, res.StatusCode)
 		if res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable ||
 			res.StatusCode == http.StatusGatewayTimeout {
 			return 0, err

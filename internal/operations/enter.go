@@ -42,7 +42,7 @@ func (s *Service) TriggerEntry(ctx context.Context, jobID string, who ledger.Act
 func (s *Service) RerunEntry(ctx context.Context, runID string, a ActionRequest, who ledger.Actor) (ledger.Entry, error) {
 	if !a.NewKey {
 		return ledger.Entry{}, refuse(Invalid,
-			"a rerun makes new work under a new key; confirm it with newKey (--new-key), or ask again under the old one with redrive")
+			"a rerun makes new work under a new key; confirm it with newKey (--new-key), or retry the run under its own key with redrive")
 	}
 	if err := checkActor(who); err != nil {
 		return ledger.Entry{}, err
@@ -96,30 +96,31 @@ func (s *Service) servedTarget(name string) error {
 func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
 	switch {
 	case run.Count > 1:
-		return refuse(Conflict, "%s stands for %d scheduled times; run them with \"cronce backfill %s\"", run.ID, run.Count, run.JobID)
+		return refuse(Conflict, "%s is the row of %d scheduled times, which a rerun cannot repeat; run them with \"cronce backfill %s\"", run.ID, run.Count, run.JobID)
 	case !run.State.Finished():
 		return refuse(Conflict, "%s is %s; wait for its end, or cancel it first", run.ID, run.State)
 	case run.Call.Method == "":
 		return refuse(Conflict, "%s never ran; run it under its own id with \"cronce backfill %s\"", run.ID, run.JobID)
 	case !mayDouble && run.RerunID != "":
-		return refuse(Conflict, "%s was rerun as %s: act on that run, or say --may-double", run.ID, run.RerunID)
+		return refuse(Conflict, "%s was already rerun as %s; act on that run, or set mayDouble (--may-double)", run.ID, run.RerunID)
 	case !mayDouble && run.State != ledger.Succeeded && run.Fan.Frozen():
-		return refuse(Conflict, "%s has members that may have been applied, and a rerun calls all of them under new keys; %s--may-double",
+		return refuse(Conflict, "%s has members that may have been applied, and a rerun calls all of them under new keys; %s",
 			run.ID, underItsKey(run))
 	case !mayDouble && run.State != ledger.Succeeded && unknownOutcome(attempts):
-		return refuse(Conflict, "%s may have been applied: an attempt's outcome is unknown; %s--may-double", run.ID, underItsKey(run))
+		return refuse(Conflict, "%s may have been applied: an attempt's outcome is unknown; %s", run.ID, underItsKey(run))
 	}
 	return nil
 }
 
-// underItsKey says how to ask again for a finished run without new work, where
-// there is a way.
+// underItsKey says how to retry a finished run without new work, where that is possible, and how
+// to rerun it anyway.
 func underItsKey(run ledger.Run) string {
+	const anyway = "set mayDouble (--may-double)"
 	switch {
 	case run.State == ledger.Dead:
-		return `ask again under its own key with "cronce runs redrive", or say `
+		return `retry it under its own key with "cronce runs redrive", or ` + anyway
 	case run.State == ledger.Canceled && !strings.Contains(run.ID, "~"):
-		return fmt.Sprintf("ask again under its own key with \"cronce backfill %s\", or say ", run.JobID)
+		return fmt.Sprintf("run it under its own key with \"cronce backfill %s\", or %s", run.JobID, anyway)
 	}
-	return "ask the target what became of it, then say "
+	return "check at the target what became of it, then " + anyway
 }

@@ -150,7 +150,7 @@ func (s *Service) checkNewPause(c PauseChange) error {
 	case c.Kind == ledger.PauseHold && c.Target == "":
 		return refuse(Invalid, "a hold needs a target")
 	case sel.IsZero() && !c.All:
-		return refuse(Invalid, "the pause selects no jobs; give a job, an owner, a label or a target, or say all")
+		return refuse(Invalid, "the pause selects no jobs; give a job, an owner, a label or a target, or set all (--all)")
 	case !sel.IsZero() && c.All:
 		return refuse(Invalid, "the pause is of all jobs or of a selection; give one of them")
 	case c.All:

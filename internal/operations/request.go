@@ -59,6 +59,19 @@ type Caller struct {
 	Key string
 }
 
+// actor is who makes a request, for the audit: the proven identity, or, where none is proven, the
+// name that the request gives (by).
+func (c Caller) actor(name, why string) (ledger.Actor, error) {
+	who := ledger.Actor{By: cmp.Or(c.Name, name), Proven: c.Name != "", Why: why, Via: c.Via}
+	switch {
+	case who.By == "":
+		return who, refuse(Invalid, "this address authenticates nobody; give the name of the person or program that acts (by)")
+	case who.Proven && name != "" && name != c.Name:
+		return who, refuse(Forbidden, "this request is made by %q; leave out by, or name it", c.Name)
+	}
+	return who, nil
+}
+
 // Answer is the answer to a request: JSON.
 type Answer struct {
 	Body []byte
@@ -72,13 +85,11 @@ func (s *Service) Do(ctx context.Context, a Action, ask ActionRequest, by Caller
 	if err := a.Permits(by.Identity, ask); err != nil {
 		return Answer{}, err
 	}
-	ask.actor = ledger.Actor{By: cmp.Or(by.Name, ask.By), Proven: by.Name != "", Why: ask.Why, Via: by.Via}
-	switch {
-	case ask.actor.By == "":
-		return Answer{}, refuse(Invalid, "nobody's identity is proven on this address, so the body must say who acts (by)")
-	case by.Name != "" && ask.By != "" && ask.By != by.Name:
-		return Answer{}, refuse(Forbidden, "this request is made by %q; leave out by, or name it", by.Name)
-	case len(ask.Series) > 100 || !plaintext.Is(ask.Series):
+	var err error
+	if ask.actor, err = by.actor(ask.By, ask.Why); err != nil {
+		return Answer{}, err
+	}
+	if len(ask.Series) > 100 || !plaintext.Is(ask.Series) {
 		return Answer{}, refuse(Invalid, "series must be one line of at most 100 bytes, such as a UUID")
 	}
 	r := &ledger.Request{Principal: by.Principal(), Key: by.Key, Fingerprint: fingerprint(a.Path, ask.ID, ask), Series: ask.Series}

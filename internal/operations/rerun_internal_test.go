@@ -18,7 +18,7 @@ func TestRerunOfAnUnknownOutcomeNamesAWayThatIsOpen(t *testing.T) {
 	}{
 		{"tick@2026-11-21T07:00:00Z", ledger.Dead, "runs redrive"},
 		{"tick@2026-11-21T07:00:00Z", ledger.Canceled, "backfill tick"},
-		{"tick@2026-11-21T07:00:00Z~token", ledger.Canceled, "ask the target"},
+		{"tick@2026-11-21T07:00:00Z~token", ledger.Canceled, "check at the target"},
 	} {
 		run := ledger.Run{ID: c.id, JobID: "tick", State: c.state, Count: 1, Call: ledger.CallSpec{Method: "POST"}}
 		err := mayRerun(run, []ledger.Attempt{{Answer: ledger.AnswerLost}}, false)

@@ -164,8 +164,8 @@ type RunPage struct {
 // Runs lists a page of the runs of selected jobs, with why those that wait do. A
 // selection of what nobody knows is refused.
 func (s *Service) Runs(ctx context.Context, sel Selection, f ledger.Filter) (RunPage, error) {
-	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
-		return RunPage{}, refuse(Invalid, "the end of the listing (until) is not after its start (since); nothing lies between them")
+	if err := CheckSpan(f.Since, f.Until); err != nil {
+		return RunPage{}, err
 	}
 	if err := s.Narrow(ctx, sel, &f); err != nil {
 		return RunPage{}, err

@@ -30,12 +30,9 @@ const MaxScheduleChanges = 500
 
 // ScheduleActor is who changes schedules, and why, if they say it: a program seldom does.
 func ScheduleActor(by Caller, name, why string) (ledger.Actor, error) {
-	who := ledger.Actor{By: cmp.Or(by.Name, name), Proven: by.Name != "", Why: cmp.Or(why, "schedules of an application"), Via: by.Via}
-	switch {
-	case who.By == "":
-		return who, refuse(Invalid, "nobody's identity is proven on this address, so the request must say who acts (by)")
-	case by.Name != "" && name != "" && name != by.Name:
-		return who, refuse(Forbidden, "this request is made by %q; leave out by, or name it", by.Name)
+	who, err := by.actor(name, cmp.Or(why, "schedules of an application"))
+	if err != nil {
+		return who, err
 	}
 	return who, checkActor(who)
 }

@@ -68,6 +68,15 @@ func ParseTimeAhead(text string, now time.Time, zone *time.Location) (time.Time,
 	return at, ok
 }
 
+// CheckSpan refuses a filter from a time up to another, excluded, that selects no time. Either may be
+// zero: no limit.
+func CheckSpan(since, until time.Time) error {
+	if !since.IsZero() && !until.IsZero() && !since.Before(until) {
+		return refuse(Invalid, "the end (until) is not after the start (since), so no time is between them; give a later end")
+	}
+	return nil
+}
+
 func lastTimeOfDay(of, now time.Time) time.Time {
 	t := time.Date(now.Year(), now.Month(), now.Day(), of.Hour(), of.Minute(), of.Second(), 0, now.Location())
 	if t.After(now) {

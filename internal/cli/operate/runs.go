@@ -72,8 +72,8 @@ func (s *runFilter) filter(now time.Time) (f ledger.Filter, err error) {
 	if f.Until, err = command.TimeOrAge("--until", s.until, now); err != nil {
 		return f, err
 	}
-	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
-		return f, command.Usage("--until is not after --since; nothing lies between them")
+	if err = operations.CheckSpan(f.Since, f.Until); err != nil {
+		return f, err
 	}
 	f.States, err = command.AllOf("state", s.states, ledger.States)
 	return f, err
