@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -225,6 +226,8 @@ func (p *params) all(list []any) {
 			array(p, timeKind, v, func(b []byte, t *time.Time) []byte { return appendTime(b, *t) })
 		case [][]byte:
 			array(p, bytesKind, v, func(b []byte, e *[]byte) []byte { return appendBytes(b, *e) })
+		default:
+			panic(fmt.Sprintf("no parameter can be a %T", v))
 		}
 	}
 }

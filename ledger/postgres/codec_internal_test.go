@@ -90,6 +90,16 @@ func TestArraysAreReadByPgtype(t *testing.T) {
 	})
 }
 
+// A parameter that was left out would move those after it.
+func TestAParameterOfAnotherTypeIsNotDropped(t *testing.T) {
+	defer func() {
+		if got := recover(); got != "no parameter can be a float64" {
+			t.Errorf("panic %v", got)
+		}
+	}()
+	new(params).all([]any{"a", 1.5})
+}
+
 // What pgtype writes, the codec reads.
 func TestColumnsOfPgtypeAreRead(t *testing.T) {
 	m := pgtype.NewMap()
