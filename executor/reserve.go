@@ -24,7 +24,7 @@ func (s *workset) leaseMarker() func([]ledger.Plan) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, p := range plans {
-			limitKey := ledger.RegistryJobID(p.JobID)
+			limitKey := ledger.LimitKey("", p.JobID)
 			for i := range p.Runs {
 				in := &p.Runs[i]
 				in.Lease = in.State == ledger.Planned && r.take(limitKey, in.Call, !hasLease[limitKey])

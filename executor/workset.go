@@ -21,14 +21,7 @@ type run struct {
 
 func (r *run) lease() ledger.Lease { return ledger.Lease{RunID: r.RunID, Token: r.Token} }
 
-// limitKey returns what limits and turns count the run by: the parent of a member, else its job, or
-// the template of its schedule.
-func (r *run) limitKey() string {
-	if r.Parent != "" {
-		return r.Parent
-	}
-	return ledger.RegistryJobID(r.JobID)
-}
+func (r *run) limitKey() string { return ledger.LimitKey(r.Parent, r.JobID) }
 
 // workset alone knows what this process has leased, from the lease to the moment the ledger
 // has the outcome. A run in it is queued (it waits for a place among the calls), calling (its

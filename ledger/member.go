@@ -153,10 +153,11 @@ func newMember(parent *Row, m Member, call CallSpec, now time.Time) Row {
 	return r
 }
 
-// limitKey returns what limits and turns count a run by: the parent of a member, else the job.
-func (r *Run) limitKey() string {
-	if r.Parent != "" {
-		return r.Parent
+// LimitKey returns what limits and turns count a run by: the parent of a member, else the job of
+// the registry. The schedules of a template are one job.
+func LimitKey(parent, jobID string) string {
+	if parent != "" {
+		return parent
 	}
-	return r.JobID
+	return RegistryJobID(jobID)
 }

@@ -39,8 +39,8 @@ type ListingQueries interface {
 	// GivenBack returns for each of the targets the run that was given back for a cause of the
 	// target and whose wait has not passed. See GivenBack.
 	GivenBack(targets []string) Future[[]GivenBack]
-	// CountByJob counts the runs in an unfinished state that do not wait for a slot, by job;
-	// members by their parent.
+	// CountByJob counts the runs in an unfinished state that do not wait for a slot, by their
+	// LimitKey.
 	CountByJob(state State, jobIDs []string) Future[map[string]int]
 	// Counts returns what it says, but for Now. OldestDue is of the runs in the given
 	// states.

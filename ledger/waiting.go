@@ -43,7 +43,7 @@ func readWaits(tx Tx, rows []Row) (s waits, err error) {
 	for i := range rows {
 		targets = append(targets, rows[i].Call.Target)
 		if rows[i].Call.MaxInFlight > 0 {
-			limited = append(limited, rows[i].limitKey())
+			limited = append(limited, LimitKey(rows[i].Parent, rows[i].JobID))
 		}
 	}
 	processesFuture, slotsFuture := tx.Processes(), tx.Slots(distinctJobs(rows))
@@ -107,7 +107,7 @@ func (g GivenBack) waitReason() WaitReason {
 
 // waitReason returns the first reason why the run is not being sent.
 func (s *waits) waitReason(r *Row) WaitReason {
-	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[r.limitKey()]
+	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[LimitKey(r.Parent, r.JobID)]
 	hold := s.pauses.holdOf(r.Call.Target, s.now)
 	switch {
 	case s.liveProcesses == 0:

@@ -75,7 +75,7 @@ func (w *Witness) took() (all map[string]time.Duration, begun map[string]time.Ti
 // claimed looks at what a claim got.
 func (w *Witness) claimed(c ledger.ClaimRequest, work []ledger.Work) {
 	for _, l := range work {
-		if slices.Contains(c.BusyTargets, l.Call.Target) || slices.Contains(c.BusyJobs, group(l.Parent, l.JobID)) {
+		if slices.Contains(c.BusyTargets, l.Call.Target) || slices.Contains(c.BusyJobs, ledger.LimitKey(l.Parent, l.JobID)) {
 			w.saw(Busy, l.RunID, "%s, by %s", l.Call.Target, c.Process)
 		}
 	}
@@ -95,7 +95,7 @@ func (w *Witness) left(ctx context.Context, c ledger.ClaimRequest, at time.Time)
 		States: ledger.Claimable, WithMembers: true, Limit: math.MaxInt,
 	})
 	for _, r := range rows {
-		if w.due(r, now) && !w.held(r.Call.Target, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, group(r.Parent, r.JobID)) {
+		if w.due(r, now) && !w.held(r.Call.Target, now) && !slices.Contains(c.BusyTargets, r.Call.Target) && !slices.Contains(c.BusyJobs, ledger.LimitKey(r.Parent, r.JobID)) {
 			w.saw(Passed, r.ID, "%s, attempt %d, due %s, lease until %s, at %s", r.State, r.Attempt, stamp(r.NextAt), stamp(r.LeasedUntil),
 				stamp(now))
 		}

@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -9,9 +8,6 @@ import (
 
 	"github.com/cronce/cronce/ledger"
 )
-
-// group returns the parent or the job for which a limit counts a run.
-func group(parent, jobID string) string { return cmp.Or(parent, ledger.RegistryJobID(jobID)) }
 
 // FreezeMembers is one request at a time.
 func (w *Witness) FreezeMembers(ctx context.Context, f ledger.Freeze) (ledger.RecordResult, error) {

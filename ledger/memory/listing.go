@@ -139,8 +139,8 @@ func (t *tx) GivenBack(targets []string) ledger.Future[[]ledger.GivenBack] {
 func (t *tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[string]int] {
 	counts := map[string]int{}
 	for _, r := range t.l.open {
-		if of := cmp.Or(r.Parent, r.JobID); !r.Waiting && r.State == state && slices.Contains(jobIDs, of) {
-			counts[of]++
+		if key := ledger.LimitKey(r.Parent, r.JobID); !r.Waiting && r.State == state && slices.Contains(jobIDs, key) {
+			counts[key]++
 		}
 	}
 	return ledger.ResolvedFuture(counts, nil)

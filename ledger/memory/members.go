@@ -8,9 +8,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// limitKey is what limits count a run by.
-func limitKey(r *record) string { return cmp.Or(r.Parent, ledger.RegistryJobID(r.JobID)) }
-
 func byRunID(a, b ledger.Member) int { return cmp.Compare(a.RunID, b.RunID) }
 
 // PutMembers adds members to a list.

@@ -45,7 +45,7 @@ func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 			break
 		}
 		if (len(q.Only) == 0 || slices.Contains(q.Only, r.ID)) && (len(q.States) == 0 || slices.Contains(q.States, r.State)) &&
-			!slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, limitKey(r)) {
+			!slices.Contains(q.BusyTargets, r.Call.Target) && !slices.Contains(q.BusyJobs, ledger.LimitKey(r.Parent, r.JobID)) {
 			due = append(due, r.Row)
 		}
 	}

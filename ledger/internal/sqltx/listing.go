@@ -107,8 +107,9 @@ func (t Tx) CountByJob(state ledger.State, jobIDs []string) ledger.Future[map[st
 	if len(jobIDs) == 0 { // it would read all that is unfinished
 		return ledger.Future[map[string]int]{}
 	}
-	return Counts(t, `SELECT coalesce(parent, job_id), count(*) FROM runs
-		WHERE `+t.Dialect.Leasable+` AND state = $1 AND coalesce(parent, job_id) `+t.Dialect.In("$2")+` GROUP BY 1`, string(state), jobIDs)
+	key := `coalesce(parent, ` + t.Dialect.RegistryJobID + `)`
+	return Counts(t, `SELECT `+key+`, count(*) FROM runs
+		WHERE `+t.Dialect.Leasable+` AND state = $1 AND `+key+` `+t.Dialect.In("$2")+` GROUP BY 1`, string(state), jobIDs)
 }
 
 // UnacknowledgedRun is the condition of the index of unacknowledged dead runs.
