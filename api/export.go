@@ -24,8 +24,8 @@ var exports = map[string]struct {
 
 // export streams all that a filter selects.
 func (s *server) export(what string) {
-	of := exports[what]
-	allowed := append([]string{"format"}, of.allowed...)
+	export := exports[what]
+	allowed := append([]string{"format"}, export.allowed...)
 	if what != "members" {
 		allowed = append(allowed, "job", "owner", "label", "target")
 	}
@@ -38,7 +38,7 @@ func (s *server) export(what string) {
 		}
 		if err == nil {
 			defer end()
-			err = s.exportTo(r.Context(), out, query(r, allowed...), of.read)
+			err = s.exportTo(r.Context(), out, query(r, allowed...), export.read)
 		}
 		switch {
 		case err == nil:

@@ -123,12 +123,12 @@ func (s *server) listRuns(ctx context.Context, _ *http.Request, q *params) (any,
 }
 
 func (s *server) listMembers(ctx context.Context, r *http.Request, q *params) (any, error) {
-	of := q.members(r.PathValue("id"))
-	of.Limit, of.After = q.count("limit", operations.DefaultPage, operations.MaxPage), q.cursor("members").ID
+	members := q.members(r.PathValue("id"))
+	members.Limit, members.After = q.count("limit", operations.DefaultPage, operations.MaxPage), q.cursor("members").ID
 	if q.err != nil {
 		return nil, q.err
 	}
-	page, err := s.ops.Members(ctx, of)
+	page, err := s.ops.Members(ctx, members)
 	answer := memberPage{MemberPage: page}
 	if page.Next != "" {
 		answer.Next = position{List: "members", ID: page.Next}.String()

@@ -83,7 +83,7 @@ func (d *Dashboard) actOf(r *http.Request) (act, error) {
 	case !known || !d.Acts:
 		return a, missing("There is no page at this address.", "Choose one in the menu above.")
 	case a.Permits(who, operations.ActionRequest{}) != nil:
-		return a, &pageError{http.StatusForbidden, "This needs the role " + a.Least.String() + ", and you have the role " + who.Role.String() + ".",
+		return a, &pageError{http.StatusForbidden, "This needs the role " + a.MinRole.String() + ", and you have the role " + who.Role.String() + ".",
 			"Ask somebody who has it; the access file grants roles."}
 	}
 	return a, nil

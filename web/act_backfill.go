@@ -65,7 +65,7 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
 	if err != nil {
 		return v.refuse(err)
 	}
-	v.Counts = []actCount{{"will run", done.Planned}, {"ran, or are about to", done.Left}, {"cannot be run", done.Refused}}
+	v.Counts = []actCount{{"will run", done.Planned}, {"ran, or are about to", done.Unchanged}, {"cannot be run", done.Refused}}
 	if done.Planned > 0 {
 		v.Lines = append(v.Lines, done.Takes.String())
 	}

@@ -127,10 +127,10 @@ func newTrend(days []oneDay, hours []ledger.Hour, now time.Time) trend {
 // times is a factor in two digits.
 func times(factor float64) string { return strconv.FormatFloat(factor, 'g', 2, 64) + "×" }
 
-func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger.Histogram) quantiles {
+func newQuantiles(what string, hours []ledger.Hour, histogram func(ledger.Tally) ledger.Histogram) quantiles {
 	all := ledger.Histogram{}
 	for _, h := range hours {
-		all.Add(of(h.Tally))
+		all.Add(histogram(h.Tally))
 	}
 	q := quantiles{N: all.Total()}
 	if q.N == 0 {
@@ -145,7 +145,7 @@ func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger
 	}{{"p50", .5}, {"p95", .95}, {"p99", .99}}
 	q.Top, q.Bottom = 0, math.MaxInt64
 	for _, h := range hours {
-		if hist := of(h.Tally); len(hist) > 0 {
+		if hist := histogram(h.Tally); len(hist) > 0 {
 			q.Top, q.Bottom = max(q.Top, hist.Quantile(.99)), min(q.Bottom, hist.Quantile(.5))
 		}
 	}
@@ -154,7 +154,7 @@ func newQuantiles(what string, hours []ledger.Hour, of func(ledger.Tally) ledger
 		var d strings.Builder
 		pen := "M"
 		for i, h := range hours {
-			hist := of(h.Tally)
+			hist := histogram(h.Tally)
 			if len(hist) == 0 {
 				pen = "M"
 				continue

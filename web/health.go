@@ -24,6 +24,15 @@ type health struct {
 // Trouble reports whether anything needs attention.
 func (h health) Trouble() bool { return len(h.Items) > 0 }
 
+// The kinds of what needs attention. Each is drawn as the state of a run that is alike.
+const (
+	failedKind   = kind(ledger.Dead)     // work has failed for good
+	stalledKind  = kind(ledger.Missed)   // work is not done
+	lateKind     = kind(ledger.Retrying) // work is late, or will fail
+	degradedKind = kind(ledger.Canceled) // this process does not do what it is configured for
+	pausedKind   = kind(ledger.Skipped)  // an operator stopped the work
+)
+
 // attention is one thing that needs somebody: what, what to do, and where.
 type attention struct {
 	Kind  kind // the shape and color
@@ -57,24 +66,24 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 	}
 	if h.Alive == 0 {
 		h.Items = append(h.Items, attention{
-			Kind: "missed", What: "No process works on this ledger", Do: "Nothing is planned or sent until one does. Start one.",
+			Kind: stalledKind, What: "No process works on this ledger", Do: "Nothing is planned or sent until one does. Start one.",
 			Link: "/processes", CLI: "cronce serve",
 		})
 	}
 	if text := ledger.AheadText(counts.PlannedThrough, counts.Now); text != "" {
 		h.Items = append(h.Items, attention{
-			Kind: "missed", What: "The ledger is ahead of its clock", Do: sentenceOf(text), CLI: "cronce status",
+			Kind: stalledKind, What: "The ledger is ahead of its clock", Do: sentenceOf(text), CLI: "cronce status",
 		})
 	}
 	if now := d.now(); !counts.OldestDue.IsZero() && now.Sub(counts.OldestDue) > lateAfter {
 		h.Items = append(h.Items, attention{
-			Kind: "retrying", What: "Runs are due and not sent", Do: "The run's page says what each waits for.",
+			Kind: lateKind, What: "Runs are due and not sent", Do: "The run's page says what each waits for.",
 			Link: runsPath("state", "planned,retrying"), Since: counts.OldestDue, CLI: "cronce runs list --state planned,retrying",
 		})
 	}
 	if n := counts.DeadUnacknowledged; n > 0 {
 		h.Items = append(h.Items, attention{
-			Kind: "dead", What: counted(n, "dead run") + " nobody has acknowledged",
+			Kind: failedKind, What: counted(n, "dead run") + " nobody has acknowledged",
 			Do:   "Redrive them when the cause is mended, or acknowledge them.",
 			Link: runsPath("state", "dead", "unacked", "1", "group", "1"), OfDead: true,
 		})
@@ -87,11 +96,11 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 	h.Items = append(h.Items, d.breakerTrouble()...)
 	serving := d.Serving()
 	if text := serving.PurgeWarning; text != "" {
-		h.Items = append(h.Items, attention{Kind: "missed", What: "The nightly purge is overdue", Do: sentenceOf(text), Link: "/keys",
+		h.Items = append(h.Items, attention{Kind: stalledKind, What: "The nightly purge is overdue", Do: sentenceOf(text), Link: "/keys",
 			CLI: "cronce purge --dry-run"})
 	}
 	if text := serving.ReloadWarning; text != "" {
-		h.Items = append(h.Items, attention{Kind: "canceled", What: "The registry was not reloaded; the former one is served",
+		h.Items = append(h.Items, attention{Kind: degradedKind, What: "The registry was not reloaded; the former one is served",
 			Do: sentenceOf(text), CLI: "cronce check"})
 	}
 	return h, nil
@@ -101,7 +110,7 @@ func (d *Dashboard) breakerTrouble() (items []attention) {
 	for target, state := range d.Serving().Breakers {
 		if state != "closed" {
 			items = append(items, attention{
-				Kind: "canceled", What: fmt.Sprintf("The circuit breaker of target %s is %s", target, state),
+				Kind: degradedKind, What: fmt.Sprintf("The circuit breaker of target %s is %s", target, state),
 				Do: "Its last calls all failed. Its runs wait and use up no retry.", Link: targetPath(target),
 			})
 		}

@@ -40,7 +40,7 @@ func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (
 		}
 	}
 	if more > 0 {
-		items = append(items, attention{Kind: "dead", What: counted(more, "more open incident"), Do: "These are older.",
+		items = append(items, attention{Kind: failedKind, What: counted(more, "more open incident"), Do: "These are older.",
 			CLI: "cronce incidents list"})
 	}
 	return items, nil
@@ -48,14 +48,14 @@ func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (
 
 // incidentKinds are the looks of the causes.
 var incidentKinds = map[ledger.IncidentCause]kind{
-	ledger.IncidentDead: "dead", ledger.IncidentMissed: "missed", ledger.IncidentLate: "retrying", ledger.IncidentUnplanned: "missed",
-	ledger.IncidentOverdue: "missed",
-	ledger.IncidentExpiry:  "retrying",
+	ledger.IncidentDead: failedKind, ledger.IncidentMissed: stalledKind, ledger.IncidentLate: lateKind, ledger.IncidentUnplanned: stalledKind,
+	ledger.IncidentOverdue: stalledKind,
+	ledger.IncidentExpiry:  lateKind,
 }
 
 func incidentItem(i ledger.Incident) attention {
 	a := attention{
-		Kind: cmp.Or(incidentKinds[i.Cause], "dead"), What: incidentWords(i), Link: jobPath(i.JobID), Since: i.OpenedAt, Incident: i.ID,
+		Kind: cmp.Or(incidentKinds[i.Cause], failedKind), What: incidentWords(i), Link: jobPath(i.JobID), Since: i.OpenedAt, Incident: i.ID,
 		Do:  "An open incident: it closes " + closing(i) + ", and an acknowledgement silences it.",
 		CLI: fmt.Sprintf("cronce incidents ack %d%s", i.ID, why),
 	}

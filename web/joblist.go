@@ -78,10 +78,10 @@ func (d *Dashboard) briefs(states []ledger.JobState, pauses []ledger.Pause, now 
 
 // selected returns those of the jobs that a selection takes.
 func (d *Dashboard) selected(sel operations.Selection, briefs []brief) ([]brief, error) {
-	if sel.One() {
+	if sel.NamesOneJob() {
 		return slices.DeleteFunc(briefs, func(b brief) bool { return sel.Job != "" && b.ID != sel.Job }), nil
 	}
-	list, err := sel.Of(d.registry())
+	list, err := sel.JobsIn(d.registry())
 	return slices.DeleteFunc(briefs, func(b brief) bool {
 		_, taken := slices.BinarySearchFunc(list, b.ID, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
 		return !taken

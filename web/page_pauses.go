@@ -63,7 +63,7 @@ func (d *Dashboard) pausedItems(list []ledger.Pause, states []ledger.JobState, n
 		if p.Kind == ledger.PauseHold {
 			what = "Held until " + now.exact(p.Until) + ": nothing is sent to target " + p.Target
 		}
-		items = append(items, attention{Kind: "skipped", What: what, Do: "By " + p.By + ": " + sentenceOf(p.Why), Link: "/pauses", Since: p.From})
+		items = append(items, attention{Kind: pausedKind, What: what, Do: "By " + p.By + ": " + sentenceOf(p.Why), Link: "/pauses", Since: p.From})
 	}
 	own := 0
 	for _, s := range states {
@@ -72,7 +72,7 @@ func (d *Dashboard) pausedItems(list []ledger.Pause, states []ledger.JobState, n
 		}
 	}
 	if own > 0 {
-		items = append(items, attention{Kind: "skipped", What: counted(own, "job") + " paused without an end",
+		items = append(items, attention{Kind: pausedKind, What: counted(own, "job") + " paused without an end",
 			Do: "Their scheduled times are skipped until somebody resumes them.", Link: "/jobs?state=paused"})
 	}
 	return items

@@ -353,6 +353,6 @@ func (l *lost) acts() map[string]lostAct {
 		"ack":      {run("fails1") + "/ack", `{` + who + `}`, `"changed":[{"runId":"` + l.runs["fails1"]},
 		"ack-many": {"/v1/runs/ack", `{"runIds":["` + l.runs["fails2"] + `"],` + who + `}`, `"changed":1,`},
 		"cancel":   {"/v1/runs/cancel", `{"job":"hangs",` + who + `}`, `"changed":[{"runId":"` + l.runs["hangs4"]},
-		"backfill": {"/v1/jobs/second/backfill", `{"from":"` + l.from + `","to":"` + l.to + `",` + who + `}`, `"planned":3,"left":0,"refused":0`},
+		"backfill": {"/v1/jobs/second/backfill", `{"from":"` + l.from + `","to":"` + l.to + `",` + who + `}`, `"planned":3,"unchanged":0,"refused":0`},
 	}
 }

@@ -125,7 +125,7 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 		if r := s.show(first.RunID); r.Trigger != "backfill" || r.By != "ann" || r.Why != "the audit is over" {
 			t.Errorf("run %+v", r)
 		}
-		if err := json.Unmarshal([]byte(s.do(0, append(span, "--why", "again")...)), &counted); err != nil || counted.Planned != 0 || counted.Left != len(skipped) {
+		if err := json.Unmarshal([]byte(s.do(0, append(span, "--why", "again")...)), &counted); err != nil || counted.Planned != 0 || counted.Unchanged != len(skipped) {
 			t.Errorf("a second backfill %+v, %v: want nothing to do", counted, err)
 		}
 		s.serve.Interrupt()

@@ -180,7 +180,7 @@ func TestInterruptedBackfill(t *testing.T) {
 		t.Fatal(p.Log)
 	}
 	code, out, errs := invoke(t, nil, append(span[:len(span):len(span)], "--dry-run", "--json")...)
-	if code != 0 || strings.Contains(out, `"planned": 0`) || strings.Contains(out, `"left": 0`) || !strings.Contains(out, `"refused": 0`) {
+	if code != 0 || strings.Contains(out, `"planned": 0`) || strings.Contains(out, `"unchanged": 0`) || !strings.Contains(out, `"refused": 0`) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }

@@ -41,8 +41,8 @@ type ActionCounts struct {
 
 // AllLeftOut is the number of runs left out, of whatever cause.
 func (c ActionCounts) AllLeftOut() (n int) {
-	for _, of := range c.LeftOut {
-		n += of
+	for _, count := range c.LeftOut {
+		n += count
 	}
 	return n
 }

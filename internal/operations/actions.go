@@ -13,12 +13,12 @@ import (
 // of it has, where the API serves it, and how it is done. The API, the dashboard and the
 // client of a server follow it.
 type Action struct {
-	Name   string // on the dashboard; with a Verb for people
-	Verb   string
-	Path   string      // of the API; {id} stands for the job, run, incident or pause that it is for
-	Least  access.Role // that it needs; see Permits
-	Fields []string    // beside "by" and "why"
-	Status int         // of the answer
+	Name    string // on the dashboard; with a Verb for people
+	Verb    string
+	Path    string      // of the API; {id} stands for the job, run, incident or pause that it is for
+	MinRole access.Role // see Permits
+	Fields  []string    // beside "by" and "why"
+	Status  int         // of the answer
 	// OfSchedules lets a scheduler do it to the schedules of its template.
 	OfSchedules bool
 	do          func(*Service, context.Context, ActionRequest) (any, error)
@@ -29,30 +29,30 @@ const AckIncident = "ack-incident"
 
 // Actions are all actions.
 var Actions = slices.Concat([]Action{
-	{Name: "pause", Verb: "Pause", Path: "/v1/jobs/{id}/pause", Least: access.Operator, OfSchedules: true,
+	{Name: "pause", Verb: "Pause", Path: "/v1/jobs/{id}/pause", MinRole: access.Operator, OfSchedules: true,
 		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) {
 			return s.Pause(ctx, a.ID, a.actor)
 		}},
-	{Name: "resume", Verb: "Resume", Path: "/v1/jobs/{id}/resume", Least: access.Operator, OfSchedules: true,
+	{Name: "resume", Verb: "Resume", Path: "/v1/jobs/{id}/resume", MinRole: access.Operator, OfSchedules: true,
 		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) {
 			return s.Resume(ctx, a.ID, a.actor)
 		}},
-	{Name: "trigger", Verb: "Trigger", Path: "/v1/jobs/{id}/trigger", Least: access.Operator,
+	{Name: "trigger", Verb: "Trigger", Path: "/v1/jobs/{id}/trigger", MinRole: access.Operator,
 		Status: http.StatusCreated, do: (*Service).askTrigger},
-	{Name: "backfill", Verb: "Backfill", Path: "/v1/jobs/{id}/backfill", Least: access.Operator,
+	{Name: "backfill", Verb: "Backfill", Path: "/v1/jobs/{id}/backfill", MinRole: access.Operator,
 		Fields: []string{"dryRun", "from", "to", "parallel", "newestFirst", "neverPlanned", "series"},
 		Status: http.StatusOK, do: (*Service).askBackfill},
-	{Name: "rerun", Verb: "Rerun", Path: "/v1/runs/{id}/rerun", Least: access.Admin,
+	{Name: "rerun", Verb: "Rerun", Path: "/v1/runs/{id}/rerun", MinRole: access.Admin,
 		Fields: []string{"newKey", "mayDouble"}, Status: http.StatusCreated, do: (*Service).askRerun},
-	{Name: AddPause, Verb: "Pause", Path: "/v1/pauses", Least: access.Operator,
+	{Name: AddPause, Verb: "Pause", Path: "/v1/pauses", MinRole: access.Operator,
 		Fields: []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"},
 		Status: http.StatusCreated, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, false) }},
-	{Name: ChangePause, Verb: "Change", Path: "/v1/pauses/{id}/change", Least: access.Operator,
+	{Name: ChangePause, Verb: "Change", Path: "/v1/pauses/{id}/change", MinRole: access.Operator,
 		Fields: []string{"from", "until"},
 		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, false) }},
-	{Name: EndPause, Verb: "End", Path: "/v1/pauses/{id}/end", Least: access.Operator,
+	{Name: EndPause, Verb: "End", Path: "/v1/pauses/{id}/end", MinRole: access.Operator,
 		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, true) }},
-	{Name: AckIncident, Verb: "Acknowledge", Path: "/v1/incidents/{id}/ack", Least: access.Operator,
+	{Name: AckIncident, Verb: "Acknowledge", Path: "/v1/incidents/{id}/ack", MinRole: access.Operator,
 		Fields: []string{"close"}, Status: http.StatusOK, do: (*Service).askIncident},
 },
 	onRuns(Redrive, "Redrive", "force", "mayDouble"),
@@ -68,10 +68,10 @@ func onRuns(what RunAction, verb string, fields ...string) []Action {
 	fields = append(fields, "dryRun")
 	many := append([]string{"runIds", "parent", "member", "job", "owner", "label", "target", "state", "reason", "since", "until", "limit",
 		"includeAcknowledged", "series"}, fields...)
-	of := func(path string, fields []string) Action {
-		return Action{Name: string(what), Verb: verb, Path: path, Least: access.Operator, Fields: fields, Status: http.StatusOK, do: do}
+	at := func(path string, fields []string) Action {
+		return Action{Name: string(what), Verb: verb, Path: path, MinRole: access.Operator, Fields: fields, Status: http.StatusOK, do: do}
 	}
-	return []Action{of("/v1/runs/"+string(what), many), of("/v1/runs/{id}/"+string(what), fields)}
+	return []Action{at("/v1/runs/"+string(what), many), at("/v1/runs/{id}/"+string(what), fields)}
 }
 
 // ActionOf returns the action of a name; of those on runs, the one on many.
@@ -87,8 +87,8 @@ func ActionOf(name string) (a Action, known bool) {
 func (a Action) Permits(who access.Identity, ask ActionRequest) error {
 	template, _, keyed := jobs.SplitJobID(ask.ID)
 	ofSchedule := keyed && a.OfSchedules && who.MayChange(template)
-	if who.Role < a.Least && !ofSchedule {
-		return refuse(Forbidden, "%s", who.Needs(a.Least.String()))
+	if who.Role < a.MinRole && !ofSchedule {
+		return refuse(Forbidden, "%s", who.Needs(a.MinRole.String()))
 	}
 	if who.Role < access.Admin && (ask.Force || ask.MayDouble || ask.NewKey) {
 		return refuse(Forbidden, "force, mayDouble and newKey are for administrators")

@@ -33,10 +33,10 @@ type Backfill struct {
 
 // Backfilled counts what became of the scheduled times; of a dry run, what would.
 type Backfilled struct {
-	Planned int  `json:"planned"`
-	Left    int  `json:"left"`    // they ran, or are about to
-	Refused int  `json:"refused"` // never planned (without NeverPlanned), purged, rerun, or in a range that an earlier definition planned
-	DryRun  bool `json:"dryRun"`
+	Planned   int  `json:"planned"`
+	Unchanged int  `json:"unchanged"` // they ran, or are about to
+	Refused   int  `json:"refused"`   // never planned (without NeverPlanned), purged, rerun, or in a range that an earlier definition planned
+	DryRun    bool `json:"dryRun"`
 	// Remaining is the number of scheduled times that are left: those from Next on, or, newest
 	// first, those up to Next. The next request of the series begins, or ends, at Next.
 	Remaining int       `json:"remaining"`
@@ -135,7 +135,7 @@ func (s *Service) Backfill(ctx context.Context, b Backfill) (Backfilled, error) 
 
 // and adds what a transaction did.
 func (b Backfilled) and(got ledger.Backfilled) Backfilled {
-	b.Planned, b.Left, b.Refused = b.Planned+got.Planned, b.Left+got.Unchanged, b.Refused+got.Refused
+	b.Planned, b.Unchanged, b.Refused = b.Planned+got.Planned, b.Unchanged+got.Unchanged, b.Refused+got.Refused
 	return b
 }
 
@@ -150,7 +150,7 @@ func BackfillAll(
 	for {
 		ask.From, ask.To = b.From, b.To
 		part, err := do(ctx, ask)
-		part.Planned, part.Left, part.Refused = part.Planned+all.Planned, part.Left+all.Left, part.Refused+all.Refused
+		part.Planned, part.Unchanged, part.Refused = part.Planned+all.Planned, part.Unchanged+all.Unchanged, part.Refused+all.Refused
 		if all = part; err != nil || all.Next.IsZero() {
 			return all, b.interrupted(ctx, all, err)
 		}

@@ -78,13 +78,13 @@ func CausesOf(groups []ledger.RunGroup) []Cause {
 		causes[i].All = append(causes[i].All, g)
 	}
 	for i := range causes {
-		causes[i].tell()
+		causes[i].summarize()
 	}
 	return causes
 }
 
-// tell adds what is shown of the group, and the jobs of the runs.
-func (c *Cause) tell() {
+// summarize adds what is shown of the group, and the jobs of the runs.
+func (c *Cause) summarize() {
 	c.Runs, c.RunID, c.Since = c.Group.Count, c.Group.Newest.ID, actualTime(c.Group.First)
 	for _, g := range c.All {
 		c.Jobs = append(c.Jobs, g.JobID)

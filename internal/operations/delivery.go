@@ -60,7 +60,7 @@ func (s *Service) deliveriesOf(ctx context.Context, runIDs []string) ([]Delivery
 
 // Notified lists the last notifications of incidents, by incident.
 func (s *Service) Notified(ctx context.Context, incidents ...ledger.Incident) (map[int64][]Delivery, error) {
-	of := map[string][]int64{}
+	byRun := map[string][]int64{}
 	for _, i := range incidents {
 		states, err := i.ChannelStates()
 		if err != nil {
@@ -68,14 +68,14 @@ func (s *Service) Notified(ctx context.Context, incidents ...ledger.Incident) (m
 		}
 		for _, c := range states {
 			for _, id := range c.Runs {
-				of[id] = append(of[id], i.ID)
+				byRun[id] = append(byRun[id], i.ID)
 			}
 		}
 	}
-	list, err := s.deliveriesOf(ctx, slices.Sorted(maps.Keys(of)))
+	list, err := s.deliveriesOf(ctx, slices.Sorted(maps.Keys(byRun)))
 	byIncident := map[int64][]Delivery{}
 	for _, d := range list {
-		for _, i := range of[d.RunID] {
+		for _, i := range byRun[d.RunID] {
 			byIncident[i] = append(byIncident[i], d)
 		}
 	}

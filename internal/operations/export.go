@@ -67,10 +67,10 @@ type AuditRecord struct {
 // Export writes records as it reads them, a page at a time: nothing is kept, so that a
 // ledger of any size can be exported. Nothing is written if it is refused.
 func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
-	of := map[string]func(context.Context, *Export) ([]any, bool, error){"runs": s.exportRuns, "members": s.exportMembers,
+	read := map[string]func(context.Context, *Export) ([]any, bool, error){"runs": s.exportRuns, "members": s.exportMembers,
 		"incidents": s.exportIncidents, "audit": s.exportAudit}[e.What]
 	write := map[Format]func(io.Writer, []any) error{CSV: writeCSV, NDJSON: writeNDJSON}[e.Format]
-	if of == nil || write == nil {
+	if read == nil || write == nil {
 		return refuse(Invalid, "unknown export %q as %q; valid exports: %s; valid formats: csv, ndjson", e.What, e.Format,
 			strings.Join(Exports, ", "))
 	}
@@ -90,7 +90,7 @@ func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
 	}
 	e.Runs.Limit, e.Members.Limit, e.Incidents.Limit, e.Audit.Limit = MaxPage, MaxPage, MaxPage, MaxPage
 	for first, more := true, true; more; first = false {
-		page, next, err := s.exportPage(ctx, of, &e)
+		page, next, err := s.exportPage(ctx, read, &e)
 		if err != nil {
 			return err
 		}
@@ -110,10 +110,10 @@ func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
 // exportPageWithin bounds what one page of an export may ask of the ledger.
 const exportPageWithin = 30 * time.Second
 
-func (s *Service) exportPage(ctx context.Context, of func(context.Context, *Export) ([]any, bool, error), e *Export) ([]any, bool, error) {
+func (s *Service) exportPage(ctx context.Context, read func(context.Context, *Export) ([]any, bool, error), e *Export) ([]any, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, exportPageWithin)
 	defer cancel()
-	return of(ctx, e)
+	return read(ctx, e)
 }
 
 func (s *Service) exportRuns(ctx context.Context, e *Export) (page []any, more bool, err error) {
@@ -190,8 +190,8 @@ func columnsOf(v reflect.Value) (names, values []string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if f.Anonymous {
-			inner, of := columnsOf(v.Field(i))
-			names, values = append(names, inner...), append(values, of...)
+			innerNames, innerValues := columnsOf(v.Field(i))
+			names, values = append(names, innerNames...), append(values, innerValues...)
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -211,8 +211,8 @@ func cell(text string) string {
 }
 
 func writeHeader(w io.Writer, what string) error {
-	of := map[string]any{"runs": RunRecord{}, "members": Member{}, "incidents": IncidentRecord{}, "audit": AuditRecord{}}[what]
-	names, _ := columnsOf(reflect.ValueOf(of))
+	record := map[string]any{"runs": RunRecord{}, "members": Member{}, "incidents": IncidentRecord{}, "audit": AuditRecord{}}[what]
+	names, _ := columnsOf(reflect.ValueOf(record))
 	return writeRows(w, [][]string{names})
 }
 

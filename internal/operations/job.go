@@ -108,13 +108,13 @@ func (s *Service) JobsAfter(ctx context.Context, sel Selection, after string, li
 	if err != nil {
 		return nil, false, err
 	}
-	of, more, err := sel.after(reg, after, limit)
+	selected, more, err := sel.after(reg, after, limit)
 	if err != nil {
 		return nil, false, err
 	}
-	ids := make([]string, len(of))
-	for i := range of {
-		ids[i] = of[i].ID
+	ids := make([]string, len(selected))
+	for i := range selected {
+		ids[i] = selected[i].ID
 	}
 	known, err := s.statuses(ctx, ids...)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Service) JobsAfter(ctx context.Context, sel Selection, after string, li
 		return nil, false, err
 	}
 	list = []Job{}
-	for _, j := range of {
+	for _, j := range selected {
 		list = append(list, s.jobOf(j, known[j.ID], pauses))
 	}
 	return list, more, nil

@@ -85,7 +85,7 @@ func (s *Service) pauseOf(p ledger.Pause) Pause {
 		return v // what is in the ledger can be asked without it
 	}
 	for _, t := range reg.Templates() {
-		if !t.Disabled && v.Selection.ofTemplate().takes(t.Job) {
+		if !t.Disabled && v.Selection.ofTemplate().selects(t.Job) {
 			v.Templates++
 		}
 	}
@@ -161,7 +161,7 @@ func (s *Service) checkNewPause(c PauseChange) error {
 		return err
 	}
 	for j := range reg.Calls() {
-		if sel.ofTemplate().takes(j) {
+		if sel.ofTemplate().selects(j) {
 			return nil
 		}
 	}
@@ -169,7 +169,7 @@ func (s *Service) checkNewPause(c PauseChange) error {
 	if c.Kind == ledger.PauseHold && known { // runs of earlier definitions may be left
 		return nil
 	}
-	_, err = sel.Of(reg)
+	_, err = sel.JobsIn(reg)
 	return err
 }
 

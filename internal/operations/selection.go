@@ -17,19 +17,19 @@ import (
 type Selection ledger.Selector
 
 // IsZero reports whether the selection selects all jobs.
-func (sel Selection) IsZero() bool { return sel.One() && sel.Job == "" }
+func (sel Selection) IsZero() bool { return sel.NamesOneJob() && sel.Job == "" }
 
-// One reports whether the selection has no more than the ID of a job, which the registry
+// NamesOneJob reports whether the selection has no more than the ID of a job, which the registry
 // need not have.
-func (sel Selection) One() bool {
+func (sel Selection) NamesOneJob() bool {
 	return sel.Owner == "" && len(sel.Labels) == 0 && sel.Target == "" && !strings.Contains(sel.Job, "*")
 }
 
-// Of returns the selected jobs of a registry, by ID. It refuses what no job has, as most
+// JobsIn returns the selected jobs of a registry, by ID. It refuses what no job has, as most
 // such texts are typing errors.
-func (sel Selection) Of(reg *jobs.Registry) (list []jobs.Job, err error) {
+func (sel Selection) JobsIn(reg *jobs.Registry) (list []jobs.Job, err error) {
 	for _, j := range reg.All() {
-		if sel.takes(j) {
+		if sel.selects(j) {
 			list = append(list, j)
 		}
 	}
@@ -43,13 +43,13 @@ func (sel Selection) Of(reg *jobs.Registry) (list []jobs.Job, err error) {
 // are more. It reads no other jobs if all are selected: a registry may have 100,000.
 func (sel Selection) after(reg *jobs.Registry, id string, limit int) (list []jobs.Job, more bool, err error) {
 	if !sel.IsZero() {
-		of, err := sel.Of(reg)
-		first, there := slices.BinarySearchFunc(of, id, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
+		selected, err := sel.JobsIn(reg)
+		first, there := slices.BinarySearchFunc(selected, id, func(j jobs.Job, id string) int { return strings.Compare(j.ID, id) })
 		if there {
 			first++
 		}
-		of = of[first:]
-		return of[:min(limit, len(of))], len(of) > limit, err
+		selected = selected[first:]
+		return selected[:min(limit, len(selected))], len(selected) > limit, err
 	}
 	first, there := reg.Index(id)
 	if there {
@@ -81,9 +81,9 @@ func (sel Selection) refuse(reg *jobs.Registry) error {
 	if err := sel.check(); err != nil {
 		return err
 	}
-	if of := sel.ofTemplate().templates(reg); len(of) > 0 {
+	if templates := sel.ofTemplate().templates(reg); len(templates) > 0 {
 		return refuse(Invalid, "%s has only templates (%s), whose schedules are not listed with the registry's jobs; "+
-			`"cronce schedules list %s" lists them`, sel.Words(), strings.Join(of, ", "), of[0])
+			`"cronce schedules list %s" lists them`, sel.Words(), strings.Join(templates, ", "), templates[0])
 	}
 	ids, owners, labels, targets := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, t := range reg.Targets() {
@@ -116,7 +116,7 @@ func (sel Selection) refuse(reg *jobs.Registry) error {
 // templates returns the IDs of the selected templates, unless the selection selects all.
 func (sel Selection) templates(reg *jobs.Registry) (ids []string) {
 	for _, t := range reg.Templates() {
-		if !sel.IsZero() && sel.takes(t.Job) {
+		if !sel.IsZero() && sel.selects(t.Job) {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -131,7 +131,7 @@ func noJobHas(what, value string, known map[string]bool, use string) error {
 	return refuse(Invalid, "no job has the %s %q%s%s", what, value, use, suggest.DidYouMean(value, slices.Sorted(maps.Keys(known))))
 }
 
-func (sel Selection) takes(j jobs.Job) bool {
+func (sel Selection) selects(j jobs.Job) bool {
 	return ledger.Selector(sel).Selects(j.ID, executor.TraitsOf(j))
 }
 
@@ -164,13 +164,13 @@ func (s *Service) Select(ctx context.Context, sel Selection) (ids []string, temp
 	if err != nil {
 		return nil, false, err
 	}
-	of := sel.templates(reg)
-	list, err := sel.Of(reg)
+	templateIDs := sel.templates(reg)
+	list, err := sel.JobsIn(reg)
 	for _, j := range list {
 		ids = append(ids, j.ID)
 	}
-	if len(of) > 0 {
-		return append(ids, of...), true, nil
+	if len(templateIDs) > 0 {
+		return append(ids, templateIDs...), true, nil
 	}
 	return ids, false, err
 }
@@ -178,8 +178,8 @@ func (s *Service) Select(ctx context.Context, sel Selection) (ids []string, temp
 // oneJob reports whether the selection has no more than an ID, or nothing. A template's ID
 // selects its schedules.
 func (s *Service) oneJob(sel Selection) bool {
-	if !sel.One() || sel.Job == "" {
-		return sel.One()
+	if !sel.NamesOneJob() || sel.Job == "" {
+		return sel.NamesOneJob()
 	}
 	reg, err := s.registry()
 	if err != nil {

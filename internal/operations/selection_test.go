@@ -56,7 +56,7 @@ func TestASelectionOfTemplatesSelectsTheirSchedules(t *testing.T) {
 		{Job: "[a-c]*"}:     `invalid job "[a-c]*"`,
 		{Owner: "Date"}:     `no job has the owner "Date"`,
 	} {
-		if _, err := sel.Of(reg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := sel.JobsIn(reg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", sel.Words(), err, want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestASelectionOfTemplatesSelectsTheirSchedules(t *testing.T) {
 			t.Errorf("%s: %v", of, err)
 		}
 	}
-	if list, err := (operations.Selection{Target: "svc"}).Of(reg); err != nil || len(list) != 1 {
+	if list, err := (operations.Selection{Target: "svc"}).JobsIn(reg); err != nil || len(list) != 1 {
 		t.Errorf("%d jobs, %v", len(list), err)
 	}
 }

@@ -36,7 +36,7 @@ func Because(r ledger.Reason) string {
 // Sentence says in one sentence what became of a run, and why. WaitReason of a run
 // that waits is what the ledger's Waiting returned. The attempts are the run's.
 func Sentence(r ledger.Run, attempts []ledger.Attempt) string {
-	text := "This run " + became(r, attempts)
+	text := "This run " + stateText(r, attempts)
 	if r.Count > 1 {
 		text = fmt.Sprintf("These %d scheduled times were %s%s", r.Count, r.State, colon(r.Reason))
 	}
@@ -46,8 +46,8 @@ func Sentence(r ledger.Run, attempts []ledger.Attempt) string {
 	return text + "."
 }
 
-// became is the state of a run that stands for one scheduled time, in words.
-func became(r ledger.Run, attempts []ledger.Attempt) string {
+// stateText is the state of a run that stands for one scheduled time, in words.
+func stateText(r ledger.Run, attempts []ledger.Attempt) string {
 	switch r.State {
 	case ledger.Succeeded:
 		if r.Replayed {

@@ -77,8 +77,8 @@ func CheckSpan(since, until time.Time) error {
 	return nil
 }
 
-func lastTimeOfDay(of, now time.Time) time.Time {
-	t := time.Date(now.Year(), now.Month(), now.Day(), of.Hour(), of.Minute(), of.Second(), 0, now.Location())
+func lastTimeOfDay(timeOfDay, now time.Time) time.Time {
+	t := time.Date(now.Year(), now.Month(), now.Day(), timeOfDay.Hour(), timeOfDay.Minute(), timeOfDay.Second(), 0, now.Location())
 	if t.After(now) {
 		return t.AddDate(0, 0, -1)
 	}

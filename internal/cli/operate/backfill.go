@@ -93,7 +93,7 @@ func backfilling(jobID string, from, to, at time.Time, newestFirst bool, done op
 			part = 1 - part
 		}
 	}
-	return fmt.Sprintf("backfilling %s %s %s", jobID, terminal.Bar(part), plural.Of(done.Planned+done.Left+done.Refused, "scheduled time"))
+	return fmt.Sprintf("backfilling %s %s %s", jobID, terminal.Bar(part), plural.Of(done.Planned+done.Unchanged+done.Refused, "scheduled time"))
 }
 
 func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
@@ -124,7 +124,7 @@ func (a *app) printBackfilled(asked operations.Backfill, b operations.Backfilled
 	if err := a.showBackfilled(asked, b); err != nil {
 		return err
 	}
-	if b.Refused > 0 && b.Planned+b.Left == 0 {
+	if b.Refused > 0 && b.Planned+b.Unchanged == 0 {
 		return command.ExitWith(command.ExitFailed)
 	}
 	return nil
@@ -142,6 +142,6 @@ func (a *app) showBackfilled(asked operations.Backfill, b operations.Backfilled)
 	if b.DryRun && b.Planned > 0 {
 		takes = strings.Join(append(asked.Notes(), b.Takes.String()), "\n") + "\n"
 	}
-	_, err := fmt.Fprintf(a.Out, "%d %s, %d left (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n%s", b.Planned, verb, b.Left, b.Refused, takes)
+	_, err := fmt.Fprintf(a.Out, "%d %s, %d unchanged (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n%s", b.Planned, verb, b.Unchanged, b.Refused, takes)
 	return err
 }
