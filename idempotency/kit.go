@@ -96,7 +96,7 @@ func New(store store.Store, o Options) (*Kit, error) {
 		return nil, errors.New("idempotency: New needs a store, for example postgres.New(pool, postgres.Options{})")
 	}
 	if o.Principal == nil {
-		return nil, errors.New("idempotency: Options.Principal is required: say whose key it is, or use SinglePrincipal")
+		return nil, errors.New("idempotency: Options.Principal is required; return the authenticated caller, or use SinglePrincipal")
 	}
 	if s := o.MismatchStatus; s != 0 && s != http.StatusConflict && s != http.StatusUnprocessableEntity {
 		return nil, fmt.Errorf("idempotency: Options.MismatchStatus is %d; use 409 or 422", s)
@@ -136,7 +136,7 @@ func (o Options) checkLimits() error {
 	}
 	for scope, ttl := range o.TTLs {
 		if ttl <= 0 {
-			return fmt.Errorf("idempotency: Options.TTLs[%q] is %v; a key must be remembered for a while", scope, ttl)
+			return fmt.Errorf("idempotency: Options.TTLs[%q] is %v; it must be positive", scope, ttl)
 		}
 	}
 	return nil

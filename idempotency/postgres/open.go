@@ -71,8 +71,8 @@ FROM (
 	case err != nil:
 		return "", unavailable("find the keys' table", err)
 	case schema == "":
-		return "", fmt.Errorf("there is no table %s in the schema %s; make it (migrate print --set keys), or name its schema",
-			table, cmp.Or(o.Schema, "that the connection searches, nor in cronce"))
+		return "", fmt.Errorf("table %s not found in schema %s; create it (migrate print --set keys), or set its schema",
+			table, cmp.Or(o.Schema, "cronce or in the search path"))
 	}
 	return schema, nil
 }

@@ -37,7 +37,7 @@ func NewHMAC(principal string, secrets ...string) (*HMAC, error) {
 	for i, text := range secrets {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
 		if err != nil || len(key) < 24 {
-			return nil, fmt.Errorf("secret %d of %d is not whsec_ and at least 24 bytes in base64", i+1, len(secrets))
+			return nil, fmt.Errorf("secret %d of %d is invalid; use whsec_ and at least 24 bytes in base64", i+1, len(secrets))
 		}
 		h.keys = append(h.keys, key)
 	}
@@ -68,7 +68,7 @@ func (h *HMAC) verify(r *http.Request, body []byte) (string, error) {
 		now = h.Now()
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > skew || age < -skew {
-		return "", refused("the call is too old, or of the future; are the clocks apart?")
+		return "", refused("the call was signed too long ago, or in the future; compare the clocks")
 	}
 	// Of the key that the ID was made of, there is one alone: a key that has %2E itself
 	// must not pass for it, as a recorded call would then work again under that key.

@@ -144,11 +144,11 @@ func (j JWT) checkClaims(c claims) error {
 	case !meant:
 		return refused("the token is for another audience")
 	case c.IssuedAt == 0 || c.Expires == 0 || expires.Sub(issued) > maxLife:
-		return refused("the token says no time, or lives longer than 5 minutes")
+		return refused("the token has no iat or exp, or is valid for longer than 5 minutes")
 	case now.After(expires.Add(skew)):
-		return refused("the token has expired; are the clocks apart?")
+		return refused("the token has expired; compare the clocks")
 	case now.Before(issued.Add(-skew)):
-		return refused("the token is of the future; are the clocks apart?")
+		return refused("the token was issued in the future; compare the clocks")
 	case c.Subject == "":
 		return refused("the token names no job")
 	}

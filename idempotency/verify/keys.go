@@ -70,7 +70,7 @@ func parseKeys(jwks []byte) (keySet, error) {
 		} `json:"keys"`
 	}
 	if err := json.Unmarshal(jwks, &set); err != nil || set.Keys == nil {
-		return nil, errors.New("not a JSON Web Key Set")
+		return nil, errors.New("not a JSON Web Key Set; cronce export jwks prints one")
 	}
 	keys := keySet{}
 	for _, k := range set.Keys {

@@ -57,7 +57,7 @@ func Principal(r *http.Request) (string, error) {
 	if p, ok := r.Context().Value(principalKey{}).(string); ok {
 		return p, nil
 	}
-	return "", errors.New("no middleware of package verify stands before this handler")
+	return "", errors.New("the request is not verified; wrap the handler in the Middleware of verify.JWT or verify.HMAC")
 }
 
 // verifier verifies a request whose body is read.

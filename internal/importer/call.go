@@ -75,7 +75,7 @@ func (c *call) place() (place, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return place{}, errors.New("the URL cannot be read")
+		return place{}, errors.New("the URL is invalid; write it as https://host/path")
 	case urlEnv == "" && u.Scheme != "http" && u.Scheme != "https":
 		return place{}, errors.New("the URL is not http or https")
 	case urlEnv == "" && u.Hostname() == "":

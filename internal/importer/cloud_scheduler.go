@@ -146,7 +146,7 @@ func (e *entry) cloudCall(h cloudHTTP, deadline string, most time.Duration) erro
 	if deadline != "" {
 		d, err := time.ParseDuration(deadline)
 		if err != nil || d <= 0 {
-			return errors.New("the attemptDeadline cannot be read")
+			return errors.New("the attemptDeadline is invalid; use seconds, such as 180s")
 		}
 		most = d
 	}
@@ -187,7 +187,7 @@ func (e *entry) cloudRetries(r *cloudRetry) error {
 		}
 		d, err := time.ParseDuration(*text)
 		if err != nil || d < 0 || d > 24*time.Hour {
-			return errors.New("a duration of retryConfig cannot be read")
+			return errors.New("a duration of retryConfig is invalid; use seconds, such as 5s")
 		}
 		*to = d
 	}

@@ -30,7 +30,7 @@ func (e *entry) readCommand(words []word, stdin string) error {
 		return err
 	}
 	if len(words) == 0 {
-		return errors.New("no command; cronce imports calls of curl and wget")
+		return errors.New("the command is missing; cronce imports calls of curl and wget")
 	}
 	name, ok := words[0].literal(e.call.env)
 	if !ok {
@@ -122,12 +122,12 @@ func skipFlags(words []word, valued ...string) []word {
 func (e *entry) readTimeout(words []word) ([]word, error) {
 	words = skipFlags(words, "-s", "--signal", "-k", "--kill-after")
 	if len(words) == 0 {
-		return nil, errors.New("timeout without a duration")
+		return nil, errors.New("timeout has no duration; write one, such as timeout 5m")
 	}
 	text, _ := words[0].literal(e.call.env)
 	limit, err := seconds(text)
 	if err != nil {
-		return nil, errors.New("timeout with a duration that cannot be read")
+		return nil, errors.New("the duration of timeout is invalid; use a number of seconds, or a unit, such as 5m")
 	}
 	e.limit(limit)
 	return words[1:], nil

@@ -102,7 +102,7 @@ func (c *crontab) job(line string, n int) {
 
 func (c *crontab) read(e *entry, line string) error {
 	if c.badZone {
-		return errors.New("its CRON_TZ is not a time zone")
+		return errors.New("the CRON_TZ is not a time zone; use an IANA name, such as Europe/Berlin")
 	}
 	expression, rest, err := cutSchedule(strings.TrimPrefix(line, "-"))
 	if err != nil {
@@ -217,7 +217,7 @@ func nickname(word string) (string, error) {
 	case "@reboot":
 		return "", errors.New("@reboot has no time; cronce calls at scheduled times")
 	}
-	return "", errors.New("an unknown @ schedule; known: @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly")
+	return "", errors.New("unknown @ schedule; valid: @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly")
 }
 
 // cutPercent splits a command from its standard input: the first % that no backslash

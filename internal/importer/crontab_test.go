@@ -59,10 +59,10 @@ func TestFlockBecomesAnOverlapPolicy(t *testing.T) {
 func TestFlockThatIsNotKnownIsRefused(t *testing.T) {
 	for line, why := range map[string]string{
 		"flock -q /tmp/l curl https://x.example.com/a":      "flock: the option -q is not known",
-		"flock -w soon /tmp/l curl https://x.example.com/a": "flock: the option --wait has no number of seconds",
-		"flock -w 1m /tmp/l curl https://x.example.com/a":   "flock: the option --wait has no number of seconds",
-		"flock /tmp/l": "flock without a command",
-		"flock -n 9":   "flock without a command",
+		"flock -w soon /tmp/l curl https://x.example.com/a": "flock: the option --wait needs a number of seconds",
+		"flock -w 1m /tmp/l curl https://x.example.com/a":   "flock: the option --wait needs a number of seconds",
+		"flock /tmp/l": "flock starts no command",
+		"flock -n 9":   "flock starts no command",
 	} {
 		r, err := importCrontab(t, importer.Options{}, "0 3 * * * "+line)
 		if !errors.Is(err, importer.ErrNothing) || !strings.Contains(text(r), why) {

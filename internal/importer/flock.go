@@ -33,7 +33,7 @@ func (e *entry) readFlock(words []word) ([]word, error) {
 		return nil, fmt.Errorf("flock: %w", err)
 	}
 	if len(rest) < 2 {
-		return nil, errors.New("flock without a command; cronce imports a command that flock starts")
+		return nil, errors.New("flock starts no command; cronce imports a command that flock starts")
 	}
 	if l.key, _ = rest[0].literal(e.call.env); l.key == "" {
 		l.key = rest[0].key()
@@ -58,7 +58,7 @@ func (l *lock) option(name string, value word, env map[string]string) error {
 		text, _ := value.literal(env)
 		limit, err := seconds(text)
 		if err != nil || strings.Trim(text, "0123456789.") != "" {
-			return fmt.Errorf("the option --%s has no number of seconds", name)
+			return fmt.Errorf("the option --%s needs a number of seconds", name)
 		}
 		if l.nowait, l.waits = limit == 0, text; limit == 0 {
 			l.waits = ""

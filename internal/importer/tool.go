@@ -26,7 +26,7 @@ func (t *tool) field(w word) (name string, value word, err error) {
 	before, after, colon := w.cut(':')
 	name, ok := before.literal(t.call.env)
 	if !colon || !ok || name == "" {
-		return "", nil, errors.New("a header that is not written as \"Name: value\"")
+		return "", nil, errors.New("invalid header; write it as \"Name: value\"")
 	}
 	return name, after.trimLeft(), nil
 }

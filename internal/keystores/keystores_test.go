@@ -64,7 +64,7 @@ VALUES ('a', 'p', 'k', 'h', 'done', 'o', now(), now() - interval '1 hour')`); er
 	}
 	one(t, url, "accounting")
 	one(t, url, "") // public is searched
-	if _, err := purge(t, url, "nowhere"); err == nil || !strings.Contains(err.Error(), "no table idempotency_keys in the schema nowhere") {
+	if _, err := purge(t, url, "nowhere"); err == nil || !strings.Contains(err.Error(), "table idempotency_keys not found in schema nowhere") {
 		t.Errorf("another schema: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ export function hmacVerifier(options: HmacOptions): Verifier {
     const key = strict(text.replace(/^whsec_/, ""), "base64");
     if (key === undefined || key.length < 24) {
       throw new TypeError(
-        `hmacVerifier: secret ${i + 1} of ${options.secrets.length} is not whsec_ and at least 24 bytes in base64`,
+        `hmacVerifier: secret ${i + 1} of ${options.secrets.length} is invalid; use whsec_ and at least 24 bytes in base64`,
       );
     }
     return key;
@@ -46,7 +46,7 @@ export function hmacVerifier(options: HmacOptions): Verifier {
         throw refused("the signature is not of a secret that is known here, or of another body");
       }
       if (Math.abs((options.now ?? Date.now)() - Number(at) * 1000) > (options.skewMs ?? 5 * 60_000)) {
-        throw refused("the call is too old, or of the future; are the clocks apart?");
+        throw refused("the call was signed too long ago, or in the future; compare the clocks");
       }
       // Of the key that the ID was made of, there is one alone: a key that has %2E itself
       // must not pass for it, as a recorded call would then work again under that key.

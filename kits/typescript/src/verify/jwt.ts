@@ -88,13 +88,13 @@ function checkClaims(claims: Record<string, unknown>, options: JwtOptions): void
     throw refused("the token is for another audience");
   }
   if (!isTime(iat) || !isTime(exp) || exp - iat > MAX_LIFE_S) {
-    throw refused("the token says no time, or lives longer than 5 minutes");
+    throw refused("the token has no iat or exp, or is valid for longer than 5 minutes");
   }
   if (now > exp + skew) {
-    throw refused("the token has expired; are the clocks apart?");
+    throw refused("the token has expired; compare the clocks");
   }
   if (now < iat - skew) {
-    throw refused("the token is of the future; are the clocks apart?");
+    throw refused("the token was issued in the future; compare the clocks");
   }
   if (typeof sub !== "string" || sub === "") {
     throw refused("the token names no job");
