@@ -2,6 +2,17 @@
 
 A recipe to copy, not a package: docs/any-language.md has its rules. The application writes through
 scope["idempotency.connection"]; the middleware commits that together with the key and the reply.
+Create the table once (TABLE), then wrap the application of each route:
+
+    def connect():  # or of a pool
+        return psycopg.AsyncConnection.connect(os.environ["DATABASE_URL"])
+
+    async def pay(scope, receive, send):
+        await scope["idempotency.connection"].execute("INSERT INTO payments VALUES (100)")
+        await send({"type": "http.response.start", "status": 201, "headers": []})
+        await send({"type": "http.response.body", "body": b"paid"})
+
+    app = Idempotent(pay, connect=connect, scope="route:POST_/payments", principal=lambda scope: scope["user"])
 """
 
 import asyncio

@@ -1,4 +1,9 @@
-// Package postgres keeps idempotency keys in PostgreSQL, through pgx.
+// Package postgres keeps idempotency keys in PostgreSQL, through pgx. The work writes through
+// the transaction that [Tx] finds in its context:
+//
+//	kit, err := idempotency.New(postgres.New(pool, postgres.Options{}), idempotency.Options{...})
+//	...
+//	_, err = postgres.Tx(ctx).Exec(ctx, "INSERT INTO payments ...") // in a handler of the kit
 //
 // Claim, work and reply are one transaction, READ COMMITTED unless
 // [Options.Isolation] says otherwise. Opening it and closing it are one round trip each, as for any
