@@ -61,7 +61,8 @@ type field struct{ Name, Value string }
 // actLink leads to the page of an action.
 type actLink struct{ Name, Label, Path string }
 
-// allowed are those of the links whose acts the identity of a request may do.
+// allowed returns those of the links whose acts the identity of a request may do. It only spares a
+// click: the action is checked again when its page is asked for, and when its form is sent.
 func (d *Dashboard) allowed(r *http.Request, links ...actLink) (list []actLink) {
 	for _, l := range links {
 		a, _ := operations.ActionOf(l.Name)
@@ -112,6 +113,7 @@ func (d *Dashboard) newAct(r *http.Request, q url.Values) (*actView, error) {
 			return nil, err
 		}
 	}
+	// Previews read the address. A form that is shown again has the same fields in its body.
 	asked := r.Clone(r.Context())
 	asked.URL.RawQuery = q.Encode()
 	return v, a.preview(d, asked, v)
@@ -139,12 +141,13 @@ func (v *actView) refuse(err error) error {
 	return err
 }
 
-// sentenceOf writes an error message as a sentence.
+// sentenceOf writes an error message as a sentence. A message may begin with a job's name or a run
+// ID, whose case counts, so only words that are known not to be one get a capital.
 func sentenceOf(text string) string {
 	if text == "" {
 		return ""
 	}
-	switch first, rest, _ := strings.Cut(text, " "); first { // others may be a job's name
+	switch first, rest, _ := strings.Cut(text, " "); first {
 	case "no":
 		text = strings.Replace(text, "no job ", "No job ", 1)
 	case "a", "an", "another", "invalid", "it", "its", "nobody's", "the", "this", "unknown", "why":
@@ -213,8 +216,8 @@ func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
 	return d.allowed(r, pause, link("trigger"), link("backfill"))
 }
 
-// filterActs are the actions on all runs of a filter that narrows the ledger down. some
-// reports whether runs in a state may be among them.
+// filterActs returns the actions on all runs of a filter that narrows the ledger down. some reports
+// whether runs in a state may be among them: an action that would find none is not offered.
 func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filter, some func(func(ledger.State) bool) bool) []actLink {
 	link := func(name, label string) actLink {
 		narrow := f

@@ -31,6 +31,7 @@ func (s *span) options() (fields []string, flags string) {
 	return fields, flags
 }
 
+// previewBackfill asks for a span first: without a start, its page only has the fields.
 func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
 	if _, err := d.subjectJob(r, v); err != nil || v.Refused != "" {
 		return err
@@ -57,6 +58,7 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
 			return err
 		}
 	}
+	// The form gets the times that were counted, so that "24h" means the same when it is sent.
 	from, to := b.From.Format(time.RFC3339), b.To.Format(time.RFC3339)
 	fields, flags := v.Ask.options()
 	v.hide(append(fields, "from", from, "to", to)...)

@@ -52,7 +52,7 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 	case ledger.PauseCatchUp:
 		v.Lines = []string{"Its scheduled times in the pause wait for its end, and are then judged by the job's catch-up as if no process had run."}
 	}
-	if v.Pause.Until == "" {
+	if v.Pause.Until == "" { // it was not asked for a preview yet
 		v.Pause.Until = "1h"
 		return nil
 	}
@@ -86,6 +86,8 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 	return nil
 }
 
+// pauseTimes reads the two ends of a pause, as they were typed. An end that is left out stays zero:
+// now, or unchanged.
 func (v *actView) pauseTimes(c *operations.PauseChange) (err error) {
 	if v.Pause.From != "" {
 		if c.From, err = inFuture(v.Pause.From, v.Now.Time); err != nil {
@@ -131,7 +133,7 @@ func (d *Dashboard) previewChangePause(r *http.Request, v *actView) error {
 	q := r.URL.Query()
 	v.Pause = &pauseAsk{Name: v.Name, ID: q.Get("pause"), From: strings.TrimSpace(q.Get("from")), Until: strings.TrimSpace(q.Get("until"))}
 	v.CLI = fmt.Sprintf("cronce pauses change %d --until 2h%s", p.ID, why)
-	if v.Pause.From == "" && v.Pause.Until == "" {
+	if v.Pause.From == "" && v.Pause.Until == "" { // it was not asked for a preview yet
 		v.Pause.Until = p.Until
 		return nil
 	}

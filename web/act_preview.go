@@ -13,7 +13,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// nobody stands in a preview for who acts: nothing is written.
+// nobody acts in a preview. The checks of an action want an actor before they look at the rest, and
+// a dry run writes none.
 var nobody = ledger.Actor{By: "preview", Why: "preview"}
 
 func operationsError(err error) (*operations.Error, bool) {
@@ -137,6 +138,7 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 		return missing(sentenceOf(refused.Message), "The page Runs lists all runs.")
 	}
 	v.Refused = sentenceOf(refused.Message)
+	// If only the doubt about the first run stands against it, the page offers to go on in spite of it.
 	if ask.MayDouble = true; !double {
 		if _, err := d.Operations.RerunEntry(r.Context(), id, ask, nobody); err == nil {
 			v.LeftOut = []leftOut{{1, v.Refused, "Rerun it although the work may be done twice", actPath("rerun", "run", id, "mayDouble", "1")}}
@@ -147,7 +149,9 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 
 const firstShown = 10
 
-// previewRuns is a dry run of an action on runs, by their IDs or by a filter.
+// previewRuns is a dry run of an action on runs, by their IDs or by a filter. The form gets times
+// that are absolute and the number of runs that the page shows: "24h" and a filter would select
+// other runs by the time that it is sent.
 func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	q := r.URL.Query()
 	var written runFilter
@@ -159,7 +163,7 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	written.Since, written.Until, written.Parent = operations.TimeText(f.Since), operations.TimeText(f.Until), f.Parent
 	a := ledger.Action{Filter: f, Actor: nobody, DryRun: true, Force: q.Get("force") != "", MayDouble: q.Get("mayDouble") != "",
 		IncludeAcknowledged: q.Get("includeAcknowledged") != ""}
-	a.Unacknowledged, a.Limit = false, operations.MaxPage
+	a.Unacknowledged, a.Limit = false, operations.MaxPage // Act leaves acknowledged runs out, and says how many
 	v.selected(q["run"], written, &a)
 	selection := written.Selection
 	if len(a.IDs) > 0 {
@@ -245,6 +249,7 @@ func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunA
 		}
 		words := overrides[cause]
 		left := leftOut{Count: n, Why: cause.Text()}
+		// Runs that are named are taken also if they are acknowledged, and only a redrive has overrides.
 		taken := words.param == "includeAcknowledged" && len(a.IDs) > 0 || v.Name != "redrive"
 		if words.param != "" && !taken && v.Permits(access.FromContext(r.Context()), words.ask) == nil {
 			q := r.URL.Query()

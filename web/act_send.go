@@ -18,7 +18,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Bounds of an action that a form asks for: the bytes of the form, and the time that it may take.
+// Bounds of an action that a form asks for: the bytes of the form, and the time that it may take. A
+// page may take pageTimeout; an action on many runs takes as many transactions as it needs.
 const (
 	maxForm   = 256 << 10
 	actWithin = time.Minute
@@ -36,7 +37,7 @@ func (d *Dashboard) postAction(w http.ResponseWriter, r *http.Request) {
 		d.serve(w, r, func(r *http.Request) (view, error) { return d.redisplayForm(r, done, err) })
 		return
 	}
-	if by := r.PostForm.Get("by"); by != "" {
+	if by := r.PostForm.Get("by"); by != "" { // no identity is proven here: spare typing the name each time
 		setCookie(w, nameCookie, base64.RawURLEncoding.EncodeToString([]byte(by)), nameFor)
 	}
 	notice, at := a.notice(r.PostForm, done)
@@ -48,6 +49,7 @@ func (d *Dashboard) doForm(w http.ResponseWriter, r *http.Request) (a act, done 
 	if a, err = d.actOf(r); err != nil {
 		return a, done, err
 	}
+	// A browser sends its credentials also with a form that another site made.
 	if http.NewCrossOriginProtection().Check(r) != nil {
 		return a, done, &pageError{http.StatusForbidden, "The form comes from another site.", "Nothing was done. Open the page here."}
 	}
@@ -141,7 +143,10 @@ func (a act) request(form url.Values, now time.Time) (ask operations.ActionReque
 	return ask, nil
 }
 
-// redisplayForm is the page of an action whose form was refused, with what was typed.
+// redisplayForm is the page of an action that was not done, with what was typed. Its key decides
+// what sending it again does. After a refusal nothing was done, so newAct's new key makes a new
+// request. After an error it is not known what was done, so the form keeps its key: the request is
+// repeated if it was done, and made if it was not.
 func (d *Dashboard) redisplayForm(r *http.Request, done actDone, why error) (view, error) {
 	status, text, refused := http.StatusConflict, done.why(), (*operations.Error)(nil)
 	switch {
@@ -152,7 +157,7 @@ func (d *Dashboard) redisplayForm(r *http.Request, done actDone, why error) (vie
 		status = http.StatusServiceUnavailable
 	}
 	v, err := d.newAct(r, r.PostForm)
-	if err != nil && status == http.StatusServiceUnavailable {
+	if err != nil && status == http.StatusServiceUnavailable { // the preview cannot read the ledger either
 		v, err = sameAct(r, v), nil
 	}
 	if err != nil || status == http.StatusForbidden {

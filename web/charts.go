@@ -59,7 +59,7 @@ func newThroughput(hours []ledger.Hour, now clock) (t throughput) {
 			if part.n == 0 {
 				continue
 			}
-			height := max(float64(part.n)/float64(max(t.Most, 1))*chartHeight, 1.5)
+			height := max(float64(part.n)/float64(max(t.Most, 1))*chartHeight, 1.5) // one dead run of 10,000 is seen
 			y -= height
 			t.Bars = append(t.Bars, bar{Class: part.class, X: round(float64(i)*width + width*0.12), Y: round(max(y, 0)), W: round(width * 0.76),
 				H: round(height), Title: title})
@@ -107,6 +107,7 @@ type trend struct {
 	Slowdown string
 }
 
+// newTrend sums hours up by day, so that days without a run, which have no hour, keep their places.
 func newTrend(days []oneDay, hours []ledger.Hour, now time.Time) trend {
 	all := make([]ledger.Hour, len(days))
 	for i, d := range days {
@@ -127,6 +128,9 @@ func newTrend(days []oneDay, hours []ledger.Hour, now time.Time) trend {
 // times is a factor in two digits.
 func times(factor float64) string { return strconv.FormatFloat(factor, 'g', 2, 64) + "×" }
 
+// newQuantiles draws the quantiles of a histogram of each hour. An hour without runs has none, so
+// the line ends before it and begins again after it: a line through it would show durations that
+// nothing had.
 func newQuantiles(what string, hours []ledger.Hour, histogram func(ledger.Tally) ledger.Histogram) quantiles {
 	all := ledger.Histogram{}
 	for _, h := range hours {
@@ -149,7 +153,7 @@ func newQuantiles(what string, hours []ledger.Hour, histogram func(ledger.Tally)
 			q.Top, q.Bottom = max(q.Top, hist.Quantile(.99)), min(q.Bottom, hist.Quantile(.5))
 		}
 	}
-	q.Top, q.Bottom = q.Top*5/4, q.Bottom*3/4
+	q.Top, q.Bottom = q.Top*5/4, q.Bottom*3/4 // the lines keep off the edges, where a stroke would be cut in half
 	for _, s := range shares {
 		var d strings.Builder
 		pen := "M"
@@ -176,7 +180,9 @@ func (q quantiles) y(d time.Duration) float64 {
 	return chartHeight * (1 - logShare(d, 2*q.Bottom, q.Top))
 }
 
-// logShare returns the position of d between half of the least and the most, 0 to 1.
+// logShare returns the position of d between half of the least and the most, 0 to 1. The scale is
+// logarithmic, as runs of milliseconds and of hours are in one chart. Of durations that are all the
+// same, half of the least keeps the bars from having no height.
 func logShare(d, least, most time.Duration) float64 {
 	low, high := math.Log(float64(max(least/2, 1))), math.Log(float64(max(most, 2)))
 	return min(max((math.Log(float64(max(d, 1)))-low)/max(high-low, 1e-9), 0), 1)
@@ -200,7 +206,7 @@ func newDurationBars(cells []ledger.RunSummary, now clock) durationBars {
 		d.Most, d.Least = max(d.Most, took), min(d.Least, took)
 	}
 	d.N, d.P50, d.P95 = len(done), hist.Quantile(.5), hist.Quantile(.95)
-	width := chartWidth / float64(max(len(done), 30))
+	width := chartWidth / float64(max(len(done), 30)) // three runs are three narrow bars, not three walls
 	for i, c := range done {
 		took := c.FinishedAt.Sub(c.StartedAt)
 		height := max(chartHeight*logShare(took, d.Least, d.Most), 4)
@@ -223,7 +229,8 @@ func p95(cells []ledger.RunSummary) (time.Duration, bool) {
 	return hist.Quantile(.95), len(hist) > 0
 }
 
-// succeeded are the cells of runs that succeeded, and the histogram of their durations.
+// succeeded returns the cells of runs that succeeded, and the histogram of their durations. Those of
+// dead runs would tell of timeouts, not of the work.
 func succeeded(cells []ledger.RunSummary) (done []ledger.RunSummary, durations ledger.Histogram) {
 	for _, c := range cells {
 		if c.State == ledger.Succeeded && !c.StartedAt.IsZero() {

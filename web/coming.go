@@ -27,8 +27,8 @@ type comingRun struct {
 	At  time.Time
 }
 
-// comingHour is what those of the registry's jobs that are taken, and that are not paused then,
-// will do in 60 minutes.
+// comingHour returns the scheduled times of the next 60 minutes. It looks at the registry's jobs that
+// take accepts, and leaves out the times in a pause.
 func (d *Dashboard) comingHour(states []ledger.JobState, pauses []ledger.Pause, take func(jobs.Job) bool) coming {
 	paused := map[string]bool{}
 	for _, s := range states {
@@ -77,16 +77,17 @@ func (c *coming) add(j jobs.Job, pauses []ledger.Pause, minutes *[60]int) {
 	}
 }
 
-// countOutside counts the scheduled times of a job after a time, up to another, that are in no
-// pause.
+// countOutside counts a job's scheduled times after a time, up to another, without those in a pause.
+// It counts the stretches between the pauses as a whole: a job that is due every second has 3,600
+// times in an hour, and there may be many such jobs.
 func countOutside(pauses []ledger.Pause, j jobs.Job, after, through time.Time) (n int) {
 	for after.Before(through) {
 		second := after.Truncate(time.Second).Add(time.Second) // the first one that counts
 		if pause, _ := operations.Paused(pauses, j, second); pause != nil {
-			after = pause.Until.Add(-time.Second)
+			after = pause.Until.Add(-time.Second) // the end of a pause is not in it
 			continue
 		}
-		upTo := through
+		upTo := through // or the last second before the next pause begins
 		for _, p := range pauses {
 			if p.From.After(second) && p.From.Add(-time.Second).Before(upTo) {
 				upTo = p.From.Add(-time.Second)
@@ -137,8 +138,9 @@ func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
 	return list
 }
 
-// atClockChange are the last scheduled time before the zone's next clock change
-// within a year and the first after it; none where the clocks stay.
+// atClockChange returns the last scheduled time before the zone's next clock change within a year,
+// and the first one after it; none where the clocks stay. Zones do not tell their next change, so
+// it looks at each hour of the year.
 func atClockChange(j jobs.Job, now time.Time) []comingTime {
 	s := j.ParsedSchedule()
 	_, was := now.In(s.Location()).Zone()

@@ -73,6 +73,7 @@ func share(r ledger.RunSummary, t time.Time, s *schedule.Schedule) int {
 			return r.Count * s.Count(r.ScheduledAt.Add(-time.Second), t.Add(-time.Second)) / all
 		}
 	}
+	// The schedule was edited since, or is not known: take the times to be spread evenly.
 	span := r.Until.Sub(r.ScheduledAt) + time.Second
 	return int(float64(r.Count) * float64(t.Sub(r.ScheduledAt)) / float64(span))
 }

@@ -45,6 +45,7 @@ func (d *Dashboard) addChanges(r *http.Request, jobID string, v *jobView) (err e
 			v.Compared = &compared
 		}
 	}
+	// Headers and bodies may have secrets or people's data: viewers see them neither in a run nor here.
 	if !access.FromContext(r.Context()).SeesBodies() {
 		for i := range v.Changes {
 			v.Changes[i].Fields = operations.WithoutBodies(v.Changes[i].Fields)

@@ -42,9 +42,9 @@ func rowsOf(groups []ledger.RunGroup) (n int) {
 	return n
 }
 
-// deadGroups are groups of unacknowledged dead runs. A count is always of all such runs: those
-// of a job of which not all were looked at are one group, without a reason, and totals has their
-// number by job.
+// deadGroups returns groups of unacknowledged dead runs. A count is always of all such runs. If only
+// the newest runs of a job were looked at, they do not tell how many there are of each reason: the
+// job is one group, without a reason, of as many runs as totals has.
 func deadGroups(list []ledger.RunGroup, totals map[string]int, now time.Time) (groups []runGroup) {
 	looked := map[string]int{}
 	for _, g := range list {
@@ -78,6 +78,7 @@ func sharedGroups(dead []ledger.RunGroup, now time.Time) (groups []runGroup, res
 		c.Group.JobID = ""
 		groups = append(groups, runGroup{RunGroup: c.Group, Jobs: len(c.Jobs) + c.Others, Sendable: !c.Group.KeyUnsafe(now)})
 	}
+	// Causes are in the order of their own newest runs; groups are listed by theirs.
 	slices.SortStableFunc(rest, func(a, b ledger.RunGroup) int {
 		return cmp.Or(b.Newest.ScheduledAt.Compare(a.Newest.ScheduledAt), strings.Compare(b.Newest.ID, a.Newest.ID))
 	})

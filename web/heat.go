@@ -63,7 +63,7 @@ func newHeat(jobID string, days []oneDay) heat {
 			week++
 		}
 		x, y := heatLeft+week*heatPitch, heatTop+row*heatPitch
-		if row == 0 && d.Start.Month() != month && d.Start.Day() <= 7 {
+		if row == 0 && d.Start.Month() != month && d.Start.Day() <= 7 { // a name over a column that begins in its month
 			month = d.Start.Month()
 			h.Months = append(h.Months, heatMonth{x, d.Start.Format("Jan")})
 		}
@@ -115,8 +115,9 @@ const (
 	speck   = "m7 7h3v3h-3z"
 )
 
-// badShare is how high the red part of a day is, by the share of its scheduled times that
-// failed, and its class; 0: none has failed, or none has succeeded.
+// badShare returns the height of the part of a day that failed, by its share of the scheduled times,
+// and its class; 0: none has failed, or none has succeeded. A small share is seen, and a large one
+// leaves some of the color of success.
 func badShare(d oneDay) (height int, class string) {
 	ok, dead, _, _ := outcomes(d.ByState)
 	bad := dead + d.ByState[ledger.Missed]
@@ -129,7 +130,8 @@ func badShare(d oneDay) (height int, class string) {
 	return min(max(heatSide*bad/(ok+bad), 3), heatSide-5), class
 }
 
-// heatLook is a day's class and shape.
+// heatLook returns a day's class and shape. What failed goes before what succeeded: one dead run is
+// seen in a day of a thousand. Shapes differ too, for people who do not tell the colors apart.
 func heatLook(d oneDay, most int) (class, shape string) {
 	by := d.ByState
 	ok, dead, not, all := outcomes(by)

@@ -51,6 +51,7 @@ const (
 // hoursAtHand are hours from first to end, or from uncounted on. After an upgrade of a large
 // ledger, it takes minutes until all are counted: until then, it leaves out the earlier ones.
 func (d *Dashboard) hoursAtHand(ctx context.Context, jobIDs []string, first, end time.Time) (hours []ledger.Hour, uncounted time.Time, err error) {
+	// Of 1,000 jobs, 24 hours are 24,000 rows and 30 days 720,000: a page waits no longer for many jobs.
 	if newest := end.Add(-time.Duration(max(rowsAtOnce/len(jobIDs), 1)) * time.Hour); first.Before(newest) {
 		first, uncounted = newest, newest
 	}
@@ -70,6 +71,7 @@ func (d *Dashboard) hoursAtHand(ctx context.Context, jobIDs []string, first, end
 	if hours, err = d.Ledger.HoursOf(ctx, jobIDs, from, end); err != nil {
 		return nil, uncounted, err
 	}
+	// The hours before from are counted from their runs: about as many as the counted hours have.
 	if runs := countRuns(hours); float64(runs)*float64(from.Sub(first))/float64(end.Sub(from)) > countAtOnce {
 		return hours, from, nil
 	}

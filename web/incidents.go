@@ -18,11 +18,11 @@ const (
 	incidentsShown = 5
 )
 
-// incidentTrouble is the open incidents that nobody has acknowledged. Those of dead
-// runs are left out: the runs themselves ask for attention until somebody actions on
-// them. So is that of the purge while this process warns of it.
+// incidentTrouble returns the open incidents that nobody has acknowledged. Those of dead runs are
+// left out: the runs themselves ask for attention until somebody acts on them. So is that of the
+// purge while this process warns of it: one trouble is one line.
 func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (items []attention, err error) {
-	if counts.Incidents == 0 {
+	if counts.Incidents == 0 { // nearly always, and every page asks
 		return nil, nil
 	}
 	list, err := d.Ledger.Incidents(ctx, ledger.IncidentFilter{Open: true, Limit: incidentsLooked})
@@ -136,7 +136,7 @@ func (d *Dashboard) previewIncident(r *http.Request, v *actView) error {
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
+	if len(list) == 0 { // purged, or a wrong number
 		return missing("The ledger has no incident "+text+".", "The overview lists the open ones.")
 	}
 	i := list[0]

@@ -51,14 +51,17 @@ func (d *Dashboard) states(ctx context.Context) (states []ledger.JobState, pause
 	return states, pauses, err
 }
 
-// paused reports whether a job is paused by itself, or in a pause of many.
+// paused reports whether a job is paused by itself, or in a pause of many. It is asked of every job:
+// a description would look for the next run too.
 func (d *Dashboard) paused(s ledger.JobState, pauses []ledger.Pause) bool {
 	j, found := d.registry().Job(s.JobID)
 	pause, _ := operations.Paused(pauses, j, d.now())
 	return !s.PausedAt.IsZero() || found && pause != nil
 }
 
-// briefs joins the registry's jobs with those that the ledger knows, by id.
+// briefs joins the registry's jobs and templates with the jobs that only the ledger knows, by ID. It
+// is called with 100,000 jobs to list 100 of them: it takes a state of each, and readRows reads
+// those that are shown in full.
 func (d *Dashboard) briefs(states []ledger.JobState, pauses []ledger.Pause, now time.Time) []brief {
 	known := map[string]ledger.JobState{}
 	for _, s := range states {
@@ -69,6 +72,7 @@ func (d *Dashboard) briefs(states []ledger.JobState, pauses []ledger.Pause, now 
 		list = append(list, brief{JobDescription: operations.DescribeState(&j, known[j.ID], pauses, now)})
 		delete(known, j.ID)
 	}
+	// Those that are left are not in the registry: ended, or of another process's registry.
 	for _, s := range known {
 		list = append(list, brief{JobDescription: operations.DescribeState(nil, s, nil, now)})
 	}

@@ -94,11 +94,11 @@ func (v *membersView) count(run string, counts map[ledger.State]int) {
 			continue
 		}
 		v.Counts, words = append(v.Counts, c), append(words, thousands(c.Count)+" "+c.Words)
-		width := max(chartWidth*float64(c.Count)/float64(max(v.Total, 1)), 6) // a single one is seen
+		width := max(chartWidth*float64(c.Count)/float64(max(v.Total, 1)), 6) // one dead member of 10,000 is seen
 		v.Bar = append(v.Bar, bar{Class: "c " + string(c.Kind), X: round(x), W: round(width), H: 12, Title: words[len(words)-1]})
 		x += width
 	}
-	for i := range v.Bar { // that it fills the width
+	for i := range v.Bar { // the widest give up what the narrowest were given
 		v.Bar[i].X, v.Bar[i].W = round(v.Bar[i].X*chartWidth/max(x, 1)), round(v.Bar[i].W*chartWidth/max(x, 1))
 	}
 	v.States = append(v.States, memberCount{State: operations.NotSucceeded, Words: memberWords(operations.NotSucceeded)})

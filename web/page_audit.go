@@ -63,6 +63,7 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 	v.Exports, v.Incidents = d.exportLinks("audit", pairs...), d.exportLinks("incidents", selectionPairs(w.Selection)...)
 	v.CLI = commandOf("cronce audit export", append(selectionFlags(w.Selection), [2]string{"--run", w.Run}, [2]string{"--by", w.By},
 		[2]string{"--since", w.Since}, [2]string{"--until", w.Until}))
+	// The ledger has no owners, labels and targets: Narrow turns them into job IDs, of any filter.
 	runs := ledger.Filter{}
 	err = d.Operations.Narrow(ctx, w.Selection, &runs)
 	if f.JobID, f.JobIDs, f.WithSchedules = runs.JobID, runs.JobIDs, runs.WithSchedules; err == nil {

@@ -31,7 +31,7 @@ func (d *Dashboard) find(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
 	list, near, err := d.Operations.Find(ctx, query)
-	if err == nil && len(list) == 1 {
+	if err == nil && len(list) == 1 { // a run ID from a log leads to its run at once
 		http.Redirect(w, r, foundPath(list[0]), http.StatusSeeOther)
 		return
 	}

@@ -83,7 +83,7 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	mine := cells[id]
-	if v.Sends {
+	if v.Sends { // Recent lists scheduled times, and these runs are for none
 		if mine, err = d.newest(ctx, id); err != nil {
 			return view{}, err
 		}
@@ -161,7 +161,7 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		v.Now = v.Now.ofSchedule(&j)
 		v.Job, v.Row = &j, d.newJobRow(&j, *cmp.Or(v.Status, &ledger.JobStatus{}), pauses, nil, v.Now.Time)
 		v.Policies.Overlap, v.Policies.CatchUp = overlapWords[j.Overlap], catchUpWords[j.CatchUp]
-		next := cmp.Or(v.Row.Next, v.Now.Time)
+		next := cmp.Or(v.Row.Next, v.Now.Time) // the request that the page shows is that of the next run
 		v.Fields = slices.DeleteFunc(operations.Definition(j), func(f jobdiff.Value) bool {
 			return f.Value == "none" || slices.Contains(fieldsInWords, f.Field)
 		})
@@ -177,7 +177,7 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 			return err
 		}
 		v.Row = d.newJobRow(d.definitionOf(id), *v.Status, pauses, bodies[id], v.Now.Time)
-	case d.sends(id) != "":
+	case d.sends(id) != "": // its runs are in the ledger, and it has no row there and no definition
 		v.Row.JobDescription = operations.JobDescription{ID: id, State: operations.JobActive}
 		v.Row.Words, v.Sends = d.sends(id), true
 	default:

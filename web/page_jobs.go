@@ -64,7 +64,7 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	briefs = slices.DeleteFunc(briefs, func(b brief) bool { return v.State != "" && b.State != v.State || !b.matches(v.Query) })
 	order, descending := orderOf(q.Get("sort"))
 	slowdowns := map[string]float64{}
-	if order.Key == bySlower {
+	if order.Key == bySlower { // no other order pays for it
 		if slowdowns, err = d.Operations.Slowdowns(ctx); err != nil {
 			return view{}, err
 		}
@@ -96,7 +96,7 @@ func (d *Dashboard) newJobsView(r *http.Request) (jobsView, error) {
 	if v.State != "" && !slices.Contains(jobStates, v.State) {
 		return v, invalid("Unknown job state \""+string(v.State)+"\".", "Valid states: "+join(jobStates)+".")
 	}
-	state := strings.TrimPrefix(string(v.State), string(operations.JobEnded))
+	state := strings.TrimPrefix(string(v.State), string(operations.JobEnded)) // the command lists the registry's jobs
 	v.CLI = commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", state}))
 	if !sel.IsZero() {
 		pairs := selectionPairs(sel)

@@ -97,7 +97,7 @@ func (d *Dashboard) keys(r *http.Request) (view, error) {
 	if v.Purges, err = d.runRows(r, runs); err != nil {
 		return view{}, err
 	}
-	for i := range runs {
+	for i := range runs { // one each night: the last success is among them, or more than a week ago
 		if runs[i].State == ledger.Succeeded && v.Last == nil {
 			v.Last = &runs[i]
 		}
@@ -112,6 +112,8 @@ func (d *Dashboard) keys(r *http.Request) (view, error) {
 	return view{Template: "keys", Title: title, Section: "Keys", Data: v}, nil
 }
 
+// proofRows joins the proofs of jobs with the same scope, TTL and horizon: a registry of 1,000 jobs
+// has a few. The proof that fails, or is nearest to it, comes first.
 func proofRows(proofs []retention.Proof) (rows []proofRow) {
 	type key struct {
 		scope        string

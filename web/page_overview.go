@@ -78,9 +78,11 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	return view{Template: "overview", Title: title, Section: "Overview", Data: v, Health: &v.Health}, nil
 }
 
-// overviewDead fills in the groups of the newest dead runs, and how many others there are:
-// together they are the number that the overview's first lines have.
+// overviewDead fills in the groups of the newest dead runs, and the number of the others. Together
+// they are the number in the overview's first lines, although only the newest DeadLooked runs are
+// grouped: a person who counts the groups must not find fewer than the page says.
 func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger.RunGroup, all bool) error {
+	// totals has the dead runs of each job; of a job without a total, all are in dead.
 	totals := map[string]int{}
 	if !all {
 		var ids []string
@@ -98,10 +100,12 @@ func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger
 		}
 	}
 	shared, rest := sharedGroups(dead, v.Now.Time)
+	// The runs of a shared cause are in its group, so they leave the totals of their jobs: take off
+	// all that were grouped, and add those that are not shared.
 	for _, g := range dead {
 		totals[g.JobID] -= g.Count
 	}
-	for _, g := range rest { // those of the shared causes are not in the job's own groups
+	for _, g := range rest {
 		totals[g.JobID] += g.Count
 	}
 	groups := slices.Concat(shared, deadGroups(rest, totals, v.Now.Time))

@@ -56,7 +56,7 @@ func (d *Dashboard) targetActs(r *http.Request, name string) []actLink {
 // pausedItems are the pauses and holds that last, and how many jobs are paused without an end.
 func (d *Dashboard) pausedItems(list []ledger.Pause, states []ledger.JobState, now clock) (items []attention) {
 	for _, p := range list {
-		if now.Before(p.From) || !now.Before(p.Until) {
+		if now.Before(p.From) || !now.Before(p.Until) { // planned, or over and not closed yet
 			continue
 		}
 		what := "Paused until " + now.exact(p.Until) + ": " + p.Selector.String()

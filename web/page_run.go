@@ -109,7 +109,8 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 // actsOfPause is the number of actions on a job that are searched for a pause.
 const actsOfPause = 200
 
-// pauseOf finds the pause that a skipped run fell into.
+// pauseOf finds the pause that a skipped run fell into: a run does not say which, so it is the last
+// pause of the job by an operator before the run was planned.
 func (d *Dashboard) pauseOf(ctx context.Context, run ledger.Run) (*ledger.Audit, error) {
 	acts, err := d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: run.JobID, Limit: actsOfPause})
 	for _, a := range acts {
@@ -182,7 +183,7 @@ func attemptViews(attempts []ledger.Attempt) (list []attemptView) {
 		if !a.StartedAt.IsZero() && !a.FinishedAt.IsZero() {
 			v.Took = a.FinishedAt.Sub(a.StartedAt)
 			v.X = round(float64(a.StartedAt.Sub(first)) / span * chartWidth)
-			v.W = max(round(float64(v.Took)/span*chartWidth), 6)
+			v.W = max(round(float64(v.Took)/span*chartWidth), 6) // an attempt of a millisecond is seen
 			v.X = min(v.X, chartWidth-v.W)
 		}
 		list = append(list, v)
@@ -190,7 +191,8 @@ func attemptViews(attempts []ledger.Attempt) (list []attemptView) {
 	return list
 }
 
-// steps is the run's life in the order of time.
+// steps returns the run's life in the order of time. The ledger keeps no list of it: it is put
+// together from the row's times, the attempts and the actions of operators.
 func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit, now clock) []step {
 	var list []step
 	add := func(k kind, what, detail string, at time.Time) {

@@ -100,7 +100,7 @@ func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) err
 	if err := v.refuse(err); err != nil {
 		return err
 	}
-	v.Looked = rowsOf(list)
+	v.Looked = rowsOf(list) // the groups are of these runs alone; the page says so if there are more
 	v.Cut = v.Looked == groupedRuns
 	var states []ledger.State
 	for _, g := range list {
@@ -119,7 +119,8 @@ func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) err
 	return nil
 }
 
-// addFilterActs adds the actions on all runs of a filter, of which there are runs in the states.
+// addFilterActs adds the actions on all runs of a filter. states are those of the runs at hand; a
+// page that is not the whole list may leave out runs in any state.
 func (d *Dashboard) addFilterActs(r *http.Request, v *runsView, f ledger.Filter, states []ledger.State) {
 	if operations.Redrive.Selects(v.Filter.Selection, f) {
 		v.Acts = d.filterActs(r, v.Filter, f, func(want func(ledger.State) bool) bool {

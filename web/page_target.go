@@ -57,10 +57,10 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 	}
 	var ids, shown []string
 	briefs := slices.DeleteFunc(d.briefs(states, pauses, v.Now.Time), func(b brief) bool { return b.Target() != name })
-	for _, b := range briefs {
+	for _, b := range briefs { // also those that are not shown: the charts are of all
 		ids = append(ids, b.ID)
 	}
-	byState, _ := orderOf("state")
+	byState, _ := orderOf("state") // a target of 1,000 jobs shows those in trouble
 	byState.sort(briefs, false)
 	for _, b := range briefs[:min(len(briefs), jobsOfTarget)] {
 		shown = append(shown, b.ID)

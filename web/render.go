@@ -113,7 +113,7 @@ func render(w http.ResponseWriter, r *http.Request, status int, f frame) error {
 		http.Error(w, "this page could not be rendered; the log of this process has the cause", http.StatusInternalServerError)
 		return err
 	}
-	shown := []byte(plaintext.Lines(page.String()))
+	shown := []byte(plaintext.Lines(page.String())) // targets and operators may have written characters that hide or turn text
 	sum := sha256.Sum256(relativeTimes.ReplaceAll(shown, nil))
 	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
 	h := w.Header()

@@ -25,10 +25,12 @@ func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState
 	return d.readRows(ctx, chosen)
 }
 
-// chooseStrips are the IDs of those jobs: failing, with dead runs, paused, then the
-// others by their newest run. dead are the newest of the dead runs.
+// chooseStrips returns the IDs of those jobs: failing ones, the latest to die first, then those
+// with older dead runs, paused ones, and the others by their newest run. Many jobs may be in
+// trouble, so it lists their groups and states, which are at hand, before it reads any run. dead are
+// the newest groups of dead runs.
 func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []ledger.RunGroup) (chosen []string, err error) {
-	ends := map[string]bool{jobs.PurgeJobID: true}
+	ends := map[string]bool{jobs.PurgeJobID: true} // it has a page of its own, and would fill a place for nothing
 	failing := map[string]bool{}
 	for _, s := range states {
 		ends[s.JobID] = ends[s.JobID] || s.Ended
@@ -63,6 +65,8 @@ func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, 
 	if len(chosen) == stripsOnOverview {
 		return chosen, nil
 	}
+	// Few are in trouble. A job that runs every second may have all of the newest runs: the registry's
+	// first jobs then fill the places that are left.
 	newest, err := d.Ledger.List(ctx, ledger.Filter{Limit: newestLooked})
 	if err != nil {
 		return nil, err

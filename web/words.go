@@ -50,7 +50,8 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 	return text
 }
 
-// relative says how far a time is from now in one unit, as the script does.
+// relative says how far a time is from now in one unit. The script (assets/app.js) keeps such times
+// up to date in an open page, and writes them in the same way.
 func relative(t, now time.Time) string {
 	gap := t.Sub(now).Round(time.Second)
 	var text string
