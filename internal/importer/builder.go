@@ -119,12 +119,13 @@ func (b *builder) enter(e *entry) (id string) {
 	}
 	j, t, err := b.build(e)
 	if err == nil {
-		err = b.sound(j, t)
+		err = b.validate(j, t)
 	}
 	if err != nil {
 		b.refuse(e, err)
 		return ""
 	}
+	// From here on the job is in the registry: one that is refused leaves no target and no variable.
 	if b.targetNames[t.name] == 0 {
 		b.targetNames[t.name] = 1
 		b.targets = append(b.targets, t)
@@ -132,7 +133,7 @@ func (b *builder) enter(e *entry) (id string) {
 	for name, holds := range t.variables() {
 		b.variables[name] = holds
 	}
-	if e.name != j.id && e.name != "" && !looksSecret(e.name) {
+	if e.name != j.id && e.name != "" && !looksSecret(e.name) { // the comment repeats it
 		j.called = " " + e.name
 	}
 	b.ids[j.id] = 1
@@ -148,10 +149,11 @@ func (b *builder) build(e *entry) (job, *target, error) {
 	j.file, j.line = e.file, e.line
 	j.dst = cmp.Or(j.dst, "once")
 	if e.placeholder != "" {
+		// A POST with a path keeps the registry valid until a person completes the job.
 		e.note(Call, "the job is disabled: %s; set its target, method, path and body, and remove enabled: false", e.placeholder)
 		j.disabled, j.method = true, "POST"
 		j.id = b.unique(cmp.Or(slug(e.name), "job"), b.ids)
-		j.target = b.receiver(e, j.id)
+		j.target = b.placeholderTarget(e, j.id)
 		j.path = "/" + j.target.name
 		var err error
 		if j.body, err = e.call.jsonBody(); err != nil {
@@ -159,7 +161,7 @@ func (b *builder) build(e *entry) (job, *target, error) {
 		}
 		return j, j.target, nil
 	}
-	at, err := e.call.place()
+	at, err := e.call.endpoint()
 	if err != nil {
 		return j, nil, err
 	}
@@ -171,6 +173,7 @@ func (b *builder) build(e *entry) (job, *target, error) {
 	if j.timeout = e.call.timeout; j.timeout == 0 {
 		e.note(Timeout, "the source sets no time limit for a call; cronce ends an attempt after 30s")
 	}
+	// An entry without a name, such as a line of a crontab, is named after its path.
 	route, _, _ := strings.Cut(at.path, "?")
 	id := cmp.Or(slug(e.name), slug(path.Base(strings.TrimSuffix(route, "/"))), "job")
 	j.id = b.unique(id, b.ids)
@@ -190,9 +193,9 @@ func (e *entry) noteCall() {
 	}
 }
 
-// sound reads the job as a registry of its own, so that whatever the source holds, the
+// validate reads the job as a registry of its own, so that whatever the source holds, the
 // whole registry is valid.
-func (b *builder) sound(j job, t *target) error {
+func (b *builder) validate(j job, t *target) error {
 	alone := &builder{options: Options{Name: "imported"}, targets: []*target{t}, jobs: []job{j}}
 	_, err := jobs.Parse("", []byte(alone.render("")))
 	if problems, is := errors.AsType[jobs.Problems](err); is && len(problems) > 0 {
@@ -217,7 +220,7 @@ func (b *builder) noteAlike() {
 			b.add(Difference{File: j.file, Line: j.line, Job: j.id, Aspect: Call, Text: fmt.Sprintf("%d jobs make the call of this one; if "+
 				"each is of a customer, write one job with keyed instead, and make their schedules at run time with cronce schedules "+
 				"import (docs/schedules.md)", n)})
-			alike[call(j)] = 0
+			alike[call(j)] = 0 // said once, at the first of them
 		}
 	}
 }

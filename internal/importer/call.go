@@ -39,8 +39,8 @@ type header struct {
 	value word
 }
 
-// place is a URL, taken apart as the registry has it.
-type place struct {
+// endpoint is a URL, taken apart as the registry has it.
+type endpoint struct {
 	base, host string
 	urlEnv     string // set if the source has its base URL in a variable
 	path       string
@@ -49,42 +49,43 @@ type place struct {
 // fieldName matches names of headers (RFC 9110, section 5.1) in the characters in use.
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
-// place takes the URL apart. Its errors do not repeat it.
-func (c *call) place() (place, error) {
+// endpoint takes the URL apart. Its errors do not repeat it.
+func (c *call) endpoint() (endpoint, error) {
 	if slices.ContainsFunc(c.headers, func(h header) bool { return !fieldName.MatchString(h.name) }) {
-		return place{}, errors.New("a header's name has characters that a name cannot have")
+		return endpoint{}, errors.New("a header's name has characters that a name cannot have")
 	}
+	// An unknown variable at the beginning is the base URL. Any other one is a NUL in text.
 	text, urlEnv := c.url.expand(c.env)
 	if urlEnv != "" && text != "" && text[0] != '/' && text[0] != '?' {
-		return place{}, fmt.Errorf("the URL has a variable within its host; cronce takes the whole base URL from one variable")
+		return endpoint{}, fmt.Errorf("the URL has a variable within its host; cronce takes the whole base URL from one variable")
 	}
 	if strings.Contains(text, "\x00") {
-		return place{}, errors.New("the URL is made of variables; cronce takes the base URL from one variable, and the path is fixed")
+		return endpoint{}, errors.New("the URL is made of variables; cronce takes the base URL from one variable, and the path is fixed")
 	}
 	if c.query {
 		body, err := c.literalData()
 		if err != nil {
-			return place{}, err
+			return endpoint{}, err
 		}
 		text = withQuery(text, body)
 	}
-	if urlEnv == "" && !strings.Contains(text, "://") {
+	if urlEnv == "" && !strings.Contains(text, "://") { // as curl and wget read it
 		text = "http://" + text
 	}
 	text, _, _ = strings.Cut(text, "#") // a fragment is never sent
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return place{}, errors.New("the URL is invalid; write it as https://host/path")
+		return endpoint{}, errors.New("the URL is invalid; write it as https://host/path")
 	case urlEnv == "" && u.Scheme != "http" && u.Scheme != "https":
-		return place{}, errors.New("the URL is not http or https")
+		return endpoint{}, errors.New("the URL is not http or https")
 	case urlEnv == "" && u.Hostname() == "":
-		return place{}, errors.New("the URL has no host")
+		return endpoint{}, errors.New("the URL has no host")
 	case secretQuery(u.RawQuery) != "":
-		return place{}, fmt.Errorf("the URL's query parameter %q looks like a secret, and a registry holds none; send it as a header",
+		return endpoint{}, fmt.Errorf("the URL's query parameter %q looks like a secret, and a registry holds none; send it as a header",
 			secretQuery(u.RawQuery))
 	case secretSegment(u.Host, u.Path) > 0:
-		return place{}, fmt.Errorf("segment %d of the URL's path looks like a secret, and a registry holds none; call it from a "+
+		return endpoint{}, fmt.Errorf("segment %d of the URL's path looks like a secret, and a registry holds none; call it from a "+
 			"service whose URL has none, or write the job by hand with the URL up to there in the target's variable "+
 			"(urlEnv)", secretSegment(u.Host, u.Path))
 	}
@@ -92,7 +93,7 @@ func (c *call) place() (place, error) {
 		password, _ := u.User.Password()
 		c.user, c.hasUser = literal(u.User.Username()+":"+password), true
 	}
-	at := place{urlEnv: urlEnv, path: u.EscapedPath()}
+	at := endpoint{urlEnv: urlEnv, path: u.EscapedPath()}
 	if urlEnv == "" {
 		at.base, at.host = u.Scheme+"://"+u.Host, u.Host
 	}
@@ -137,6 +138,8 @@ func (c *call) jsonBody() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// value is for the search for secrets. The body itself is compacted as text, which keeps the
+	// order of fields and the digits of numbers.
 	var value any
 	var compact bytes.Buffer
 	if json.Unmarshal([]byte(text), &value) != nil || json.Compact(&compact, []byte(text)) != nil {

@@ -180,7 +180,7 @@ func (e *entry) cloudRetries(r *cloudRetry) error {
 		}
 		return nil
 	}
-	first, longest := 5*time.Second, time.Hour
+	first, longest := 5*time.Second, time.Hour // Google's defaults
 	for text, to := range map[*string]*time.Duration{&r.MinBackoff: &first, &r.MaxBackoff: &longest} {
 		if *text == "" {
 			continue

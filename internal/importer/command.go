@@ -55,7 +55,7 @@ func (e *entry) readShell(words []word, stdin string) error {
 		switch {
 		case !ok || !strings.HasPrefix(text, "-"):
 			return errors.New("the command is a shell script; cronce imports calls of curl and wget")
-		case strings.HasSuffix(text, "c") && i+1 < len(words):
+		case strings.HasSuffix(text, "c") && i+1 < len(words): // -c, or a cluster such as -lc
 			line, ok := words[i+1].literal(nil)
 			if !ok {
 				return errors.New("the shell's command line has a variable of an outer shell")

@@ -38,13 +38,12 @@ var curlQuiet = []string{"silent", "show-error", "verbose", "output", "remote-na
 // curl is a command line of curl while it is read.
 type curl struct {
 	*tool
-	stdin      string
-	retries    int
-	delay      time.Duration
-	fails      bool
-	headOnly   bool
-	ownMethod  string
-	jsonHeader bool
+	stdin     string
+	retries   int
+	delay     time.Duration
+	fails     bool
+	headOnly  bool
+	ownMethod string
 }
 
 func (e *entry) readCurl(words []word, stdin string) error {
@@ -140,10 +139,7 @@ func (c *curl) addHeader(w word) error {
 	if err != nil {
 		return err
 	}
-	if strings.EqualFold(text, "content-type") {
-		c.jsonHeader = true
-	}
-	if len(value) == 0 {
+	if len(value) == 0 { // curl then leaves out a header that it would add by itself
 		c.note(Headers, "the header %s is removed in the source; this is not taken over", printable(text))
 		return nil
 	}
@@ -153,7 +149,7 @@ func (c *curl) addHeader(w word) error {
 
 func (c *curl) addData(name string, w word) error {
 	if text, _ := w.expand(nil); name != "data-raw" && strings.HasPrefix(text, "@") {
-		if text != "@-" || c.stdin == "" {
+		if text != "@-" || c.stdin == "" { // a crontab has the standard input after the %
 			return fmt.Errorf("curl --%s reads the body from a file; put the JSON into the command", name)
 		}
 		w = literal(c.stdin)
@@ -181,7 +177,7 @@ func (c *curl) finish() error {
 		c.noRetries()
 	case c.delay > 0:
 		c.retry(c.retries, c.delay, c.delay)
-	default:
+	default: // curl's own waits
 		c.retry(c.retries, time.Second, 10*time.Minute)
 	}
 	if !c.fails {

@@ -61,7 +61,8 @@ func documents(f File, lists []string) ([]object, error) {
 	}
 }
 
-// within lists the objects of one document that begins at an offset of the file.
+// within lists the objects of one document that begins at an offset of the file. A list that
+// a command cut short is an error: the registry would lack jobs without a word.
 func within(f File, raw json.RawMessage, at int, lists []string) ([]object, error) {
 	lead := len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
 	raw, at = raw[lead:], at+lead
@@ -83,7 +84,7 @@ func within(f File, raw json.RawMessage, at int, lists []string) ([]object, erro
 				lineAt(f.Data, at))
 		}
 		if list := fields[name]; len(list) > 0 && list[0] == '[' {
-			return items(f, list, at+max(0, bytes.Index(raw, list)), lists)
+			return items(f, list, at+max(0, bytes.Index(raw, list)), lists) // the decoder does not tell the offset
 		}
 	}
 	return []object{{f.Name, lineAt(f.Data, at), raw}}, nil

@@ -158,7 +158,7 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 
 func (e *entry) awsTimes(a awsObject) error {
 	e.job.schedule, e.job.timezone = a.ScheduleExpression, cmp.Or(a.ScheduleExpressionTimezone, "UTC")
-	e.job.dst = string(schedule.DSTSkip)
+	e.job.dst = string(schedule.DSTSkip) // as AWS documents it
 	s, err := schedule.Parse(e.job.schedule, e.job.timezone, schedule.DSTSkip)
 	if err != nil {
 		return err

@@ -45,6 +45,7 @@ func (e *entry) awsRetries(t awsTarget) {
 func (e *entry) awsBody(t awsTarget) error {
 	bodiless := e.call.method == "GET" || e.call.method == "HEAD"
 	switch {
+	// A call that could be made at once must be right; a placeholder is completed by a person.
 	case t.InputTransformer != nil && e.placeholder == "":
 		return errors.New("the target has an InputTransformer; cronce sends a fixed body")
 	case t.InputTransformer != nil:
@@ -73,6 +74,7 @@ var (
 // awsCall reads what HTTP request a target is. Other targets are placeholders.
 func (e *entry) awsCall(t awsTarget, destinations map[string]awsObject) error {
 	if m := apiGateway.FindStringSubmatch(t.Arn); m != nil {
+		// The target names the API. Its address follows from the ARN, unless it has a domain of its own.
 		domain := "amazonaws.com"
 		if strings.HasPrefix(t.Arn, "arn:aws-cn:") {
 			domain += ".cn"

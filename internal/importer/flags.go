@@ -39,6 +39,7 @@ func optionsOf(table string) options {
 	return o
 }
 
+// read hands each option to accept and each other word to other, in their order.
 func (f *flags) read() error {
 	for plain := false; len(f.words) > 0; {
 		w := f.words[0]
@@ -106,7 +107,7 @@ func (f *flags) readShort(w word, text string) error {
 			}
 			continue
 		}
-		if value := append(textPart(text[i+1:]), w[1:]...); len(value) > 0 {
+		if value := append(textPart(text[i+1:]), w[1:]...); len(value) > 0 { // -XPOST
 			return f.accept(name, value)
 		}
 		return f.next(name)

@@ -110,7 +110,7 @@ func (b *builder) manifest(file string, line int, m manifest) {
 func (b *builder) cronJob(e *entry, m manifest) error {
 	spec := m.Spec
 	e.job.schedule, e.job.timezone = spec.Schedule, cmp.Or(spec.TimeZone, b.options.Timezone)
-	e.job.dst = string(schedule.DSTWall)
+	e.job.dst = string(schedule.DSTWall) // as the controller of CronJobs fires
 	s, err := schedule.Parse(spec.Schedule, e.job.timezone, schedule.DSTWall)
 	if err != nil {
 		return err
@@ -132,6 +132,7 @@ func (b *builder) cronJob(e *entry, m manifest) error {
 	return nil
 }
 
+// noteCronJob takes over the policies of a CronJob, and says where cronce's differ.
 func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 	if spec.TimeZone == "" && !strings.Contains(spec.Schedule, "TZ=") {
 		e.note(TimeZone,
@@ -159,7 +160,7 @@ func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 	e.job.catchUp = "latest"
 	switch d := spec.StartingDeadlineSeconds; {
 	case d != nil && *d > 0:
-		e.job.catchUpWindow = time.Duration(min(*d, 366*24*3600)) * time.Second
+		e.job.catchUpWindow = time.Duration(min(*d, 366*24*3600)) * time.Second // a larger number could overflow
 	case d != nil:
 		e.job.catchUp = "none"
 		e.note(MissedTimes,
@@ -180,7 +181,7 @@ func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 	}
 	switch d := job.ActiveDeadlineSeconds; {
 	case d != nil && *d > 0:
-		e.limit(time.Duration(min(*d, 30*24*3600)) * time.Second)
+		e.limit(time.Duration(min(*d, 30*24*3600)) * time.Second) // the registry's maximum
 	case d != nil:
 		e.note(Timeout, "activeDeadlineSeconds %d: Kubernetes ends each pod at once; the job does not take it over", *d)
 	}

@@ -35,7 +35,7 @@ func (e *entry) container(namespace string, c container) error {
 			words = append([]word{literal("curl")}, words...)
 		}
 	}
-	overlap := e.job.overlap
+	overlap := e.job.overlap // of the CronJob, which a flock would replace
 	if err := e.readCommand(words, ""); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (e *entry) podRetries(limit *int) {
 	if limit != nil {
 		n = max(0, *limit)
 	}
-	if len(e.job.backoff) > 0 {
+	if len(e.job.backoff) > 0 { // both multiply in the source; the job has one list of waits
 		e.note(Retries, "curl's retries are taken over; those of the pod (backoffLimit %d) are not", n)
 		return
 	}

@@ -80,7 +80,7 @@ func (p *pgScript) scan(f File, text string, offset, depth int) {
 			return
 		}
 		p.call(tokens[i+2].text, args, f.Name, line)
-		i = len(tokens) - len(rest) - 1
+		i = len(tokens) - len(rest) - 1 // the arguments are no calls of their own
 	}
 }
 
@@ -112,7 +112,7 @@ func (p *pgScript) call(function string, args []sqlToken, file string, line int)
 			p.drop(args[0].text, fmt.Sprintf("removed by cron.unschedule at %s", Difference{File: file, Line: line}.Place()))
 			return
 		}
-		fallthrough
+		fallthrough // the number is given by the database, and the files do not have it
 	case "alter_job":
 		p.add(Difference{File: file, Line: line, Aspect: NotImported,
 			Text: "cron." + function + " names a job by its number and is not applied; check the job that it is for"})

@@ -38,6 +38,7 @@ func (e *entry) pgNet(command string) error {
 		return errNotPgNet
 	}
 	args, rest, ok := sqlInner(tokens[4:])
+	// After the call only an alias may follow: a condition could keep it from being made.
 	name := tokens[1].text + tokens[2].text + tokens[3].text
 	names, known := pgNetArguments[name]
 	if len(rest) > 0 && rest[0].named("as") {
@@ -58,7 +59,7 @@ func (e *entry) pgNetCall(method string, args sqlArgs) (err error) {
 		return err
 	}
 	if method == "POST" || args["body"] != nil {
-		body := any(map[string]any{})
+		body := any(map[string]any{}) // pg_net's default
 		if args["body"] != nil {
 			if body, err = sqlJSON(args["body"]); err != nil {
 				return fmt.Errorf("the body: %w", err)

@@ -89,8 +89,8 @@ func (j job) render(w *strings.Builder) {
 	field("method", quote(j.method), true)
 	field("path", quote(j.path), true)
 	field("headers", flow(j.headers), len(j.headers) > 0)
-	body := strconv.QuoteToASCII(j.body)
-	if comment(j.body) == j.body { // single quotes need no escapes within
+	body := strconv.QuoteToASCII(j.body) // its escapes are those of YAML's double quotes too
+	if comment(j.body) == j.body {       // single quotes need no escapes within
 		body = "'" + strings.ReplaceAll(j.body, "'", "''") + "'"
 	}
 	field("body", body, j.body != "")

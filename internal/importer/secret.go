@@ -169,7 +169,7 @@ func (c *call) credentials() []string {
 func (b *builder) authOf(c *call, prefix string) auth {
 	a := auth{fields: map[string]string{}, headers: map[string]string{}, holds: map[string]string{}}
 	refer := func(w word, otherwise, holds string) string {
-		name := b.claim(cmp.Or(w.variable(), otherwise), w.key()+c.origin(w.variable()))
+		name := b.reserveVariable(cmp.Or(w.variable(), otherwise), w.key()+c.origin(w.variable()))
 		a.holds[name] = holds
 		return name
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// sqlBare is an expression without casts and without parentheses around it.
+// sqlBare is an expression without casts and without parentheses around it. A query keeps its
+// parentheses, by which sqlVariable knows it.
 func sqlBare(tokens []sqlToken) []sqlToken {
 	tokens = sqlSplit(tokens, "::")[0]
 	if inner, rest, ok := sqlInner(tokens); ok && len(rest) == 0 && (len(inner) == 0 || !inner[0].named("select")) {
@@ -85,6 +86,8 @@ func sqlJSON(tokens []sqlToken) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A variable may stand within a text of the JSON, as in '{"a": "' || x || '"}'. So the
+	// JSON is read with a marked number in its place, and unmarked puts the variable back.
 	marked := ""
 	for i, p := range w {
 		if p.variable {

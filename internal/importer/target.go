@@ -22,7 +22,7 @@ type target struct {
 
 // targetFor finds or makes the target of a call. Calls share one when their base URL
 // and their credentials are the same.
-func (b *builder) targetFor(e *entry, at place) *target {
+func (b *builder) targetFor(e *entry, at endpoint) *target {
 	c := e.call
 	identity := strings.Join(append([]string{at.base, at.urlEnv, c.ca}, c.credentials()...), "\x00")
 	if t := b.targetOf(identity); t != nil {
@@ -31,7 +31,7 @@ func (b *builder) targetFor(e *entry, at place) *target {
 	name := b.unique(cmp.Or(slug(at.host), slug(strings.TrimSuffix(strings.ToLower(at.urlEnv), "_url")), "target"), b.targetNames)
 	t := &target{name: name, base: at.base, urlEnv: at.urlEnv, identity: identity, ca: c.ca}
 	if t.urlEnv == "" {
-		t.urlEnv = b.claim(variable(at.host)+"_URL", at.base)
+		t.urlEnv = b.reserveVariable(variable(at.host)+"_URL", at.base)
 	}
 	if u, err := url.Parse(at.base); err == nil && u.Scheme == "http" && !hosts.Loopback(u.Hostname()) {
 		t.allowHTTP = true
@@ -52,9 +52,9 @@ func (b *builder) targetOf(identity string) *target {
 	return nil
 }
 
-// receiver finds or makes the target that stands for what placeholders have in common.
-func (b *builder) receiver(e *entry, id string) *target {
-	identity := "\x00" + id
+// placeholderTarget finds or makes the target of a placeholder. Those of one receiver share it.
+func (b *builder) placeholderTarget(e *entry, id string) *target {
+	identity := "\x00" + id // which no target of a call can have
 	if e.receiver != "" {
 		identity = "\x00\x00" + e.receiver
 	}
@@ -62,12 +62,12 @@ func (b *builder) receiver(e *entry, id string) *target {
 		return t
 	}
 	name := b.unique(cmp.Or(slug(lastSegment(e.receiver)), id), b.targetNames)
-	return &target{name: name, urlEnv: b.claim(variable(name)+"_URL", identity), identity: identity}
+	return &target{name: name, urlEnv: b.reserveVariable(variable(name)+"_URL", identity), identity: identity}
 }
 
-// claim returns the variable's name, with a number behind it if the name is taken for
+// reserveVariable returns the variable's name, with a number behind it if the name is taken for
 // a value of another origin.
-func (b *builder) claim(name, origin string) string {
+func (b *builder) reserveVariable(name, origin string) string {
 	free := name
 	for n := 2; ; n++ {
 		if taken, known := b.origins[free]; !known || taken == origin {

@@ -43,7 +43,7 @@ func (t *tool) text(name string, value word) (string, error) {
 // unread says which option's value an error is of.
 func (t *tool) unread(name string, err error) error {
 	if err != nil {
-		return fmt.Errorf("the value of %s --%s cannot be read", t.name, name)
+		return fmt.Errorf("the value of %s --%s is invalid", t.name, name)
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ func (e *entry) vercelCron(cron vercelCron) error {
 	}
 	e.job.schedule, e.job.timezone, e.job.overlap = cron.Schedule, "UTC", "allow"
 	e.call.method = "GET"
+	// vercel.json has no host. Of the variable's value only the base URL is needed.
 	e.call.url = word{{"VERCEL_PROJECT_URL", true}, {text: "/" + strings.TrimLeft(*cron.Path, "/")}}
 	e.header("Authorization", word{{text: "Bearer "}, {"CRON_SECRET", true}})
 	e.noRetries()

@@ -35,7 +35,7 @@ func (e *entry) readWget(words []word) error {
 		text, _ := w.literal(nil)
 		return text == "-nv" || text == "-nc"
 	})
-	g := &wget{tool: &tool{entry: e, name: "wget"}, tries: 20}
+	g := &wget{tool: &tool{entry: e, name: "wget"}, tries: 20} // wget's default
 	f := &flags{words: words, options: wgetOptions, accept: g.accept, other: g.setURL}
 	if err := f.read(); err != nil {
 		return err
