@@ -134,7 +134,7 @@ func (s *site) must(err error) {
 func (s *site) plan() {
 	ctx := s.Context()
 	var defs []ledger.Definition
-	for j := range s.reg.Calls() {
+	for j := range s.reg.JobsAndTemplates() {
 		body, hash, err := j.Definition()
 		s.must(err)
 		defs = append(defs, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})

@@ -181,7 +181,9 @@ func (p Purge) purgeLedger(ctx context.Context) StoreReport {
 		r.Deleted += int64(got.Runs)
 		p.Observer.RemovedRuns(got.Runs, time.Since(start))
 		runsDone = !got.More
-		return limit, nil // there may be more: of a full batch some may have been revived
+		// A batch that is not full may have more after it: some of its runs were revived. After the
+		// last batch of runs the history follows.
+		return limit, nil
 	})
 	if err == nil && !done {
 		var runs, history int64

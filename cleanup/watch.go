@@ -16,19 +16,19 @@ const (
 	remindEvery = time.Hour
 )
 
-// Watch checks in the ledger that the nightly purge succeeds, whichever process runs
-// it. Make it with NewWatch.
-type Watch struct {
+// PurgeMonitor checks in the ledger that the nightly purge succeeds, whichever process runs
+// it. Make it with NewPurgeMonitor.
+type PurgeMonitor struct {
 	job jobs.Job
-	WatchConfig
+	PurgeMonitorConfig
 
 	started  time.Time
 	reminded time.Time
 	detail   atomic.Pointer[string] // what is wrong; nil: nothing
 }
 
-// WatchConfig configures a Watch. All fields are required.
-type WatchConfig struct {
+// PurgeMonitorConfig configures a PurgeMonitor. All fields are required.
+type PurgeMonitorConfig struct {
 	Registry *jobs.Registry
 	Runs     interface {
 		List(context.Context, ledger.Filter) ([]ledger.Run, error)
@@ -40,14 +40,14 @@ type WatchConfig struct {
 	Now      func() time.Time
 }
 
-// NewWatch returns a Watch. It checks nothing until Run or Check is called.
-func NewWatch(c WatchConfig) *Watch {
+// NewPurgeMonitor returns a PurgeMonitor. It checks nothing until Run or Check is called.
+func NewPurgeMonitor(c PurgeMonitorConfig) *PurgeMonitor {
 	j, _ := c.Registry.Job(jobs.PurgeJobID) // every registry has it
-	return &Watch{job: j, WatchConfig: c, started: c.Now()}
+	return &PurgeMonitor{job: j, PurgeMonitorConfig: c, started: c.Now()}
 }
 
 // Run calls Check every minute until ctx ends.
-func (w *Watch) Run(ctx context.Context) {
+func (w *PurgeMonitor) Run(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -62,7 +62,7 @@ func (w *Watch) Run(ctx context.Context) {
 
 // Check asks the ledger once, and logs an overdue purge once an hour. It does not
 // report a ledger that does not answer.
-func (w *Watch) Check(ctx context.Context) {
+func (w *PurgeMonitor) Check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	last, since, err := w.lastSuccessSince(ctx)
@@ -89,13 +89,13 @@ func (w *Watch) Check(ctx context.Context) {
 
 // State asks the ledger once and returns when a purge last succeeded, zero for
 // never, and whether the next one is overdue. It logs nothing.
-func (w *Watch) State(ctx context.Context) (last time.Time, overdue bool, err error) {
+func (w *PurgeMonitor) State(ctx context.Context) (last time.Time, overdue bool, err error) {
 	last, since, err := w.lastSuccessSince(ctx)
 	return last, err == nil && isOverdue(w.job, since, w.Now()), err
 }
 
 // lastSuccessSince returns the last success, and since when one is expected.
-func (w *Watch) lastSuccessSince(ctx context.Context) (last, since time.Time, err error) {
+func (w *PurgeMonitor) lastSuccessSince(ctx context.Context) (last, since time.Time, err error) {
 	last, err = w.lastSuccess(ctx)
 	if since = last; err == nil && since.IsZero() {
 		since = w.firstSeen(ctx)
@@ -103,7 +103,7 @@ func (w *Watch) lastSuccessSince(ctx context.Context) (last, since time.Time, er
 	return last, since, err
 }
 
-func (w *Watch) lastSuccess(ctx context.Context) (time.Time, error) {
+func (w *PurgeMonitor) lastSuccess(ctx context.Context) (time.Time, error) {
 	runs, err := w.Runs.List(ctx, ledger.Filter{JobID: w.job.ID, States: []ledger.State{ledger.Succeeded}, Limit: 1})
 	if err != nil || len(runs) == 0 {
 		return time.Time{}, err
@@ -113,7 +113,7 @@ func (w *Watch) lastSuccess(ctx context.Context) (time.Time, error) {
 
 // firstSeen is when the job's oldest run was due, as far as the ledger
 // remembers, else the start of this process.
-func (w *Watch) firstSeen(ctx context.Context) time.Time {
+func (w *PurgeMonitor) firstSeen(ctx context.Context) time.Time {
 	runs, err := w.Runs.List(ctx, ledger.Filter{JobID: w.job.ID, Limit: 100})
 	if err != nil || len(runs) == 0 {
 		return w.started
@@ -123,7 +123,7 @@ func (w *Watch) firstSeen(ctx context.Context) time.Time {
 
 // Warning returns a description of an overdue purge; "" when there is none. It is
 // safe for concurrent use.
-func (w *Watch) Warning() string {
+func (w *PurgeMonitor) Warning() string {
 	if text := w.detail.Load(); text != nil {
 		return *text
 	}

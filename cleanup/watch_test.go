@@ -46,7 +46,7 @@ func TestAPurgeOverdueIsSeen(t *testing.T) {
 			}
 			var log strings.Builder
 			var told bool
-			w := cleanup.NewWatch(cleanup.WatchConfig{
+			w := cleanup.NewPurgeMonitor(cleanup.PurgeMonitorConfig{
 				Registry: reg, Runs: &purgeRuns{runs: tc.runs}, Observed: func(_ time.Time, overdue bool) { told = overdue },
 				Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return noon },
 			})

@@ -23,10 +23,10 @@ type attempter struct {
 	logger   *slog.Logger
 }
 
-// attempt makes one attempt of a run. closed: the target cannot be called at all now, for
+// attempt makes one attempt of a run. targetClosed: the target cannot be called at all now, for
 // as long as the outcome waits. An outcome without a state is not recorded: the
 // lease is gone, and with it the right to record anything.
-func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, closed bool) {
+func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, targetClosed bool) {
 	w, now := r.Work, t.ledger.clock.now()
 	if o, ends := t.endUnsent(ctx, r, now); ends {
 		return o, false

@@ -35,9 +35,9 @@ func (d *dispatcher) observe() {
 func (d *dispatcher) serve(ctx context.Context, r *run) {
 	for ok := true; ok; r, ok = d.work.take() {
 		target := r.Call.Target
-		o, closed := d.attempts.attempt(ctx, r)
+		o, targetClosed := d.attempts.attempt(ctx, r)
 		d.work.end(r, o)
-		if closed {
+		if targetClosed {
 			d.work.closeTarget(target, o.Wait, o.WaitReason)
 		}
 		if d.work.low() {

@@ -33,6 +33,7 @@ type Executor struct {
 	recorder   *recorder
 	leases     *leaseKeeper
 
+	ticking                     bool // in Tick, which claims what is known to be due: see tickPoll
 	planDue, heartbeatDue, wake signal
 	lastLoop                    atomic.Pointer[time.Time] // when the loop last came round
 }
@@ -250,7 +251,7 @@ func (e *Executor) recorded(r *run, result ledger.RecordResult) {
 		return
 	}
 	switch {
-	case e.claim.poll == tickPoll: // what is known to be due is the end of this run's lease
+	case e.ticking: // the timer has the end of this run's lease, until which a tick would wait
 		e.claim.timer.advanceTo(time.Now())
 	case !o.State.Finished():
 		e.claim.timer.advanceTo(time.Now().Add(o.Wait))

@@ -68,8 +68,8 @@ func (c *counter) count() int { return c.inFlight + c.waiting }
 
 // has reports whether a run of the job is here.
 func (l *lane) has(jobID string) bool {
-	t := l.jobs[jobID]
-	return t != nil && t.count() > 0
+	c := l.jobs[jobID]
+	return c != nil && c.count() > 0
 }
 
 // closed reports whether nothing more is leased for the target now. At its limit it still
@@ -116,20 +116,21 @@ func (q *lanes) assign(r *run) {
 		r.job = &q.notifications
 		return
 	}
-	t, limit := q.jobs[r.limitKey()], r.Call.MaxInFlight
+	c, limit := q.jobs[r.limitKey()], r.Call.MaxInFlight
 	switch {
-	case t == nil && limit == 0:
-		t = &q.others
-	case t == nil:
-		t = &counter{limit: limit}
-		q.jobs[r.limitKey()] = t
+	case c == nil && limit == 0:
+		c = &q.others
+	case c == nil:
+		c = &counter{limit: limit}
+		q.jobs[r.limitKey()] = c
 	default:
-		t.limit = limit
+		c.limit = limit
 	}
-	r.job = t
+	r.job = c
 }
 
-// counts are all that a run counts against.
+// counts returns all that a run counts against. The last two bound the first runs of jobs, for
+// which a place is kept; a run that is not its job's first has no bound there.
 func (q *lanes) counts(r *run) [6]*counter {
 	counts := [...]*counter{&q.all, &r.lane.counter, r.job, r.laneJob, &q.unlimited, &q.unlimited}
 	if r.first {
@@ -141,8 +142,8 @@ func (q *lanes) counts(r *run) [6]*counter {
 // push queues a run.
 func (q *lanes) push(r *run) {
 	r.lane.runs.push(r)
-	for _, t := range q.counts(r) {
-		t.waiting++
+	for _, c := range q.counts(r) {
+		c.waiting++
 	}
 }
 
@@ -166,23 +167,23 @@ func (q *lanes) pop() *run {
 }
 
 func (q *lanes) unqueue(r *run) {
-	for _, t := range q.counts(r) {
-		t.waiting--
+	for _, c := range q.counts(r) {
+		c.waiting--
 	}
 }
 
 // start counts a run as in flight.
 func (q *lanes) start(r *run) {
 	r.lane.throttle.started()
-	for _, t := range q.counts(r) {
-		t.inFlight++
+	for _, c := range q.counts(r) {
+		c.inFlight++
 	}
 }
 
 // stop frees the place of a run in flight.
 func (q *lanes) stop(r *run) {
-	for _, t := range q.counts(r) {
-		t.inFlight--
+	for _, c := range q.counts(r) {
+		c.inFlight--
 	}
 	q.forget(r)
 }
@@ -256,8 +257,8 @@ func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 			targets = append(targets, l.target)
 		}
 	}
-	for id, t := range q.jobs {
-		if t.full() {
+	for id, c := range q.jobs {
+		if c.full() {
 			jobIDs = append(jobIDs, id)
 		}
 	}
@@ -274,14 +275,14 @@ func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 		if l.closed(now, true) || l.notifications && q.notifications.full() {
 			targets = append(targets, l.target)
 		}
-		for id, t := range l.jobs {
-			if t.waiting > 0 {
+		for id, c := range l.jobs {
+			if c.waiting > 0 {
 				jobIDs = append(jobIDs, id)
 			}
 		}
 	}
-	for id, t := range q.jobs {
-		if t.full() {
+	for id, c := range q.jobs {
+		if c.full() {
 			jobIDs = append(jobIDs, id)
 		}
 	}

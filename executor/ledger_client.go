@@ -39,7 +39,7 @@ func newLedgerClient(cfg Config, r *random) *ledgerClient {
 func (c *ledgerClient) declare(ctx context.Context, d ledger.Declaration) bool {
 	start := c.now()
 	d.Process = c.process
-	return !c.backOffOn(c.observe("declare", start, c.ledger.Declare(ctx, d)))
+	return !c.failed(c.observe("declare", start, c.ledger.Declare(ctx, d)))
 }
 
 // heartbeat keeps this process alive.
@@ -60,7 +60,7 @@ func (c *ledgerClient) deregister(ctx context.Context) error {
 func (c *ledgerClient) assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, bool) {
 	start := c.now()
 	got, err := c.ledger.Assignments(ctx, version, after)
-	return got, !c.backOffOn(c.observe("assignments", start, err))
+	return got, !c.failed(c.observe("assignments", start, err))
 }
 
 // admit writes plans and leases the runs that they mark. The leases last until
@@ -69,7 +69,7 @@ func (c *ledgerClient) admit(ctx context.Context, plans []ledger.Plan) (_ ledger
 	a := ledger.Admission{Plans: plans, Process: c.process, Token: c.random.token(), LeaseFor: c.lease}
 	start := c.now()
 	got, err := c.ledger.Admit(ctx, a)
-	if c.backOffOn(c.observe("admit", start, err)) {
+	if c.failed(c.observe("admit", start, err)) {
 		c.lost.add(a.Token, start)
 		return got, until, false
 	}
@@ -82,7 +82,7 @@ func (c *ledgerClient) planSchedules(ctx context.Context, p ledger.SchedulePlann
 	p.Process, p.Token, p.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
 	got, err := c.ledger.PlanSchedules(ctx, p)
-	if c.backOffOn(c.observe("plan", start, err)) {
+	if c.failed(c.observe("plan", start, err)) {
 		c.lost.add(p.Token, start)
 		return got, until, false
 	}
@@ -93,7 +93,7 @@ func (c *ledgerClient) planSchedules(ctx context.Context, p ledger.SchedulePlann
 func (c *ledgerClient) sweepSchedules(ctx context.Context, s ledger.ScheduleSweep) (next int64, ok bool) {
 	start := c.now()
 	next, err := c.ledger.SweepSchedules(ctx, s)
-	return next, !c.backOffOn(c.observe("sweep", start, err))
+	return next, !c.failed(c.observe("sweep", start, err))
 }
 
 // claim leases due runs, but none of the targets and jobs that are busy.
@@ -102,7 +102,7 @@ func (c *ledgerClient) claim(ctx context.Context, limit int, busyTargets, busyJo
 	claim.BusyTargets, claim.BusyJobs = busyTargets, busyJobs
 	start := c.now()
 	got, err := c.ledger.Claim(ctx, claim)
-	if c.backOffOn(c.observe("claim", start, err)) {
+	if c.failed(c.observe("claim", start, err)) {
 		c.lost.add(claim.Token, start)
 		return got, until, false
 	}
@@ -177,7 +177,7 @@ func (c *ledgerClient) release(ctx context.Context, in ledger.ReleaseRequest) (_
 	in.Process, in.Token, in.LeaseFor = c.process, c.random.token(), c.lease
 	start := c.now()
 	got, err := c.ledger.ReleaseMembers(ctx, in)
-	if c.backOffOn(c.observe("release", start, err)) {
+	if c.failed(c.observe("release", start, err)) {
 		c.lost.add(in.Token, start)
 		return got, until, false
 	}
@@ -215,9 +215,9 @@ func (c *ledgerClient) observe(op string, since time.Time, err error) error {
 	return err
 }
 
-// backOffOn reports whether a call failed, and then backs off, for longer each time until no
+// failed reports whether a call failed, and then backs off, for longer each time until no
 // operation fails: what only reads may succeed all the while.
-func (c *ledgerClient) backOffOn(err error) bool {
+func (c *ledgerClient) failed(err error) bool {
 	if err == nil {
 		if c.ready() == nil {
 			c.backoff.reset()

@@ -69,7 +69,7 @@ func (m *membership) heartbeat(ctx context.Context) {
 		m.declare(ctx)
 		return
 	}
-	if m.ledger.backOffOn(m.ledger.observe("heartbeat", start, err)) {
+	if m.ledger.failed(m.ledger.observe("heartbeat", start, err)) {
 		return
 	}
 	defer func() { m.ahead.observe(m.plan.latest(), reply.Now) }()

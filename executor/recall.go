@@ -58,7 +58,7 @@ func (c *ledgerClient) recoverGrants(ctx context.Context, take func(work []ledge
 		}
 		start := c.now()
 		work, err := c.ledger.LeasedWork(ctx, grant.token)
-		if c.backOffOn(c.observe("recall", start, err)) {
+		if c.failed(c.observe("recall", start, err)) {
 			return
 		}
 		c.lost.dropFirst()

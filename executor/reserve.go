@@ -82,13 +82,13 @@ func (r *reservation) target(name string) *lane {
 }
 
 func (r *reservation) job(id string, limit int) *counter {
-	t := r.jobs[id]
-	if t == nil {
-		t = &counter{limit: limit}
+	c := r.jobs[id]
+	if c == nil {
+		c = &counter{limit: limit}
 		if known := r.lanes.jobs[id]; known != nil {
-			t.inFlight, t.waiting = known.inFlight, known.waiting
+			c.inFlight, c.waiting = known.inFlight, known.waiting
 		}
-		r.jobs[id] = t
+		r.jobs[id] = c
 	}
-	return t
+	return c
 }

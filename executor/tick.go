@@ -35,7 +35,7 @@ func (e *Executor) Tick(ctx context.Context) error {
 		after, cancel = context.WithDeadline(after, deadline.Add(e.cfg.Grace))
 	}
 	defer cancel()
-	e.claim.poll = tickPoll
+	e.ticking, e.claim.poll = true, tickPoll
 	e.membership.stale.Store(true)
 	wait := e.renewAndRecord(after)
 

@@ -7,7 +7,7 @@ package jobs
 // remains valid.
 func (r *Registry) CheckWithoutLedger() Problems {
 	found := Problems{}
-	for j := range r.Calls() {
+	for j := range r.JobsAndTemplates() {
 		if j.Disabled {
 			continue
 		}

@@ -73,8 +73,8 @@ func (r *Registry) All() iter.Seq2[int, Job] {
 	}
 }
 
-// Calls yields all that makes calls: the jobs that All yields, then the templates.
-func (r *Registry) Calls() iter.Seq[Job] {
+// JobsAndTemplates yields all that makes calls: the jobs that All yields, then the templates.
+func (r *Registry) JobsAndTemplates() iter.Seq[Job] {
 	return func(yield func(Job) bool) {
 		for _, list := range [][]registered{r.jobs, r.templates} {
 			for i := range list {

@@ -18,9 +18,8 @@ func (c *incidentChanges) queryEarlierDead(tx Tx) Future[[]Row] {
 	return tx.Runs(Filter{JobIDs: sortedSet(jobs), States: []State{Dead}, Unacknowledged: true, Limit: MaxAckEarlier})
 }
 
-// acknowledge acknowledges the dead runs before the successes that ask for it: of those that
-// were dead before, and of those that died in the same transaction. The run that a rerun
-// repeats is before it.
+// acknowledge acknowledges the dead runs before the successes that ask for it, also if they died in
+// the same transaction. A rerun acknowledges the run that it repeats, too.
 func (c *incidentChanges) acknowledge(tx Tx, dead []Row, now time.Time) error {
 	var ids []string
 	for i := range dead {

@@ -77,6 +77,8 @@ func (m *actionTx) run() error {
 	if err != nil {
 		return err
 	}
+	// Asked before the locks, as the runs were selected: an engine sends both with one round trip,
+	// and what another action changes meanwhile is counted as it was.
 	remainingFuture := m.remaining(eligible)
 	if m.DryRun {
 		m.addChanged(eligible)
@@ -132,7 +134,7 @@ func (l *Ledger) prepare(ctx context.Context, a *action) (map[RejectionCause]int
 		if a.excludes == (exclusion{}) {
 			return leftOut, nil
 		}
-		counts, err := settled(tx, f)
+		counts, err := ackedOrRerun(tx, f)
 		if err != nil {
 			return nil, err
 		}

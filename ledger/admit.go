@@ -142,7 +142,7 @@ func (m *admissionTx) lockAndGrant(slotsFuture Future[[]Slot], existingFuture Fu
 	if err != nil {
 		return err
 	}
-	if m.pauses, err = m.pauses.lockCatchUps(m.tx, m.dueAfter); err != nil {
+	if m.pauses, err = m.pauses.lockCatchUps(m.tx, m.hasRunsDueAfter); err != nil {
 		return err
 	}
 	m.slots, m.existing = grant(m.tx, list), make(map[string]bool, len(found))

@@ -19,6 +19,16 @@
 // time, member_* of runs with members, pause_*, incident_*, list_*, purge_*, and rows_* of
 // what an engine stores.
 //
+// An operation of several steps is a type whose name ends in Tx, with what the steps have read:
+//
+//   - admissionTx: Admit. schedulePlanTx and scheduleChangeTx make one for the runs of schedules.
+//   - entryTx: Enter.
+//   - backfillTx: Backfill.
+//   - actionTx: Cancel, Redrive and Ack, each with its own change, and check.
+//   - releaseTx: ReleaseMembers.
+//   - incidentChanges: what Record changes in incidents, once the outcomes are written.
+//   - ruleTx: wraps the engine's Tx for all of them. It marks the hours that a write makes stale.
+//
 // Packages postgres, sqlite and memory are engines. Package ledgertest has the contracts as
 // test suites: Run that of Store, RunRows that of Rows.
 //

@@ -60,7 +60,7 @@ func (s *slotScanner) addHints(jobs []string) {
 	}
 }
 
-// next returns what the next claim scans: of one that is only for some runs, their jobs.
+// next returns what the next claim scans. A claim of certain runs alone scans only their jobs.
 func (s *slotScanner) next(only []string) slotScan {
 	if len(only) > 0 {
 		jobs := make([]string, len(only))

@@ -22,11 +22,11 @@ type Hour struct {
 // leaves out hours without a run. It is exact: what RollUp has not counted is counted
 // from the runs.
 func (l *Ledger) Hours(ctx context.Context, jobID string, since, until time.Time) ([]Hour, error) {
-	return l.HoursOf(ctx, []string{jobID}, since, until)
+	return l.SumHours(ctx, []string{jobID}, since, until)
 }
 
-// HoursOf is Hours of several jobs together. Of more than 20, it has the counts by state alone.
-func (l *Ledger) HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error) {
+// SumHours is Hours of several jobs together. Of more than 20, it has the counts by state alone.
+func (l *Ledger) SumHours(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error) {
 	return read(ctx, l, "count hours", func(tx Tx) ([]Hour, error) {
 		r := hourReader{tx: tx, jobIDs: sortedSet(jobIDs), since: hourOf(since), until: hourOf(until.Add(time.Hour - 1)),
 			sums: map[time.Time]*Tally{}}
@@ -119,7 +119,7 @@ func (r *hourReader) read() error {
 // what is stale: it is taken off.
 func (r *hourReader) queryRows() (futures []Future[[]HourRow]) {
 	if !r.manyJobs() {
-		futures = append(futures, r.tx.HoursOf(r.jobIDs, r.since, r.until))
+		futures = append(futures, r.tx.StoredHours(r.jobIDs, r.since, r.until))
 	}
 	if r.ofAllJobs() || r.manyJobs() {
 		futures = append(futures, r.tx.HoursIn(r.since, r.until, true, 0))
@@ -153,7 +153,8 @@ func (r *hourReader) addStored(rowsFutures []Future[[]HourRow], from, to time.Ti
 	return stale, nil
 }
 
-// addSums adds the counts of many jobs.
+// addSums adds the counts of many jobs. The engine has cut each text before the first of
+// timesInTally, which many jobs do not show: it lacks the ends of the objects that it is in.
 func (r *hourReader) addSums(sumsFuture Future[[]HourSum], from, to time.Time) error {
 	sums, err := sumsFuture.Get()
 	for i := 0; i < len(sums) && err == nil; i++ {
@@ -161,7 +162,8 @@ func (r *hourReader) addSums(sumsFuture Future[[]HourSum], from, to time.Time) e
 		if s.Hour.Before(from) || !s.Hour.Before(to) {
 			continue
 		}
-		if err = r.row.decode(s.Counts + strings.Repeat("}", strings.Count(s.Counts, "{")-strings.Count(s.Counts, "}"))); err == nil {
+		ends := strings.Repeat("}", strings.Count(s.Counts, "{")-strings.Count(s.Counts, "}"))
+		if err = r.row.decode(s.Counts + ends); err == nil {
 			r.addMany(s.Hour, r.row, s.Rows)
 		}
 	}
@@ -284,18 +286,3 @@ func mergeAdjoining(rows []HourRow) (queries []TallyQuery) {
 }
 
 func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
-
-// Ranges returns the range rows of a job in which a scheduled time of [first, last] lies,
-// the oldest first.
-func (l *Ledger) Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error) {
-	return read(ctx, l, "list ranges", func(tx Tx) (list []RunSummary, err error) {
-		rows, err := tx.LockRanges(jobID, first, last).Get()
-		for i := range rows {
-			r := &rows[i]
-			list = append(list, RunSummary{
-				RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason, FinishedAt: r.FinishedAt,
-			})
-		}
-		return list, err
-	})
-}

@@ -172,18 +172,18 @@ func (m *jobListing) readJobs(ids []string) (err error) {
 
 // pauseByTemplates pauses the schedules among the jobs whose templates are paused.
 func (m *jobListing) pauseByTemplates() error {
-	of := map[string][]int{}
+	schedules := map[string][]int{}
 	for i := range m.jobs {
 		if name := TemplateOf(m.jobs[i].JobID); name != "" && m.jobs[i].PausedAt.IsZero() {
-			of[name] = append(of[name], i)
+			schedules[name] = append(schedules[name], i)
 		}
 	}
-	if len(of) == 0 {
+	if len(schedules) == 0 {
 		return nil
 	}
-	templates, err := m.tx.Jobs(slices.Sorted(maps.Keys(of))).Get()
+	templates, err := m.tx.Jobs(slices.Sorted(maps.Keys(schedules))).Get()
 	for _, t := range templates {
-		for _, i := range of[t.JobID] {
+		for _, i := range schedules[t.JobID] {
 			j := &m.jobs[i]
 			j.PausedAt, j.PausedBy, j.PausedWhy = t.PausedAt, t.PausedBy, t.PausedWhy
 		}
@@ -288,5 +288,5 @@ func listedOrNil(r *Row) *Run {
 type Streak struct {
 	Since time.Time // ScheduledAt of the first
 	Ended bool      // the rows that were read have a run in the other state
-	Rows  int       // how many rows are newer than that; if none is, how many were read
+	Rows  int       // number of rows newer than that run; without one, of all rows that were read
 }

@@ -194,3 +194,18 @@ func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 		return c, err
 	})
 }
+
+// Ranges returns the range rows of a job in which a scheduled time of [first, last] lies,
+// the oldest first.
+func (l *Ledger) Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error) {
+	return read(ctx, l, "list ranges", func(tx Tx) (list []RunSummary, err error) {
+		rows, err := tx.LockRanges(jobID, first, last).Get()
+		for i := range rows {
+			r := &rows[i]
+			list = append(list, RunSummary{
+				RunID: r.ID, ScheduledAt: r.ScheduledAt, Until: r.Until, Count: r.Count, State: r.State, Reason: r.Reason, FinishedAt: r.FinishedAt,
+			})
+		}
+		return list, err
+	})
+}

@@ -64,15 +64,15 @@ type Each struct {
 
 // Fan is how far a parent's members are. It is zero until the list is frozen.
 type Fan struct {
-	Members  int    `json:"members"`            // in the frozen list
-	Released int    `json:"released,omitempty"` // of which a run was made
-	Cursor   string `json:"cursor,omitempty"`   // the last of them
-	Done     bool   `json:"done,omitempty"`     // it is the last of the list
-	Again    State  `json:"again,omitempty"`    // members in this state are made due again; "": none
-	After    string `json:"after,omitempty"`    // those after this member are left
-	Failed   int    `json:"failed,omitempty"`   // dead and canceled members, when the parent finished
-	Canceled int    `json:"canceled,omitempty"` // of the failed ones
-	Purged   bool   `json:"purged,omitempty"`   // the purge has deleted some of the members
+	Members         int    `json:"members"`            // in the frozen list
+	Released        int    `json:"released,omitempty"` // members that have a run
+	ReleasedThrough string `json:"cursor,omitempty"`   // the last member that has a run
+	Done            bool   `json:"done,omitempty"`     // that member is the last of the list
+	ReviveState     State  `json:"again,omitempty"`    // members in this state are made due again; "": none
+	RevivedThrough  string `json:"after,omitempty"`    // the last member that the pass has reached
+	Failed          int    `json:"failed,omitempty"`   // dead and canceled members, when the parent finished
+	Canceled        int    `json:"canceled,omitempty"` // of the failed ones
+	Purged          bool   `json:"purged,omitempty"`   // the purge has deleted some of the members
 }
 
 // Frozen reports whether the list is frozen.
@@ -81,12 +81,12 @@ func (f Fan) Frozen() bool { return f.Members > 0 }
 // beginPass begins a pass over the members that makes those in a state due again.
 func (f *Fan) beginPass(again State) {
 	if f.Frozen() {
-		f.Again, f.After = again, ""
+		f.ReviveState, f.RevivedThrough = again, ""
 	}
 }
 
 // hasMore reports whether members are left to release.
-func (f Fan) hasMore() bool { return !f.Done || f.Again != "" }
+func (f Fan) hasMore() bool { return !f.Done || f.ReviveState != "" }
 
 // setFailed keeps how many members failed.
 func (f *Fan) setFailed(counts map[State]int) {

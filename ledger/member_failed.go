@@ -6,7 +6,7 @@ import "slices"
 type FailedCount struct {
 	Parent string
 	State  State
-	SettledCount
+	AckedOrRerunCount
 }
 
 // ofFailedMembers reports whether CountFailed knows how many runs the filter selects, apart from
@@ -27,18 +27,18 @@ func (f Filter) countFailed(counts []FailedCount) (n int) {
 	return n
 }
 
-// settled is tx.Settled, which would read all failed members of a parent.
-func settled(tx Tx, f Filter) (settled []SettledCount, err error) {
+// ackedOrRerun is tx.AckedOrRerun, which would read all failed members of a parent.
+func ackedOrRerun(tx Tx, f Filter) (ackedOrRerun []AckedOrRerunCount, err error) {
 	if !f.ofFailedMembers() {
-		return tx.Settled(f).Get()
+		return tx.AckedOrRerun(f).Get()
 	}
 	counts, err := tx.CountFailed([]string{f.Parent}).Get()
 	for _, c := range counts {
 		if f.countFailed([]FailedCount{c}) > 0 {
-			settled = append(settled, c.SettledCount)
+			ackedOrRerun = append(ackedOrRerun, c.AckedOrRerunCount)
 		}
 	}
-	return settled, err
+	return ackedOrRerun, err
 }
 
 // remaining counts the runs after those that the action applies to, if there may be some.
@@ -46,7 +46,7 @@ func (m *actionTx) remaining(eligible []Row) Future[int] {
 	f := m.filter()
 	f.Limit = 0
 	switch {
-	case m.full:
+	case m.full: // nothing was selected: all of them remain
 	case len(m.IDs) > 0 || m.Limit < 1 || len(eligible) < m.Limit:
 		return Future[int]{}
 	case !f.ofFailedMembers():

@@ -96,7 +96,7 @@ func (m *memberPage) missing() error {
 	if fan.Released >= fan.Members {
 		return nil
 	}
-	return m.read(MemberQuery{After: max(m.After, fan.Cursor)})
+	return m.read(MemberQuery{After: max(m.After, fan.ReleasedThrough)})
 }
 
 // readOne reads one member.

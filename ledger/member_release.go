@@ -180,15 +180,15 @@ func (m *releaseTx) advance(r *Row) error {
 // release makes members due again whose run is in the state that the pass is for, then makes
 // members that have no run, and returns how many.
 func (m *releaseTx) release(r *Row, room int) (released int, err error) {
-	if r.Fan.Again != "" {
+	if r.Fan.ReviveState != "" {
 		released, err = m.releaseAgain(r, room)
 	}
 	if room -= released; err != nil || r.Fan.Done || room < 1 {
 		return released, err
 	}
-	list, err := m.tx.SelectMembers(MemberQuery{Parent: r.ID, After: r.Fan.Cursor, Limit: room}).Get()
+	list, err := m.tx.SelectMembers(MemberQuery{Parent: r.ID, After: r.Fan.ReleasedThrough, Limit: room}).Get()
 	for _, member := range list {
-		r.Fan.Cursor = member.RunID
+		r.Fan.ReleasedThrough = member.RunID
 		row := newMember(r, member.Member, m.Call(r.Call, member.Member), m.now)
 		row.lease(m.Process, m.Token, m.now, m.LeaseFor)
 		m.inserts = append(m.inserts, row)
@@ -201,16 +201,16 @@ func (m *releaseTx) release(r *Row, room int) (released int, err error) {
 
 // releaseAgain makes the next members due again whose run is in the state that the pass is for.
 func (m *releaseTx) releaseAgain(r *Row, room int) (released int, err error) {
-	settled := r.Fan.Again == Dead
-	list, err := m.tx.Runs(Filter{Parent: r.ID, States: []State{r.Fan.Again}, AfterID: r.Fan.After, Limit: room,
+	settled := r.Fan.ReviveState == Dead
+	list, err := m.tx.Runs(Filter{Parent: r.ID, States: []State{r.Fan.ReviveState}, AfterID: r.Fan.RevivedThrough, Limit: room,
 		Unacknowledged: settled, NotRerun: settled}).Get()
 	if err != nil {
 		return 0, err
 	}
 	if len(list) < room {
-		r.Fan.Again, r.Fan.After = "", ""
+		r.Fan.ReviveState, r.Fan.RevivedThrough = "", ""
 	} else {
-		r.Fan.After = list[len(list)-1].ID
+		r.Fan.RevivedThrough = list[len(list)-1].ID
 	}
 	if len(list) == 0 {
 		return 0, nil

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,12 +57,12 @@ type PauseChange struct {
 	ID       int64     // 0: a new one, of Kind and Selector
 	Kind     PauseKind // of a new one
 	Selector           // of a new one
-	// From is when it begins; zero: now, or, of one that exists, as it is. That of one that has
-	// begun stays.
+	// From is the time at which the pause begins. Zero begins a new pause now, and leaves an existing
+	// one as it is. A pause that has begun keeps its From.
 	From time.Time
-	// Until is when it ends; zero: as it is.
+	// Until is the time at which the pause ends; zero: the existing one keeps it.
 	Until time.Time
-	// End ends the pause now. One that has not begun then has no time at all.
+	// End ends the existing pause now. If the pause has not begun, it then covers no time at all.
 	End bool
 	Actor
 }
@@ -261,41 +260,3 @@ func (l *Ledger) ClosePauses(ctx context.Context) (int, error) {
 
 // SystemActor is By in the audit of what no operator did.
 const SystemActor = "cronce"
-
-// pauses are those that a transaction has read.
-type pauses []Pause
-
-// covering returns the pause that a scheduled time of a job is in, or nil. One that skips goes
-// before one that catches up, and of several the one that ends last.
-func (list pauses) covering(jobID string, t Traits, at time.Time) (found *Pause) {
-	for i := range list {
-		p := &list[i]
-		if !p.Covers(jobID, t, at) {
-			continue
-		}
-		if found == nil || cmp.Or(cmp.Compare(string(p.Kind), string(found.Kind)), p.Until.Compare(found.Until)) > 0 {
-			found = p // "skip" is after "catch-up"
-		}
-	}
-	return found
-}
-
-// holdOf returns the hold of a target that ends last, or nil if the target is not held.
-func (list pauses) holdOf(target string, now time.Time) (found *Pause) {
-	for i := range list {
-		if p := &list[i]; p.Holds(target, now) && (found == nil || p.Until.After(found.Until)) {
-			found = p
-		}
-	}
-	return found
-}
-
-// heldTargets returns the targets that are held at a time, each once, in order.
-func (list pauses) heldTargets(now time.Time) (targets []string) {
-	for _, p := range list {
-		if p.Holds(p.Target, now) {
-			targets = append(targets, p.Target)
-		}
-	}
-	return sortedSet(targets)
-}

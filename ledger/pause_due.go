@@ -42,7 +42,7 @@ func moveDue(tx Tx, old, p Pause) error {
 		}
 		var ids []string
 		for i := range page {
-			if r := &page[i]; !others.dueAfter(r, old, p).Equal(r.DueAt()) {
+			if r := &page[i]; !others.newDueTime(r, old, p).Equal(r.DueAt()) {
 				ids = append(ids, r.ID)
 			}
 		}
@@ -56,7 +56,7 @@ func moveDue(tx Tx, old, p Pause) error {
 		for i := range rows {
 			if r := &rows[i]; r.State == Planned { // it was not leased meanwhile
 				before := *r
-				r.SetDueAt(others.dueAfter(r, old, p))
+				r.SetDueAt(others.newDueTime(r, old, p))
 				changes = append(changes, DiffRows(&before, r))
 			}
 		}
@@ -68,11 +68,11 @@ func moveDue(tx Tx, old, p Pause) error {
 	}
 }
 
-// dueAfter returns when a planned run is due after a change of old to p, beside the
+// newDueTime returns when a planned run is due after a change of old to p, beside the
 // other pauses. Rows lack the owners and labels of their jobs: a pause that ends after the run is
 // due does not cover it, and the others are taken to cover it. By an owner or a label, p makes a
 // run due later only if the run waits for its end: the run may be another owner's.
-func (list pauses) dueAfter(r *Row, old, p Pause) time.Time {
+func (list pauses) newDueTime(r *Row, old, p Pause) time.Time {
 	due, waits := r.ScheduledAt, old.mayCover(r) && old.Until.Equal(r.DueAt())
 	for _, o := range list {
 		if o.mayCover(r) && !o.Until.After(r.DueAt()) {

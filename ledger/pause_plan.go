@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -26,9 +27,9 @@ func (m *admissionTx) deferPaused(p *Plan) *Plan {
 	return p
 }
 
-// dueAfter reports whether the last plan of a revision, or of a schedule's content, has runs that
+// hasRunsDueAfter reports whether the last plan of a revision, or of a schedule's content, has runs that
 // are due at the pause's end.
-func (m *admissionTx) dueAfter(pause Pause) bool {
+func (m *admissionTx) hasRunsDueAfter(pause Pause) bool {
 	return slices.ContainsFunc(m.Plans, func(p Plan) bool {
 		return (m.last || p.Next != nil) && slices.ContainsFunc(p.Runs,
 			func(in RunSpec) bool { return pause.Covers(p.JobID, p.Traits, in.ScheduledAt) })
@@ -73,4 +74,42 @@ func (m *admissionTx) earliestAfter() (first time.Time) {
 		}
 	}
 	return first
+}
+
+// pauses are those that a transaction has read.
+type pauses []Pause
+
+// covering returns the pause that a scheduled time of a job is in, or nil. A pause that skips goes
+// before a pause that catches up; among several of a kind, the last to end.
+func (list pauses) covering(jobID string, t Traits, at time.Time) (found *Pause) {
+	for i := range list {
+		p := &list[i]
+		if !p.Covers(jobID, t, at) {
+			continue
+		}
+		if found == nil || cmp.Or(cmp.Compare(string(p.Kind), string(found.Kind)), p.Until.Compare(found.Until)) > 0 {
+			found = p // "skip" is after "catch-up"
+		}
+	}
+	return found
+}
+
+// holdOf returns the hold of a target that ends last, or nil if the target is not held.
+func (list pauses) holdOf(target string, now time.Time) (found *Pause) {
+	for i := range list {
+		if p := &list[i]; p.Holds(target, now) && (found == nil || p.Until.After(found.Until)) {
+			found = p
+		}
+	}
+	return found
+}
+
+// heldTargets returns the targets that are held at a time, each once, in order.
+func (list pauses) heldTargets(now time.Time) (targets []string) {
+	for _, p := range list {
+		if p.Holds(p.Target, now) {
+			targets = append(targets, p.Target)
+		}
+	}
+	return sortedSet(targets)
 }

@@ -165,8 +165,8 @@ func (c *incidentChanges) expires(jobID string) bool {
 	return slices.ContainsFunc(c.expiring, func(p problem) bool { return p.JobID == jobID })
 }
 
-// apply closes the incidents of the jobs that succeeded, of which open lists those that were
-// open, opens those of dead runs, and acknowledges earlier ones.
+// apply closes the open incidents of jobs that succeeded, opens incidents of dead runs, and
+// acknowledges the dead runs before a success.
 func (c *incidentChanges) apply(tx Tx, openFuture Future[[]Incident], earlierFuture Future[[]Row], now time.Time) error {
 	open, err := openFuture.Get()
 	if err != nil {

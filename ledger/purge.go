@@ -102,13 +102,13 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error)
 
 // oldRuns selects the runs that are past their retention at a time, of the pass.
 func (p Purge) oldRuns(now time.Time) OldRuns {
-	retention, of := p.Retention, otherTemplates(p.Templates)
+	retention, templates := p.Retention, otherTemplates(p.Templates)
 	if p.From.Pass > 0 {
 		t := p.Templates[p.From.Pass-1]
-		retention, of = t.Retention, OfTemplates{Templates: []string{t.Template}}
+		retention, templates = t.Retention, OfTemplates{Templates: []string{t.Template}}
 	}
 	return OldRuns{
-		Of:        of,
+		Of:        templates,
 		Scheduled: now.Add(-min(retention, p.DeadRetention)), Finished: now.Add(-retention),
 		UnacknowledgedState: Dead, UnacknowledgedFinished: now.Add(-p.DeadRetention),
 	}
@@ -129,9 +129,8 @@ func (p Purge) find(tx Tx) (PurgeCursor, error) {
 	return next, err
 }
 
-// delete deletes those of the runs that are still past their retention. Nobody revives a
-// run without a lock of its job. If they have members, it deletes a batch of those instead,
-// and there is More.
+// delete deletes the runs that are still past their retention: it locks their jobs, without which no
+// run is revived. If the runs have members, it deletes a batch of the members first, and sets More.
 func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 	jobsFuture := tx.LockJobs(jobsOf(found))
 	now, err := tx.Now()
@@ -240,9 +239,9 @@ func (j *JobRow) isAhead(runID string) bool {
 // count counts all runs that may be deleted.
 func (p Purge) count(tx Tx) (n int, err error) {
 	for from := p.From; from.Pass <= len(p.Templates) && err == nil; from = (PurgeCursor{Pass: from.Pass + 1}) {
-		var of int
-		of, err = p.countPass(tx, from)
-		n += of
+		var deletable int
+		deletable, err = p.countPass(tx, from)
+		n += deletable
 	}
 	return n, err
 }

@@ -25,11 +25,11 @@ func (o OfTemplates) Has(jobID string) bool {
 
 // otherTemplates selects what has no retention of its own.
 func otherTemplates(list []TemplateRetention) OfTemplates {
-	of := OfTemplates{Except: true}
+	others := OfTemplates{Except: true}
 	for _, t := range list {
-		of.Templates = append(of.Templates, t.Template)
+		others.Templates = append(others.Templates, t.Template)
 	}
-	return of
+	return others
 }
 
 // OldRuns selects runs that were scheduled and have finished long ago: those scheduled up

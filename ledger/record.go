@@ -161,8 +161,8 @@ func outcomeRows(rowsFuture Future[[]Row], outcomes []Outcome) ([]Row, error) {
 	return rows, err
 }
 
-// change applies the outcome to its run's row, of which only the ID is needed for an
-// outcome that ends the run or a failed attempt.
+// change applies the outcome to its run's row. Only those that lockDependent names need more of the
+// row than its ID.
 func (o *Outcome) change(r *Row, now time.Time) (RowChange, error) {
 	c := RowChange{Row: r, Set: ColState | ColDue | ColWait, From: Running, LeasedAs: o.leasedAs()}
 	if o.Attempt.N != 0 && o.State != Planned {

@@ -85,9 +85,9 @@ func lookForHours(tx Tx) (todo rollUp, err error) {
 	return todo, err
 }
 
-// extend adds one hour to the span, and returns it: the first after it that is over, else
-// the last before it that may have runs, of which the oldest is given. Hours that are too
-// old, or not over because the clock was set back, are taken off.
+// extend adds one hour to the span, and returns it: the next hour, if it is over, else the hour
+// before the span, if that is not before the oldest run. It takes off hours that are too old, or
+// not over because the clock was set back.
 func (s *HourSpan) extend(now, oldest time.Time) (hour time.Time) {
 	end, first := countable(now), hourOf(now.Add(-HoursKept))
 	s.From, s.To = clocks.Later(s.From, first), clocks.Earlier(s.To, end)
@@ -132,7 +132,7 @@ func (u *rollUp) store(tx Tx) error {
 	return tx.DeleteHours(hourOf(u.now.Add(-HoursKept)), max(deleteAtOnce, 2*len(u.counts))) // more than an hour adds
 }
 
-// storeHour writes the counts of the new hour, of which there may be rows.
+// storeHour writes the counts of the new hour. The ledger may already have rows of it.
 func (u *rollUp) storeHour(tx Tx, rows []HourRow) error {
 	byJob := map[string]*Tally{}
 	for _, c := range u.counts {
@@ -179,7 +179,7 @@ func putHour(tx Tx, hour time.Time, byJob map[string]*Tally) (err error) {
 // recount counts an hour again of jobs whose runs have changed.
 func recount(tx Tx, hour time.Time) error {
 	end := hour.Add(time.Hour)
-	totalFuture, staleFuture := tx.HoursOf([]string{""}, hour, end), tx.HoursIn(hour, end, true, recountAtOnce)
+	totalFuture, staleFuture := tx.StoredHours([]string{""}, hour, end), tx.HoursIn(hour, end, true, recountAtOnce)
 	templatesFuture := tx.Templates()
 	total, err := totalFuture.Get()
 	if err != nil {

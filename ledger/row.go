@@ -67,8 +67,8 @@ type Slot struct {
 // WaitingJob is a job for which runs wait.
 type WaitingJob struct {
 	JobID     string
-	FreeSlot  bool // no run has its slot, and one waits for it
-	FreePlace bool // fewer runs have a place than the Pace of one that waits allows
+	FreeSlot  bool // no run has its slot, and a run waits for it
+	FreePlace bool // a run waits for a place, and its Pace allows more places than are taken
 }
 
 // SlotRun is a run that has a slot, or waits for one. Without an ID there is none.
@@ -133,8 +133,8 @@ type JobDefinition struct {
 	Order int64 // of two definitions of a job, the later first declared has the greater one
 }
 
-// SettledCount counts runs that are acknowledged, or were rerun, or both.
-type SettledCount struct {
+// AckedOrRerunCount counts runs that are acknowledged, or were rerun, or both.
+type AckedOrRerunCount struct {
 	Acknowledged bool
 	Rerun        bool
 	Count        int

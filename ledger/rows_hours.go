@@ -9,8 +9,8 @@ type HourTable interface {
 	// writes.
 	HourSpan() Future[HourSpan]
 	PutHourSpan(HourSpan) error
-	// HoursOf returns the rows of jobs in [since, until), in no order.
-	HoursOf(jobIDs []string, since, until time.Time) Future[[]HourRow]
+	// StoredHours returns the rows of jobs in [since, until), in no order.
+	StoredHours(jobIDs []string, since, until time.Time) Future[[]HourRow]
 	// HourSums counts those of the rows of HoursOf that are not stale by their Counts, of which it
 	// leaves out what follows the first of the marks. Rows that are alike may be in several sums.
 	HourSums(jobIDs []string, since, until time.Time, marks [2]string) Future[[]HourSum]

@@ -13,16 +13,15 @@ type ListingQueries interface {
 	// Excerpts returns what is kept of the answers to a run's attempts, in no order.
 	Excerpts(runID string) Future[[]Excerpt]
 	// ChangedAfter returns up to limit of the rows that changed after a position, without bodies;
-	// of "" none.
+	// after the position "" it returns none.
 	ChangedAfter(after string, limit int) Future[ChangedRows]
-	// Recent returns the newest n rows of each of the jobs that are no ~ runs, of the job's
-	// newest rows, of which it reads window: those of one job newest first.
+	// Recent reads the newest rows of each job, up to window, and returns the first n of them that
+	// are no ~ runs. The rows of a job are ordered newest first.
 	Recent(jobIDs []string, n, window int) Future[[]RunSummary]
 	// JobsAndNewest returns all jobs by ID, each with the state of its newest row that is no range.
 	JobsAndNewest() Future[[]JobAndNewest]
-	// Last returns the newest run of each of the jobs in one of the states, nil being any, of
-	// the job's newest rows that are no ranges, of which it reads window. It leaves out the
-	// bodies of calls.
+	// Last reads the newest rows of each job that are no ranges, up to window, and returns the first
+	// in one of the states; nil: in any. It leaves out the bodies of calls.
 	Last(jobIDs []string, states []State, window int) Future[[]Row]
 	// Streaks returns, by job, since when the runs in state bad are newer than each run in
 	// state good. It reads the same rows as Last.

@@ -37,8 +37,8 @@ type RunTable interface {
 	CountSingles(jobID string, first, last time.Time) Future[int]
 	// CountRuns counts the runs of a filter, without regard to its Limit.
 	CountRuns(Filter) Future[int]
-	// Settled counts the runs of a filter that are acknowledged or were rerun.
-	Settled(Filter) Future[[]SettledCount]
+	// AckedOrRerun counts the runs of a filter that are acknowledged or were rerun.
+	AckedOrRerun(Filter) Future[[]AckedOrRerunCount]
 
 	// Insert writes new rows, in order, and reports which it wrote: not those whose ID
 	// another row has. A second run with a job's slot is an error. A new row has no

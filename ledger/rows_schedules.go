@@ -27,9 +27,8 @@ type ScheduleTable interface {
 	// Schedules returns the schedules of a filter that are not deleted, by JobID, without a
 	// lock.
 	Schedules(ScheduleFilter) Future[[]ScheduleRow]
-	// LockSchedulesAfter locks and returns the schedules of a template that have a NextAt, of the
-	// first rows of all after an ID, of which it reads limit. last is the ID of the last
-	// row that it read; 0: there is none.
+	// LockSchedulesAfter reads up to limit rows of a template after an ID, and locks and returns
+	// those that have a NextAt. last is the ID of the last row that it read; 0: it read none.
 	LockSchedulesAfter(template string, after int64, limit int) Future[SchedulePage]
 
 	// InsertSchedules writes new schedules of locked templates, and reports which it wrote:

@@ -19,11 +19,11 @@ func (l *Ledger) ChangeSchedules(ctx context.Context, c ChangeSchedulesRequest) 
 	return firstResult(l.changeSchedules(ctx, []ChangeSchedulesRequest{c}))
 }
 
-func firstResult(of [][]ScheduleResult, err error) ([]ScheduleResult, error) {
+func firstResult(results [][]ScheduleResult, err error) ([]ScheduleResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of[0], nil
+	return results[0], nil
 }
 
 // changeSchedules makes changes of different schedules of one template in one transaction.
@@ -111,11 +111,11 @@ func (m *scheduleChangeTx) audit() error {
 	var entries []Audit
 	for i := range m.requests {
 		if r := &m.requests[i]; len(r.changed) > 0 {
-			of, err := auditEntries(r.audit(), nil, r.results)
+			added, err := auditEntries(r.audit(), nil, r.results)
 			if err != nil {
 				return err
 			}
-			entries = append(entries, of...)
+			entries = append(entries, added...)
 		}
 	}
 	if len(entries) == 0 {

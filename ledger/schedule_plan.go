@@ -15,8 +15,8 @@ import (
 // their runs as an Admission does, and when they are due next.
 type SchedulePlanning struct {
 	Templates []TemplateRevision // whose current definition the process has
-	// After is the template that was planned last: of those that are due, the next one by name
-	// is planned first, so that none with very many schedules keeps others waiting.
+	// After is the template that was planned last. The next due template by name is planned first, so
+	// that a template with very many schedules does not keep the others waiting.
 	After string
 	Rules ScheduleRules
 	// Mark, if it is set, marks the runs that can start now: RunSpec.Lease. It is called in

@@ -25,6 +25,8 @@ type Single struct {
 	attempts []Attempt
 }
 
+// errSingle is the error of what a Single cannot do. It serves executor.Execute, which enters one
+// run and works on it: Enter, Claim, LeasedWork, Extend, Record and Get.
 var errSingle = errors.New("a ledger of a single run has no jobs and no processes")
 
 func (s *Single) now() time.Time {

@@ -12,8 +12,10 @@ import (
 // A job's slowdown compares a week with the same days four weeks before, so that both have
 // the same days of the week. Of fewer runs it would be chance.
 const (
-	aDay                             = 24 * time.Hour
-	week, slowdownBack, slowdownRuns = 7 * aDay, 28 * aDay, 5
+	aDay         = 24 * time.Hour
+	week         = 7 * aDay
+	slowdownBack = 28 * aDay
+	slowdownRuns = 5
 	// slowdownsAtOnce is the number of jobs whose hours one transaction reads.
 	slowdownsAtOnce = 50
 )
@@ -77,11 +79,11 @@ func (l *Ledger) countSlowdowns(ctx context.Context, counted HourSpan, now time.
 	}
 	found := slowdowns{today, map[string]float64{}}
 	for chunk := range slices.Chunk(jobs, slowdownsAtOnce) {
-		of, err := read(ctx, l, "count slowdowns", func(tx Tx) (map[string]float64, error) { return slowdownsOf(tx, chunk, today) })
+		ratios, err := read(ctx, l, "count slowdowns", func(tx Tx) (map[string]float64, error) { return slowdownsOf(tx, chunk, today) })
 		if err != nil {
 			return err
 		}
-		maps.Copy(found.ByJob, of)
+		maps.Copy(found.ByJob, ratios)
 	}
 	text, err := json.Marshal(found)
 	if err != nil {
@@ -113,7 +115,7 @@ func countedJobIDs(tx Tx) (ids []string, err error) {
 func slowdownsOf(tx Tx, jobIDs []string, today time.Time) (map[string]float64, error) {
 	byJob := map[string][]Hour{}
 	for _, from := range []time.Time{today.Add(-slowdownBack - week), today.Add(-week)} {
-		rows, err := tx.HoursOf(jobIDs, from, from.Add(week)).Get()
+		rows, err := tx.StoredHours(jobIDs, from, from.Add(week)).Get()
 		if err != nil {
 			return nil, err
 		}

@@ -2,18 +2,8 @@ package ledger
 
 import "slices"
 
-// State is the state of a run.
-//
-//	planned -> running -> succeeded
-//	              |-> retrying -> running ...
-//	              |-> accepted -> running ...
-//	              |-> fanned_out -> succeeded | dead (a parent: its members finished)
-//	              |-> dead -> (redrive) retrying
-//	planned | retrying | accepted -> dead (past its SendBefore)
-//	planned | running | retrying | accepted | fanned_out -> canceled -> (backfill) planned
-//	skipped | missed | superseded -> (backfill) planned
-//
-// A run begins as planned, running, skipped, missed or superseded.
+// State is the state of a run. A run begins as Planned, Running, Skipped, Missed or Superseded.
+// The moves are drawn in docs/design.md#the-states-of-a-run.
 type State string
 
 const (
@@ -68,7 +58,7 @@ var Claimable = slices.DeleteFunc(slices.Clone(Unfinished), func(s State) bool {
 // MayWait lists the states of runs that wait to be sent: Waiting says why.
 var MayWait = []State{Planned, Retrying}
 
-// moves are those of stored rows. docs/design.md draws them.
+// moves are those of stored rows. A test compares them with the drawing in docs/design.md.
 var moves = map[State][]State{
 	Planned:    {Running, Dead, Canceled},
 	Running:    {Running, Planned, Retrying, Accepted, FannedOut, Succeeded, Dead, Canceled},

@@ -104,7 +104,7 @@ type ListingStore interface {
 	Counts(context.Context) (Counts, error)
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error)
 	Hours(ctx context.Context, jobID string, since, until time.Time) ([]Hour, error) // jobID "": of all jobs
-	HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error)
+	SumHours(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error)
 	CountedFrom(context.Context) (time.Time, error)
 	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error)
 	Slowdowns(context.Context) (map[string]float64, error) // by job, as RollUp has counted them

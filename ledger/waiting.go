@@ -81,8 +81,8 @@ func readWaits(tx Tx, rows []Row) (s waits, err error) {
 
 // GivenBack is a run that was given back for a cause of its target and whose wait has not
 // passed. A process leases nothing for the target until then. If a target has several
-// such runs, it is the one whose wait ends last; of those that end together, the one
-// with the last run ID. The zero value means that there is none.
+// such runs, GivenBack is the run whose wait ends last, then the run with the last ID. The
+// zero value means that the target has none.
 type GivenBack struct {
 	Target string
 	RunID  string

@@ -109,7 +109,7 @@ func asked(t *testing.T, n int, channels bool) (got map[string]int, wrote int) {
 				t.Error(err)
 			}
 		})
-		w := notify.NewWatch(notify.Config{Registry: reg, Ledger: c, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+		w := notify.NewNotifier(notify.Config{Registry: reg, Ledger: c, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 		group.Go(func() { w.Run(ctx) })
 		group.Wait()
 		got, wrote = c.asked, c.wrote

@@ -1,7 +1,7 @@
 // Package notify tells people about incidents, and receivers of heartbeats that cronce
 // works.
 //
-// A Watch finds the problems that no run records: late runs, jobs that no process
+// A Notifier finds the problems that no run records: late runs, jobs that no process
 // plans, and an overdue purge. For each incident that is due it writes notifications to
 // the registry's channels. A notification is a ~ run in the ledger, so an executor
 // delivers it with leases, retries, a circuit breaker and an idempotency key.
@@ -11,6 +11,6 @@
 // process decides the same, and a process that is killed leaves nothing half done.
 //
 // The package sends nothing itself: package targets makes the HTTP calls of channels,
-// and package mail those by email. A Watch keeps no state but the times of its checks;
+// and package mail those by email. A Notifier keeps no state but the times of its checks;
 // the ledger owns incidents.
 package notify

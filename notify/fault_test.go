@@ -88,8 +88,8 @@ func (f *faulty) Enter(ctx context.Context, e ledger.Entry) (ledger.Entered, err
 	return f.Store.Enter(ctx, e)
 }
 
-func (f *faulty) watch(s *scene) *notify.Watch {
-	return notify.NewWatch(notify.Config{
+func (f *faulty) watch(s *scene) *notify.Notifier {
+	return notify.NewNotifier(notify.Config{
 		Registry: s.registry, Ledger: f, Runs: f, Planned: true, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 		Purge: func(ctx context.Context) (time.Time, bool, error) { return time.Time{}, false, f.fault(ctx, "Purge") },
 	})

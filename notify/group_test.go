@@ -141,7 +141,7 @@ func (p *preceded) Notify(ctx context.Context, n ledger.Notification) (bool, err
 func TestAGroupWhoseMessageWasNotWrittenIsToldInTheNextLook(t *testing.T) {
 	s := crowd(t, 6)
 	s.each(ledger.Dead)
-	w := notify.NewWatch(notify.Config{Registry: s.registry, Ledger: &preceded{Store: s.Store}, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	w := notify.NewNotifier(notify.Config{Registry: s.registry, Ledger: &preceded{Store: s.Store}, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 	for range 2 {
 		if _, err := w.Check(t.Context()); err != nil {
 			t.Fatal(err)

@@ -41,9 +41,9 @@ func NewMessage(registry, publicURL string, event Event, i ledger.Incident, now 
 
 // title returns one line: which job, or how many, and what is wrong.
 func (m Message) title() string {
-	i, of, state := m.Incident, m.Incident.JobID, ""
+	i, about, state := m.Incident, m.Incident.JobID, ""
 	if len(m.Others) > 0 {
-		of = fmt.Sprintf("%d jobs", 1+len(m.Others))
+		about = fmt.Sprintf("%d jobs", 1+len(m.Others))
 		if slices.ContainsFunc(m.Others, func(o Message) bool { return o.Incident.Reason != i.Reason }) {
 			i.Reason = ""
 		}
@@ -58,7 +58,7 @@ func (m Message) title() string {
 	case m.Event == Reminded:
 		state = "still "
 	}
-	return fmt.Sprintf("[%s] %s: %s%s", m.Registry, of, state, what(i))
+	return fmt.Sprintf("[%s] %s: %s%s", m.Registry, about, state, what(i))
 }
 
 // what is the problem in words; without a Reason, of incidents that differ in it.

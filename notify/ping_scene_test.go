@@ -96,11 +96,11 @@ func (s *scene) delivered() {
 	}
 }
 
-func (s *scene) pinger() *notify.Watch {
-	return notify.NewWatch(notify.Config{Registry: s.registry, Ledger: s.Store, Runs: s.Store, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+func (s *scene) pinger() *notify.Notifier {
+	return notify.NewNotifier(notify.Config{Registry: s.registry, Ledger: s.Store, Runs: s.Store, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
-func look(t *testing.T, w *notify.Watch) {
+func look(t *testing.T, w *notify.Notifier) {
 	t.Helper()
 	if _, err := w.Check(context.Background()); err != nil {
 		t.Fatal(err)

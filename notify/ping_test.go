@@ -218,7 +218,7 @@ func TestADeliveredStartIsNotWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := beating(t)
 		l := &counter{Store: s.Store, asked: map[string]int{}}
-		w := notify.NewWatch(notify.Config{Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+		w := notify.NewNotifier(notify.Config{Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 		look(t, w)
 		run := s.begins("j", true)
 		look(t, w)
@@ -253,7 +253,7 @@ func TestJobsWithoutAHeartbeatCostNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, memory.New())
 		l := &queried{Store: s.Store}
-		look(t, notify.NewWatch(notify.Config{Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now}))
+		look(t, notify.NewNotifier(notify.Config{Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now}))
 		if l.n > 0 {
 			t.Errorf("%d questions", l.n)
 		}

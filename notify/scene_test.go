@@ -144,7 +144,7 @@ func (s *scene) ends(jobID string, state ledger.State) {
 // watch is a process that lives for so many steps on the ledger.
 func (s *scene) watch(steps int, after bool) error {
 	l := &mortal{Store: s.Store, steps: steps, after: after}
-	_, err := notify.NewWatch(notify.Config{
+	_, err := notify.NewNotifier(notify.Config{
 		Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(s.ahead) },
 	}).Check(context.Background())
 	return err

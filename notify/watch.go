@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Ledger is the part of a ledger.Store that a Watch uses for incidents.
+// Ledger is the part of a ledger.Store that a Notifier uses for incidents.
 type Ledger interface {
 	Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error)
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
@@ -24,7 +24,7 @@ type Ledger interface {
 	Counts(context.Context) (ledger.Counts, error)
 }
 
-// Runs is the part of a ledger.Store that a Watch uses to ping the heartbeats of jobs.
+// Runs is the part of a ledger.Store that a Notifier uses to ping the heartbeats of jobs.
 type Runs interface {
 	Changes(ctx context.Context, after string) (ledger.Changes, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
@@ -32,7 +32,7 @@ type Runs interface {
 	Enter(context.Context, ledger.Entry) (ledger.Entered, error)
 }
 
-// Config configures a Watch. Registry, Ledger, Logger and Now are required.
+// Config configures a Notifier. Registry, Ledger, Logger and Now are required.
 type Config struct {
 	Registry  *jobs.Registry
 	Ledger    Ledger
@@ -51,15 +51,15 @@ type Config struct {
 	Now    func() time.Time // the clock
 }
 
-// Watch finds problems and writes notifications. Make it with NewWatch. Any number of
-// processes may watch one ledger. A Watch is not safe for concurrent use.
-type Watch struct {
+// Notifier finds problems and writes notifications. Make it with NewNotifier. Any number of
+// processes may watch one ledger. A Notifier is not safe for concurrent use.
+type Notifier struct {
 	Config
 	channels []jobs.Channel
 	pings    *pings
 	observed time.Time // when the jobs and the purge were last looked at
 	failed   bool
-	written  int // notifications, since NewWatch
+	written  int // notifications, since NewNotifier
 }
 
 // CheckEvery is how often Run calls Check.
@@ -73,9 +73,9 @@ const (
 	unplannedAfter = 5 * time.Minute
 )
 
-// NewWatch returns a Watch. It checks nothing until Run or Check is called.
-func NewWatch(c Config) *Watch {
-	w := &Watch{Config: c, channels: c.Registry.Channels(), pings: newPings(c.Runs, c.Registry)}
+// NewNotifier returns a Notifier. It checks nothing until Run or Check is called.
+func NewNotifier(c Config) *Notifier {
+	w := &Notifier{Config: c, channels: c.Registry.Channels(), pings: newPings(c.Runs, c.Registry)}
 	if !c.Planned {
 		w.observed = c.Now()
 	}
@@ -83,7 +83,7 @@ func NewWatch(c Config) *Watch {
 }
 
 // Run waits for Offset and then calls Check every CheckEvery, until ctx ends.
-func (w *Watch) Run(ctx context.Context) {
+func (w *Notifier) Run(ctx context.Context) {
 	next := time.NewTimer(w.Offset)
 	defer next.Stop()
 	for {
@@ -106,7 +106,7 @@ func (w *Watch) Run(ctx context.Context) {
 
 // Check finds the current problems, writes the notifications that are due, and
 // returns how many it wrote.
-func (w *Watch) Check(ctx context.Context) (written int, err error) {
+func (w *Notifier) Check(ctx context.Context) (written int, err error) {
 	before := w.written + w.pings.written
 	err = w.check(ctx)
 	return w.written + w.pings.written - before, err
@@ -114,7 +114,7 @@ func (w *Watch) Check(ctx context.Context) (written int, err error) {
 
 // Send calls Check for as long as it writes notifications and more says that there is time, and
 // works after each: what it wrote are runs that are due at once.
-func (w *Watch) Send(ctx context.Context, work func(context.Context) error, more func() bool) error {
+func (w *Notifier) Send(ctx context.Context, work func(context.Context) error, more func() bool) error {
 	for more() {
 		written, err := w.Check(ctx)
 		if err != nil || written == 0 {
@@ -129,7 +129,7 @@ func (w *Watch) Send(ctx context.Context, work func(context.Context) error, more
 
 // check takes every step, each in a time of its own, also after one has failed: a step
 // that keeps failing does not hold back the notifications of incidents.
-func (w *Watch) check(ctx context.Context) error {
+func (w *Notifier) check(ctx context.Context) error {
 	var errs []error
 	for _, step := range []func(context.Context) error{
 		w.markLate,
@@ -149,7 +149,7 @@ func inTime(ctx context.Context, step func(context.Context) error) error {
 	return step(ctx)
 }
 
-func (w *Watch) markLate(ctx context.Context) error {
+func (w *Notifier) markLate(ctx context.Context) error {
 	if !hasAlarms(w.Registry) && len(w.channels) == 0 {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (w *Watch) markLate(ctx context.Context) error {
 	}
 }
 
-func (w *Watch) closePauses(ctx context.Context) error {
+func (w *Notifier) closePauses(ctx context.Context) error {
 	n, err := w.Ledger.ClosePauses(ctx)
 	if n > 0 {
 		w.Logger.Info("pauses have ended", "count", n)
@@ -170,7 +170,7 @@ func (w *Watch) closePauses(ctx context.Context) error {
 
 // hasAlarms reports whether an enabled job has an alarm.
 func hasAlarms(r *jobs.Registry) bool {
-	for j := range r.Calls() {
+	for j := range r.JobsAndTemplates() {
 		if !j.Disabled && j.Alarm != (jobs.Alarm{}) {
 			return true
 		}
@@ -180,7 +180,7 @@ func hasAlarms(r *jobs.Registry) bool {
 
 // observe looks once a minute at what no run shows: whether each job is planned, and
 // the purge succeeds.
-func (w *Watch) observe(ctx context.Context, now time.Time) error {
+func (w *Notifier) observe(ctx context.Context, now time.Time) error {
 	if now.Sub(w.observed) < observeEvery {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (w *Watch) observe(ctx context.Context, now time.Time) error {
 	return err
 }
 
-func (w *Watch) observePlans(ctx context.Context) error {
+func (w *Notifier) observePlans(ctx context.Context) error {
 	counts, err := w.Ledger.Counts(ctx) // the ledger's clock decides what is planned
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (w *Watch) observePlans(ctx context.Context) error {
 	}
 }
 
-func (w *Watch) observePurge(ctx context.Context) error {
+func (w *Notifier) observePurge(ctx context.Context) error {
 	if w.Purge == nil {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (w *Watch) observePurge(ctx context.Context) error {
 
 // unplanned are the jobs whose plan has not passed a scheduled time for a while, and
 // those that do not run at a scheduled time because the clock was set back.
-func (w *Watch) unplanned(assignments []ledger.JobAssignment, pauses []ledger.Pause, now time.Time) (list []ledger.JobProblem) {
+func (w *Notifier) unplanned(assignments []ledger.JobAssignment, pauses []ledger.Pause, now time.Time) (list []ledger.JobProblem) {
 	for _, s := range assignments {
 		if s.Hash == "" {
 			continue

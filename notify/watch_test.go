@@ -209,7 +209,7 @@ func TestJobsThatNoProcessPlansAndAnOverduePurgeAreFound(t *testing.T) {
 			t.Fatal(list, err)
 		}
 		overdue := true
-		w := notify.NewWatch(notify.Config{
+		w := notify.NewNotifier(notify.Config{
 			Registry: s.registry, Ledger: s.Store, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 			Purge: func(context.Context) (time.Time, bool, error) { return time.Time{}, overdue, nil },
 		})
@@ -278,7 +278,7 @@ func TestWatchesThatStartTogetherLookApart(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range looks {
 			looks[i] = dated{Store: s.Store, began: time.Now()}
-			w := notify.NewWatch(notify.Config{
+			w := notify.NewNotifier(notify.Config{
 				Registry: s.registry, Ledger: &looks[i], Logger: slog.New(slog.DiscardHandler), Now: time.Now, Offset: time.Duration(i) * 2 * time.Second,
 			})
 			group.Go(func() { w.Run(ctx) })

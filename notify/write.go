@@ -20,7 +20,7 @@ type decided struct {
 }
 
 // writeDue writes the notifications of the incidents that are due.
-func (w *Watch) writeDue(ctx context.Context) (failed error) {
+func (w *Notifier) writeDue(ctx context.Context) (failed error) {
 	for more := len(w.channels) > 0; more; {
 		due, err := w.Ledger.Incidents(ctx, ledger.IncidentFilter{Due: true, Limit: ledger.MaxIncidentPage})
 		if err != nil {
@@ -37,8 +37,8 @@ func (w *Watch) writeDue(ctx context.Context) (failed error) {
 		}
 		w.group(list, now)
 		more = false
-		for _, t := range list {
-			done, err := w.writeOne(ctx, t, now)
+		for _, inc := range list {
+			done, err := w.writeOne(ctx, inc, now)
 			failed = errors.Join(failed, err)
 			more = more || done && len(due) == ledger.MaxIncidentPage
 		}
@@ -48,26 +48,26 @@ func (w *Watch) writeDue(ctx context.Context) (failed error) {
 
 // writeOne reports whether it changed the incident. If another notifier was first, the
 // incident is due again at the next check.
-func (w *Watch) writeOne(ctx context.Context, t *decided, now time.Time) (bool, error) {
-	if len(t.Notifications) == 0 && t.decision.DueAt.Equal(t.Incident.DueAt) && bytes.Equal(t.State, t.NotifierState) {
+func (w *Notifier) writeOne(ctx context.Context, inc *decided, now time.Time) (bool, error) {
+	if len(inc.Notifications) == 0 && inc.decision.DueAt.Equal(inc.Incident.DueAt) && bytes.Equal(inc.State, inc.NotifierState) {
 		return false, nil // this machine's clock is behind the ledger's
 	}
-	change := ledger.Notification{ID: t.ID, Version: t.Version, DueAt: t.decision.DueAt}
+	change := ledger.Notification{ID: inc.ID, Version: inc.Version, DueAt: inc.decision.DueAt}
 	var mine []*delivery
-	for _, l := range t.deliveries {
-		if l.from == t {
-			e, err := l.entry(now)
+	for _, d := range inc.deliveries {
+		if d.from == inc {
+			e, err := d.entry(now)
 			if err != nil {
 				return false, err
 			}
-			change.Runs, mine = append(change.Runs, e), append(mine, l)
-			l.runID = e.RunID
-		} else if !l.written {
+			change.Runs, mine = append(change.Runs, e), append(mine, d)
+			d.runID = e.RunID
+		} else if !d.written {
 			return false, nil // the notification that names this incident was not written
 		}
 	}
 	var err error
-	if change.NotifierState, err = t.sent(); err != nil {
+	if change.NotifierState, err = inc.sent(); err != nil {
 		return false, err
 	}
 	done, err := w.Ledger.Notify(ctx, change)
@@ -75,28 +75,28 @@ func (w *Watch) writeOne(ctx context.Context, t *decided, now time.Time) (bool, 
 		return done, err
 	}
 	w.written += len(mine)
-	for n, l := range mine {
-		l.written = true
-		w.Logger.Info("notification written", "channel", l.Channel.Name, "event", string(l.Event), "incident", t.ID, "incidents",
-			1+len(l.message.Others),
-			"job", t.JobID, "cause", string(t.Cause), "run", change.Runs[n].RunID)
+	for n, d := range mine {
+		d.written = true
+		w.Logger.Info("notification written", "channel", d.Channel.Name, "event", string(d.Event), "incident", inc.ID, "incidents",
+			1+len(d.message.Others),
+			"job", inc.JobID, "cause", string(inc.Cause), "run", change.Runs[n].RunID)
 	}
 	return done, err
 }
 
 // sent returns the state with the notifications that are being sent.
-func (t *decided) sent() ([]byte, error) {
-	if len(t.deliveries) == 0 {
-		return t.State, nil
+func (inc *decided) sent() ([]byte, error) {
+	if len(inc.deliveries) == 0 {
+		return inc.State, nil
 	}
-	states, err := ledger.Incident{ID: t.ID, NotifierState: t.State}.ChannelStates()
+	states, err := ledger.Incident{ID: inc.ID, NotifierState: inc.State}.ChannelStates()
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range t.deliveries {
-		s := states[l.Channel.Name]
-		s.Sent(l.runID)
-		states[l.Channel.Name] = s
+	for _, d := range inc.deliveries {
+		s := states[d.Channel.Name]
+		s.Sent(d.runID)
+		states[d.Channel.Name] = s
 	}
 	return json.Marshal(states)
 }
@@ -120,7 +120,7 @@ const (
 // group gives each notification its delivery. Many incidents of one cause have one for
 // channels that people read: 200 messages would take minutes to arrive. It is written
 // with the first of them; a process that is killed then sends the others again.
-func (w *Watch) group(list []*decided, now time.Time) {
+func (w *Notifier) group(list []*decided, now time.Time) {
 	type kind struct {
 		channel  string
 		event    Event
@@ -128,41 +128,41 @@ func (w *Watch) group(list []*decided, now time.Time) {
 		flapping bool
 	}
 	count, shared := map[kind]int{}, map[kind]*delivery{}
-	kindOf := func(t *decided, n notification) kind {
-		return kind{n.Channel.Name, n.Event, t.Cause, flapping(t.Incident)}
+	kindOf := func(inc *decided, n notification) kind {
+		return kind{n.Channel.Name, n.Event, inc.Cause, flapping(inc.Incident)}
 	}
-	for _, t := range list {
-		for _, n := range t.Notifications {
-			count[kindOf(t, n)]++
+	for _, inc := range list {
+		for _, n := range inc.Notifications {
+			count[kindOf(inc, n)]++
 		}
 	}
-	for _, t := range list {
-		for _, n := range t.Notifications {
-			k := kindOf(t, n)
-			l, m := shared[k], w.message(n.Event, t.Incident, now)
-			if l == nil {
-				l = &delivery{notification: n, message: m, from: t}
+	for _, inc := range list {
+		for _, n := range inc.Notifications {
+			k := kindOf(inc, n)
+			d, m := shared[k], w.message(n.Event, inc.Incident, now)
+			if d == nil {
+				d = &delivery{notification: n, message: m, from: inc}
 				if n.Channel.Groups() && count[k] >= groupFrom {
-					shared[k] = l
+					shared[k] = d
 				}
 			} else {
-				if l.message.Others = append(l.message.Others, m); len(l.message.Others) == groupMost-1 {
+				if d.message.Others = append(d.message.Others, m); len(d.message.Others) == groupMost-1 {
 					delete(shared, k)
 				}
 			}
-			t.deliveries = append(t.deliveries, l)
+			inc.deliveries = append(inc.deliveries, d)
 		}
 	}
 }
 
-func (w *Watch) message(event Event, i ledger.Incident, now time.Time) Message {
+func (w *Notifier) message(event Event, i ledger.Incident, now time.Time) Message {
 	m := NewMessage(w.Registry.Name(), w.PublicURL, event, i, now)
 	m.Owner = w.job(i.JobID).Owner
 	return m
 }
 
 // job returns a job of the registry; of another, only the ID.
-func (w *Watch) job(id string) jobs.Job {
+func (w *Notifier) job(id string) jobs.Job {
 	if j, known := w.Registry.Job(id); known {
 		return j
 	}
@@ -171,11 +171,11 @@ func (w *Watch) job(id string) jobs.Job {
 
 // entry is the run that delivers a delivery. Its ID follows from the incident and its
 // version: what is written twice has one ID.
-func (l *delivery) entry(now time.Time) (ledger.Entry, error) {
-	at, i := now.UTC().Truncate(time.Second), l.from.Incident
-	id := jobs.RunIDWithToken(l.Channel.JobID(), at, "i"+strconv.FormatInt(i.ID, 10)+"."+strconv.FormatInt(i.Version, 10)+"-"+string(l.Event))
-	call, err := NewCall(l.message, l.Channel, id)
-	return ledger.Entry{JobID: l.Channel.JobID(), RunSpec: ledger.RunSpec{
+func (d *delivery) entry(now time.Time) (ledger.Entry, error) {
+	at, i := now.UTC().Truncate(time.Second), d.from.Incident
+	id := jobs.RunIDWithToken(d.Channel.JobID(), at, "i"+strconv.FormatInt(i.ID, 10)+"."+strconv.FormatInt(i.Version, 10)+"-"+string(d.Event))
+	call, err := NewCall(d.message, d.Channel, id)
+	return ledger.Entry{JobID: d.Channel.JobID(), RunSpec: ledger.RunSpec{
 		RunID: id, ScheduledAt: at, Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident, Overlap: ledger.OverlapAllow, Call: call,
 	}}, err
 }

@@ -20,11 +20,11 @@ type Gap struct {
 func (s *Schedule) Gaps(after, through time.Time) iter.Seq[Gap] {
 	return func(yield func(Gap) bool) {
 		from, end := max(after.Unix()+1, earliest), min(through.Unix(), latest)
-		of := s.calendar
-		if e, ends := of.(ending); ends {
-			of, end = e.calendar, min(end, e.end)
+		times := s.calendar
+		if e, ends := times.(ending); ends {
+			times, end = e.calendar, min(end, e.end)
 		}
-		w, ok := of.(*wallClock)
+		w, ok := times.(*wallClock)
 		if !ok || after.Unix() >= latest {
 			return
 		}

@@ -132,7 +132,7 @@ func idle(r *jobs.Registry, name string) bool {
 	if !strings.HasPrefix(name, "env:") {
 		return false
 	}
-	for j := range r.Calls() {
+	for j := range r.JobsAndTemplates() {
 		if j.Target == name && !j.Disabled {
 			return false
 		}

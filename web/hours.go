@@ -65,17 +65,17 @@ func (d *Dashboard) hoursAtHand(ctx context.Context, jobIDs []string, first, end
 		}
 	}
 	if !from.After(first) {
-		hours, err = d.Ledger.HoursOf(ctx, jobIDs, first, end)
+		hours, err = d.Ledger.SumHours(ctx, jobIDs, first, end)
 		return hours, uncounted, err
 	}
-	if hours, err = d.Ledger.HoursOf(ctx, jobIDs, from, end); err != nil {
+	if hours, err = d.Ledger.SumHours(ctx, jobIDs, from, end); err != nil {
 		return nil, uncounted, err
 	}
 	// The hours before from are counted from their runs: about as many as the counted hours have.
 	if runs := countRuns(hours); float64(runs)*float64(from.Sub(first))/float64(end.Sub(from)) > countAtOnce {
 		return hours, from, nil
 	}
-	earlier, err := d.Ledger.HoursOf(ctx, jobIDs, first, from)
+	earlier, err := d.Ledger.SumHours(ctx, jobIDs, first, from)
 	return append(earlier, hours...), uncounted, err
 }
 

@@ -68,7 +68,7 @@ func (d *Dashboard) briefs(states []ledger.JobState, pauses []ledger.Pause, now 
 		known[s.JobID] = s
 	}
 	var list []brief
-	for j := range d.registry().Calls() {
+	for j := range d.registry().JobsAndTemplates() {
 		list = append(list, brief{JobDescription: operations.DescribeState(&j, known[j.ID], pauses, now)})
 		delete(known, j.ID)
 	}

@@ -35,7 +35,7 @@ func (d *Dashboard) targets(r *http.Request) (view, error) {
 	v := targetsView{Now: d.clockOf(r)}
 	states := d.Serving().Breakers
 	uses := map[string]int{}
-	for j := range d.registry().Calls() {
+	for j := range d.registry().JobsAndTemplates() {
 		uses[j.Target]++
 	}
 	runs, err := d.Ledger.List(r.Context(), ledger.Filter{States: ledger.MayWait, Limit: waitingRuns})

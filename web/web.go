@@ -29,7 +29,7 @@ type Ledger interface {
 	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error)
 	Hours(ctx context.Context, jobID string, since, until time.Time) ([]ledger.Hour, error)
 	CountedFrom(ctx context.Context) (time.Time, error)
-	HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]ledger.Hour, error)
+	SumHours(ctx context.Context, jobIDs []string, since, until time.Time) ([]ledger.Hour, error)
 	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]ledger.RunSummary, error)
 	Processes(context.Context) ([]ledger.Process, error)
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)

@@ -72,9 +72,9 @@ func (s *site) CountedFrom(ctx context.Context) (time.Time, error) {
 	return s.Ledger.CountedFrom(ctx)
 }
 
-func (s *site) HoursOf(ctx context.Context, jobIDs []string, since, until time.Time) ([]ledger.Hour, error) {
+func (s *site) SumHours(ctx context.Context, jobIDs []string, since, until time.Time) ([]ledger.Hour, error) {
 	if !s.busy {
-		return s.Ledger.HoursOf(ctx, jobIDs, since, until)
+		return s.Ledger.SumHours(ctx, jobIDs, since, until)
 	}
 	if until.Sub(since) > 24*time.Hour {
 		s.T.Errorf("counts %s, want no more than a day", until.Sub(since))
@@ -116,7 +116,7 @@ func newSite(t *testing.T) *site {
 func (s *site) declare(reg *jobs.Registry) []ledger.JobAssignment {
 	s.Helper()
 	must(s.T, s.Declare(s.Context(), ledger.Declaration{Process: "p1", Registry: "acme", Version: reg.Version(), Definitions: func(yield func(ledger.Definition) bool) {
-		for j := range reg.Calls() {
+		for j := range reg.JobsAndTemplates() {
 			body, hash, err := j.Definition()
 			must(s.T, err)
 			if !j.Disabled && !yield(ledger.Definition{JobID: j.ID, Hash: hash, Body: body}) {

@@ -20,7 +20,7 @@ func (h *handler) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := notify.NewWatch(notify.Config{Registry: h.reg, Ledger: l, Runs: l, PublicURL: h.publicURL, Planned: true, Logger: h.log,
+	w := notify.NewNotifier(notify.Config{Registry: h.reg, Ledger: l, Runs: l, PublicURL: h.publicURL, Planned: true, Logger: h.log,
 		Now: time.Now})
 	return w.Send(ctx, h.work, func() bool { return timeFor(ctx, 2*askAgain) }) // what is left is the next tick's
 }

@@ -160,7 +160,7 @@ func (s *Service) checkNewPause(c PauseChange) error {
 	if err != nil {
 		return err
 	}
-	for j := range reg.Calls() {
+	for j := range reg.JobsAndTemplates() {
 		if sel.ofTemplate().selects(j) {
 			return nil
 		}

@@ -98,7 +98,7 @@ func (s *Service) lookAtSystem(ctx context.Context) (Status, error) {
 		return v, nil // what is in the ledger can be asked without it
 	}
 	v.Registry = reg.Name()
-	w := cleanup.NewWatch(cleanup.WatchConfig{Registry: reg, Runs: s.ledger, Now: s.now})
+	w := cleanup.NewPurgeMonitor(cleanup.PurgeMonitorConfig{Registry: reg, Runs: s.ledger, Now: s.now})
 	last, overdue, err := w.State(ctx)
 	v.Purge = PurgeStatus{actualTime(last), overdue}
 	return v, err
@@ -126,7 +126,7 @@ func (s *Service) Targets() ([]Target, error) {
 		breakers = s.breakers()
 	}
 	uses := map[string]int{}
-	for j := range reg.Calls() {
+	for j := range reg.JobsAndTemplates() {
 		if !j.Disabled {
 			uses[j.Target]++
 		}

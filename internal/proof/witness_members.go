@@ -53,11 +53,11 @@ func (w *Witness) endedMembers(ctx context.Context) (map[string]bool, error) {
 	ended := map[string]bool{}
 	parents, err := w.Store.List(ctx, ledger.Filter{States: []ledger.State{ledger.FannedOut}, Limit: math.MaxInt})
 	for _, p := range parents {
-		if p.Fan.Again == "" || err != nil {
+		if p.Fan.ReviveState == "" || err != nil {
 			continue
 		}
 		var list []ledger.Run
-		list, err = w.Store.List(ctx, ledger.Filter{Parent: p.ID, States: []ledger.State{p.Fan.Again}, Limit: math.MaxInt})
+		list, err = w.Store.List(ctx, ledger.Filter{Parent: p.ID, States: []ledger.State{p.Fan.ReviveState}, Limit: math.MaxInt})
 		for _, r := range list {
 			ended[r.ID] = true
 		}

@@ -34,7 +34,7 @@ func (w *world) watch(ctx context.Context, p *process, reg *jobs.Registry) {
 	if len(reg.Channels()) == 0 {
 		return
 	}
-	watch := notify.NewWatch(notify.Config{
+	watch := notify.NewNotifier(notify.Config{
 		Registry: reg, Ledger: p, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.told(w.Now()) },
 		Offset: between(w.Dice("watch "+p.id, 0), 0, notify.CheckEvery),
 	})

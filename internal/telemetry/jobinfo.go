@@ -27,7 +27,7 @@ func (i jobInfo) Collect(c chan<- prometheus.Metric) {
 	if reg == nil {
 		return
 	}
-	list := slices.Collect(reg.Calls())
+	list := slices.Collect(reg.JobsAndTemplates())
 	list = list[:min(len(list), infoJobs)]
 	names := labelNames(list)
 	labels := append([]string{"job", "owner", "target"}, slices.Sorted(maps.Keys(names))...)

@@ -45,7 +45,7 @@ func (m *Metrics) serving() *jobs.Registry {
 // jobIDs yields the IDs of the jobs, and of those whose runs are pings and notifications.
 func jobIDs(reg *jobs.Registry) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for j := range reg.Calls() {
+		for j := range reg.JobsAndTemplates() {
 			if !yield(j.ID) || j.HeartbeatURLEnv != "" && !yield(j.HeartbeatJobID()) {
 				return
 			}

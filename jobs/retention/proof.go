@@ -40,7 +40,7 @@ type Proof struct {
 // template, disabled ones included. Built-in jobs have no key at a target.
 func Proofs(r *jobs.Registry) []Proof {
 	var proofs []Proof
-	for j := range r.Calls() {
+	for j := range r.JobsAndTemplates() {
 		if j.Target == jobs.BuiltinTarget {
 			continue
 		}

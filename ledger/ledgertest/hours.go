@@ -117,7 +117,7 @@ var hourCases = []testCase{
 		gone := 0
 		missed := func(when string) {
 			for want, ids := range map[int][]string{0: {"nobody"}, 2: {"k", "k"}, 4 - gone: {"j", "k", "nobody"}, 6 - gone: many} {
-				got, err := t.HoursOf(t.ctx, ids, hour.Add(-time.Hour), hour.Add(4*time.Hour))
+				got, err := t.SumHours(t.ctx, ids, hour.Add(-time.Hour), hour.Add(4*time.Hour))
 				t.must(err)
 				n := 0
 				for _, h := range got {

@@ -28,7 +28,7 @@ var hourRowCases = []rowsCase{
 		same(t, "up to a limit", t.hours(0, 3, false, 2), []ledger.HourRow{all, a})
 		for jobs, want := range map[string][]ledger.HourRow{"a": {a, other}, "": {all}, "c": nil, "a b": {a, b, other}, "b" + strings.Repeat(" c", 300): {b}} {
 			got := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.HourRow] {
-				return tx.HoursOf(strings.Split(jobs, " "), pastHour, pastHour.Add(3*time.Hour))
+				return tx.StoredHours(strings.Split(jobs, " "), pastHour, pastHour.Add(3*time.Hour))
 			})
 			slices.SortFunc(got, func(a, b ledger.HourRow) int { return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.JobID, b.JobID)) })
 			same(t, "of jobs "+jobs, got, want)

@@ -104,7 +104,7 @@ var memberRowCases = []rowsCase{
 		}
 		of := func(s ledger.State, n int, settled ...bool) ledger.FailedCount {
 			settled = append(settled, false, false)
-			return ledger.FailedCount{State: s, SettledCount: ledger.SettledCount{Acknowledged: settled[0], Rerun: settled[1], Count: n}}
+			return ledger.FailedCount{State: s, AckedOrRerunCount: ledger.AckedOrRerunCount{Acknowledged: settled[0], Rerun: settled[1], Count: n}}
 		}
 		change(0, func(r *ledger.Row) { *r = inState(ledger.Dead, *r) })
 		change(1, func(r *ledger.Row) { *r = inState(ledger.Canceled, *r) })

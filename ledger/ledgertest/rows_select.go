@@ -95,8 +95,10 @@ var selectCases = []rowsCase{
 				return tx.Update([]ledger.RowChange{ledger.DiffRows(&was, &is)})
 			})
 		}
-		counts := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.SettledCount] { return tx.Settled(ledger.Filter{JobID: "j"}) })
-		for _, want := range []ledger.SettledCount{{Acknowledged: true, Count: 1}, {Rerun: true, Count: 1},
+		counts := ask(t, func(tx ledger.Tx) ledger.Future[[]ledger.AckedOrRerunCount] {
+			return tx.AckedOrRerun(ledger.Filter{JobID: "j"})
+		})
+		for _, want := range []ledger.AckedOrRerunCount{{Acknowledged: true, Count: 1}, {Rerun: true, Count: 1},
 			{Acknowledged: true, Rerun: true, Count: 1}} {
 			if !slices.Contains(counts, want) || len(counts) != 3 {
 				t.Errorf("%+v, want %+v among them", counts, want)

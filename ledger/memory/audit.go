@@ -14,15 +14,15 @@ func (t *tx) Audits(f ledger.AuditFilter) ledger.Future[[]ledger.Audit] {
 		if !auditSelects(f, a) {
 			continue
 		}
-		of := strings.Join([]string{a.Series, a.By, a.JobID}, "\n")
-		at, known := place[of]
+		series := strings.Join([]string{a.Series, a.By, a.JobID}, "\n")
+		at, known := place[series]
 		switch a.Kept = nil; {
 		case f.RunID != "" || a.Series == "":
 			page = append(page, a)
 		case known:
 			page[at].Count += a.Count
 		default:
-			place[of] = len(page)
+			place[series] = len(page)
 			page = append(page, a)
 		}
 	}

@@ -23,7 +23,7 @@ func (t *tx) PutSlowdowns(text string) error {
 	return nil
 }
 
-func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
+func (t *tx) StoredHours(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
 	rows := t.hours(func(h ledger.HourRow) bool { return slices.Contains(jobIDs, h.JobID) && isWithin(h, since, until) })
 	return ledger.ResolvedFuture(rows, nil)
 }

@@ -65,8 +65,8 @@ func (t *tx) CountFailed(parents []string) ledger.Future[[]ledger.FailedCount] {
 	counts := map[ledger.FailedCount]int{}
 	for _, r := range t.l.runs {
 		if slices.Contains(parents, r.Parent) && r.State.Finished() && r.State != ledger.Succeeded {
-			settled := ledger.SettledCount{Acknowledged: !r.AckedAt.IsZero(), Rerun: r.RerunID != ""}
-			counts[ledger.FailedCount{Parent: r.Parent, State: r.State, SettledCount: settled}]++
+			settled := ledger.AckedOrRerunCount{Acknowledged: !r.AckedAt.IsZero(), Rerun: r.RerunID != ""}
+			counts[ledger.FailedCount{Parent: r.Parent, State: r.State, AckedOrRerunCount: settled}]++
 		}
 	}
 	var list []ledger.FailedCount

@@ -65,9 +65,9 @@ func (t *tx) LockDueSchedules(template string, since time.Time, limit int) ledge
 func (t *tx) FirstDue(templates []string, since time.Time) ledger.Future[map[string]time.Time] {
 	first := map[string]time.Time{}
 	for _, s := range t.l.schedules {
-		of := s.Template()
-		if at := first[of]; slices.Contains(templates, of) && !s.NextAt.IsZero() && !s.NextAt.Before(since) && (at.IsZero() || s.NextAt.Before(at)) {
-			first[of] = s.NextAt
+		template := s.Template()
+		if at := first[template]; slices.Contains(templates, template) && !s.NextAt.IsZero() && !s.NextAt.Before(since) && (at.IsZero() || s.NextAt.Before(at)) {
+			first[template] = s.NextAt
 		}
 	}
 	return ledger.ResolvedFuture(first, nil)

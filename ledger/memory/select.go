@@ -66,7 +66,7 @@ func (t *tx) NextDue() ledger.Future[time.Time] {
 func (l *Ledger) waiters() map[string]*record {
 	first := map[string]*record{}
 	for _, r := range l.open {
-		if of := first[r.JobID]; r.Waiting && r.Pace == 0 && (of == nil || older(r, of) < 0) {
+		if oldest := first[r.JobID]; r.Waiting && r.Pace == 0 && (oldest == nil || older(r, oldest) < 0) {
 			first[r.JobID] = r
 		}
 	}
@@ -92,9 +92,9 @@ func slotRun(r *record) ledger.SlotRun {
 }
 
 func (t *tx) Paced(jobID string) ledger.Future[[]ledger.PacedRun] {
-	of := func(r *record) bool { return r.Pace != 0 && r.JobID == jobID }
-	taken := len(filtered(t.l.open, older, func(r *record) bool { return of(r) && r.HasSlot }))
-	waiters := filtered(t.l.open, byTurn, func(r *record) bool { return of(r) && r.Waiting && r.Pace.Parallel() > taken })
+	paced := func(r *record) bool { return r.Pace != 0 && r.JobID == jobID }
+	taken := len(filtered(t.l.open, older, func(r *record) bool { return paced(r) && r.HasSlot }))
+	waiters := filtered(t.l.open, byTurn, func(r *record) bool { return paced(r) && r.Waiting && r.Pace.Parallel() > taken })
 	var list []ledger.PacedRun
 	count := map[bool]int{}
 	for _, r := range waiters {
@@ -178,12 +178,12 @@ func (t *tx) CountRuns(f ledger.Filter) ledger.Future[int] {
 	return ledger.ResolvedFuture(len(t.l.matching(f, older)), nil)
 }
 
-func (t *tx) Settled(f ledger.Filter) ledger.Future[[]ledger.SettledCount] {
-	counts := map[ledger.SettledCount]int{}
+func (t *tx) AckedOrRerun(f ledger.Filter) ledger.Future[[]ledger.AckedOrRerunCount] {
+	counts := map[ledger.AckedOrRerunCount]int{}
 	for _, r := range t.l.matching(f, older) {
-		counts[ledger.SettledCount{Acknowledged: !r.AckedAt.IsZero(), Rerun: r.RerunID != ""}]++
+		counts[ledger.AckedOrRerunCount{Acknowledged: !r.AckedAt.IsZero(), Rerun: r.RerunID != ""}]++
 	}
-	var list []ledger.SettledCount
+	var list []ledger.AckedOrRerunCount
 	for c, n := range counts {
 		if c.Count = n; c.Acknowledged || c.Rerun {
 			list = append(list, c)

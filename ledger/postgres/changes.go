@@ -10,10 +10,9 @@ import (
 
 // ChangedAfter returns up to limit of the rows that changed after a position.
 //
-// A position is a snapshot: the transactions that had ended when it was taken. What changed
-// after it was changed by another transaction: by one from its end on, or one of those that
-// were running. The order in which transactions begin, or take a number of a sequence, is
-// not that in which they commit, so that no single number is a position.
+// A position is a snapshot: it says which transactions had ended when it was taken. A row changed
+// after it if its transaction was running then, or began later. Transactions do not commit in the
+// order in which they begin, or take a number of a sequence, so that no single number is a position.
 func (t *tx) ChangedAfter(after string, limit int) ledger.Future[ledger.ChangedRows] {
 	from, known := parseSnapshot(after)
 	position := sqltx.One(t.Tx, sqltx.Text, `SELECT pg_current_snapshot()::text`)

@@ -7,9 +7,9 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-// HoursOf returns the rows of jobs. The rows of an hour lie together, those of a job do not: it
+// StoredHours returns the rows of jobs. The rows of an hour lie together, those of a job do not: it
 // looks each row up.
-func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
+func (t *tx) StoredHours(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
 	return sqltx.List(t.Tx, sqltx.ReadHour, `SELECT`+sqltx.HourColumns+`FROM hours
 		WHERE hour = ANY (ARRAY(SELECT generate_series($2, $3 - interval '1 hour', interval '1 hour'))) AND job_id = ANY ($1)`+t.Lock,
 		jobIDs, since, until)

@@ -7,12 +7,7 @@
 // COMMITTED: its statements rely on re-reading a row that they waited for. One that reads runs
 // REPEATABLE READ.
 //
-// # Locks
-//
-// A transaction that plans a job's runs or gives its slot first locks the job's
-// row; several rows in the order of their IDs. It locks runs after that, in the
-// order of their IDs, or with SKIP LOCKED. A transaction that holds a run's lock
-// never waits for a job's.
+// The order of its locks is in docs/design.md#locks.
 //
 // # Poolers
 //

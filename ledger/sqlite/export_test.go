@@ -58,7 +58,7 @@ func (l *Ledger) Reads(ctx context.Context) (texts []string, err error) {
 			t.LockLastIncidents(ledger.IncidentDead, list), t.LockIncidents([]int64{1}), t.LockPendingIncidents(), t.Incidents(ledger.IncidentFilter{Limit: 1}),
 			t.Incidents(ledger.IncidentFilter{Due: true, Limit: 1}), t.Pauses(at(0)), t.LockPause(1), t.FindRequest("p", "k"), t.SeriesEnd("me", "s"),
 			t.Redriven(list, "me", "s"), t.SelectMembers(ledger.MemberQuery{Parent: "a"}), t.CountMembers(list, ledger.States), t.HourSpan(),
-			t.HoursIn(at(0), at(1), true, 1), t.HoursIn(at(0), at(1), false, 0), t.HoursOf([]string{"a"}, at(0), at(1)), t.HourSums(list, at(0), at(1), [2]string{}), t.Attempts("a"), t.Excerpts("a"),
+			t.HoursIn(at(0), at(1), true, 1), t.HoursIn(at(0), at(1), false, 0), t.StoredHours([]string{"a"}, at(0), at(1)), t.HourSums(list, at(0), at(1), [2]string{}), t.Attempts("a"), t.Excerpts("a"),
 			t.Definitions("a", 1), t.Events("a", 1), t.CountByJob(ledger.Running, list), t.CountUnacknowledged(list), t.Recent(list, 1, 1),
 			t.GivenBack(held), t.Counts(ledger.States), t.Find(list), t.Leased("t"), t.LockLate(1), t.LockDue(ledger.DueQuery{Limit: 1}),
 			t.LockDue(ledger.DueQuery{Limit: 1, Only: list}), t.NextDue(), t.Slots(list), t.WaitingOf(list), t.Paced("a"), t.Unfinished(list), t.LockRanges("a", at(0), at(1)),

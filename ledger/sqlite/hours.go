@@ -37,7 +37,7 @@ var flagHour = map[ledger.HourFlag]string{
 	ledger.HourPurged:   `UPDATE hours SET kept = 1 WHERE hour = ?1 AND job_id = ?2 AND stale = 0`,
 }
 
-func (t *tx) HoursOf(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
+func (t *tx) StoredHours(jobIDs []string, since, until time.Time) ledger.Future[[]ledger.HourRow] {
 	return sqltx.List(t.Tx, sqltx.ReadHour, hoursOf, jobIDs, since, until)
 }
 

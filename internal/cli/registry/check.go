@@ -224,7 +224,7 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 	if reg == nil {
 		return out
 	}
-	for j := range reg.Calls() {
+	for j := range reg.JobsAndTemplates() {
 		c := checkedJob{ID: j.ID, Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled}
 		if t, is := reg.Template(j.ID); is {
 			c.Schedule, c.Keyed = fmt.Sprintf("made at run time, up to %d", t.Max), t.Max

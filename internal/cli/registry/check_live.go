@@ -55,7 +55,7 @@ func (a *app) lifetimes(ctx context.Context, all *targets.Targets, reg *jobs.Reg
 
 // callers are the enabled jobs that call a target.
 func callers(reg *jobs.Registry, target string) (list []jobs.Job) {
-	for j := range reg.Calls() {
+	for j := range reg.JobsAndTemplates() {
 		if j.Target == target && !j.Disabled {
 			list = append(list, j)
 		}

@@ -50,8 +50,8 @@ type instance struct {
 	*executor.Executor
 	registry *jobs.Registry
 	calls    *caller.Caller
-	purge    *cleanup.Watch
-	notify   *notify.Watch
+	purge    *cleanup.PurgeMonitor
+	notify   *notify.Notifier
 	beat     *notify.Heartbeat // nil: none
 	server   *server
 	process  string // its name in the ledger
@@ -83,11 +83,11 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 		return nil, err
 	}
 	calls.Builtin.Purge.Observer = s.purges
-	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, server: s, purge: cleanup.NewWatch(cleanup.WatchConfig{
+	i := &instance{process: uuid.NewString(), registry: reg, calls: calls, server: s, purge: cleanup.NewPurgeMonitor(cleanup.PurgeMonitorConfig{
 		Registry: reg, Runs: s.store, Observed: s.purges.Observed, Logger: s.log, Now: s.app.Now,
 	})}
 	host, _ := os.Hostname() // only shown
-	i.notify = notify.NewWatch(notify.Config{
+	i.notify = notify.NewNotifier(notify.Config{
 		Registry: reg, Ledger: s.store, Runs: s.store, PublicURL: s.app.PublicURL, Purge: i.purge.State, Logger: s.log, Now: s.app.Now,
 		Offset: rand.N(notify.CheckEvery),
 	})

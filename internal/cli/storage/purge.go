@@ -108,7 +108,7 @@ func knownScope(ctx context.Context, reg *jobs.Registry, p cleanup.Purge) error 
 	if err != nil {
 		return nil // the purge itself reports a store that fails
 	}
-	for j := range reg.Calls() {
+	for j := range reg.JobsAndTemplates() {
 		names = append(names, j.KeyScope)
 	}
 	for _, k := range reg.KeyTTLs() {

@@ -11,7 +11,7 @@ import (
 type duration struct {
 	to          *time.Duration
 	zero        zeroes
-	least, most time.Duration // of one that is set
+	least, most time.Duration // the range of a duration that is set and is not zero
 }
 
 // zeroes says what 0s in the file means.

@@ -50,23 +50,23 @@ func (t Tx) HoursIn(since, until time.Time, stale bool, limit int) ledger.Future
 
 // TallyText returns the statement of Tally.
 func (t Tx) TallyText(q ledger.TallyQuery) (text string, args []any) {
-	of, where, args := `''`, `scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL`, []any{q.Since, q.Until}
+	job, where, args := `''`, `scheduled_at >= $1 AND scheduled_at < $2 AND parent IS NULL`, []any{q.Since, q.Until}
 	group := ` GROUP BY 2, 3, 4, 5, 6, 7`
 	switch {
 	case q.Template:
 		where, args = where+` AND `+t.Dialect.RegistryJobID+` = $3`, append(args, q.JobID)
 	case q.JobID != "":
 		from, below := ledger.RunIDInterval(q.JobID, q.Since, q.Until)
-		of, where, args = `job_id`, `run_id >= $1 AND run_id < $2`, []any{from, below}
+		job, where, args = `job_id`, `run_id >= $1 AND run_id < $2`, []any{from, below}
 		group = ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
 	case q.ByJob:
-		of, group = t.Dialect.RegistryJobID, ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
+		job, group = t.Dialect.RegistryJobID, ` GROUP BY 1, 2, 3, 4, 5, 6, 7`
 	}
 	counts := t.Dialect.TalliedTimes
 	if q.States {
 		counts = t.Dialect.TalliedStates
 	}
-	return `SELECT ` + of + `,` + t.Dialect.TalliedKinds + counts + ` FROM runs WHERE ` + where + group, args
+	return `SELECT ` + job + `,` + t.Dialect.TalliedKinds + counts + ` FROM runs WHERE ` + where + group, args
 }
 
 // Tally counts runs from their rows.

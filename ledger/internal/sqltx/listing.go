@@ -36,9 +36,9 @@ func (t Tx) CountRuns(f ledger.Filter) ledger.Future[int] {
 	return one(t, Count, Query{Text: `SELECT count(*) FROM runs WHERE ` + where.Where(), Args: where.Args, Varies: true})
 }
 
-func (t Tx) Settled(f ledger.Filter) ledger.Future[[]ledger.SettledCount] {
+func (t Tx) AckedOrRerun(f ledger.Filter) ledger.Future[[]ledger.AckedOrRerunCount] {
 	where := t.Dialect.Runs(f)
-	return list(t, func(v Values) (c ledger.SettledCount, err error) {
+	return list(t, func(v Values) (c ledger.AckedOrRerunCount, err error) {
 		c.Acknowledged, c.Rerun, c.Count = v.Bool(), v.Bool(), int(v.Int())
 		return c, nil
 	}, Query{Varies: true, Args: where.Args, Text: `SELECT acked_at IS NOT NULL, rerun_id <> '', count(*) FROM runs

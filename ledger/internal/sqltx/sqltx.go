@@ -93,8 +93,8 @@ func one[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[T] {
 func ByText[T any](t Tx, read func(Values) T, text string, args ...any) ledger.Future[map[string]T] {
 	found := map[string]T{}
 	wait := t.Engine.Query(Query{Text: text, Args: args}, func(v Values) error {
-		of := v.Text()
-		found[of] = read(v)
+		key := v.Text()
+		found[key] = read(v)
 		return nil
 	})
 	return ledger.LazyFuture(func() (map[string]T, error) {
