@@ -177,7 +177,7 @@ func pending(sources []*goose.Source) []Step {
 // complete fills in the defaults and refuses names that would need quoting.
 func (t Target) complete() (Target, error) {
 	if _, err := fs.ReadDir(t.files(), "."); err != nil {
-		return t, fmt.Errorf("no set %q for the engine %q; postgres and sqlite have ledger and keys, mysql has keys", t.Set, t.Engine)
+		return t, fmt.Errorf("unknown set %q of the engine %q; valid sets: ledger and keys of postgres and sqlite, keys of mysql", t.Set, t.Engine)
 	}
 	if t.Schema != "" && t.Engine != Postgres {
 		return t, fmt.Errorf("the engine %s has no schemas: leave the schema %q out, the tables go into the connection's database",

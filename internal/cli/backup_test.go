@@ -103,7 +103,7 @@ func TestWhatCannotBeBackedUp(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for want, args := range map[string][]string{
-		"the file exists": {there, "--db", db}, "there is no ledger": {filepath.Join(dir, "copy.db"), "--db", "sqlite:" + filepath.Join(dir, "none.db")},
+		"the file exists": {there, "--db", db}, "does not exist yet": {filepath.Join(dir, "copy.db"), "--db", "sqlite:" + filepath.Join(dir, "none.db")},
 		"use pg_dump": {filepath.Join(dir, "copy.db"), "--db", "postgres://127.0.0.1:1/x"}, "accepts 1 arg": {"--db", db}, "leave out --server": {filepath.Join(dir, "copy.db"), "--server", "http://127.0.0.1:1"},
 	} {
 		if code, out, errs := invoke(t, nil, append([]string{"backup"}, args...)...); code == exitDone || !strings.Contains(errs, want) {

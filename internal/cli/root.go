@@ -72,9 +72,7 @@ Then:         cronce init, or cronce import crontab FILE
 		}
 		return a.checkAllowed()
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return command.Usage("%w%s run \"%s --help\" for its flags", err, command.NearestFlag(c, err), c.CommandPath())
-	})
+	root.SetFlagErrorFunc(command.FlagError)
 	root.AddCommand(a.commands()...)
 	a.packaging(root)
 	_ = root.RegisterFlagCompletionFunc("output", completeOutputs) // fails only for flags that are not there, or twice

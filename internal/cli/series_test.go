@@ -27,8 +27,10 @@ func TestAnActionOnThousandsOfRunsIsOneLineOfTheAudit(t *testing.T) {
 			}
 			return out
 		}
-		eventually(t, "a process that serves", func() bool { code, _, _ := invoke(t, server, "status"); return code == 0 })
-		do(server, "jobs", "pause", "tick", "--why", "a test")
+		eventually(t, "a ledger that knows the job", func() bool {
+			code, _, _ := invoke(t, server, "jobs", "pause", "tick", "--why", "a test")
+			return code == 0
+		})
 		// A run that was planned before the pause, and is held before it is sent, would be canceled
 		// too.
 		eventually(t, "the runs before the pause ended", func() bool {

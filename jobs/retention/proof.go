@@ -121,13 +121,13 @@ func (p Proof) arithmetic() string {
 
 // remedy names the ways that would make the proof hold, each by itself.
 func (p Proof) remedy() string {
-	ways := []string{fmt.Sprintf("keep the keys longer at the target and say so (keyTTLs: scope %q, ttl over %s)",
+	ways := []string{fmt.Sprintf("raise the TTL of the target's keys, and keyTTLs of the scope %q, above %s",
 		p.KeyScope, plural.Duration(p.Horizon+p.Skew))}
 	if room := p.TTL - p.Skew; room > 0 {
 		ways = append(ways, fmt.Sprintf("set the job's retry.horizon below %s, so that later retries are not made", plural.Duration(room)))
 		ways = append(ways, p.lower(room)...)
 	}
-	return "Mend it: " + strings.Join(ways, "; or ")
+	return "To correct it, " + strings.Join(ways, "; or ")
 }
 
 // lower names the terms that, made less, bring the horizon below room. None does

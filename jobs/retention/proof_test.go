@@ -83,7 +83,7 @@ func TestAWSDefaultAgesExceedTheDefaultTTL(t *testing.T) {
 		"up to 30h3m15s after the first",
 		"backoff with jitter 45s + 5 timeouts 2m30s + eventAge 24h + lambdaEventAge 6h + queueAge 0s, at least 1h",
 		"differ by 5m",
-		"ttl over 30h8m15s",
+		"above 30h8m15s",
 		"retry.horizon below 23h55m",
 	} {
 		if !strings.Contains(problems[0].Message, want) {
@@ -117,23 +117,23 @@ func TestRefusalOffersOnlyWhatWouldMendIt(t *testing.T) {
 		{
 			"a horizon that is set does not follow the ages", jobs.Platform{EventAge: 24 * hour},
 			func(j *jobs.Job) { j.Retry.Horizon = 30 * hour }, 24 * hour,
-			[]string{"set the job's retry.horizon below 23h55m, so that later retries are not made"}, "ttl over 30h5m",
+			[]string{"set the job's retry.horizon below 23h55m, so that later retries are not made"}, "above 30h5m",
 		},
 		{
 			"the least horizon is not less for lower ages", jobs.Platform{EventAge: -1, LambdaEventAge: -1}, nil, hour,
-			[]string{"set the job's retry.horizon below 55m, so that later retries are not made"}, "ttl over 1h5m",
+			[]string{"set the job's retry.horizon below 55m, so that later retries are not made"}, "above 1h5m",
 		},
 		{
 			"ages cannot bring the horizon below its least", jobs.Platform{EventAge: 24 * hour}, nil, 65 * minute,
-			[]string{"set the job's retry.horizon below 1h, so that later retries are not made"}, "ttl over 25h8m15s",
+			[]string{"set the job's retry.horizon below 1h, so that later retries are not made"}, "above 25h8m15s",
 		},
 		{
 			"no horizon is short enough for a key that lives no longer than the skew", jobs.Platform{}, nil, 5 * minute,
-			nil, "ttl over 2h8m15s",
+			nil, "above 2h8m15s",
 		},
 		{
 			"one age alone", jobs.Platform{EventAge: 24 * hour}, nil, 24 * hour,
-			[]string{"set the job's retry.horizon below 23h55m, so that later retries are not made", "lower platform.eventAge to less than 22h51m45s"}, "ttl over 25h8m15s",
+			[]string{"set the job's retry.horizon below 23h55m, so that later retries are not made", "lower platform.eventAge to less than 22h51m45s"}, "above 25h8m15s",
 		},
 		{
 			"any of three terms", jobs.Platform{EventAge: 2 * hour, LambdaEventAge: -1},
@@ -141,14 +141,14 @@ func TestRefusalOffersOnlyWhatWouldMendIt(t *testing.T) {
 			[]string{
 				"set the job's retry.horizon below 13h, so that later retries are not made", "lower platform.eventAge to less than 1h",
 				"lower the job's timeout to less than 30m", "lower its backoff, jitter included, to less than 9h",
-			}, "ttl over 14h5m",
+			}, "above 14h5m",
 		},
 		{
 			"no term alone, all together", jobs.Platform{EventAge: 2 * hour, LambdaEventAge: 2 * hour}, nil, hour + 10*minute,
 			[]string{
 				"set the job's retry.horizon below 1h5m, so that later retries are not made",
 				"take more than 2h58m15s off platform's ages, timeouts and backoff together",
-			}, "ttl over 4h8m15s",
+			}, "above 4h8m15s",
 		},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestRefusalOffersOnlyWhatWouldMendIt(t *testing.T) {
 			if len(problems) != 1 {
 				t.Fatalf("problems: %v", problems)
 			}
-			_, remedy, _ := strings.Cut(problems[0].Message, "Mend it: ")
+			_, remedy, _ := strings.Cut(problems[0].Message, "To correct it, ")
 			ways := strings.Split(remedy, "; or ")
 			if !strings.Contains(ways[0], tc.ttls) || !slices.Equal(ways[1:], tc.want) {
 				t.Errorf("%q", ways)

@@ -87,7 +87,7 @@ func (c Config) trial(at time.Time) *trial {
 func (c Config) Validate() error {
 	switch {
 	case !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, c.Job.Method):
-		return fmt.Errorf("the method %s has no key to try: POST, PUT, PATCH and DELETE have", c.Job.Method)
+		return fmt.Errorf("the method %s takes no key; use POST, PUT, PATCH or DELETE", c.Job.Method)
 	case c.Job.Timeout <= 0:
 		return fmt.Errorf("invalid timeout %s; use a time such as 30s", c.Job.Timeout)
 	case c.ChangedBody != "" && !json.Valid([]byte(c.ChangedBody)):

@@ -45,7 +45,7 @@ func Engine(url string) (name, rest string, err error) {
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
 		return "postgres", url, checkPostgres(url)
 	}
-	return "", "", command.Usage("the ledger (--db or CRONCE_DATABASE_URL) is neither sqlite:PATH nor postgres://...")
+	return "", "", command.Usage("invalid --db or CRONCE_DATABASE_URL; use sqlite:PATH or postgres://...")
 }
 
 // checkPostgres refuses a URL that cannot be read, and hosts that cannot exist. It does
@@ -160,7 +160,7 @@ func (b *Backend) LedgerIfAny(ctx context.Context) (ledger.Store, error) {
 
 // NoLedger is the error of a command that needs a ledger where there is none.
 func (b *Backend) NoLedger() error {
-	return fmt.Errorf("there is no ledger at %s yet; \"cronce serve\" makes it, or name another one with --db", b.DatabaseURL())
+	return fmt.Errorf("the ledger %s does not exist yet; \"cronce serve\" makes it, and --db names another one", b.DatabaseURL())
 }
 
 // LedgerExists reports whether there is a ledger to ask; only an embedded one

@@ -41,7 +41,7 @@ func (env *Env) readEnv(c *cobra.Command) (err error) {
 		case strings.TrimSpace(text) == "" && !mayBeEmpty:
 			err = Usage("the variable %s is empty; give it a value, or unset it for the default of --%s", variable[0], f.Name)
 		case f.Value.Set(text) != nil:
-			err = Usage("invalid value %q of the variable %s; it stands for --%s, a %s", text, variable[0], f.Name, f.Value.Type())
+			err = Usage("invalid value %q of the variable %s; it sets --%s, a %s", text, variable[0], f.Name, f.Value.Type())
 		}
 	})
 	return err

@@ -53,8 +53,24 @@ func Unknown(kind, name string, known []string, hint string) error {
 	return Usage("unknown %s %q%s %s", kind, name, cmp.Or(suggest.DidYouMean(name, known), ";"), hint)
 }
 
-// NearestFlag suggests a flag where the error is a mistyped one.
-func NearestFlag(c *cobra.Command, err error) string {
+// FlagError returns the usage error of a flag that the library refuses: with a suggestion if its
+// name is mistyped, with what is accepted if its value has the wrong type.
+func FlagError(c *cobra.Command, err error) error {
+	if invalid, is := errors.AsType[*pflag.InvalidValueError](err); is {
+		f := invalid.GetFlag()
+		if accepted := acceptedTypes[f.Value.Type()]; accepted != "" {
+			return Usage("invalid --%s %q; use %s", f.Name, invalid.GetValue(), accepted)
+		}
+	}
+	return Usage("%w%s run \"%s --help\" for its flags", err, nearestFlag(c, err), c.CommandPath())
+}
+
+// acceptedTypes are the types of flags whose errors come from the standard library.
+var acceptedTypes = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "bool": "true or false", "duration": "a duration such as 30s", "float64": "a number",
+}
+
+func nearestFlag(c *cobra.Command, err error) string {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return ";"

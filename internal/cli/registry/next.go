@@ -76,7 +76,7 @@ func (a *app) next(ctx context.Context, args []string, f nextFlags) error {
 // startOf reads the flags --from and -n of a listing of scheduled times.
 func (a *app) startOf(from string, n int) (time.Time, error) {
 	if n < 1 || n > 100_000 {
-		return time.Time{}, command.Usage("-n %d: give a number from 1 to 100000", n)
+		return time.Time{}, command.Usage("invalid -n %d; it must be from 1 to 100000", n)
 	}
 	if from == "" {
 		return a.Now().UTC(), nil

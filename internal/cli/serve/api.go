@@ -36,7 +36,7 @@ func (a *app) apiAccess(file, listen string, log *slog.Logger) (control access.C
 		}, nil
 	}
 	if listen != "" && !access.IsLoopback(listen) {
-		log.Warn("API not served: the address is not loopback and there is no access file", "address", listen, "hint",
+		log.Warn("API not served: the address is not loopback and no access file is set", "address", listen, "hint",
 			"--access FILE; see docs/api.md")
 		return nil, reload, nil
 	}
@@ -63,7 +63,7 @@ func (s *server) api(gate *api.Gate, ops *operations.Service, control access.Con
 // notServed says why the API or the dashboard is not served on an address that strangers reach.
 func notServed(what string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "the "+what+" is not served: --listen is not a loopback address and there is no access file; see --access",
+		http.Error(w, "the "+what+" is not served: --listen is not a loopback address, and no access file is set; set --access",
 			http.StatusForbidden)
 	})
 }

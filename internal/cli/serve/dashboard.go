@@ -42,7 +42,7 @@ type guard struct {
 // Without access control it refuses every request.
 func (g guard) dashboard(address net.Addr, d http.Handler) http.Handler {
 	if g.control == nil {
-		g.log.Warn("dashboard not served: --listen is not a loopback address and there is no access file",
+		g.log.Warn("dashboard not served: --listen is not a loopback address and no access file is set",
 			"address", address.String(), "hint", "--access FILE with a proxy; see docs/dashboard.md")
 		return notServed("dashboard")
 	}

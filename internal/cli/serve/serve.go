@@ -93,13 +93,13 @@ a name of --allow-host, --public-url or --listen.`,
 func (f serveFlags) check() error {
 	switch {
 	case f.maxInFlight < 1:
-		return command.Usage("--max-in-flight %d: at least 1", f.maxInFlight)
+		return command.Usage("invalid --max-in-flight %d; it must be at least 1", f.maxInFlight)
 	case f.lease < time.Second:
-		return command.Usage("--lease %s: at least 1s, such as 30s; it is renewed while a call lasts", f.lease)
+		return command.Usage("invalid --lease %s; it must be at least 1s, such as 30s, and is renewed while a call lasts", f.lease)
 	case f.grace < time.Second:
-		return command.Usage("--grace %s: at least 1s, in which outcomes are recorded", f.grace)
+		return command.Usage("invalid --grace %s; it must be at least 1s, in which outcomes are recorded", f.grace)
 	case f.ledgerWait < 0:
-		return command.Usage("--ledger-wait %s: must not be negative; 0s asks once", f.ledgerWait)
+		return command.Usage("invalid --ledger-wait %s; it must not be negative, and 0s asks once", f.ledgerWait)
 	}
 	if err := checkListen("--listen", f.listen); err != nil {
 		return err

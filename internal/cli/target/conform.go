@@ -61,9 +61,9 @@ func (a *app) conform(ctx context.Context, f conformFlags, service []string) err
 	case len(f.urls) == 0:
 		return command.Usage("conform needs --url, such as --url http://127.0.0.1:8080")
 	case f.callers < 2 || f.callers > 1000:
-		return command.Usage("--callers %d: use 2 to 1000", f.callers)
+		return command.Usage("invalid --callers %d; it must be from 2 to 1000", f.callers)
 	case f.wait <= 0:
-		return command.Usage("--wait %s: use a time such as 30s", f.wait)
+		return command.Usage("invalid --wait %s; it must be more than 0s, such as 30s", f.wait)
 	}
 	for _, u := range f.urls {
 		if _, err := conform.ParseURL(u); err != nil {
