@@ -11,7 +11,7 @@ PEERS ?= runs
 CONFIG ?= examples/cronce.yaml
 SEED ?= 1
 RUNS ?= 2000
-# Where the simulated lives have their ledger: memory, sqlite, postgres.
+# Where the simulations have their ledger: memory, sqlite, postgres.
 ENGINES ?= memory,sqlite
 DURATION ?= 2m
 JOBS ?= 10000
@@ -110,7 +110,7 @@ fuzz: $(WITH_DATABASES) ## every fuzz test, each for FUZZTIME
 	$(WITH_DATABASES) scripts/fuzz $(FUZZTIME) $(PRODUCT)
 
 simulate: ## RUNS simulations of the whole system in virtual time under faults, from SEED on, and a tenth of them on SQLite (SEED=n RUNS=1: that one again; ENGINES=postgres: a 25th of them on PostgreSQL)
-	$(GO) test ./internal/simulate -run '^TestSimulation' -count 1 -timeout 0 -v -args -seed $(SEED) -lives $(RUNS) -engines $(ENGINES)
+	$(GO) test ./internal/simulate -run '^TestSimulation' -count 1 -timeout 0 -v -args -seed $(SEED) -simulations $(RUNS) -engines $(ENGINES)
 
 lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12 MB) and the registry CONFIG, the same bytes each time; refuses what check refuses
 	$(GO) run ./cmd/scheduler check --no-env --config $(CONFIG) >/dev/null

@@ -68,7 +68,7 @@ type history struct {
 }
 
 // mark is a moment of real time, which no clock's jump moves, and how long
-// nothing had lived until then.
+// no process had run until then.
 type mark struct {
 	at   time.Time
 	down time.Duration
@@ -127,7 +127,7 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	return e, nil
 }
 
-// planning is how long after its delay a run may be planned at the end of a life, which
+// planning is how long after its delay a run may be planned at the end of a simulation, which
 // ends well after the last scheduled times, but not after their delays.
 const planning = 10 * time.Second
 

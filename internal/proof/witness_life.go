@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// silence is how long a system that lives may be without a heartbeat.
+// silence is how long a running system may be without a heartbeat.
 const silence = 10 * time.Second
 
 // Heartbeat records that a process is alive.
@@ -33,7 +33,7 @@ func (w *Witness) mark() mark {
 	return m
 }
 
-// ended notes that a run's life ended.
+// ended notes that a run ended.
 func (w *Witness) ended(runID, jobID string) {
 	h := w.run(runID)
 	h.active, h.ended = false, w.mark()
@@ -56,7 +56,7 @@ func (w *Witness) renew(r ledger.Run) {
 	}
 }
 
-// took is how long each run took, as long as anything lived, and when it began.
+// took is how long each run took, as long as any process ran, and when it began.
 func (w *Witness) took() (all map[string]time.Duration, begun map[string]time.Time) {
 	all, begun = map[string]time.Duration{}, map[string]time.Time{}
 	for id, h := range w.runs {
@@ -81,7 +81,7 @@ func (w *Witness) claimed(c ledger.ClaimRequest, work []ledger.Work) {
 	}
 }
 
-// leftEvery: to look at all rows after each claim would take a life's time.
+// leftEvery: to look at all rows after each claim would take a simulation's time.
 const leftEvery = 40
 
 // left looks, now and then, for what a claim that had room should have got,

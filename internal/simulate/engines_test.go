@@ -16,10 +16,10 @@ import (
 	"github.com/cronce/cronce/ledger/sqlite"
 )
 
-// engines are where the lives of a simulation have their ledger.
+// engines are where the simulations of a simulation have their ledger.
 var engines = []struct {
 	name    string
-	oneOf   int // so many lives: a database takes longer
+	oneOf   int // so many simulations: a database takes longer
 	prepare func(*testing.T) opener
 }{
 	{"memory", 1, func(*testing.T) opener { return inMemory }},
@@ -27,7 +27,7 @@ var engines = []struct {
 	{"postgres", 25, onPostgres},
 }
 
-// opener opens the ledger of a life, in the life's bubble.
+// opener opens the ledger of a simulation, in the simulation's bubble.
 type opener func(context.Context, func() time.Time) (ledger.Store, error)
 
 func inMemory(_ context.Context, now func() time.Time) (ledger.Store, error) {
@@ -49,7 +49,7 @@ func onSQLite(t *testing.T) opener {
 
 var lifeNumber atomic.Int64
 
-// history is all that a life left: each row, attempt, incident, effect and call with its
+// history is all that a simulation left: each row, attempt, incident, effect and call with its
 // times.
 func history(e proof.Evidence) (lines []string) {
 	add := func(kind string, of any) { lines = append(lines, fmt.Sprintf("%s %+v", kind, of)) }

@@ -18,7 +18,7 @@ var eventActs = []act{
 	{3, (*script).trigger}, {4, (*script).purge}, {10, func(*script) {}},
 }
 
-// mayDie kills one function in five at a moment of its life.
+// mayDie kills one function in five at a moment of its run.
 func (w *world) mayDie(p *process, limit time.Duration) (spare func() bool) {
 	r := w.Dice("death "+p.id, 0)
 	if !w.options.EventsOnly || w.isCalm() || r.IntN(5) > 0 {

@@ -12,13 +12,13 @@ import (
 // whatever became of the deliveries of its earlier events.
 func TestSimulationOfFunctionsAlone(t *testing.T) {
 	var sum sums
-	for seed := *firstSeed; seed < *firstSeed+uint64(*lives); seed++ {
-		found, checked, happened := live(t, seed, simulate.Options{EventsOnly: true})
+	for seed := *firstSeed; seed < *firstSeed+uint64(*simulations); seed++ {
+		found, checked, happened := simulateOne(t, seed, simulate.Options{EventsOnly: true})
 		report(t, "memory", seed, found)
 		sum.add(checked, happened)
 	}
 	if sum.happened.Kills == 0 || sum.happened.Outages == 0 || sum.checked.Succeeded == 0 {
-		t.Errorf("nothing befell these lives:\n%s", &sum)
+		t.Errorf("nothing happened in these simulations:\n%s", &sum)
 	}
 }
 

@@ -19,7 +19,7 @@ type member struct {
 
 func (m *member) up() bool { return m.process != nil && !m.process.isDead() }
 
-// name gives every process that ever lived a name of its own.
+// name gives every process that ever ran a name of its own.
 func (w *world) name(kind string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

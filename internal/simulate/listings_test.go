@@ -11,8 +11,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// listed is a ledger that writes down what its listings show when its life ends, so that
-// the queries of an engine are compared over the rows that a life leaves.
+// listed is a ledger that writes down what its listings show when its simulation ends, so that
+// the queries of an engine are compared over the rows that a simulation leaves.
 type listed struct {
 	ledger.Store
 	lines *[]string

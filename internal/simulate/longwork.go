@@ -27,9 +27,9 @@ type labor struct {
 // accept answers 202 and works on, as the kit does: under a lease on the key, which
 // another worker takes over when it has expired.
 func (t *target) accept(c executor.Call, name, payload string, r *rand.Rand) executor.Answer {
-	now, most := t.w.weather, c.Work.Call.Within/4
+	now, most := t.w.faultRates, c.Work.Call.Within/4
 	if t.w.isCalm() {
-		now, most = weather{}, 2*time.Second // long queues have to end
+		now, most = faultRates{}, 2*time.Second // long queues have to end
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -49,9 +49,9 @@ func (s *script) someParent() string {
 // list serves the list of a parent's members, a page at a time. Each attempt gets another
 // one. While there are faults, it may fail, have a key twice, or be answered with 202.
 func (t *target) list(c executor.Call, _, _ string, r *rand.Rand) executor.Answer {
-	now := t.w.weather
+	now := t.w.faultRates
 	if t.w.isCalm() {
-		now = weather{}
+		now = faultRates{}
 	}
 	time.Sleep(between(r, time.Millisecond, 50*time.Millisecond))
 	t.mu.Lock()

@@ -17,8 +17,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// mutantLives is how many lives a broken part has to give itself away.
-const mutantLives = 200
+// mutantSimulations is the number of simulations that it may take to detect a broken rule.
+const mutantSimulations = 200
 
 // firstShownFile has the seeds to begin with where what is broken shows seldom. After a change
 // of what the simulation draws, write it anew: go test ./internal/simulate -run Broken -args
@@ -112,8 +112,8 @@ func TestEveryBrokenRuleIsDetected(t *testing.T) {
 		t.Run(m.rule, func(t *testing.T) {
 			t.Parallel()
 			first := firstShown.of(m.rule)
-			for seed := first; seed < first+mutantLives; seed++ {
-				found, _, _ := live(t, seed, m.broken)
+			for seed := first; seed < first+mutantSimulations; seed++ {
+				found, _, _ := simulateOne(t, seed, m.broken)
 				for _, v := range found {
 					if slices.Contains(m.shows, v.Rule) {
 						t.Logf("seed %d: %s; in all %q", seed, v, rulesOf(found))
@@ -122,7 +122,7 @@ func TestEveryBrokenRuleIsDetected(t *testing.T) {
 					}
 				}
 			}
-			t.Errorf("%d lives show nothing", mutantLives)
+			t.Errorf("%d simulations show nothing", mutantSimulations)
 		})
 	}
 }
@@ -160,7 +160,7 @@ func firstSeeds(t *testing.T) *seeds {
 
 // of is the seed to begin with, for an update that of a rule which shows in no early one.
 func (s *seeds) of(rule string) uint64 {
-	if first := s.known[rule]; !*updateSeeds || first > mutantLives {
+	if first := s.known[rule]; !*updateSeeds || first > mutantSimulations {
 		return max(1, first)
 	}
 	return 1

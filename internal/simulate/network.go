@@ -9,7 +9,7 @@ import (
 )
 
 // network carries a process's calls to the targets. What has left the process
-// arrives whether or not the process lives, waits or has given up.
+// arrives whether or not the process runs, waits or has given up.
 type network process
 
 // passage is what befalls one call on its way.
@@ -21,7 +21,7 @@ type passage struct {
 
 func (n *network) passage(c executor.Call) passage {
 	p := (*process)(n)
-	r, now := p.w.Dice(p.id+c.RunID, p.next(c.RunID)), p.w.weather
+	r, now := p.w.Dice(p.id+c.RunID, p.next(c.RunID)), p.w.faultRates
 	way := passage{dial: moment(r), out: between(r, 0, 20*time.Millisecond), back: between(r, 0, 20*time.Millisecond)}
 	if p.w.isCalm() {
 		return way

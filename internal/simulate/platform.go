@@ -99,7 +99,7 @@ func (w *world) drive(reg *jobs.Registry, kind string, limit time.Duration, entr
 	return e.Execute(ctx, entry)
 }
 
-// brief is an executor in a process of its own that lives for one errand.
+// brief is an executor in a process of its own that runs for one errand.
 func (w *world) brief(reg *jobs.Registry, kind string, limit time.Duration, l executor.Ledger) (*executor.Executor, context.Context, func(), error) {
 	p, alive := w.newProcess(context.Background(), w.name(kind))
 	p.ledger = l

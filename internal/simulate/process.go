@@ -74,7 +74,7 @@ func (p *process) freeze(d time.Duration) {
 }
 
 // thaw waits until the process runs. What of it waited for that goes on at
-// times of its own, so that one life is like the other.
+// times of its own, so that one simulation is like the other.
 func (p *process) thaw(op string) {
 	for n := 0; ; n++ {
 		p.mu.Lock()
@@ -112,7 +112,7 @@ type fault struct {
 }
 
 func (p *process) fault(op string) (f fault) {
-	r, now := p.w.Dice(p.id+op, p.next(op)), p.w.weather
+	r, now := p.w.Dice(p.id+op, p.next(op)), p.w.faultRates
 	f.before, f.after = moment(r), moment(r)
 	if p.w.isCalm() {
 		return f

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// A shift is a change of the clocks that a life may be lived around.
+// A shift is a change of the clocks that a simulation may be around.
 type shift struct {
 	zone string
 	at   time.Time
@@ -30,7 +30,7 @@ var shifts = []shift{
 	{"Asia/Kathmandu", time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)},
 }
 
-// schedules come often, so that a life of an hour has many scheduled times; and at
+// schedules come often, so that a simulation of an hour has many scheduled times; and at
 // wall times around which clocks change.
 var schedules = []string{
 	"* * * * *", "* * * * *", "*/2 * * * *", "*/5 * * * *", "*/20 * * * * *", "@every 45s", "@every 90s",

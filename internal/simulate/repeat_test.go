@@ -10,9 +10,9 @@ import (
 	"github.com/cronce/cronce/internal/simulate"
 )
 
-var repeats = flag.Int("repeats", 2, "how often each life is lived")
+var repeats = flag.Int("repeats", 2, "how often each simulation is repeated")
 
-// A seed is the whole of a life: lived again, it leaves the same history, to
+// A seed is the whole of a simulation: repeated, it leaves the same history, to
 // the microsecond. What can still differ is what goroutines of one process do at
 // one virtual time, so a few may: half is far from what chance would leave.
 func TestASeedRepeatsItself(t *testing.T) {
@@ -31,7 +31,7 @@ func TestASeedRepeatsItself(t *testing.T) {
 			t.Logf("seed %d: %d histories", seed, len(seen))
 		}
 	}
-	t.Logf("%d of %d seeds, lived %d times each, left one history", same, seeds, *repeats)
+	t.Logf("%d of %d seeds, simulated %d times each, left one history", same, seeds, *repeats)
 	if same < seeds/2 {
 		t.Errorf("the world draws from something else than its seed")
 	}

@@ -17,12 +17,12 @@ import (
 )
 
 var (
-	firstSeed = flag.Uint64("seed", 1, "the first life's seed")
-	lives     = flag.Int("lives", defaultLives, "how many lives, each of the next seed; on SQLite a tenth, on PostgreSQL a 25th of them")
-	selected  = flag.String("engines", "memory,sqlite,postgres", "where the ledger is")
+	firstSeed   = flag.Uint64("seed", 1, "the first simulation's seed")
+	simulations = flag.Int("simulations", defaultSimulations, "the number of simulations, each of the next seed; on SQLite a tenth, on PostgreSQL a 25th of them")
+	selected    = flag.String("engines", "memory,sqlite,postgres", "where the ledger is")
 )
 
-// bubble lives one life in a bubble of its own.
+// bubble runs one simulation in a bubble of its own.
 func bubble(t *testing.T, seed uint64, o simulate.Options) (evidence proof.Evidence, happened simulate.Tally) {
 	defer func() {
 		if p := recover(); p != nil { // a bubble whose goroutines all wait for ever
@@ -31,15 +31,15 @@ func bubble(t *testing.T, seed uint64, o simulate.Options) (evidence proof.Evide
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		if evidence, happened, err = simulate.Life(seed, o); err != nil {
+		if evidence, happened, err = simulate.Simulate(seed, o); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	})
 	return evidence, happened
 }
 
-// live lives one life and checks it.
-func live(t *testing.T, seed uint64, o simulate.Options) (found []proof.Violation, checked proof.Tally, happened simulate.Tally) {
+// simulateOne runs one simulation and checks it.
+func simulateOne(t *testing.T, seed uint64, o simulate.Options) (found []proof.Violation, checked proof.Tally, happened simulate.Tally) {
 	evidence, happened := bubble(t, seed, o)
 	found, checked = proof.Check(evidence)
 	return found, checked, happened
@@ -53,7 +53,7 @@ func TestSimulation(t *testing.T) {
 		}
 		t.Run(e.name, func(t *testing.T) {
 			var sum sums
-			begun, n := time.Now(), max(1, *lives/e.oneOf)
+			begun, n := time.Now(), max(1, *simulations/e.oneOf)
 			last := *firstSeed + uint64(n) - 1
 			open := e.prepare(t)
 			inParallel(t, *firstSeed, last, func(t *testing.T, seed uint64) {
@@ -71,9 +71,9 @@ func TestSimulation(t *testing.T) {
 				t.Errorf("%d runs succeeded and %d died: what the checker sees is not this system's work", c.Succeeded, c.Dead)
 			}
 			if e.oneOf > 1 {
-				t.Logf("%d of %d lives left the same history and listings as in memory", sum.alike, n)
-				// Requests at one virtual time may come in another order, so that some lives
-				// differ. Members are called many at a time: nearly all of their lives do.
+				t.Logf("%d of %d simulations left the same history and listings as in memory", sum.alike, n)
+				// Requests at one virtual time may come in another order, so that some simulations
+				// differ. Members are called many at a time: nearly all of their simulations do.
 				if n >= 5 && sum.alike < max(1, (n-sum.fannedOut)/4) {
 					t.Error("the engine answers differently from rows in memory")
 				}
@@ -83,8 +83,8 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// inParallel lives the lives of seeds.
-func inParallel(t *testing.T, first, last uint64, live func(t *testing.T, seed uint64)) {
+// inParallel runs the simulations of seeds.
+func inParallel(t *testing.T, first, last uint64, simulate func(t *testing.T, seed uint64)) {
 	var next atomic.Uint64
 	next.Store(first - 1)
 	t.Run("workers", func(t *testing.T) {
@@ -92,14 +92,14 @@ func inParallel(t *testing.T, first, last uint64, live func(t *testing.T, seed u
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				for seed := next.Add(1); seed <= last; seed = next.Add(1) {
-					live(t, seed)
+					simulate(t, seed)
 				}
 			})
 		}
 	})
 }
 
-// report fails the test with what a life shows, and how to live it again.
+// report fails the test with what a simulation shows, and how to repeat it.
 func report(t *testing.T, engine string, seed uint64, found []proof.Violation) {
 	for i, v := range found {
 		if i == 10 {
@@ -113,13 +113,13 @@ func report(t *testing.T, engine string, seed uint64, found []proof.Violation) {
 	}
 }
 
-// sums are the lives' tallies together.
+// sums are the tallies of all simulations together.
 type sums struct {
 	mu       sync.Mutex
 	checked  proof.Tally
 	happened simulate.Tally
 	alike    int
-	// fannedOut counts the lives in which runs had members.
+	// fannedOut counts the simulations in which runs had members.
 	fannedOut int
 }
 

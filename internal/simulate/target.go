@@ -150,9 +150,9 @@ func (t *target) work(c executor.Call, name, payload string, r *rand.Rand) execu
 		return t.accept(c, name, payload, r)
 	}
 	begun := t.now()
-	now := t.w.weather
+	now := t.w.faultRates
 	if t.w.isCalm() {
-		now = weather{}
+		now = faultRates{}
 	}
 	time.Sleep(between(r, time.Millisecond, 50*time.Millisecond))
 	if chance(r, now.crawling) {

@@ -62,7 +62,7 @@ type World interface {
 	Current() *jobs.Registry
 }
 
-// Tally counts what happened in a life.
+// Tally counts what happened in a simulation.
 type Tally struct {
 	Starts, Kills, Stops, Freezes, Leaps, Jumps   int
 	Outages, Unavailable, LostAnswers             int
@@ -91,16 +91,16 @@ func (t *Tally) fields() []*int {
 	}
 }
 
-// world is one life: the system and its surroundings.
+// world is one simulation: the system and its surroundings.
 type world struct {
-	seed    uint64
-	options Options
-	weather weather
-	engine  ledger.Store
-	witness *proof.Witness
-	ledger  ledger.Store // the witness, for processes
-	targets map[string]*target
-	tasks   sync.WaitGroup // what goes on beside the script: calls at targets, events
+	seed       uint64
+	options    Options
+	faultRates faultRates
+	engine     ledger.Store
+	witness    *proof.Witness
+	ledger     ledger.Store // the witness, for processes
+	targets    map[string]*target
+	tasks      sync.WaitGroup // what goes on beside the script: calls at targets, events
 
 	mu       sync.Mutex
 	versions []*jobs.Registry
@@ -137,7 +137,7 @@ func newWorld(seed uint64, o Options) *world {
 	if w.options.Key == nil {
 		w.options.Key = func(c executor.Call, _ World) string { return c.RunID }
 	}
-	w.weather = forecast(w.Dice("weather", 0))
+	w.faultRates = drawFaultRates(w.Dice("faultRates", 0))
 	return w
 }
 
@@ -220,18 +220,18 @@ func (w *world) settle() {
 	close(w.quiet)
 }
 
-// weather is how likely each fault is in one life.
-type weather struct {
+// faultRates are the probabilities of each fault in one simulation.
+type faultRates struct {
 	unavailable, lost, crash, slow       float64 // of an operation on the ledger
 	cut, mute, late, twice, unsent       float64 // of a call
 	failing, permanent, crawling, broken float64 // of a target's work
 }
 
-// forecast: some lives see little, some everything.
-func forecast(r *rand.Rand) weather {
-	storm := []float64{0.2, 1, 1, 3}[r.IntN(4)]
-	p := func(most float64) float64 { return min(0.5, storm*most*r.Float64()) }
-	return weather{
+// drawFaultRates draws rates for one simulation: some have few faults, some every kind.
+func drawFaultRates(r *rand.Rand) faultRates {
+	factor := []float64{0.2, 1, 1, 3}[r.IntN(4)]
+	p := func(highest float64) float64 { return min(0.5, factor*highest*r.Float64()) }
+	return faultRates{
 		unavailable: p(0.02), lost: p(0.02), crash: p(0.001), slow: p(0.02),
 		cut: p(0.1), mute: p(0.1), late: p(0.05), twice: p(0.05), unsent: p(0.03),
 		failing: p(0.1), permanent: p(0.01), crawling: p(0.15), broken: p(0.05),

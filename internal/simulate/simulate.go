@@ -11,10 +11,10 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Life simulates the system once and returns the evidence. It must be called in a
+// Simulate simulates the system once and returns the evidence. It must be called in a
 // testing/synctest bubble, whose time it uses. err is a failure that no injected
 // fault explains.
-func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
+func Simulate(seed uint64, o Options) (proof.Evidence, Tally, error) {
 	w := newWorld(seed, o)
 	r := w.Dice("script", 0)
 	s := &script{world: w, Rand: r}
@@ -65,7 +65,7 @@ func Life(seed uint64, o Options) (proof.Evidence, Tally, error) {
 			return proof.Evidence{}, w.tally, err
 		}
 	}
-	if s.plan.timed = r.IntN(2) == 0 || o.EventsOnly; s.plan.timed { // half the lives have a platform beside
+	if s.plan.timed = r.IntN(2) == 0 || o.EventsOnly; s.plan.timed { // half the simulations have a platform beside
 		for _, j := range s.plan.jobs {
 			w.tasks.Go(func() { w.deliver(j.ID) })
 		}
