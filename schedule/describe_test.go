@@ -11,7 +11,7 @@ import (
 )
 
 // The golden file says each schedule in words. After a change that is meant,
-// run: CRONCE_UPDATE_GOLDEN=1 go test -run Describe ./jobs
+// run: UPDATE_GOLDEN=1 go test ./schedule -run Describe
 func TestDescribe(t *testing.T) {
 	exprs := []string{
 		"* * * * *", "*/5 * * * *", "0/15 * * * *", "*/7 * * * *", "0 * * * *", "30 * * * *", "0,30 * * * *", "5-10 * * * *",
@@ -32,7 +32,7 @@ func TestDescribe(t *testing.T) {
 		fmt.Fprintf(&out, "%-34s %s\n", expr, s.Describe())
 	}
 	golden := filepath.Join("testdata", "describe.golden")
-	if os.Getenv("CRONCE_UPDATE_GOLDEN") != "" {
+	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

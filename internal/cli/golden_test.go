@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = os.Getenv("UPDATE_GOLDEN") != ""
 
 // noon is when the golden commands are run.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -86,11 +85,11 @@ func withoutRelease(text string) string {
 	return strings.ReplaceAll(text, "time zones "+schedule.ZoneVersion(), "time zones ZONES")
 }
 
-// golden compares with a file of testdata; -update writes it.
+// golden compares with a file of testdata; UPDATE_GOLDEN=1 writes it.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name+".txt")
-	if *update {
+	if update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -98,10 +97,10 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; go test ./internal/cli -update writes it", err)
+		t.Fatalf("%v; UPDATE_GOLDEN=1 go test ./internal/cli writes it", err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew):\n%s", path, firstDifference(got, string(want)))
+		t.Errorf("%s differs (UPDATE_GOLDEN=1 writes it anew):\n%s", path, firstDifference(got, string(want)))
 	}
 }
 

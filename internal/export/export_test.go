@@ -2,7 +2,6 @@ package export_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +15,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = os.Getenv("UPDATE_GOLDEN") != ""
 
 // exports are the options of the golden files.
 var exports = map[string]export.Options{
@@ -68,7 +67,7 @@ func golden(t *testing.T, name string, write func(io.Writer) error) {
 		t.Fatal(err)
 	}
 	file := filepath.Join("testdata", name)
-	if *update {
+	if update {
 		if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +77,7 @@ func golden(t *testing.T, name string, write func(io.Writer) error) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("differs from %s (go test -update writes it anew):\n%s", file, got.String())
+		t.Errorf("differs from %s (UPDATE_GOLDEN=1 writes it anew):\n%s", file, got.String())
 	}
 }
 
