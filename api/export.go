@@ -107,7 +107,7 @@ func (p *params) runs() ledger.Filter {
 // members reads a filter of the members of a run.
 func (p *params) members(run string) operations.MemberQuery {
 	if run == "" {
-		p.fail("the members of which run? Give its run ID: run=JOB@TIME")
+		p.fail("the query parameter run is required: run=JOB@TIME")
 	}
 	return operations.MemberQuery{Parent: run, States: oneOf(p, "state", operations.MemberFilterStates), Key: p.text("key")}
 }

@@ -22,8 +22,8 @@ type params struct {
 	err    error
 }
 
-// query takes a request's parameters, of which only those named are allowed: a
-// misspelt filter would select everything.
+// query reads a request's parameters and allows only those that are named: a misspelt filter would
+// select everything.
 func query(r *http.Request, allowed ...string) *params {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *params) flag(name string) bool {
 	}
 }
 
-// oneOf reads values of which each must be known. There may be as many as are known.
+// oneOf reads the values of a parameter that may be repeated. Each must be known.
 func oneOf[T ~string](p *params, name string, known []T) (out []T) {
 	if len(p.values[name]) > len(known) {
 		p.fail("the parameter %s is given more than %d times", name, len(known))

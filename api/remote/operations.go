@@ -178,7 +178,8 @@ func addFilter(query url.Values, f ledger.Filter) {
 	}
 }
 
-// given is a query of those parameters that have a value: name, value, and so on.
+// given makes a query of names and values, and leaves out those without a value: the server refuses
+// empty parameters.
 func given(pairs ...string) url.Values {
 	query := url.Values{}
 	set(query, pairs...)

@@ -93,6 +93,12 @@ func (s *Service) Act(ctx context.Context, what RunAction, sel Selection, act le
 	if act.Limit < 1 {
 		act.Limit = MaxPart
 	}
+	// A request under a key is done once, and the audit keeps its answer for a repetition. An action
+	// on one run that the ledger does not have is not kept: the run may be planned later, and the
+	// same request must then act on it. So the answer's encoder, which the ledger calls inside the
+	// transaction, fails with errNotKept, and the transaction is rolled back; refused has what the
+	// ledger found. A rollback comes before the ledger notices that the key was used, so keyIsFree
+	// looks it up: after ErrRepeated, Do returns the answer that the audit has.
 	var refused ledger.ActionResult
 	keep(act.Actor, func(got ledger.ActionResult) (any, error) {
 		if refused = got; notFound(act, got) {
@@ -118,11 +124,11 @@ func notFound(act ledger.Action, got ledger.ActionResult) bool {
 	return len(act.IDs) == 1 && len(got.Rejected) == 1 && got.Rejected[0].Cause == ledger.RejectedNotFound
 }
 
-// errNotKept keeps a request out of the audit, which leaves its key free.
+// errNotKept keeps a request out of the audit, which leaves its key free: see Act.
 var errNotKept = errors.New("the ledger has no such run")
 
-// keyIsFree returns an error if the audit has a request under the key of one that it does
-// not keep.
+// keyIsFree returns ErrRepeated if the audit has a request under this key: the run may have been
+// purged since that request acted on it.
 func (s *Service) keyIsFree(ctx context.Context, who ledger.Actor) error {
 	if who.Request == nil || who.Request.Key == "" {
 		return nil
@@ -159,6 +165,7 @@ func ActOnAll(ctx context.Context, ask ActionRequest, do func(context.Context, A
 			if err != nil {
 				return all, err
 			}
+			// A filter may gain runs as fast as it loses them, and a server may be of another version.
 			if all.add(part); all.Remaining > 0 && all.Remaining >= before {
 				return all, fmt.Errorf("%d runs are left, and a request did not make them fewer; repeat the command to go on", all.Remaining)
 			}
@@ -185,7 +192,8 @@ func (all *RunActionResult) add(part RunActionResult) {
 	}
 }
 
-// checkSelection refuses an action that selects all runs, or none.
+// checkSelection refuses an action that selects all runs, or none: most come from a variable that is
+// not set.
 func (what RunAction) checkSelection(sel Selection, act ledger.Action) error {
 	if what == Cancel {
 		if err := CheckCancelable(act.States); err != nil {
@@ -242,7 +250,7 @@ func actedOf(done ledger.ActionResult, dryRun bool) RunActionResult {
 		v.Counts.LeftOut[r.Cause]++
 		v.Refused = append(v.Refused, Rejection{r.RunID, r.Cause, r.Why})
 	}
-	v.Refused = v.Refused[:min(len(v.Refused), MaxPart)]
+	v.Refused = v.Refused[:min(len(v.Refused), MaxPart)] // the counts have all of them
 	return v
 }
 

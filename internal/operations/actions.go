@@ -74,7 +74,8 @@ func onRuns(what RunAction, verb string, fields ...string) []Action {
 	return []Action{at("/v1/runs/"+string(what), many), at("/v1/runs/{id}/"+string(what), fields)}
 }
 
-// ActionOf returns the action of a name; of those on runs, the one on many.
+// ActionOf returns the action with a name. Two have the name of an action on runs: it returns the
+// one that takes a selection, which can also name a single run.
 func ActionOf(name string) (a Action, known bool) {
 	i := slices.IndexFunc(Actions, func(a Action) bool { return a.Name == name })
 	if i < 0 {
@@ -86,7 +87,7 @@ func ActionOf(name string) (a Action, known bool) {
 // Permits returns an Error if an identity may not ask this of the action.
 func (a Action) Permits(who access.Identity, ask ActionRequest) error {
 	template, _, keyed := jobs.SplitJobID(ask.ID)
-	ofSchedule := keyed && a.OfSchedules && who.MayChange(template)
+	ofSchedule := keyed && a.OfSchedules && who.MayChange(template) // without any role
 	if who.Role < a.MinRole && !ofSchedule {
 		return refuse(Forbidden, "%s", who.Needs(a.MinRole.String()))
 	}

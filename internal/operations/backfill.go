@@ -37,8 +37,9 @@ type Backfilled struct {
 	Unchanged int  `json:"unchanged"` // they ran, or are about to
 	Refused   int  `json:"refused"`   // never planned (without NeverPlanned), purged, rerun, or in a range that an earlier definition planned
 	DryRun    bool `json:"dryRun"`
-	// Remaining is the number of scheduled times that are left: those from Next on, or, newest
-	// first, those up to Next. The next request of the series begins, or ends, at Next.
+	// Remaining is the number of scheduled times that the request did not look at, as one takes
+	// MaxPart. The next request of the series goes on at Next: it is its From, or, newest first, its
+	// To.
 	Remaining int       `json:"remaining"`
 	Next      time.Time `json:"next,omitzero"`
 	// Takes is the expected duration of a dry run's planned runs. It is nil if no run of the
@@ -155,6 +156,7 @@ func BackfillAll(
 			return all, b.interrupted(ctx, all, err)
 		}
 		rest := b.from(all.Next)
+		// A server of another version may not know an option, and send the same Next forever.
 		if !rest.From.After(b.From) && !rest.To.Before(b.To) {
 			return all, fmt.Errorf("the answer to the request from %s to %s says to go on from %s",
 				b.From.Format(time.RFC3339), b.To.Format(time.RFC3339), all.Next.Format(time.RFC3339))

@@ -35,7 +35,8 @@ func (d Delivery) Words() string {
 	return "not delivered yet"
 }
 
-// deliveriesOf lists those of the runs that the ledger still has, oldest first.
+// deliveriesOf lists the deliveries that the ledger still has, oldest first: they are purged as other
+// runs are. The end of such a run's ID is the event that it tells of.
 func (s *Service) deliveriesOf(ctx context.Context, runIDs []string) ([]Delivery, error) {
 	if len(runIDs) == 0 {
 		return nil, nil
@@ -107,7 +108,8 @@ func (s *Service) RunDeliveries(ctx context.Context, r ledger.Run) ([]Delivery, 
 	return s.deliveriesOf(ctx, ids)
 }
 
-// pingRuns returns the runs that may ping the job's heartbeat for a run.
+// pingRuns returns the IDs of the runs that may ping the job's heartbeat for a run. The notifier makes
+// one of success, fail and log at the end. All are looked up, so that its rule is in one place.
 func pingRuns(j jobs.Job, r ledger.Run) []string {
 	ids := []string{j.PingRunID(r.ID, "start", r.StartedAt)}
 	if !r.FinishedAt.IsZero() {

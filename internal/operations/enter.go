@@ -70,6 +70,7 @@ func (s *Service) RerunEntry(ctx context.Context, runID string, a ActionRequest,
 // Enter writes the entry; a process that serves makes its calls. Repeated, it
 // finds the run that it wrote.
 func (s *Service) Enter(ctx context.Context, e ledger.Entry) (Run, error) {
+	// A rerun has the frozen call of its run, whose target may have been removed since.
 	if err := s.servedTarget(e.Call.Target); err != nil {
 		return Run{}, err
 	}
@@ -93,6 +94,9 @@ func (s *Service) servedTarget(name string) error {
 	return nil
 }
 
+// mayRerun refuses what a rerun cannot repeat, and what it may do twice, unless that is confirmed: a
+// new key hides from the target that the work was done. After a success, doing it twice is what is
+// asked for.
 func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
 	switch {
 	case run.Count > 1:

@@ -33,7 +33,7 @@ type Export struct {
 	Format Format
 	Selection
 	Runs      ledger.Filter
-	Members   MemberQuery // of these no Selection is made, and failed ones come first
+	Members   MemberQuery // the Selection does not apply to them, and failed ones come first
 	Incidents ledger.IncidentFilter
 	Audit     ledger.AuditFilter
 }
@@ -94,7 +94,7 @@ func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if first && e.Format == CSV {
+		if first && e.Format == CSV { // after the first page was read: an error is still an answer of its own
 			if err := writeHeader(w, e.What); err != nil {
 				return err
 			}
@@ -107,7 +107,8 @@ func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
 	return nil
 }
 
-// exportPageWithin bounds what one page of an export may ask of the ledger.
+// exportPageWithin bounds what one page of an export may ask of the ledger. The whole export has no
+// bound: it takes as long as its reader does.
 const exportPageWithin = 30 * time.Second
 
 func (s *Service) exportPage(ctx context.Context, read func(context.Context, *Export) ([]any, bool, error), e *Export) ([]any, bool, error) {
@@ -226,6 +227,6 @@ func writeCSV(w io.Writer, records []any) error {
 
 func writeRows(w io.Writer, rows [][]string) error {
 	c := csv.NewWriter(w)
-	c.UseCRLF = true // RFC 4180
+	c.UseCRLF = true // RFC 4180, section 2
 	return c.WriteAll(rows)
 }

@@ -60,7 +60,10 @@ type MemberPage struct {
 	Next string `json:"-"`
 }
 
-// Members lists a page of the members of a run.
+// Members lists a page of the members of a run. The list is in groups, one for each state, so that
+// failed members come first; the ledger lists one group at a time. The cursor is "group/run ID": the
+// index of the group in MemberQuery.groups, and the last run ID that was listed of it. A member that
+// changes its state between two pages may be on both, or on neither.
 func (s *Service) Members(ctx context.Context, q MemberQuery) (page MemberPage, err error) {
 	parent, err := s.parent(ctx, q.Parent)
 	if err != nil {
@@ -89,7 +92,7 @@ func (s *Service) Members(ctx context.Context, q MemberQuery) (page MemberPage, 
 		switch {
 		case len(got.Members) == f.Limit:
 			page.Next = position
-		case got.Next != "":
+		case got.Next != "": // the ledger stopped before its limit: it looks at a bounded number of keys
 			page.Next = fmt.Sprintf("%d/%s", from+i, got.Next)
 		}
 		if after = ""; page.Next != "" {
@@ -100,7 +103,8 @@ func (s *Service) Members(ctx context.Context, q MemberQuery) (page MemberPage, 
 	return page, err
 }
 
-// groups are the parts of the list, one after the other.
+// groups returns the parts of the list, one after the other. By a key, or the beginning of one, the
+// list is a single group: the ledger finds these by their run IDs, in any state.
 func (q MemberQuery) groups(parent string) (list []ledger.MemberFilter, err error) {
 	states := slices.Clone(q.States)
 	for _, st := range states {
@@ -133,6 +137,8 @@ func (q MemberQuery) groups(parent string) (list []ledger.MemberFilter, err erro
 	return []ledger.MemberFilter{withStates(f, wanted)}, nil
 }
 
+// withStates adds states to a filter. NotStarted is none of the ledger's: such a member is in its
+// parent's list and has no row.
 func withStates(f ledger.MemberFilter, states []ledger.State) ledger.MemberFilter {
 	if len(states) == len(MemberStates) {
 		return f
@@ -208,7 +214,7 @@ func (s *Service) MemberCounts(ctx context.Context, id string) (map[ledger.State
 	return counts, err
 }
 
-// membersOf shows members, with the errors of those that have not succeeded.
+// membersOf turns members into those of the API, with the last error of each that has not succeeded.
 func (s *Service) membersOf(ctx context.Context, list []ledger.MemberRun) ([]Member, error) {
 	members, failed := make([]Member, len(list)), []string(nil)
 	for i, m := range list {

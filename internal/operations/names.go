@@ -52,6 +52,7 @@ func (s *Service) KnownJob(ctx context.Context, id string) error {
 			return nil
 		}
 	}
+	// One row tells nearly always; the names of all jobs are only read to suggest the nearest.
 	runs, err := s.ledger.List(ctx, ledger.Filter{JobID: id, Limit: 1})
 	if err != nil || len(runs) > 0 {
 		return err

@@ -34,7 +34,7 @@ type Pause struct {
 	// scheduled times in the pause; 0 of what has ended.
 	Jobs  int `json:"jobs"`
 	Times int `json:"scheduledTimes"`
-	// Templates counts those of which schedules made at run time are in the pause too.
+	// Templates counts the templates with schedules in the pause: Jobs and Times do not count these.
 	Templates int `json:"templates,omitempty"`
 }
 
@@ -120,7 +120,7 @@ func (s *Service) ChangePause(ctx context.Context, c PauseChange) (Pause, error)
 	}
 	if c.DryRun {
 		p := ledger.Pause{Kind: c.Kind, Selector: c.Selector, From: c.From, Until: c.Until, By: c.By, Why: c.Why}
-		if now := s.now().UTC().Truncate(time.Second); p.From.Before(now) {
+		if now := s.now().UTC().Truncate(time.Second); p.From.Before(now) { // as the ledger takes it
 			p.From = now
 		}
 		return s.pauseOf(p), nil
@@ -166,7 +166,7 @@ func (s *Service) checkNewPause(c PauseChange) error {
 		}
 	}
 	_, known := reg.Target(sel.Target)
-	if c.Kind == ledger.PauseHold && known { // runs of earlier definitions may be left
+	if c.Kind == ledger.PauseHold && known { // no job calls the target now; runs of earlier definitions may still do
 		return nil
 	}
 	_, err = sel.JobsIn(reg)
@@ -196,7 +196,8 @@ func Paused(list []ledger.Pause, j jobs.Job, now time.Time) (pause, hold *ledger
 }
 
 // NextRun returns the job's first scheduled time after a time that is in none of the pauses; zero:
-// there is none, or none among the first thousand pauses.
+// there is none. It also gives up after a thousand pauses, one after the other, each of which has the
+// next time: a page must not wait for that.
 func NextRun(list []ledger.Pause, j jobs.Job, now time.Time) time.Time {
 	at := j.NextRun(now)
 	for range 1000 {

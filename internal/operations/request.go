@@ -105,7 +105,8 @@ func (s *Service) Do(ctx context.Context, a Action, ask ActionRequest, by Caller
 	if ask.DryRun || by.Key == "" || errors.Is(err, ledger.ErrUnavailable) {
 		return Answer{}, err
 	}
-	// A repetition may also fail for what its first request did.
+	// A repetition may also fail for what its first request did: a run that was canceled cannot be
+	// canceled. If the audit has the key, this is a repetition, and gets the first answer.
 	answer, found, missed := s.ledger.FindAnswer(ctx, *r)
 	switch {
 	case errors.Is(missed, ledger.ErrOtherRequest):
@@ -238,7 +239,9 @@ func (s *Service) askRuns(ctx context.Context, what RunAction, a ActionRequest) 
 	if err := s.selectMembers(ctx, &act.Filter, a); err != nil {
 		return nil, err
 	}
-	if r := a.actor.Request; r != nil && r.Series != "" { // of another selection, it is another series
+	// The audit joins the requests of a series into one action. A client may send one series for two
+	// selections, which are two actions.
+	if r := a.actor.Request; r != nil && r.Series != "" {
 		selection := act.Filter
 		selection.IDs, selection.Limit = nil, 0
 		r.Series += "/" + fingerprint(what, a.Selection, selection)[:16]

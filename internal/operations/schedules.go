@@ -140,6 +140,8 @@ func (s *Service) Schedules(ctx context.Context, f ledger.ScheduleFilter) (list 
 	if err != nil {
 		return nil, false, err
 	}
+	// One more row tells whether there is a next page. The ledger gives no more than its maximum: a full
+	// page of that size may be the last, and the next one is then empty.
 	more = len(got) > size || size == maxSchedulePage && len(got) == size
 	list = []Schedule{}
 	for _, each := range got[:min(size, len(got))] {

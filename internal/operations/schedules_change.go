@@ -28,9 +28,12 @@ type ScheduleOutcome struct {
 // wait for it for a moment only.
 const MaxScheduleChanges = 500
 
+// ScheduledByProgram is the reason of a change of schedules that gives none.
+const ScheduledByProgram = "schedules of an application"
+
 // ScheduleActor is who changes schedules, and why, if they say it: a program seldom does.
 func ScheduleActor(by Caller, name, why string) (ledger.Actor, error) {
-	who, err := by.actor(name, cmp.Or(why, "schedules of an application"))
+	who, err := by.actor(name, cmp.Or(why, ScheduledByProgram))
 	if err != nil {
 		return who, err
 	}

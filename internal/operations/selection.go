@@ -39,8 +39,8 @@ func (sel Selection) JobsIn(reg *jobs.Registry) (list []jobs.Job, err error) {
 	return list, err
 }
 
-// after returns up to limit of the selected jobs whose IDs follow another, and whether there
-// are more. It reads no other jobs if all are selected: a registry may have 100,000.
+// after returns up to limit of the selected jobs whose IDs follow another, and whether there are
+// more. If all jobs are selected, it reads only those of the page: a registry may have 100,000.
 func (sel Selection) after(reg *jobs.Registry, id string, limit int) (list []jobs.Job, more bool, err error) {
 	if !sel.IsZero() {
 		selected, err := sel.JobsIn(reg)
@@ -165,7 +165,7 @@ func (s *Service) Select(ctx context.Context, sel Selection) (ids []string, temp
 		return nil, false, err
 	}
 	templateIDs := sel.templates(reg)
-	list, err := sel.JobsIn(reg)
+	list, err := sel.JobsIn(reg) // its error does not count if templates are selected
 	for _, j := range list {
 		ids = append(ids, j.ID)
 	}

@@ -68,7 +68,7 @@ func stateText(r ledger.Run, attempts []ledger.Attempt) string {
 	case ledger.Planned:
 		return "is planned" + waiting(r.WaitReason)
 	case ledger.Dead:
-		if r.Reason == ledger.ReasonMembers {
+		if r.Reason == ledger.ReasonMembers { // its last attempt fetched the list, and succeeded
 			return "is dead" + colon(r.Reason)
 		}
 		return "is dead" + colon(r.Reason) + latest(attempts)

@@ -43,10 +43,10 @@ type Explanation struct {
 	Next     string `json:"next,omitempty"`
 }
 
-// Why explains what became of a job at any time, which a text has as ParseTime reads it;
-// without an offset it is in the job's zone; with the ~ and the token of a triggered run's ID it
-// is of that run. With the key of a member, it explains what became
-// of the member.
+// Why explains what became of a job at any time, also at one for which the ledger has no run. The
+// text is a time as ParseTime reads it, without an offset in the job's zone. For a triggered run it
+// is what follows the @ of the run ID, with ~ and the token. With the key of a member, Why explains
+// what became of the member.
 func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanation, error) {
 	v := Explanation{JobID: jobID}
 	if jobID == "" {

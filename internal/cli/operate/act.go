@@ -66,7 +66,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 				acted, err := operations.ActOnAll(ctx, asked, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
 					return v, o.DoAction(ctx, string(what), "", part, &v)
 				})
-				refused = len(acted.Refused) > 0
+				refused = len(acted.Refused) > 0 // a script must notice, also if the others were done
 				return acted, err
 			}, func(acted operations.RunActionResult) error { return a.printActed(what, acted) }, f.name())
 			if err == nil && refused {
@@ -107,7 +107,8 @@ func (f *actFlags) ask(what operations.RunAction, now time.Time, ids []string) (
 		}
 		return asked, command.Usage("no runs are selected; name their run IDs, or use %s", flags)
 	}
-	// Only cancel has --state.
+	// A state that is never canceled is a usage error, told of before a ledger is opened. Only cancel
+	// has --state.
 	if err := operations.CheckCancelable(filter.States); err != nil {
 		return asked, err
 	}

@@ -33,6 +33,7 @@ func (a *app) printActed(what operations.RunAction, done operations.RunActionRes
 	if done.DryRun {
 		verb = "would be " + verb
 	}
+	// Only a dry run has runs remaining here: it looks at a part and counts the rest.
 	fmt.Fprintf(a.Out, "%s: %d %s, %d left out\n", what, done.Counts.Changed+done.Remaining, verb, done.Counts.AllLeftOut())
 	for _, cause := range ledger.RejectionCauses {
 		if n := done.Counts.LeftOut[cause]; n > 0 {

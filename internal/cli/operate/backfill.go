@@ -63,8 +63,9 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	}
 	b := f.asked
 	b.JobID, b.From, b.To, b.Actor = jobID, from, to, f.actor()
+	// A mistyped job or date is told of without a ledger. A schedule made at run time is in the ledger.
 	if _, _, keyed := jobs.SplitJobID(jobID); a.Server == "" && !keyed {
-		if _, err := a.OperationsOn(nil).CheckBackfill(ctx, b); err != nil { // before a ledger is looked for
+		if _, err := a.OperationsOn(nil).CheckBackfill(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -86,6 +87,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	return a.printBackfilled(b, done)
 }
 
+// backfilling is the line that shows how far a backfill is, by the time that it has reached.
 func backfilling(jobID string, from, to, at time.Time, newestFirst bool, done operations.Backfilled) string {
 	part := 1.0
 	if span := to.Sub(from); span > 0 {
@@ -120,6 +122,8 @@ func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
+// printBackfilled ends with exit code 1 if every time was refused: the span, or the registry, is not
+// the one that was meant. A few refused times among others are told of, and are no error.
 func (a *app) printBackfilled(asked operations.Backfill, b operations.Backfilled) error {
 	if err := a.showBackfilled(asked, b); err != nil {
 		return err

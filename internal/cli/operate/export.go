@@ -37,7 +37,8 @@ a formula begins with an apostrophe.`,
 	return c
 }
 
-// export prints what the server or the ledger exports; see ask for jobIDs.
+// export prints what the server or the ledger exports, as it is read: it may be larger than memory.
+// For jobIDs see ask.
 func (a *app) export(c *cobra.Command, e operations.Export, jobIDs ...string) error {
 	o, done, err := a.Operator(c.Context(), a.LedgerToRead, jobIDs...)
 	if err != nil {
@@ -46,7 +47,7 @@ func (a *app) export(c *cobra.Command, e operations.Export, jobIDs ...string) er
 	defer done()
 	out := bufio.NewWriter(a.Out)
 	err = o.Export(c.Context(), e, out)
-	return errors.Join(err, out.Flush())
+	return errors.Join(err, out.Flush()) // after an error too: whole records were written before it
 }
 
 func (a *app) runsExportCommand() *cobra.Command {

@@ -137,6 +137,7 @@ next problem opens a new one. A repetition changes nothing.`,
   cronce incidents ack 12 --close --why "the month is booked by hand"`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			// Both are usage errors, to be told of before a ledger or a server is looked for.
 			if _, err := operations.ParseID("incident", args[0]); err != nil {
 				return err
 			}

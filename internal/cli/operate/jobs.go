@@ -98,7 +98,7 @@ func (a *app) printJob(j operations.JobDetail) error {
 		{"state", a.State(string(j.State))}, {"paused by", j.PausedBy}, {"paused until", j.PausedUntil}, {"paused why", j.PausedWhy},
 		{"held until", j.HeldUntil},
 	} {
-		if line[1] != "" || !strings.HasSuffix(line[0], " until") {
+		if line[1] != "" || !strings.HasSuffix(line[0], " until") { // few jobs are paused or held until a time
 			t.Row(line[0], line[1])
 		}
 	}

@@ -35,7 +35,8 @@ too.`,
 	return c
 }
 
-// revision is a time as the ledger's operations take it; any other text as it is.
+// revision returns a time as the API takes it, and any other text as it is. A server has no age or
+// time of day: these are of the clock of the person who types them.
 func (a *app) revision(text string) string {
 	t, _ := command.TimeOrAge("time", text, a.Now())
 	return cmp.Or(operations.TimeText(t), text)

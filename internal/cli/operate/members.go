@@ -122,6 +122,6 @@ func (f *memberFlags) add(to *ledger.Filter) error {
 	if err != nil {
 		return command.Usage("%v", err)
 	}
-	to.IDs, to.Parent = append(to.IDs, ids...), ""
+	to.IDs, to.Parent = append(to.IDs, ids...), "" // run IDs name them; a parent selects all of its members
 	return nil
 }

@@ -66,7 +66,7 @@ func (f *pauseFlags) flags(c *cobra.Command, a *app) {
 
 // do does an action on a pause, and prints the pause.
 func (a *app) do(c *cobra.Command, f *pauseFlags, action, id string) (err error) {
-	if !f.asked.DryRun {
+	if !f.asked.DryRun { // which changes nothing, so nobody need answer for it
 		if err := f.check(); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (a *app) pausesChangeCommand() *cobra.Command {
 		Example: `  cronce pauses change 12 --until 2h --why "it takes longer"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if f.from == "" && f.until == "" {
+			if f.from == "" && f.until == "" { // else an action is audited that changes nothing
 				return command.Usage("--until T or --from T is required")
 			}
 			if _, err := operations.ParseID("pause", args[0]); err != nil {

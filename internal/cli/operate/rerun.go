@@ -29,6 +29,7 @@ whose answer was that an earlier call is in progress.`,
 				return err
 			}
 			ctx := c.Context()
+			// With --server the server finds the run; else this process reads it, and then makes the calls.
 			return a.enter(ctx, "rerun", args[0], w.sign(asked), func() (ledger.Entry, error) {
 				o, done, err := a.Operations(ctx)
 				if err != nil {

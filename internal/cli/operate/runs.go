@@ -176,7 +176,7 @@ func (a *app) printRun(r operations.RunDetail) error {
 	return errors.Join(h.Flush(), a.printExcerpts(r.History), a.printPurges(r), a.printDeliveries(r.Deliveries))
 }
 
-// printExcerpts shows what the target said, of the attempts of which that is kept.
+// printExcerpts shows what the target said in each attempt, if the ledger keeps it.
 func (a *app) printExcerpts(attempts []operations.Attempt) error {
 	for _, at := range attempts {
 		if at.Excerpt == "" {

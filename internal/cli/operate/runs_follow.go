@@ -49,8 +49,9 @@ error says so.`,
 	return c
 }
 
-// follow prints changes after its start until the context ends. While the ledger does
-// not answer it goes on asking.
+// follow prints changes after its start until the context ends. The first question only returns the
+// position to begin at. While the ledger does not answer, it goes on asking from the last position,
+// so that no change is lost; a ledger that never answered is an error.
 func (a *app) follow(ctx context.Context, o backend.Operator, sel operations.Selection, states []ledger.State) error {
 	got, err := o.Changes(ctx, sel, "")
 	for position := got.Position; ; {

@@ -153,7 +153,8 @@ func (h scheduleHistory) IDs() (ids []string) {
 	return ids
 }
 
-// changeSchedule makes one change and prints what became of it.
+// changeSchedule makes one change and prints what became of it. It may be the first command on a new
+// ledger, which it then makes.
 func (a *app) changeSchedule(c *cobra.Command, template string, change operations.ScheduleChange, w who) error {
 	return ask(c, a, a.OpenLedger, func(ctx context.Context, o backend.Operator) (changed changedSchedule, err error) {
 		outcomes, err := o.ChangeSchedules(ctx, template, []operations.ScheduleChange{change}, w.actor())

@@ -59,7 +59,8 @@ Exit 0: every line was taken. Exit 1: lines were refused.`,
 	return c
 }
 
-// scheduleImport is an import under way.
+// scheduleImport is an import under way. It sends the lines in parts, each in one transaction, in
+// their order: a key that comes twice gets what its last line says.
 type scheduleImport struct {
 	*app
 	c        *cobra.Command
@@ -127,6 +128,7 @@ func (i *scheduleImport) add(number int, text []byte) error {
 		i.refuse(number, err.Error())
 		return nil
 	}
+	// The changes of one transaction have different keys.
 	if len(i.part) == operations.MaxScheduleChanges || i.keys[change.Key] {
 		if err := i.send(); err != nil {
 			return err

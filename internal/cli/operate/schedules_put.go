@@ -11,9 +11,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// scheduledByHand is the reason of a change that gives none.
-const scheduledByHand = "schedules of an application"
-
 type putFlags struct {
 	operations.ScheduleChange
 	data, until string
@@ -58,11 +55,12 @@ func (f *putFlags) changeFlags(c *cobra.Command) {
 	c.Flags().Int64Var(&f.IfRevision, "if-revision", 0, "only if the schedule has this revision")
 }
 
-// reasoned adds who and why, of which why has a default.
+// reasoned adds --by and --why. A program makes most schedules, and seldom has a reason to give, so
+// --why has a default.
 func (f *putFlags) reasoned(c *cobra.Command, a *app) {
 	f.flags(c, a)
 	why := c.Flags().Lookup("why")
-	why.DefValue, f.why = scheduledByHand, scheduledByHand
+	why.DefValue, f.why = operations.ScheduledByProgram, operations.ScheduledByProgram
 }
 
 func (f *putFlags) change(key string, now time.Time) (operations.ScheduleChange, error) {
@@ -79,7 +77,7 @@ func (f *putFlags) change(key string, now time.Time) (operations.ScheduleChange,
 		change.Data = json.RawMessage(f.data)
 	}
 	if f.in > 0 {
-		change.Schedule, change.Timezone = operations.ResolveIn(now, f.in), "UTC"
+		change.Schedule, change.Timezone = operations.ResolveIn(now, f.in), "UTC" // the template may have another zone
 	}
 	if f.isNew {
 		change.IfRevision = ledger.MustNotExist

@@ -34,7 +34,7 @@ Exit 0: a process serves. Exit 1: none does.`,
 				serving = s.Serving
 				return s, err
 			}, a.printStatus)
-			if err == nil && !serving {
+			if err == nil && !serving { // scripts test whether a process serves
 				err = command.ExitWith(command.ExitFailed)
 			}
 			return err
@@ -73,6 +73,7 @@ func (a *app) printStatus(s operations.Status) error {
 	if s.OldestDue > 0 {
 		due = "waiting for " + time.Duration(s.OldestDue*float64(time.Second)).Round(time.Second).String()
 	}
+	// The causes come before the counts, which say how many there are; the last line is the verdict.
 	if s.Clock != "" {
 		terminal.Fprintf(a.Out, "clock: %s\n", s.Clock)
 	}

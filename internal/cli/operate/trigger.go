@@ -170,6 +170,7 @@ func toItsEnd(ctx context.Context, e *executor.Executor, s ledger.Store, entry l
 	}
 }
 
+// printDriven ends with exit code 1 unless the run succeeded, so that a script may go on after it.
 func (a *app) printDriven(r operations.Run) error {
 	if a.Encoded() {
 		if err := a.Encode(r); err != nil {

@@ -28,7 +28,7 @@ has each: why then explains what became of that member.`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			return ask(c, a, a.LedgerToRead, func(ctx context.Context, o backend.Operator) (operations.Explanation, error) {
-				return o.Why(ctx, args[0], args[1], strings.Join(args[2:], ""))
+				return o.Why(ctx, args[0], args[1], strings.Join(args[2:], "")) // "" without a member
 			}, a.printWhy, args[0])
 		},
 	}
