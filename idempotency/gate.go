@@ -10,16 +10,16 @@ import (
 
 // gate lets one call for each key go to the store to claim it, while the
 // others of this process wait here, in memory: a crowd of duplicates then
-// holds one connection, not the pool. Once the key's outcome is known one of those
-// who waited looks it up for all of them. The zero gate is ready.
+// holds one connection, not the pool. Once the key's outcome is known, one of the
+// waiting callers looks it up for all of them. The zero gate is ready.
 type gate struct {
 	mu     sync.Mutex
 	queues map[Key]*keyQueue
 }
 
-// keyQueue is one key's leader and those who wait for it, the first of whom makes
+// keyQueue is one key's leader and the callers that wait for it. The first of these makes
 // the channels: most queues need none. Nobody joins it any more when the outcome
-// of the key is known, or when its leader is overdue: one whose work blocks for
+// of the key is known, or when its leader is overdue: a leader whose work blocks for
 // ever would keep the key from this process, while the store has freed it.
 // Guarded by gate.mu, but for the channels.
 type keyQueue struct {
@@ -100,8 +100,8 @@ func (g *gate) leave(q *keyQueue, known bool) {
 	g.pass(q)
 }
 
-// share ends the caller's look at the key of a queue. If it came to nothing
-// another of those who wait looks.
+// share ends the caller's look-up and hands its result to the waiting callers. If it
+// failed, the next of them looks the key up.
 func (g *gate) share(q *keyQueue, found *store.Record, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

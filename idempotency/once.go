@@ -218,8 +218,8 @@ func (k *Kit) recordAlone(ctx context.Context, c store.Claim, r Reply) (Reply, b
 	return r, false, err
 }
 
-// afterFailedCommit finds out what can be found out. A commit whose answer was
-// lost is recognised by its owner.
+// afterFailedCommit looks the key up: the answer to a commit may be lost, and its record
+// then has the claim's owner.
 func (k *Kit) afterFailedCommit(ctx context.Context, c store.Claim, r Reply, cause error) (Reply, bool, error) {
 	if errors.Is(cause, ErrConflict) {
 		return r, false, cause

@@ -72,9 +72,9 @@ func (d *dialect) Package() string                { return name }
 func (d *dialect) Statements() sqlkeys.Statements { return d.common }
 func (d *dialect) Options() *sql.TxOptions        { return nil } // the session's own isolation
 
-// Claim implements [sqlkeys.Dialect]. The row says what is known of work that
-// commits by itself and of which nothing else is heard: that it was begun. It
-// expires as a reply does.
+// Claim implements [sqlkeys.Dialect]. The row says that the outcome of the work is unknown:
+// work that commits the transaction itself commits this row with it. It expires as a reply
+// does.
 func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool) (sqlkeys.Claimed, store.KeyStatus, error) {
 	if _, err := d.sessions(ctx, q); err != nil {
 		return nil, store.KeyStatus{}, err

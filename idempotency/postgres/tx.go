@@ -105,7 +105,7 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	}
 	o := &t.opened
 	_, err = results.Exec()
-	if err == nil && t.pooled == nil {
+	if err == nil && t.pooled == nil { // the caller's transaction began earlier, with settings of its own
 		err = results.QueryRow().Scan(&o.began, &o.held, &o.now, &o.isolation, &o.timeout, &o.role)
 	} else if err == nil {
 		err = results.QueryRow().Scan(&o.began, &o.held, nil, nil, nil)
@@ -210,7 +210,7 @@ func (t *tx) close(ctx context.Context, c store.Claim, r store.Reply, expires ti
 		}
 	}
 	var b pgx.Batch
-	if t.opened.reclaim {
+	if t.opened.reclaim { // an expired row in the way is removed in the same batch
 		queue(&b, t.store.sql().reclaim, sqlkeys.Of(c))
 	}
 	if t.opened.inserted {
@@ -230,7 +230,7 @@ func (t *tx) close(ctx context.Context, c store.Claim, r store.Reply, expires ti
 	default:
 		b.Queue(releaseSavepoint)
 	}
-	err = t.conn.SendBatch(ctx, &b).Close()
+	err = t.conn.SendBatch(ctx, &b).Close() // the statements run in their order, up to the first that fails
 	return stored, err
 }
 

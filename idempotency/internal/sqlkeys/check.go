@@ -39,10 +39,10 @@ func (s *Store) Check(ctx context.Context, _ time.Duration) error {
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: the table of the keys cannot be used: %w; create it with CreateTable or the "+
 				"migrations (set keys), and grant SELECT, INSERT, UPDATE and DELETE on it", s.d.Package(), err))
-			break
+			break // the others would fail for the same reason
 		}
 	}
-	if ctx.Err() != nil || conn.PingContext(ctx) != nil {
+	if ctx.Err() != nil || conn.PingContext(ctx) != nil { // then the problems say nothing of the table
 		return s.unavailable("check", errors.Join(problems...))
 	}
 	return errors.Join(append(problems, s.d.Check(ctx, conn)...)...)

@@ -46,7 +46,7 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 		if err == nil {
 			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, Of(c)))
 		}
-		if held {
+		if held { // the record is this call's own
 			look.Record, look.LeaseExpired = nil, false
 		}
 		look.Held = held

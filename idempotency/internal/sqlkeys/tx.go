@@ -50,7 +50,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		switch {
 		case err == nil && look.Held && look.Record == nil:
 			return t, look, nil
-		case err == nil:
+		case err == nil: // another call has the key, and needs this connection more
 			_ = t.Rollback(ctx)
 			return noTx{}, look, nil
 		}
@@ -59,7 +59,7 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		switch {
 		case !victim:
 			return nil, store.KeyStatus{}, s.unavailable("claim the key", err)
-		case join:
+		case join: // the caller's transaction is gone with it, and only the caller can repeat that
 			return nil, store.KeyStatus{}, fmt.Errorf("%w: %w", store.ErrTxAborted, err)
 		}
 		pause.For(ctx, rand.N(victimPause))
@@ -134,11 +134,11 @@ func (t *tx) Commit(ctx context.Context, c store.Claim, r store.Reply) (expires 
 		err = t.explain(ctx, "store the reply", err)
 		switch {
 		case errors.Is(err, store.ErrTxEnded), errors.Is(err, store.ErrLostRace):
-			t.work = nil
+			t.work = nil // the rollback need not ask what became of the work
 		case !errors.Is(err, store.ErrTxAborted):
 			t.tried = true
 		}
-		return time.Time{}, cmp.Or(t.Rollback(ctx), err)
+		return time.Time{}, cmp.Or(t.Rollback(ctx), err) // that the work ended the transaction matters more
 	}
 	if t.conn == nil {
 		if _, err = t.ExecContext(ctx, `RELEASE SAVEPOINT `+t.savepoint); err != nil {
@@ -195,7 +195,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 		var q Querier = t.conn
 		if err = t.end(ctx, t.Tx.Rollback); err != nil {
 			t.discard()
-			q = t.store.db
+			q = t.store.db // the look-up needs a connection that works
 		}
 		ended = ended || t.work != nil && (errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil || t.store.committedByWork(ctx, q, t.claim))
 		t.release(ctx)

@@ -55,7 +55,7 @@ export interface KeyKeeperOptions {
   readonly ttlMs?: number;
 }
 
-/** Pending is an operation of which it is not known whether it was done. */
+/** Pending is an operation whose outcome is unknown. */
 export interface Pending {
   readonly key: string;
   /** Idempotency-Key and Cronce-Send-Before. */

@@ -57,7 +57,7 @@ export class Gate {
     });
   }
 
-  /** leave ends a lead. If the key's outcome is known one of those who wait looks; else one of them leads next. */
+  /** leave ends a lead. The next waiting caller looks the key up if its outcome is known, and leads otherwise. */
   leave(queue: KeyQueue, known: boolean): void {
     queue.known = known;
     if (known) {
@@ -66,7 +66,7 @@ export class Gate {
     this.#pass(queue);
   }
 
-  /** share ends a look. If it came to nothing another of those who wait looks. */
+  /** share ends a look-up and hands its result to the waiting callers. If it failed, the next of them looks the key up. */
   share(queue: KeyQueue, look: { found: KeyRecord | undefined } | undefined): void {
     if (look === undefined) {
       this.#pass(queue);

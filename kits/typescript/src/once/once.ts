@@ -252,7 +252,7 @@ export class OnceRunner<Tx> {
     }
   }
 
-  /** #afterFailedCommit finds out what can be found out. A commit whose answer was lost is known by its owner. */
+  /** #afterFailedCommit looks the key up: the answer to a commit may be lost, and its record then has the claim's owner. */
   async #afterFailedCommit(claim: Claim, reply: Reply, cause: unknown): Promise<OnceResult> {
     const look = await this.lookup(claim).catch(() => undefined);
     if (look?.record === undefined || look.record.state === "accepted") {
