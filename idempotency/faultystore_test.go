@@ -6,19 +6,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/idempotency/store"
 )
 
-// crowd is a store in memory for many keys, whose every exchange takes a random
+// faultyStore is a store in memory for many keys, whose every exchange takes a random
 // while and now and then comes to nothing. It keeps what was ever stored, with
 // the instants at which each record came and went. Instants are counted, so that
 // no two are the same.
-type crowd struct {
+type faultyStore struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	instant int
@@ -34,24 +32,24 @@ type kept struct {
 	from, end int // end 0: it is live
 }
 
-func newCrowd(seed uint64) *crowd {
-	return &crowd{random: rand.New(rand.NewPCG(seed, 0)), held: map[idempotency.Key]bool{}, live: map[idempotency.Key]*kept{}}
+func newFaultyStore(seed uint64) *faultyStore {
+	return &faultyStore{random: rand.New(rand.NewPCG(seed, 0)), held: map[idempotency.Key]bool{}, live: map[idempotency.Key]*kept{}}
 }
 
-func (s *crowd) chance(of int) bool {
+func (s *faultyStore) chance(of int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.random.IntN(of) == 0
 }
 
 // lasts is one of few, so that much ends at once.
-func (s *crowd) lasts() time.Duration {
+func (s *faultyStore) lasts() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Duration(s.random.IntN(5)) * time.Millisecond
 }
 
-func (s *crowd) now() int {
+func (s *faultyStore) now() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.instant++
@@ -64,7 +62,7 @@ var (
 )
 
 // exchange takes a while, and may fail, not be answered, or panic.
-func (s *crowd) exchange(ctx context.Context) error {
+func (s *faultyStore) exchange(ctx context.Context) error {
 	select {
 	case <-time.After(s.lasts()):
 	case <-ctx.Done():
@@ -87,9 +85,9 @@ type outerKey struct{}
 // outer is a transaction of a caller's, in which work is done.
 type outer struct{ end []func(commit bool) }
 
-func (*crowd) InTransaction(ctx context.Context) bool { return ctx.Value(outerKey{}) != nil }
+func (*faultyStore) InTransaction(ctx context.Context) bool { return ctx.Value(outerKey{}) != nil }
 
-func (s *crowd) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
+func (s *faultyStore) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	if err := s.exchange(ctx); err != nil {
 		return nil, store.KeyStatus{}, err
 	}
@@ -102,10 +100,10 @@ func (s *crowd) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		look.Held, s.held[c.Key] = true, true
 	}
 	o, _ := ctx.Value(outerKey{}).(*outer)
-	return &crowded{crowd: s, key: c.Key, held: look.Held, outer: o}, look, nil
+	return &faultyTx{store: s, key: c.Key, held: look.Held, outer: o}, look, nil
 }
 
-func (s *crowd) Lookup(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
+func (s *faultyStore) Lookup(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
 	if err := s.exchange(ctx); err != nil {
 		return look, err
 	}
@@ -119,7 +117,7 @@ func (s *crowd) Lookup(ctx context.Context, c store.Claim) (look store.KeyStatus
 }
 
 // forget is the record's expiry.
-func (s *crowd) forget(key idempotency.Key) {
+func (s *faultyStore) forget(key idempotency.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.live[key]; k != nil {
@@ -129,7 +127,7 @@ func (s *crowd) forget(key idempotency.Key) {
 	}
 }
 
-func (s *crowd) store(c store.Claim, r idempotency.Reply) {
+func (s *faultyStore) store(c store.Claim, r idempotency.Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.instant++
@@ -138,7 +136,7 @@ func (s *crowd) store(c store.Claim, r idempotency.Reply) {
 }
 
 // wasThere: such a record was live at an instant between the two.
-func (s *crowd) wasThere(from, to int, such func(*kept) bool) bool {
+func (s *faultyStore) wasThere(from, to int, such func(*kept) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.all {
@@ -149,182 +147,41 @@ func (s *crowd) wasThere(from, to int, such func(*kept) bool) bool {
 	return false
 }
 
-type crowded struct {
-	crowd *crowd
+type faultyTx struct {
+	store *faultyStore
 	key   idempotency.Key
 	held  bool
 	outer *outer
 }
 
-func (t *crowded) Context(ctx context.Context) context.Context { return ctx }
+func (t *faultyTx) Context(ctx context.Context) context.Context { return ctx }
 
-func (t *crowded) Commit(ctx context.Context, c store.Claim, r idempotency.Reply) (time.Time, error) {
+func (t *faultyTx) Commit(ctx context.Context, c store.Claim, r idempotency.Reply) (time.Time, error) {
 	if t.outer != nil {
 		t.outer.end = append(t.outer.end, func(commit bool) {
 			if commit {
-				t.crowd.store(c, r)
+				t.store.store(c, r)
 			}
 			t.Rollback(ctx)
 		})
 		return time.Now().Add(time.Hour), nil
 	}
 	defer t.Rollback(ctx)
-	if t.crowd.chance(10) {
+	if t.store.chance(10) {
 		return time.Time{}, errCrowd
 	}
-	t.crowd.store(c, r)
-	if t.crowd.chance(10) {
+	t.store.store(c, r)
+	if t.store.chance(10) {
 		return time.Time{}, errCrowd // its answer is lost
 	}
 	return time.Now().Add(time.Hour), nil
 }
 
-func (t *crowded) Rollback(context.Context) error {
-	t.crowd.mu.Lock()
-	defer t.crowd.mu.Unlock()
+func (t *faultyTx) Rollback(context.Context) error {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
 	if t.held {
-		t.crowd.held[t.key], t.held = false, false
+		t.store.held[t.key], t.held = false, false
 	}
 	return nil
-}
-
-// caller is one call of a crowd.
-type caller struct {
-	kit           *idempotency.Kit
-	store         *crowd
-	scope, key    string
-	payload       string
-	timeout, work time.Duration // timeout: 0 for ever
-	fails, panics bool
-	inside        bool // a transaction of its own
-	commits       bool
-}
-
-// result says what was done for whom.
-type result struct{ Scope, Key, Payload, Run string }
-
-func (c caller) run(t *testing.T) (err error) {
-	ctx := t.Context()
-	if c.timeout > 0 {
-		var leave context.CancelFunc
-		ctx, leave = context.WithTimeout(ctx, c.timeout)
-		defer leave()
-	}
-	o := &outer{}
-	if c.inside {
-		ctx = context.WithValue(ctx, outerKey{}, o)
-		defer func() {
-			time.Sleep(c.store.lasts())
-			for _, end := range o.end {
-				end(c.commits)
-			}
-		}()
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	from, mine := c.store.now(), result{}
-	got, duplicate, err := idempotency.Do(ctx, c.kit, idempotency.Operation{Scope: c.scope, Key: c.key, Payload: c.payload},
-		func(context.Context) (result, error) {
-			time.Sleep(c.work)
-			if c.panics {
-				panic(errOutcome)
-			}
-			if c.fails {
-				return result{}, errOutcome
-			}
-			mine = result{c.scope, c.key, c.payload, fmt.Sprint(c.store.now())}
-			return mine, nil
-		})
-	to := c.store.now()
-	about := func(k *kept) bool { return k.key.Scope == c.scope && k.key.Value == c.key }
-	switch {
-	case err == nil && !duplicate && got != mine:
-		t.Errorf("%+v did %+v and was told %+v", c, mine, got)
-	case err == nil && (got.Scope != c.scope || got.Key != c.key || got.Payload != c.payload):
-		t.Errorf("%+v was given the answer of %+v", c, got)
-	case err == nil && duplicate && !c.store.wasThere(from, to, func(k *kept) bool {
-		return about(k) && string(k.record.Body) == fmt.Sprintf(`{"Scope":%q,"Key":%q,"Payload":%q,"Run":%q}`, got.Scope, got.Key, got.Payload, got.Run)
-	}):
-		t.Errorf("%+v was given %+v, which was not stored between %d and %d", c, got, from, to)
-	case errors.Is(err, idempotency.ErrMismatch) && !c.store.wasThere(from, to, func(k *kept) bool {
-		return about(k) && k.record.Fingerprint != mustPrint(c.payload)
-	}):
-		t.Errorf("%+v was refused, and no other payload was stored between %d and %d", c, from, to)
-	}
-	return err
-}
-
-func mustPrint(payload string) string {
-	print, err := idempotency.PayloadFingerprint(payload)
-	must(err)
-	return print
-}
-
-// Whatever becomes of those who lead and look, nobody waits for ever, and
-// nobody is told of another key, of another payload, or of what was not stored
-// while he asked.
-func TestACrowdIsAnsweredWhateverFails(t *testing.T) {
-	told := map[string]int{}
-	for seed := range uint64(100) {
-		synctest.Test(t, func(t *testing.T) {
-			store, began := newCrowd(seed), time.Now()
-			var kits []*idempotency.Kit
-			for _, wait := range []time.Duration{-1, 2 * time.Millisecond, 20 * time.Millisecond, time.Hour} {
-				k, err := idempotency.New(store, idempotency.Options{Principal: idempotency.SinglePrincipal("p"),
-					Wait: wait, StoreTimeout: 30 * time.Millisecond, MaxRun: time.Minute})
-				must(err)
-				kits = append(kits, k)
-			}
-			var all sync.WaitGroup
-			var mu sync.Mutex
-			random := rand.New(rand.NewPCG(seed, 1))
-			ms := func(n int) time.Duration { return time.Duration(random.IntN(n)) * time.Millisecond }
-			for range 120 {
-				c := caller{kit: kits[random.IntN(4)], store: store, scope: "s" + fmt.Sprint(random.IntN(2)), key: "k" + fmt.Sprint(random.IntN(2)),
-					payload: "p" + fmt.Sprint(random.IntN(8)/7), work: ms(4), fails: random.IntN(6) == 0, panics: random.IntN(12) == 0,
-					inside: random.IntN(10) == 0, commits: random.IntN(2) == 0}
-				if random.IntN(2) == 0 {
-					c.timeout = 1 + ms(20)
-				}
-				at := ms(30)
-				all.Go(func() {
-					time.Sleep(at)
-					err := c.run(t)
-					mu.Lock()
-					defer mu.Unlock()
-					told[kind(err)]++
-				})
-			}
-			for range 6 {
-				key := idempotency.Key{Scope: "s" + fmt.Sprint(random.IntN(2)), Principal: "-", Value: "k" + fmt.Sprint(random.IntN(2))}
-				at := ms(40)
-				all.Go(func() { time.Sleep(at); store.forget(key) })
-			}
-			all.Wait()
-			if took := time.Since(began); took > time.Minute { // virtual
-				t.Errorf("seed %d: somebody waited: it took %v", seed, took)
-			}
-			for i, k := range kits {
-				if n := k.Queues(); n != 0 {
-					t.Errorf("seed %d, kit %d: %d keys are remembered", seed, i, n)
-				}
-			}
-		})
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-	}
-	t.Log(told)
-}
-
-func kind(err error) string {
-	for _, e := range []error{idempotency.ErrMismatch, idempotency.ErrInProgress, idempotency.ErrUnavailable, errOutcome} {
-		if errors.Is(err, e) {
-			return e.Error()
-		}
-	}
-	return fmt.Sprint(err)
 }
