@@ -118,7 +118,8 @@ func (d *draft) fitting(jobID string, most int) string {
 func (d *draft) checkVendorHeader(path, name, value string) {
 	if vendor, known := vendorKeys[strings.ToLower(name)]; known && hasPlaceholder(value) {
 		d.Add(path, CodeBadValue,
-			"%s takes keys of at most %d characters in %s, and a run ID can be longer; remove this header, and set key: {header: %s, form: hex32} on the target",
+			"%s takes keys of at most %d characters in %s, and a run ID can be longer; "+
+				"remove this header, and set key: {header: %s, form: hex32} on the target",
 			vendor.name, vendor.most, name, name)
 	}
 }

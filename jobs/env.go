@@ -121,7 +121,8 @@ type urlKind struct {
 var (
 	baseURL  = urlKind{http: "calls and tokens would travel unencrypted; use https, or declare the target with allowHTTP: true"}
 	openURL  = urlKind{} // of a target with allowHTTP
-	tokenURL = urlKind{http: "the client's secret and the tokens would travel unencrypted; use https (allowHTTP does not apply to a token endpoint)", query: true}
+	tokenURL = urlKind{query: true,
+		http: "the client's secret and the tokens would travel unencrypted; use https (allowHTTP does not apply to a token endpoint)"}
 	// ownURL is the address of a channel or a heartbeat.
 	ownURL = urlKind{http: "what cronce sends would travel unencrypted; use https", query: true}
 )

@@ -67,7 +67,8 @@ func (d *draft) checkJobHeartbeat(path string, j Job) {
 	d.checkVariable(path, "urlEnv", j.HeartbeatURLEnv, "the variable that holds the address")
 	if len(j.ID) > maxBeating {
 		d.Add(path, codeBadID,
-			"the id of a job with a heartbeat has at most %d characters, since its pings are runs of the job heartbeat-ID; shorten the id, or remove heartbeat", maxBeating)
+			"the id of a job with a heartbeat has at most %d characters, since its pings are runs of the job heartbeat-ID; "+
+				"shorten the id, or remove heartbeat", maxBeating)
 	}
 	if slices.ContainsFunc(d.jobs, func(other registered) bool { return other.ID == j.HeartbeatJobID() }) {
 		d.Add(path, codeDuplicateID, "the pings are runs of the job %q, which the registry has too; rename one of the jobs", j.HeartbeatJobID())

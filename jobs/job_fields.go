@@ -16,7 +16,8 @@ import (
 func (j *Job) Fields() []field.Row {
 	return []field.Row{
 		field.Of("id", field.Required(field.Text(&j.ID)),
-			"Part of every run ID: 1 to 64 (with keyed 32, with each 41) of a-z, 0-9, dot, dash and underscore, beginning with a letter or digit. A renamed job is a new one."),
+			"Part of every run ID: 1 to 64 (with keyed 32, with each 41) of a-z, 0-9, dot, dash and underscore, "+
+				"beginning with a letter or digit. A renamed job is a new one."),
 		field.Of("schedule", field.Own(field.Text(&j.Schedule)),
 			"Required, except with keyed. When the job is due, such as 0 3 * * * or @every 10m; see schedules.md."),
 		field.Of("target", field.Unless(&j.TargetURLEnv, field.Text(&j.Target)),

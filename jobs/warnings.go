@@ -30,7 +30,8 @@ func (r *Registry) Warnings(now time.Time) Problems {
 		}
 		if m := quartz.FindStringSubmatch(strings.TrimSpace(j.Schedule)); m != nil && !j.Disabled {
 			found = append(found, r.JobProblem(j.ID, "schedule", codeQuartz, fmt.Sprintf(
-				"the weekdays %s count from SUN=0 here, so the job runs %s. Quartz, whose schedules have six fields and ?, counts from SUN=1; write names such as MON-FRI", m[1], j.schedule.Describe())))
+				"the weekdays %s count from SUN=0 here, so the job runs %s. Quartz, whose schedules have six fields and ?, "+
+					"counts from SUN=1; write names such as MON-FRI", m[1], j.schedule.Describe())))
 		}
 	}
 	if text := ZonesWarning(now); zoned && text != "" {

@@ -36,6 +36,7 @@ func ZonesWarning(now time.Time) string {
 	if !now.After(released.AddDate(1, 0, 0)) {
 		return ""
 	}
-	return fmt.Sprintf("the time zone database %s was released on %s, more than a year ago. Scheduled times are wrong where a law has changed since. Upgrade cronce, or set %s to a newer file (docs/schedules.md#zones)",
+	return fmt.Sprintf("the time zone database %s was released on %s, more than a year ago. Scheduled times are wrong "+
+		"where a law has changed since. Upgrade cronce, or set %s to a newer file (docs/schedules.md#zones)",
 		schedule.ZoneVersion(), released.Format(time.DateOnly), EnvZones)
 }

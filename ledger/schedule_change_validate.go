@@ -18,7 +18,8 @@ func (c *ChangeSchedulesRequest) Validate() error {
 		in := &c.Items[i]
 		switch id := in.JobID; {
 		case !validScheduleID(id) || TemplateOf(id) != c.Template:
-			return fmt.Errorf(`%w: ID %.100q; it must be the template's ID, of at most 32 characters, ":" and a key of 1 to 48 letters, digits, ".", "_" and "-" that begins with a letter or digit`, ErrInvalidSchedule, id)
+			return fmt.Errorf(`%w: ID %.100q; it must be the template's ID, of at most 32 characters, ":" and a key of 1 to 48 letters, `+
+				`digits, ".", "_" and "-" that begins with a letter or digit`, ErrInvalidSchedule, id)
 		case known[id]:
 			return fmt.Errorf("%w: %s is in the list twice", ErrInvalidSchedule, id)
 		case len(in.Data) > MaxScheduleData:

@@ -87,7 +87,8 @@ func (d *validator) scheduledTime(jobID string, in *RunSpec) error {
 	case in.ScheduledAt.Nanosecond() != 0 || in.Until.Nanosecond() != 0:
 		return in.invalid("its time has a fraction of a second, and run IDs have none: truncate it to whole seconds first")
 	case !d.hasValidID(jobID, in):
-		return in.invalid(`a run ID has at most %d visible ASCII characters: its job's id, %.80q (without "@", "~" and "/"), "@" and its time, %s, then nothing, "~" and a suffix, or "/" and the end of its range`,
+		return in.invalid(`a run ID has at most %d visible ASCII characters: its job's id, %.80q (without "@", "~" and "/"), `+
+			`"@" and its time, %s, then nothing, "~" and a suffix, or "/" and the end of its range`,
 			maxRunID, jobID, in.ScheduledAt.UTC().Format(time.RFC3339))
 	}
 	return nil

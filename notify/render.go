@@ -137,7 +137,8 @@ func alert(m Message, c jobs.Channel) any {
 	}
 	a := map[string]any{
 		"labels": map[string]string{
-			"alertname": "CronceIncident", "registry": m.Registry, "job_id": m.Incident.JobID, "cause": string(m.Incident.Cause), "incident": fmt.Sprint(m.Incident.ID),
+			"alertname": "CronceIncident", "registry": m.Registry, "job_id": m.Incident.JobID,
+			"cause": string(m.Incident.Cause), "incident": fmt.Sprint(m.Incident.ID),
 		},
 		"annotations": map[string]string{"summary": m.title(), "description": m.text()},
 		"startsAt":    m.Incident.OpenedAt.UTC().Format(time.RFC3339Nano), "endsAt": ends.UTC().Format(time.RFC3339Nano),

@@ -27,7 +27,9 @@ func (s *Schedule) AWS() (AWS, error) {
 		return out, err
 	}
 	if w, ok := s.calendar.(*wallClock); ok && s.dst != DSTSkip && w.differsFromSkip(firstUse(s.expression)) {
-		return AWS{}, fmt.Errorf("its times fall into the hour that a clock change of %s skips or repeats, and AWS does what dst: skip does there, not dst: %s; write dst: skip, or choose another hour, or timezone: UTC, or let a tick drive the job", s.zone.loc, s.dst)
+		return AWS{}, fmt.Errorf("its times fall into the hour that a clock change of %s skips or repeats, and AWS does what "+
+			"dst: skip does there, not dst: %s; write dst: skip, or choose another hour, or timezone: UTC, or let a tick drive the job",
+			s.zone.loc, s.dst)
 	}
 	var err error
 	if o, ok := s.expression.(oneTime); ok {

@@ -93,7 +93,8 @@ func parseDowRule(item span, u unit) (dayRule, bool, error) {
 	if u.min == awsDow.min {
 		return dayRule{kind: lastOfWeek}, true, nil
 	}
-	return dayRule{}, true, item.fail(u.name, "L follows a weekday here: 5L or FRIL is the month's last Friday; for the last day of the week write SAT or SUN")
+	return dayRule{}, true, item.fail(u.name, "L follows a weekday here: 5L or FRIL is the month's last Friday; "+
+		"for the last day of the week write SAT or SUN")
 }
 
 // days returns the rule's days in a month, as bits 1 to 31.

@@ -121,7 +121,8 @@ func parseAWSCron(inner span) (expression, error) {
 	case dom.text == "?" && dow.text == "?":
 		return nil, dow.fail("day-of-week", "AWS cron() needs ? in exactly one of day-of-month and day-of-week; here both have it; use * in day-of-month")
 	case dom.text != "?" && dow.text != "?":
-		return nil, dow.fail("day-of-week", "AWS cron() needs ? in exactly one of day-of-month and day-of-week; here neither has it; use ? for the one that does not matter")
+		return nil, dow.fail("day-of-week", "AWS cron() needs ? in exactly one of day-of-month and day-of-week; "+
+			"here neither has it; use ? for the one that does not matter")
 	}
 	if err := c.parseYears(words[5]); err != nil {
 		return nil, err

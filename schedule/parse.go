@@ -32,7 +32,8 @@ func Parse(expr, timezone string, dst DST) (*Schedule, error) {
 	}
 	s := &Schedule{expr: expr, dst: dst, zone: z, expression: f, calendar: f.calendar(z, dst)}
 	if s.calendar.next(firstUse(f)) == noTime {
-		return nil, body.fail("schedule", "never fires: its local time does not exist in %s, because the clock is put forward over it, and the DST policy is %s; choose another time or dst: once", z.loc, dst)
+		return nil, body.fail("schedule", "never fires: its local time does not exist in %s, because the clock is put forward over it, "+
+			"and the DST policy is %s; choose another time or dst: once", z.loc, dst)
 	}
 	return s, nil
 }
@@ -156,7 +157,8 @@ func parseNickname(body span) (expression, error) {
 	case words[0].text == "@every":
 		return nil, body.fail("@every", "write one duration after it, such as @every 5m or @every 1h30m")
 	case words[0].text == "@reboot":
-		return nil, body.fail("schedule", "not supported: replicas start at different times, so they cannot agree on one; use a schedule, or run the job with `cronce trigger`")
+		return nil, body.fail("schedule", "not supported: replicas start at different times, so they cannot agree on one; "+
+			"use a schedule, or run the job with `cronce trigger`")
 	}
 	return nil, body.fail("schedule", "write @hourly, @daily (@midnight), @weekly, @monthly, @yearly (@annually) or @every <duration>%s",
 		lowerHint(body.text))

@@ -12,7 +12,8 @@ import (
 // LockDeclarations does nothing: the whole ledger is locked.
 func (t *tx) LockDeclarations() error { return nil }
 
-// sweep counts up to limit items of a list, and takes them out if it is told to.
+// sweep counts up to limit items, and takes them out if it is told to: a purge counts with the
+// conditions by which it deletes.
 type sweep struct {
 	*tx
 	n, limit int
@@ -40,6 +41,7 @@ func sweepList[T any](s *sweep, list *[]T, old func(T) bool) {
 	}
 }
 
+// sweepMap goes through a map in the order of its keys, so that a simulation repeats itself.
 func sweepMap[K cmp.Ordered, V any](s *sweep, m map[K]V, old func(K, V) bool) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if value := m[key]; old(key, value) && s.count() && s.del {

@@ -16,7 +16,8 @@ type record struct {
 	attempts []ledger.Attempt
 }
 
-// addRecord adds a record. Its fields do not change until removeRecord.
+// addRecord adds a record to the runs and to the indexes of what it is now. Its fields do not change
+// until removeRecord: an index would keep a record that is no longer of it.
 func (l *Ledger) addRecord(r *record) {
 	l.runs[r.ID] = r
 	if r.State.Finished() {
@@ -37,7 +38,8 @@ func (l *Ledger) removeRecord(r *record) {
 	}
 }
 
-// filtered returns the records that fit, in an order. It looks at every one.
+// filtered returns the records that fit, in an order. It looks at every one: the ledgers of tests are
+// small, and an index for each order would be a second statement of each rule.
 func filtered(records map[string]*record, order func(a, b *record) int, match func(*record) bool) (found []*record) {
 	for _, r := range records {
 		if match(r) {
@@ -65,7 +67,8 @@ func byDue(a, b *record) int { return cmp.Or(a.DueAt().Compare(b.DueAt()), older
 
 func byLate(a, b *record) int { return cmp.Or(a.LateAt.Compare(b.LateAt), cmp.Compare(a.ID, b.ID)) }
 
-// setValue writes a value.
+// setValue writes a value. This, putEntry and deleteEntry are the only writes beside those of
+// records, so that each can be taken back.
 func setValue[T any](t *tx, at *T, value T) {
 	before := *at
 	t.undo = append(t.undo, func() { *at = before })

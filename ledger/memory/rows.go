@@ -19,6 +19,7 @@ type tx struct {
 
 func (t *tx) Now() (time.Time, error) { return t.now, nil }
 
+// LockJobs leaves out the bodies, as the databases do, which read them for a few rules only.
 func (t *tx) LockJobs(ids []string) ledger.Future[[]ledger.JobRow] {
 	return ledger.ResolvedFuture(withoutJobBodies(valuesOf(t.l.jobs, ids)), nil)
 }
@@ -33,7 +34,7 @@ func withoutJobBodies(jobs []ledger.JobRow) []ledger.JobRow {
 func (t *tx) PutJobs(changes []ledger.JobChange) error {
 	for _, c := range changes {
 		j, known := t.l.jobs[c.JobID]
-		if !known {
+		if !known { // a new row has all fields, whatever is set
 			j, c.Set = c.JobRow, 0
 		}
 		if c.Set&ledger.JobColWatermark != 0 {
@@ -71,7 +72,8 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 	return ledger.ResolvedFuture(inserted, t.failed)
 }
 
-// hasRoom fails the transaction if a run is to get a slot that another one has.
+// hasRoom fails the transaction if a run is to get a slot that another run has, as the unique index
+// of a database does. Whoever asked for no result learns it when the transaction ends.
 func (t *tx) hasRoom(r *record, hasSlot bool) bool {
 	if holder := t.l.slots[r.JobID]; hasSlot && r.Pace == 0 && holder != nil && holder != r {
 		t.failed = fmt.Errorf("run %s cannot have its job's slot, which %s has", r.ID, holder.ID)
@@ -103,7 +105,7 @@ func (t *tx) UpdateFenced(changes []ledger.RowChange) ledger.Future[[]bool] {
 
 func (t *tx) update(r *record, c *ledger.RowChange) {
 	before := *r
-	t.undo = append(t.undo, func() {
+	t.undo = append(t.undo, func() { // r stays the same record, which the indexes point to
 		t.l.removeRecord(r)
 		*r = before
 		t.l.addRecord(r)
@@ -117,7 +119,7 @@ func (t *tx) update(r *record, c *ledger.RowChange) {
 		a.RunID = r.ID
 		r.attempts = append(r.attempts, a)
 	}
-	if !c.Unlisted {
+	if !c.Unlisted { // a change that is taken back leaves a gap in the positions, which nobody notices
 		t.l.change++
 		r.changed = t.l.change
 	}
@@ -161,6 +163,8 @@ func (t *tx) FindRequest(principal, key string) ledger.Future[[]ledger.KeptReque
 	return ledger.Future[[]ledger.KeptRequest]{}
 }
 
+// SeriesEnd finds the last run of the series that the ledger still has: a purge may have deleted
+// those of later entries.
 func (t *tx) SeriesEnd(by, series string) ledger.Future[[]ledger.Cursor] {
 	for _, a := range slices.Backward(t.l.audit) {
 		if r := t.l.runs[a.RunID]; r != nil && a.By == by && a.Series == series {

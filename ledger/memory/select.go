@@ -38,6 +38,7 @@ func rowsOf(list []*record) []ledger.Row {
 	return rows
 }
 
+// LockDue skips nothing: no other transaction has locked a run.
 func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	var due []ledger.Row
 	for _, r := range t.l.due(t.now) {

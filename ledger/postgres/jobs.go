@@ -30,6 +30,7 @@ func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger
 }
 
 func (t *tx) CountUnacknowledged(jobIDs []string) ledger.Future[map[string]int] {
-	return sqltx.Counts(t.Tx, `SELECT job_id, n FROM (SELECT job_id, count(*) AS n FROM runs WHERE `+sqltx.UnacknowledgedRun+` GROUP BY job_id OFFSET 0) unseen
+	return sqltx.Counts(t.Tx, `SELECT job_id, n
+		FROM (SELECT job_id, count(*) AS n FROM runs WHERE `+sqltx.UnacknowledgedRun+` GROUP BY job_id OFFSET 0) unseen
 		JOIN unnest($1) AS j (id) ON j.id = job_id`, jobIDs)
 }

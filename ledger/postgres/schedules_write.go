@@ -107,7 +107,8 @@ func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 	}
 	at(ledger.ScheduleColPause, `paused_at`, func(s *ledger.ScheduleRow) time.Time { return s.PausedAt })
 	at(ledger.ScheduleColFailure, `failed_at`, func(s *ledger.ScheduleRow) time.Time { return s.FailedAt })
-	with(ledger.ScheduleColPause, `UPDATE schedules s SET paused_by = u.by, paused_why = u.why FROM unnest($1, $2, $3) AS u (id, by, why) WHERE s.id = u.id`,
+	with(ledger.ScheduleColPause, `UPDATE schedules s SET paused_by = u.by, paused_why = u.why
+		FROM unnest($1, $2, $3) AS u (id, by, why) WHERE s.id = u.id`,
 		func(p *params, some []ledger.ScheduleUpdate) {
 			array(p, textKind, some, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.PausedBy) })
 			array(p, textKind, some, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendText(b, u.Row.PausedWhy) })

@@ -20,7 +20,8 @@ var (
 	streak = `SELECT min(scheduled_at) FILTER (WHERE state = ?4), count(*) FROM (SELECT state, scheduled_at FROM runs
 		WHERE run_id > ?1 AND run_id < ?2 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 0 + ?3)`
 	unseenOfJobs = `
-		SELECT job_id, count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnacknowledgedRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
+		SELECT job_id, count(*) FROM runs INDEXED BY runs_dead
+		WHERE ` + sqltx.UnacknowledgedRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
 )
 
 func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Future[[]ledger.Row] {

@@ -57,7 +57,8 @@ var (
 			UNION ALL
 			SELECT state, count(*) FROM runs INDEXED BY runs_waiting WHERE waiting = 1 AND parent IS NULL GROUP BY state) GROUP BY state`
 	otherCounts = `
-		SELECT (SELECT count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnacknowledgedRun + `), (SELECT count(*) FROM incidents WHERE closed_at IS NULL),
+		SELECT (SELECT count(*) FROM runs INDEXED BY runs_dead WHERE ` + sqltx.UnacknowledgedRun + `),
+			(SELECT count(*) FROM incidents WHERE closed_at IS NULL),
 			(SELECT max(watermark) FROM jobs WHERE ended_at IS NULL),
 			(SELECT min(due_at) FROM runs WHERE due_at <= ?1 AND waiting = 0 AND state IN (SELECT value FROM json_each(?2)))`
 )

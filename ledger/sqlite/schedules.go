@@ -93,7 +93,8 @@ func (t *tx) updateSchedule(s *ledger.ScheduleRow, set ledger.ScheduleColumns) (
 
 // countOrDeleteSchedules counts, or deletes, schedules that have ended up to a time.
 func (t *tx) countOrDeleteSchedules(q ledger.OldRows, limit int, del bool) ledger.Future[int] {
-	const old = `(SELECT id FROM positions WHERE ended_at <= ?1 AND (template IN (SELECT id FROM schedule_templates WHERE name IN (SELECT value FROM json_each(?3)))) <> ?4
+	const old = `(SELECT id FROM positions WHERE ended_at <= ?1
+			AND (template IN (SELECT id FROM schedule_templates WHERE name IN (SELECT value FROM json_each(?3)))) <> ?4
 		ORDER BY ended_at, id LIMIT 0 + ?2)`
 	args := append([]any{q.Until, orAll(limit)}, ofTemplates(q.Of)...)
 	if !del {

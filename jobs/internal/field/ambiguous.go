@@ -34,7 +34,8 @@ func (d *decoder) ambiguous(path string, n ast.Node) bool {
 		return false
 	case !clearNumber.MatchString(written):
 		d.Add(path, Ambiguous,
-			`the number %s is ambiguous: programs read it as different values; write "%s" with quotes for a string, or a number such as 1234 or 0.5`, written, written)
+			`the number %s is ambiguous: programs read it as different values; `+
+				`write "%s" with quotes for a string, or a number such as 1234 or 0.5`, written, written)
 	case isText:
 		d.Add(path, Ambiguous, `the number %s has more digits than 64 bits hold; write "%s" with quotes for a string`, written, written)
 	default:

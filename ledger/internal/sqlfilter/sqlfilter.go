@@ -164,7 +164,8 @@ func (d *Dialect) Runs(f ledger.Filter) *Select {
 
 // deadUnacknowledged reports whether the condition DeadUnacknowledged selects the runs.
 func (d *Dialect) deadUnacknowledged(f ledger.Filter) bool {
-	return d.DeadUnacknowledged != "" && f.Unacknowledged && len(f.States) == 1 && f.States[0] == ledger.Dead && f.Reason == "" && f.Parent == "" && len(f.IDs) == 0
+	return d.DeadUnacknowledged != "" && f.Unacknowledged && len(f.States) == 1 && f.States[0] == ledger.Dead &&
+		f.Reason == "" && f.Parent == "" && len(f.IDs) == 0
 }
 
 // InJobs returns the condition that a job is in a list of texts, which is ?.
@@ -251,8 +252,8 @@ func (d *Dialect) Incidents(f ledger.IncidentFilter, due string, args ...any) (s
 func (d *Dialect) Audit(f ledger.AuditFilter) (string, []any) {
 	s := &Select{Dialect: d}
 	if f.RunID != "" {
-		s.Add("id "+d.InQuery(`SELECT id FROM audit WHERE run_id = ? AND run_id <> '' UNION ALL SELECT id FROM audit WHERE rerun_id = ? AND rerun_id <> ''`),
-			f.RunID, f.RunID)
+		s.Add("id "+d.InQuery(`SELECT id FROM audit WHERE run_id = ? AND run_id <> ''
+			UNION ALL SELECT id FROM audit WHERE rerun_id = ? AND rerun_id <> ''`), f.RunID, f.RunID)
 	} else {
 		s.Add(`count > 0 AND (series = '' OR NOT EXISTS (SELECT 1 FROM audit n WHERE n.series = a.series AND n.series <> '' AND n.id > a.id
 			AND ` + d.NoIndex + `n.by = a.by AND n.job_id = a.job_id AND n.count > 0))`)
