@@ -132,13 +132,13 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, q *keyQu
 	}
 }
 
-// record stores a reply in a transaction without work.
-type record func(context.Context, store.Claim, Reply) (Reply, bool, error)
+// recorder stores a reply in a transaction without work.
+type recorder func(context.Context, store.Claim, Reply) (Reply, bool, error)
 
 // run does the work in the transaction and ends it. A panic of the work goes
 // through, after the rollback. If the work has ended the transaction itself, run uses
 // the key up with record.
-func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w workInTx, record record) (r Reply, replayed bool, err error) {
+func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w workInTx, record recorder) (r Reply, replayed bool, err error) {
 	// The caller may hang up; the work goes on.
 	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.MaxRun)
 	defer cancel()
@@ -176,7 +176,7 @@ func (k *Kit) run(ctx context.Context, tx store.Tx, c store.Claim, w workInTx, r
 
 // rollback undoes the work. If the work has ended its transaction itself, its effects
 // may be committed, so that the key is used up, as after a commit that found this.
-func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim, record record) error {
+func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim, record recorder) error {
 	end, cancel := k.ending(ctx)
 	defer cancel()
 	err := tx.Rollback(end)
@@ -190,7 +190,7 @@ func (k *Kit) rollback(ctx context.Context, tx store.Tx, c store.Claim, record r
 // of its own: one that the context carries has been ended. It tries again while
 // the store is unavailable: the work's connection may be back in the pool, and
 // broken.
-func (k *Kit) useUp(c store.Claim, record record) error {
+func (k *Kit) useUp(c store.Claim, record recorder) error {
 	ctx, cancel := k.ending(context.Background())
 	defer cancel()
 	for again := firstPause; ; again = min(2*again, maxPause) {
