@@ -23,7 +23,8 @@ func (c *concurrencyLimit) enter(who string) (leave func(), err error) {
 	defer c.mu.Unlock()
 	if c.by[who] >= c.ofIdentity || c.open >= c.ofProcess {
 		return nil, problem(http.StatusTooManyRequests, "too_many_in_progress",
-			fmt.Sprintf("%d %s of this identity are open, and %d of this process; an identity may have %d, and the process %d: ask again after Retry-After",
+			fmt.Sprintf("%d %s of this identity are open, and %d of this process; "+
+				"an identity may have %d, and the process %d: ask again after Retry-After",
 				c.by[who], c.what, c.open, c.ofIdentity, c.ofProcess))
 	}
 	c.open++

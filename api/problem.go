@@ -48,7 +48,8 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &denied):
 		return problem(denied.Status, denied.Code, denied.Message)
 	case errors.As(err, &tooLarge):
-		return problem(http.StatusRequestEntityTooLarge, "request_too_large", "the body must be at most 1 MiB; shorten it, or split it into several requests")
+		return problem(http.StatusRequestEntityTooLarge, "request_too_large",
+			"the body must be at most 1 MiB; shorten it, or split it into several requests")
 	case errors.Is(err, idempotency.ErrInvalidKey):
 		return problem(http.StatusBadRequest, idempotency.CodeInvalidKey, err.Error())
 	case errors.Is(err, ledger.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

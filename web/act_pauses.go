@@ -142,7 +142,8 @@ func (d *Dashboard) previewChangePause(r *http.Request, v *actView) error {
 		return err
 	}
 	v.hide("from", operations.TimeText(c.From), "until", operations.TimeText(c.Until))
-	v.CLI = commandOf(fmt.Sprintf("cronce pauses change %d", p.ID), [][2]string{{"--from", operations.TimeText(c.From)}, {"--until", operations.TimeText(c.Until)}}) + why
+	v.CLI = commandOf(fmt.Sprintf("cronce pauses change %d", p.ID),
+		[][2]string{{"--from", operations.TimeText(c.From)}, {"--until", operations.TimeText(c.Until)}}) + why
 	v.Button = "Change it"
 	if !c.Until.IsZero() {
 		v.Lines = append(v.Lines, "It then ends at "+v.Now.exact(c.Until)+".")

@@ -168,7 +168,8 @@ func (d *Dashboard) redisplayForm(r *http.Request, done actDone, why error) (vie
 	case refused != nil && refused.Code == operations.KeyMismatch:
 		v.Problem = "This form was sent before, with other values, and was done then. Look at the page of what it acts on before you send it again."
 	case status == http.StatusServiceUnavailable:
-		v.Key, v.Problem = r.PostForm.Get("key"), "The ledger did not answer in time, so this may have been done or not. Send the form again from this page: it is done once."
+		v.Key = r.PostForm.Get("key")
+		v.Problem = "The ledger did not answer in time, so this may have been done or not. Send the form again from this page: it is done once."
 	}
 	out := v.view()
 	out.Status = status

@@ -142,7 +142,8 @@ func (d *Dashboard) membersFollow(r *http.Request, v *actView, changed []operati
 	}
 	switch v.Name {
 	case "redrive":
-		v.Lines = []string{fmt.Sprintf("Its list stays as it is. Its %s, acknowledged ones left out, are sent again, each under its own key; the others are left.", counted(counts[ledger.Dead], "dead member"))}
+		v.Lines = []string{fmt.Sprintf("Its list stays as it is. Its %s, acknowledged ones left out, are sent again, "+
+			"each under its own key; the others are left.", counted(counts[ledger.Dead], "dead member"))}
 	case "cancel":
 		v.Lines = append(v.Lines, fmt.Sprintf("Its %s end with it, and %s are not started.", counted(open, "unfinished member"),
 			thousands(counts[operations.NotStarted])))

@@ -131,7 +131,9 @@ func (d *Dashboard) addFilterActs(r *http.Request, v *runsView, f ledger.Filter,
 
 // matching lists runs of selected jobs that a filter selects; an Error of operations says why
 // none can match.
-func matching[T any](ctx context.Context, d *Dashboard, sel operations.Selection, f ledger.Filter, list func(context.Context, ledger.Filter) ([]T, error)) ([]T, error) {
+func matching[T any](
+	ctx context.Context, d *Dashboard, sel operations.Selection, f ledger.Filter, list func(context.Context, ledger.Filter) ([]T, error),
+) ([]T, error) {
 	if err := d.Operations.Narrow(ctx, sel, &f); err != nil {
 		return nil, err
 	}

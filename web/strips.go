@@ -29,7 +29,9 @@ func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState
 // with older dead runs, paused ones, and the others by their newest run. Many jobs may be in
 // trouble, so it lists their groups and states, which are at hand, before it reads any run. dead are
 // the newest groups of dead runs.
-func (d *Dashboard) chooseStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []ledger.RunGroup) (chosen []string, err error) {
+func (d *Dashboard) chooseStrips(
+	ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []ledger.RunGroup,
+) (chosen []string, err error) {
 	ends := map[string]bool{jobs.PurgeJobID: true} // it has a page of its own, and would fill a place for nothing
 	failing := map[string]bool{}
 	for _, s := range states {

@@ -1,7 +1,6 @@
 package operations
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,7 +206,8 @@ func (what RunAction) checkSelection(sel Selection, act ledger.Action) error {
 		return nil
 	case what == Cancel:
 		return refuse(Invalid,
-			"the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a state, a reason, a time, or a run with members (parent)")
+			"the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a state, a reason, a time, "+
+				"or a run with members (parent)")
 	}
 	return refuse(Invalid,
 		"the action selects no runs; name their run IDs, or a job, an owner, a label, a target, a reason, a time, or a run with members (parent)")
@@ -275,48 +275,11 @@ func checkActor(a ledger.Actor) error {
 		return refuse(Invalid, "the reason (why) must have at most %d bytes, the name of the person who acts (by) at most %d", maxWhy, maxBy)
 	case !a.Proven && strings.HasPrefix(strings.TrimSpace(a.By), tokenPrefix):
 		return refuse(Invalid,
-			"the name %q would pass for the identity of a token, and no token has proved it; give a name (by) that does not begin with %s", a.By, tokenPrefix)
+			"the name %q would pass for the identity of a token, and no token has proved it; "+
+				"give a name (by) that does not begin with %s", a.By, tokenPrefix)
 	}
 	if err := a.Validate(); err != nil {
 		return refuse(Invalid, "%v", err)
 	}
 	return nil
-}
-
-// JobActionResult is what an action made of a job.
-type JobActionResult struct {
-	JobID string `json:"jobId"`
-	State string `json:"state"` // paused or resumed
-}
-
-// Pause makes the job's scheduled times skipped (paused) until Resume.
-func (s *Service) Pause(ctx context.Context, jobID string, who ledger.Actor) (JobActionResult, error) {
-	return s.setPaused(ctx, jobID, who, s.ledger.PauseJob, "paused")
-}
-
-// Resume ends a pause.
-func (s *Service) Resume(ctx context.Context, jobID string, who ledger.Actor) (JobActionResult, error) {
-	return s.setPaused(ctx, jobID, who, s.ledger.ResumeJob, "resumed")
-}
-
-func (s *Service) setPaused(ctx context.Context, jobID string, who ledger.Actor, act func(context.Context, string, ledger.Actor) error, state string) (JobActionResult, error) {
-	if err := checkActor(who); err != nil {
-		return JobActionResult{}, err
-	}
-	keep(who, func(any) (any, error) { return JobActionResult{jobID, state}, nil })
-	switch err := act(ctx, jobID, who); {
-	case errors.Is(err, ledger.ErrNotFound):
-		return JobActionResult{}, cmp.Or(s.KnownJob(ctx, jobID), notServed(jobID))
-	case err != nil:
-		return JobActionResult{}, err
-	}
-	return JobActionResult{jobID, state}, nil
-}
-
-// unknownOutcome reports whether an attempt may have had its effect without
-// this side having heard of it.
-func unknownOutcome(attempts []ledger.Attempt) bool {
-	return slices.ContainsFunc(attempts, func(at ledger.Attempt) bool {
-		return at.Answer == ledger.AnswerUnknown || at.Answer == ledger.AnswerLost || at.Answer == ledger.AnswerInProgress
-	})
 }

@@ -215,7 +215,8 @@ func (s *Service) sameSchedule(ctx context.Context, j jobs.Job) error {
 	}
 	if current.Schedule != j.Schedule || current.Timezone != j.Timezone || current.DST != j.DST {
 		return refuse(Invalid,
-			"the ledger plans %s by %q (%s), this registry says %q (%s): backfill with the registry that is served, or when this one is (\"cronce diff\" compares them)",
+			"the ledger plans %s by %q (%s), this registry says %q (%s): "+
+				"backfill with the registry that is served, or when this one is (\"cronce diff\" compares them)",
 			j.ID, current.Schedule, current.Timezone, j.Schedule, j.Timezone)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,7 +101,8 @@ func (s *Service) servedTarget(name string) error {
 func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
 	switch {
 	case run.Count > 1:
-		return refuse(Conflict, "%s is the row of %d scheduled times, which a rerun cannot repeat; run them with \"cronce backfill %s\"", run.ID, run.Count, run.JobID)
+		return refuse(Conflict, "%s is the row of %d scheduled times, which a rerun cannot repeat; run them with \"cronce backfill %s\"",
+			run.ID, run.Count, run.JobID)
 	case !run.State.Finished():
 		return refuse(Conflict, "%s is %s; wait for its end, or cancel it first", run.ID, run.State)
 	case run.Call.Method == "":
@@ -127,4 +129,12 @@ func underItsKey(run ledger.Run) string {
 		return fmt.Sprintf("run it under its own key with \"cronce backfill %s\", or %s", run.JobID, anyway)
 	}
 	return "check at the target what became of it, then " + anyway
+}
+
+// unknownOutcome reports whether an attempt may have had its effect without
+// this side having heard of it.
+func unknownOutcome(attempts []ledger.Attempt) bool {
+	return slices.ContainsFunc(attempts, func(at ledger.Attempt) bool {
+		return at.Answer == ledger.AnswerUnknown || at.Answer == ledger.AnswerLost || at.Answer == ledger.AnswerInProgress
+	})
 }

@@ -99,7 +99,8 @@ func pickRevision(declared []ledger.DeclaredDefinition, text string, otherwise i
 	}
 	if found < 0 {
 		return 0, refuse(Invalid,
-			`no definition %q; use a time such as 2026-11-21T03:00:00Z or 2026-11-21, or at least %d characters of a hash that "cronce jobs diff" lists`, text, shortestHash)
+			`no definition %q; use a time such as 2026-11-21T03:00:00Z or 2026-11-21, `+
+				`or at least %d characters of a hash that "cronce jobs diff" lists`, text, shortestHash)
 	}
 	return found, nil
 }

@@ -20,9 +20,10 @@ var reasonTexts = map[ledger.Reason]string{
 	ledger.ReasonPaused:          "the job was paused",
 	ledger.ReasonCatchUpNone:     "no process planned in time, and the job does not catch up (catchUp: none)",
 	ledger.ReasonCatchUpWindow:   "no process planned in time, and the job's catchUpWindow had passed",
-	ledger.ReasonNotPlannable:    "the schedule could not be planned (it did not fit its template, or the registry lacked that) until it was changed or deleted",
-	ledger.ReasonNewerRun:        "no process planned in time, and the newest scheduled time runs instead (catchUp: latest)",
-	ledger.ReasonOperator:        "an operator canceled it",
+	ledger.ReasonNotPlannable: "the schedule could not be planned until it was changed or deleted (it did not fit its template, " +
+		"or the registry lacked that)",
+	ledger.ReasonNewerRun: "no process planned in time, and the newest scheduled time runs instead (catchUp: latest)",
+	ledger.ReasonOperator: "an operator canceled it",
 }
 
 // Because says what a reason means for a run; an unknown one stays as it is.

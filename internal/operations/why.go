@@ -167,7 +167,8 @@ func skippedTime(j jobs.Job, at time.Time) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("The job's local time %s does not exist in %s: the clock was put forward over it, up to %s. With dst %q the job does not run instead.",
+	return fmt.Sprintf("The job's local time %s does not exist in %s: the clock was put forward over it, up to %s. "+
+		"With dst %q the job does not run instead.",
 		g.Local, g.Zone, TimeText(g.At), j.DST)
 }
 

@@ -21,7 +21,8 @@ func TimeOrAge(name, text string, now time.Time) (time.Time, error) {
 	if t, ok := operations.ParseTime(text, now, time.UTC); ok {
 		return t, nil
 	}
-	return time.Time{}, Usage("invalid %s %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21 or 04:40 (UTC), or an age such as 90m, 24h, 7d or 2w", name, text)
+	return time.Time{}, Usage("invalid %s %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21 or 04:40 (UTC), "+
+		"or an age such as 90m, 24h, 7d or 2w", name, text)
 }
 
 // FutureHelp names the forms of TimeAhead in a flag's help.
@@ -35,7 +36,8 @@ func TimeAhead(name, text string, now time.Time) (time.Time, error) {
 	if at, ok := operations.ParseTimeAhead(text, now, time.UTC); ok {
 		return at, nil
 	}
-	return time.Time{}, Usage("invalid %s %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21 or 04:40 (UTC), or a duration from now such as 90m, 24h or 7d", name, text)
+	return time.Time{}, Usage("invalid %s %q; use a time such as 2026-11-21T03:00:00Z, 2026-11-21 or 04:40 (UTC), "+
+		"or a duration from now such as 90m, 24h or 7d", name, text)
 }
 
 // WarnOfOldZones warns of a time zone database that is more than a year old.

@@ -63,9 +63,10 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 			}
 			refused := false
 			err = ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.RunActionResult, error) {
-				acted, err := operations.ActOnAll(ctx, asked, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
-					return v, o.DoAction(ctx, string(what), "", part, &v)
-				})
+				acted, err := operations.ActOnAll(ctx, asked,
+					func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
+						return v, o.DoAction(ctx, string(what), "", part, &v)
+					})
 				refused = len(acted.Refused) > 0 // a script must notice, also if the others were done
 				return acted, err
 			}, func(acted operations.RunActionResult) error { return a.printActed(what, acted) }, f.name())

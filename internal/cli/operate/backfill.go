@@ -146,6 +146,7 @@ func (a *app) showBackfilled(asked operations.Backfill, b operations.Backfilled)
 	if b.DryRun && b.Planned > 0 {
 		takes = strings.Join(append(asked.Notes(), b.Takes.String()), "\n") + "\n"
 	}
-	_, err := fmt.Fprintf(a.Out, "%d %s, %d unchanged (they ran, or are about to), %d refused (never planned, purged, or in a range that an earlier definition planned)\n%s", b.Planned, verb, b.Unchanged, b.Refused, takes)
+	_, err := fmt.Fprintf(a.Out, "%d %s, %d unchanged (they ran, or are about to), "+
+		"%d refused (never planned, purged, or in a range that an earlier definition planned)\n%s", b.Planned, verb, b.Unchanged, b.Refused, takes)
 	return err
 }

@@ -30,7 +30,8 @@ too.`,
 			}, a.printRevisions, args[0])
 		},
 	}
-	c.Flags().StringVar(&from, "from", "", "the older definition: the beginning of a hash, or a `time` ("+command.TimeHelp+"); default the one before --to")
+	c.Flags().StringVar(&from, "from", "",
+		"the older definition: the beginning of a hash, or a `time` ("+command.TimeHelp+"); default the one before --to")
 	c.Flags().StringVar(&to, "to", "", "the newer definition; default the newest")
 	return c
 }

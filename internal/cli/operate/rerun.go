@@ -23,7 +23,8 @@ whose answer was that an earlier call is in progress.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !asked.NewKey {
-				return command.Usage("rerun makes new work under a new key; confirm it with --new-key, or retry the run under its own key with \"cronce runs redrive\"")
+				return command.Usage("rerun makes new work under a new key; confirm it with --new-key, " +
+					"or retry the run under its own key with \"cronce runs redrive\"")
 			}
 			if err := w.check(); err != nil {
 				return err

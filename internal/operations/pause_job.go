@@ -1,0 +1,41 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/cronce/cronce/ledger"
+)
+
+// JobActionResult is what an action made of a job.
+type JobActionResult struct {
+	JobID string `json:"jobId"`
+	State string `json:"state"` // paused or resumed
+}
+
+// Pause makes the job's scheduled times skipped (paused) until Resume.
+func (s *Service) Pause(ctx context.Context, jobID string, who ledger.Actor) (JobActionResult, error) {
+	return s.setPaused(ctx, jobID, who, s.ledger.PauseJob, "paused")
+}
+
+// Resume ends a pause.
+func (s *Service) Resume(ctx context.Context, jobID string, who ledger.Actor) (JobActionResult, error) {
+	return s.setPaused(ctx, jobID, who, s.ledger.ResumeJob, "resumed")
+}
+
+func (s *Service) setPaused(
+	ctx context.Context, jobID string, who ledger.Actor, act func(context.Context, string, ledger.Actor) error, state string,
+) (JobActionResult, error) {
+	if err := checkActor(who); err != nil {
+		return JobActionResult{}, err
+	}
+	keep(who, func(any) (any, error) { return JobActionResult{jobID, state}, nil })
+	switch err := act(ctx, jobID, who); {
+	case errors.Is(err, ledger.ErrNotFound):
+		return JobActionResult{}, cmp.Or(s.KnownJob(ctx, jobID), notServed(jobID))
+	case err != nil:
+		return JobActionResult{}, err
+	}
+	return JobActionResult{jobID, state}, nil
+}
