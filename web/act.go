@@ -30,8 +30,8 @@ type actView struct {
 	Problem string // why the server refused the form that was sent
 	Counts  []actCount
 	LeftOut []leftOut
-	Runs    []operations.Run // the first of those that it changes
-	More    int              // how many others it changes
+	Runs    []operations.Run // the first runs that it changes
+	More    int              // the number of the others
 	Ask     *span            // of a backfill: the times to choose
 	Pause   *pauseAsk
 	Button  string

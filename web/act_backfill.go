@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// span is what a backfill asks for, as it was written.
+// span has the fields of a backfill's form, as they were written.
 type span struct {
 	Job, From, To, Parallel   string
 	NewestFirst, NeverPlanned bool

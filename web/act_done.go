@@ -24,7 +24,7 @@ type actDone struct {
 // nothing reports whether an action on runs changed none.
 func (d actDone) nothing() bool { return d.Runs != nil && d.Runs.Counts.Changed == 0 }
 
-// why is why no run was changed.
+// why says why no run was changed.
 func (d actDone) why() string {
 	if d.Runs != nil && len(d.Runs.Refused) > 0 {
 		return "Nothing was changed: " + d.Runs.Refused[0].Why

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// notice is what the page after an action says of it, once for that page's address.
+// notice says on the next page that an action was done, once for that page's address.
 type notice struct {
 	Text string
 	Undo string // what undoes it; "" for nothing
@@ -57,7 +57,7 @@ func noticeOf(r *http.Request) *notice {
 	return &n
 }
 
-// rememberedName is who acts, where nothing proves it, as postAction keeps it for the next form.
+// rememberedName returns the name that the last form gave, kept by postAction where no identity is proven.
 func rememberedName(r *http.Request) string {
 	c, err := r.Cookie(nameCookie)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// actForm is what the dashboard has for an action: its page, its form, and what the next page says.
+// actForm holds what the dashboard has for an action: its page, its form, and the notice of the next page.
 type actForm struct {
 	// preview fills in what the action will do.
 	preview func(*Dashboard, *http.Request, *actView) error

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// A kind is what a cell shows: the run's state, and "replayed" for a success
+// A kind names what a cell shows: the run's state, and "replayed" for a success
 // whose answer was a stored one. Each has a color (the style's class of this
 // name) and a shape of its own.
 type kind string

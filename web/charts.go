@@ -100,7 +100,7 @@ type quantileLine struct {
 	All      time.Duration // of all hours together
 }
 
-// trend is how a job's durations went, day by day.
+// trend is the chart of a job's durations by day.
 type trend struct {
 	quantiles
 	// Slowdown compares the last week with that of four weeks before; "": too few runs.

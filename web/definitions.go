@@ -14,10 +14,10 @@ import (
 // changesOnPage is the number of changes of its definition that a job's page shows.
 const changesOnPage = 5
 
-// definitionChange is what a definition changed of the one declared before it.
+// definitionChange is the difference of a definition from its predecessor.
 type definitionChange struct {
 	At     time.Time // when a process first declared it
-	First  bool      // none that is kept was declared before it
+	First  bool      // the ledger keeps no predecessor
 	Fields []jobdiff.Field
 	// Unread: another version of the program wrote one of the two.
 	Unread bool
@@ -74,7 +74,7 @@ func changesOf(declared []ledger.DeclaredDefinition, now time.Time) (list []defi
 	return list
 }
 
-// Selects reports whether the i-th definition is the one that was compared, or would be.
+// Selects reports whether a list has the i-th definition selected: it was compared, or is the default.
 func (v jobView) Selects(side string, i int) bool {
 	if v.Compared == nil {
 		return i == map[string]int{"from": 1, "to": 0}[side]

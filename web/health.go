@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// lateAfter is how long a due run may wait before the dashboard says so.
+// lateAfter is the time that a due run may wait before the dashboard says so.
 const lateAfter = time.Minute
 
 // health lists the present problems, for the top of every page.
@@ -41,7 +41,7 @@ type attention struct {
 	Link  string
 	Since time.Time
 	CLI   string // the command that shows or does the same
-	// Incident is the one that it is; 0 for none.
+	// Incident is the ID of the incident; 0 for another problem.
 	Incident int64
 	Acts     []actLink
 	OfDead   bool // it is about the unacknowledged dead runs

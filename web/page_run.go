@@ -145,7 +145,7 @@ func headersFor(r *http.Request, headers map[string]string) (lines []string) {
 	return lines
 }
 
-// answerKinds is how an attempt's answer looks.
+// answerKinds are the shapes and colors of attempts by their answers.
 var answerKinds = map[ledger.AnswerKind]kind{
 	ledger.AnswerFresh: "succeeded", ledger.AnswerReplayed: replayed, ledger.AnswerInProgress: "running", ledger.AnswerThrottled: "retrying",
 	ledger.AnswerAccepted: "accepted",

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// RunAction is what an operator does to runs that exist.
+// RunAction names an action of operators on runs that exist.
 type RunAction string
 
 const (
@@ -20,7 +20,7 @@ const (
 	Ack     RunAction = "ack"
 )
 
-// RunActionResult is what an action did to runs; of a dry run, what it would have done.
+// RunActionResult lists the runs that an action changed and refused; of a dry run, those that it would.
 type RunActionResult struct {
 	DryRun  bool         `json:"dryRun"`
 	Changed []Run        `json:"changed"`

@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// Action is what an operator can do. Actions has all: who may do it, which fields a request
+// Action describes an action of operators; Actions has all: who may do it, which fields a request
 // of it has, where the API serves it, and how it is done. The API, the dashboard and the
 // client of a server follow it.
 type Action struct {

@@ -16,7 +16,7 @@ type Changes struct {
 	Lost bool `json:"lost"`
 }
 
-// ChangesEvery is how often a follower asks for changes.
+// ChangesEvery is the time between two questions of a follower.
 const ChangesEvery = 500 * time.Millisecond
 
 // askChanges bounds one look at the ledger for changes.

@@ -14,7 +14,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Format is how an export writes records.
+// Format names the format of an export.
 type Format string
 
 // The formats of an export.
@@ -26,7 +26,7 @@ const (
 // Formats are all formats.
 var Formats = []Format{CSV, NDJSON}
 
-// Export is what to export: all that the filter of its kind selects, newest first. The
+// Export asks for the records that the filter of its kind selects, newest first. The
 // limits of the filters do not count.
 type Export struct {
 	What   string // runs, members, incidents or audit
@@ -159,7 +159,7 @@ func (s *Service) exportAudit(ctx context.Context, e *Export) (page []any, more 
 	return page, len(list) == e.Audit.Limit, err
 }
 
-// ownerAndTarget are those that the registry that is served now has for a job.
+// ownerAndTarget returns a job's owner and target in the registry that is served now.
 func (s *Service) ownerAndTarget(jobID string) (owner, target string) {
 	reg, err := s.registry()
 	if err != nil {

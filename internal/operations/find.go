@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// FoundKind is what a text names.
+// FoundKind names the kind of thing that a text names.
 type FoundKind string
 
 // The kinds of what is found.

@@ -166,7 +166,7 @@ func Definition(j jobs.Job) []jobdiff.Value {
 	return slices.DeleteFunc(jobdiff.Values(j), func(v jobdiff.Value) bool { return bodyFields[v.Field] })
 }
 
-// statuses are what the ledger knows of the jobs, by id; a ledger that is not
+// statuses returns the ledger's rows of the jobs, by ID; a ledger that is not
 // made yet knows nothing.
 func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]ledger.JobStatus, error) {
 	known := map[string]ledger.JobStatus{}

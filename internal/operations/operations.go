@@ -31,7 +31,7 @@ type Service struct {
 	parsed  jobs.ScheduleCache // of schedules made at run time
 }
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Ledger ledger.Store
 	// Registry returns the registry that is served now. What is in the ledger can
@@ -90,7 +90,7 @@ const (
 	Backlog          Code = "planning_backlog"   // times that are due must be planned first
 )
 
-// statuses are those of the API.
+// statuses are the HTTP statuses of the API and the dashboard.
 var statuses = map[Code]int{
 	Invalid: http.StatusBadRequest, Forbidden: http.StatusForbidden,
 	UnknownJob: http.StatusNotFound, UnknownRun: http.StatusNotFound, UnknownIncident: http.StatusNotFound, UnknownPause: http.StatusNotFound,

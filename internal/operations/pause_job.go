@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// JobActionResult is what an action made of a job.
+// JobActionResult is the state of a job after an action.
 type JobActionResult struct {
 	JobID string `json:"jobId"`
 	State string `json:"state"` // paused or resumed

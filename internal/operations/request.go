@@ -26,7 +26,7 @@ type ActionRequest struct {
 	DryRun bool      `json:"dryRun,omitempty"`
 	From   time.Time `json:"from,omitzero"`
 	To     time.Time `json:"to,omitzero"`
-	// Parallel, NewestFirst and NeverPlanned are those of a Backfill.
+	// Parallel, NewestFirst and NeverPlanned mean what they mean in a Backfill.
 	Parallel     int      `json:"parallel,omitempty"`
 	NewestFirst  bool     `json:"newestFirst,omitempty"`
 	NeverPlanned bool     `json:"neverPlanned,omitempty"`
@@ -52,14 +52,14 @@ type ActionRequest struct {
 	actor ledger.Actor // who asks
 }
 
-// Caller is who makes a request, by which interface and under which key.
+// Caller identifies who makes a request, the interface, and the idempotency key.
 type Caller struct {
 	access.Identity
 	Via ledger.Via
 	Key string
 }
 
-// actor is who makes a request, for the audit: the proven identity, or, where none is proven, the
+// actor returns who makes a request, for the audit: the proven identity, or, where none is proven, the
 // name that the request gives (by).
 func (c Caller) actor(name, why string) (ledger.Actor, error) {
 	who := ledger.Actor{By: cmp.Or(c.Name, name), Proven: c.Name != "", Why: why, Via: c.Via}

@@ -15,7 +15,7 @@ type Revision struct {
 	DeclaredAt string `json:"declaredAt"` // when a process first declared it
 }
 
-// RevisionDiff is what differs between two definitions of a job.
+// RevisionDiff lists the fields that differ between two definitions of a job.
 type RevisionDiff struct {
 	JobID     string          `json:"jobId"`
 	Revisions []Revision      `json:"revisions"` // all that are kept, the newest first

@@ -49,7 +49,7 @@ type Run struct {
 	MemberCount int    `json:"memberCount,omitempty"`
 }
 
-// Waiting is why a planned or retrying run is not being sent.
+// Waiting says why a planned or retrying run is not being sent.
 type Waiting struct {
 	Code ledger.WaitCode `json:"code"`
 	Text string          `json:"text,omitempty"`
@@ -73,7 +73,7 @@ type Attempt struct {
 	Code       string            `json:"code,omitempty"`
 	Error      string            `json:"error,omitempty"`
 	Detail     string            `json:"detail,omitempty"`
-	// Excerpt is what the answer said, of a target with keepAnswers. The API and the
+	// Excerpt is the beginning of the answer, of a target with keepAnswers. The API and the
 	// dashboard omit it for a caller that may not see bodies.
 	Excerpt string `json:"excerpt,omitempty"`
 	Owner   string `json:"owner"`
@@ -281,7 +281,7 @@ func (r Run) StateText() string {
 	return string(r.State)
 }
 
-// Took is how long the attempt lasted, to the millisecond.
+// Took returns the duration of the attempt, to the millisecond.
 func (a Attempt) Took() time.Duration {
 	start, err := time.Parse(time.RFC3339, a.StartedAt)
 	end, err2 := time.Parse(time.RFC3339, a.FinishedAt)
