@@ -111,7 +111,8 @@ func (c *Client) call(ctx context.Context, s service, region string, input, outp
 		AccessKeyID: c.value("AWS_ACCESS_KEY_ID"), SecretAccessKey: c.value("AWS_SECRET_ACCESS_KEY"), SessionToken: c.value("AWS_SESSION_TOKEN"),
 	}
 	if region == "" || keys.AccessKeyID == "" || keys.SecretAccessKey == "" {
-		return errors.New("the environment has no AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; references to secrets are for AWS Lambda, which sets them")
+		return errors.New("the environment has no AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; references to " +
+			"secrets are for AWS Lambda, which sets them")
 	}
 	body, err := json.Marshal(input)
 	if err != nil {

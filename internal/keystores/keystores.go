@@ -67,7 +67,8 @@ func checkAddress(address string) error {
 	case isFile && path == "":
 		return errors.New("sqlite: needs a file's path, as in sqlite:/var/lib/keys.db")
 	case path == ":memory:":
-		return errors.New("sqlite: a database in memory has no keys of a service; name the file in which the service keeps them, as in sqlite:/var/lib/keys.db")
+		return errors.New("sqlite: a database in memory has no keys of a service; name the file in which the service keeps " +
+			"them, as in sqlite:/var/lib/keys.db")
 	case isFile:
 		return nil
 	case isPostgres(address):
@@ -103,7 +104,8 @@ func checkHosts(address string) error {
 	return nil
 }
 
-var errEngine = errors.New("it is neither postgres://..., mysql://... (or user:password@tcp(host:3306)/database), nor sqlite:PATH (its value is not shown)")
+var errEngine = errors.New("it is neither postgres://..., mysql://... (or user:password@tcp(host:3306)/database), nor " +
+	"sqlite:PATH (its value is not shown)")
 
 func isPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")

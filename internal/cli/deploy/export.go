@@ -105,7 +105,8 @@ func (a *app) exportCloudFormation(o export.Options) error {
 		return err
 	}
 	if n := text.Len(); n > export.MaxInline {
-		fmt.Fprintf(a.Err, "cronce: the template has %d bytes, and CloudFormation takes %d without a bucket: give `aws cloudformation deploy` --s3-bucket BUCKET, too\n", n, export.MaxInline)
+		fmt.Fprintf(a.Err, "cronce: the template has %d bytes, and CloudFormation takes %d without a bucket: give `aws "+
+			"cloudformation deploy` --s3-bucket BUCKET, too\n", n, export.MaxInline)
 	}
 	_, err = text.WriteTo(a.Out)
 	return err

@@ -54,7 +54,8 @@ and a password: the user may be any name, the password is the token.`,
 			if len(templates) > 0 {
 				bound = fmt.Sprintf("templates: [%s], ", strings.Join(templates, ", "))
 			}
-			fmt.Fprintf(a.Err, "# the access file; if you have one, put the last line below its \"tokens:\"\nversion: 1\ntokens:\n  - { name: %q, role: %s, %shash: %q }\n", args[0], role, bound, hash)
+			fmt.Fprintf(a.Err, "# the access file; if you have one, put the last line below its \"tokens:\"\n"+
+				"version: 1\ntokens:\n  - { name: %q, role: %s, %shash: %q }\n", args[0], role, bound, hash)
 			_, err := fmt.Fprintln(a.Out, token)
 			return err
 		},

@@ -35,7 +35,8 @@ func (a *app) checkSchedules(ctx context.Context, reg *jobs.Registry) (broken, o
 		switch {
 		case !known && c.Schedules > 0:
 			orphaned = append(orphaned, jobs.Problem{File: a.Config, Job: c.Template, Code: jobs.CodeBadData,
-				Message: fmt.Sprintf("the ledger has %s of the template %q, which the registry lacks: they are kept, and not planned; put it back, or delete them (cronce schedules)", plural.Of(c.Schedules, "schedule"), c.Template)})
+				Message: fmt.Sprintf("the ledger has %s of the template %q, which the registry lacks: they are kept, and not "+
+					"planned; put it back, or delete them (cronce schedules)", plural.Of(c.Schedules, "schedule"), c.Template)})
 		case known:
 			found, err := checkTemplate(ctx, l, reg, t)
 			if err != nil {

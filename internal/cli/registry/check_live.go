@@ -69,7 +69,8 @@ func tooShort(reg *jobs.Registry, called []jobs.Job, told targets.Lifetimes) (pr
 		promised, _ := reg.TTL(j.KeyScope)
 		if life := told.Of(j.KeyScope); life < promised {
 			problems = append(problems, reg.JobProblem(j.ID, "keyScope", jobs.CodeRetention, fmt.Sprintf(
-				"target %s keeps keys of %q for %s, and the registry counts on %s; set keyTTLs for the scope to at most %[3]s, or have the target keep them longer",
+				"target %s keeps keys of %q for %s, and the registry counts on %s; set keyTTLs for the scope to at most %[3]s, or "+
+					"have the target keep them longer",
 				j.Target, j.KeyScope, life, promised)))
 		}
 	}

@@ -52,7 +52,8 @@ func (a *app) importSource(i importer.Importer) *cobra.Command {
 		c.Flags().StringVar(&f.timezone, "timezone", "UTC", "the `zone` of schedules for which the source states none")
 	}
 	if i.Source == importer.Crontab {
-		c.Flags().BoolVar(&f.system, "system", false, "lines have a user after the schedule; default if every FILE is /etc/crontab or in /etc/cron.d")
+		c.Flags().BoolVar(&f.system, "system", false, "lines have a user after the schedule; default if every FILE is "+
+			"/etc/crontab or in /etc/cron.d")
 	}
 	return c
 }

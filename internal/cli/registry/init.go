@@ -38,7 +38,8 @@ file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.initRegistry(c.Context(), c, f) },
 	}
-	c.Flags().StringVar(&f.name, "name", "", "the registry's `name`, which identifies the caller of every key and never changes (default the directory's)")
+	c.Flags().StringVar(&f.name, "name", "", "the registry's `name`, which identifies the caller of every key and never "+
+		"changes (default the directory's)")
 	c.Flags().StringVar(&f.id, "job", "example", "the job's `id`")
 	c.Flags().StringVar(&f.schedule, "schedule", "0 3 * * *", "the job's schedule, an `expression`")
 	c.Flags().StringVar(&f.timezone, "timezone", "UTC", "the schedule's `zone`")

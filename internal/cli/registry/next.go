@@ -45,7 +45,8 @@ an array of the scheduled times: UTC, RFC 3339.`,
 // with the names of files for each *.
 func oneExpression(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return command.Usage("%d words instead of one job; a schedule needs quotes, because the shell puts file names in place of *: cronce next --expr \"0 3 * * *\"", len(args))
+		return command.Usage("%d words instead of one job; a schedule needs quotes, because the shell puts file names in "+
+			"place of *: cronce next --expr \"0 3 * * *\"", len(args))
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 func (a *app) hosts(f serveFlags) (access.Hosts, error) {
 	for _, name := range f.allowHost {
 		if !hosts.Valid(name) {
-			return access.Hosts{}, command.Usage("invalid host %q in --allow-host; use names such as cronce.internal without port, with commas between them", name)
+			return access.Hosts{}, command.Usage("invalid host %q in --allow-host; use names such as cronce.internal without "+
+				"port, with commas between them", name)
 		}
 	}
 	public, err := url.Parse(a.PublicURL) // "": no host

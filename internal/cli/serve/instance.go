@@ -131,10 +131,12 @@ func (s *server) successor(former *jobs.Registry) (*instance, error) {
 		return nil, err
 	}
 	if reg.Empty() && !former.Empty() {
-		return nil, errors.New("the registry has no jobs, as if its file was cut off, and the jobs of the former one would be removed; to remove them, restart serve, or to stop them, set enabled: false")
+		return nil, errors.New("the registry has no jobs, as if its file was cut off, and the jobs of the former one would " +
+			"be removed; to remove them, restart serve, or to stop them, set enabled: false")
 	}
 	if name := former.Name(); reg.Name() != name {
-		return nil, fmt.Errorf("the registry is named %q now, but this process serves %q and a ledger belongs to one name; keep the name, or start another process with another ledger", reg.Name(), name)
+		return nil, fmt.Errorf("the registry is named %q now, but this process serves %q and a ledger belongs to one name; "+
+			"keep the name, or start another process with another ledger", reg.Name(), name)
 	}
 	return s.instance(reg)
 }

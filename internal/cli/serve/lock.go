@@ -28,7 +28,8 @@ func (a *app) lockLedger() (unlock func(), err error) {
 	f, err := openLocked(path + ".lock")
 	switch {
 	case errors.Is(err, errLocked):
-		return nil, fmt.Errorf("the ledger %s is served already%s; an embedded ledger is for one \"cronce serve\": stop that process first, or use PostgreSQL", path, ownerOf(path+".lock"))
+		return nil, fmt.Errorf("the ledger %s is served already%s; an embedded ledger is for one \"cronce serve\": stop that "+
+			"process first, or use PostgreSQL", path, ownerOf(path+".lock"))
 	case err != nil:
 		return nil, fmt.Errorf("lock the ledger %s: %w", path, err)
 	}

@@ -135,7 +135,8 @@ func (a *app) tellScopes(ctx context.Context, p cleanup.Purge) {
 func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cleanup.Purge, func(), error) {
 	var none cleanup.Purge
 	if strings.Contains(f.scope, "*") {
-		return none, nil, command.Usage("--scope %q is a pattern, and a purge takes one whole key scope; \"cronce purge --dry-run\" lists those that have expired keys", f.scope)
+		return none, nil, command.Usage("--scope %q is a pattern, and a purge takes one whole key scope; \"cronce purge "+
+			"--dry-run\" lists those that have expired keys", f.scope)
 	}
 	p := cleanup.New(reg, keystores.Of(reg, a.Lookup), nil)
 	p.Scope, p.DryRun = f.scope, f.dryRun
@@ -172,7 +173,8 @@ func storeNames(reg *jobs.Registry) (names []string) {
 func (a *app) withRuns(ctx context.Context, p cleanup.Purge) (cleanup.Purge, func(), error) {
 	if !a.LedgerExists() {
 		if len(p.Stores) == 0 {
-			return p, nil, errors.New("nothing to purge: no ledger exists yet (\"cronce serve\" makes it; --db names another), and the registry has no keyStores")
+			return p, nil, errors.New("nothing to purge: no ledger exists yet (\"cronce serve\" makes it; --db names another), " +
+				"and the registry has no keyStores")
 		}
 		fmt.Fprintln(a.Err, "no ledger exists yet; only the key stores are purged (--db names another ledger)")
 		return p, func() {}, nil
