@@ -221,13 +221,8 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.parents, err = parentsFuture.Get(); err != nil {
-		return nil, err
-	}
-	if _, err := jobsFuture.Get(); err != nil {
-		return nil, err
-	}
-	list, err := slotsFuture.Get()
+	m.parents, _ = take(&err, parentsFuture), take(&err, jobsFuture)
+	list := take(&err, slotsFuture)
 	if err != nil {
 		return nil, err
 	}

@@ -118,11 +118,8 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 	if m.got.Now, err = m.tx.Now(); err != nil {
 		return nil, err
 	}
-	jobs, err := jobsFuture.Get()
-	if err != nil {
-		return nil, err
-	}
-	if m.pauses, err = pausesFuture.Get(); err != nil {
+	jobs := take(&err, jobsFuture)
+	if m.pauses = take(&err, pausesFuture); err != nil {
 		return nil, err
 	}
 	if err := m.lockAndGrant(slotsFuture, existingFuture); err != nil {
@@ -134,11 +131,8 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 // lockAndGrant locks the pauses that runs are due after, gives the free slots, and notes which runs
 // exist.
 func (m *admissionTx) lockAndGrant(slotsFuture Future[[]Slot], existingFuture Future[[]Row]) error {
-	list, err := slotsFuture.Get()
-	if err != nil {
-		return err
-	}
-	found, err := existingFuture.Get()
+	var err error
+	list, found := take(&err, slotsFuture), take(&err, existingFuture)
 	if err != nil {
 		return err
 	}

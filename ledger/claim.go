@@ -87,10 +87,8 @@ func (got *claimStep) due(tx Tx, q DueQuery, scan slotScan) ([]Row, error) {
 	if got.Now, err = tx.Now(); err != nil {
 		return nil, err
 	}
-	if got.scanned.next, err = waitingFuture.Get(); err != nil {
-		return nil, err
-	}
-	if got.scanned.jobs, err = namedFuture.Get(); err != nil {
+	got.scanned.next, got.scanned.jobs = take(&err, waitingFuture), take(&err, namedFuture)
+	if err != nil {
 		return nil, err
 	}
 	got.freeJobs = got.scanned.freeJobs()

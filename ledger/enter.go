@@ -98,30 +98,17 @@ func (m *entryTx) read() (known bool, err error) {
 	if m.now, err = m.tx.Now(); err != nil {
 		return false, err
 	}
-	list, err := jobsFuture.Get()
-	if err != nil || scheduled && len(list) == 0 {
+	jobs := take(&err, jobsFuture)
+	m.repeated, m.found = take(&err, repeatedFuture), take(&err, ownFuture)
+	if len(m.found) == 0 {
+		m.found = take(&err, rangesFuture)
+	}
+	slots := take(&err, slotsFuture)
+	if m.pauses = take(&err, pausesFuture); err != nil || scheduled && len(jobs) == 0 {
 		return false, err
 	}
 	if scheduled {
-		m.job = list[0]
-	}
-	if m.repeated, err = repeatedFuture.Get(); err != nil {
-		return false, err
-	}
-	if m.found, err = ownFuture.Get(); err != nil {
-		return false, err
-	}
-	if len(m.found) == 0 {
-		if m.found, err = rangesFuture.Get(); err != nil {
-			return false, err
-		}
-	}
-	slots, err := slotsFuture.Get()
-	if err != nil {
-		return false, err
-	}
-	if m.pauses, err = pausesFuture.Get(); err != nil {
-		return false, err
+		m.job = jobs[0]
 	}
 	if scheduled && len(m.found) == 0 {
 		covers := func(p Pause) bool { return p.Covers(m.JobID, m.Traits, m.ScheduledAt) }

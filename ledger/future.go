@@ -21,3 +21,12 @@ func (f Future[T]) Get() (T, error) {
 	}
 	return f.value, f.err
 }
+
+// take returns the result of a future, and notes its error. After an error it returns the zero
+// value: a rule takes several results, and looks at the error once.
+func take[T any](err *error, f Future[T]) (result T) {
+	if *err == nil {
+		result, *err = f.Get()
+	}
+	return result
+}

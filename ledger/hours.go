@@ -89,10 +89,7 @@ func (r *hourReader) read() error {
 		sumsFuture = r.tx.HourSums(r.jobIDs, r.since, r.until, timesInTally)
 	}
 	now, err := r.tx.Now()
-	if err != nil {
-		return err
-	}
-	counted, err := spanFuture.Get()
+	counted, templates := take(&err, spanFuture), take(&err, templatesFuture)
 	if err != nil {
 		return err
 	}
@@ -102,10 +99,6 @@ func (r *hourReader) read() error {
 		return err
 	}
 	if err := r.addSums(sumsFuture, from, to); err != nil {
-		return err
-	}
-	templates, err := templatesFuture.Get()
-	if err != nil {
 		return err
 	}
 	queries := append(mergeAdjoining(stale), r.uncounted(from, to)...)

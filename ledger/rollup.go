@@ -59,13 +59,9 @@ type rollUp struct {
 
 func lookForHours(tx Tx) (todo rollUp, err error) {
 	spanFuture, oldestFuture := tx.HourSpan(), tx.Runs(Filter{Limit: 1})
-	if todo.now, err = tx.Now(); err != nil {
-		return todo, err
-	}
-	if todo.span, err = spanFuture.Get(); err != nil {
-		return todo, err
-	}
-	runs, err := oldestFuture.Get()
+	todo.now, err = tx.Now()
+	todo.span = take(&err, spanFuture)
+	runs := take(&err, oldestFuture)
 	if err != nil {
 		return todo, err
 	}

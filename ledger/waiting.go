@@ -52,26 +52,14 @@ func readWaits(tx Tx, rows []Row) (s waits, err error) {
 	if s.now, err = tx.Now(); err != nil {
 		return s, err
 	}
-	if s.pauses, err = pausesFuture.Get(); err != nil {
-		return s, err
-	}
-	processes, err := processesFuture.Get()
-	if err != nil {
-		return s, err
-	}
-	_, s.liveProcesses = liveVersions(processes, s.now)
-	list, err := slotsFuture.Get()
-	if err != nil {
-		return s, err
-	}
+	s.pauses, s.running = take(&err, pausesFuture), take(&err, runningFuture)
+	_, s.liveProcesses = liveVersions(take(&err, processesFuture), s.now)
+	list := take(&err, slotsFuture)
 	s.holders = make(map[string]string, len(list))
 	for _, slot := range list {
 		s.holders[slot.JobID] = slot.Holder.ID
 	}
-	if s.running, err = runningFuture.Get(); err != nil {
-		return s, err
-	}
-	givenBack, err := givenBackFuture.Get()
+	givenBack := take(&err, givenBackFuture)
 	s.givenBack = make(map[string]GivenBack, len(givenBack))
 	for _, g := range givenBack {
 		s.givenBack[g.Target] = g
