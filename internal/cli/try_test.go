@@ -282,3 +282,11 @@ func TestGoldenTry(t *testing.T) {
 	}
 	golden(t, "try", strings.Join(lines, "\n"))
 }
+
+func TestATemplateHasNoCallToTry(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "version: 1\nname: acme\njobs:\n  - { id: report, keyed: { max: 9 }, targetUrlEnv: MEMBERSHIP_URL, path: '/x/{{key}}' }\n")
+	if code, _, errs := d.run("try", "report"); code != exitUsage || !strings.Contains(errs, "report is a template") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

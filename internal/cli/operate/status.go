@@ -62,7 +62,7 @@ func (a *app) printStatus(s operations.Status) error {
 	for _, state := range ledger.Unfinished {
 		counts = append(counts, fmt.Sprintf("%d %s", s.Unfinished[state], state))
 	}
-	purge := "never succeeded"
+	purge := "no success yet"
 	if s.Purge.LastSuccess != "" {
 		purge = "last succeeded at " + a.TimesInFull(s.Purge.LastSuccess)
 	}

@@ -225,7 +225,7 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 		return out
 	}
 	for j := range reg.JobsAndTemplates() {
-		c := checkedJob{ID: j.ID, Horizon: j.Retry.Horizon.String(), Enabled: !j.Disabled}
+		c := checkedJob{ID: j.ID, Horizon: plural.Duration(j.Retry.Horizon), Enabled: !j.Disabled}
 		if t, is := reg.Template(j.ID); is {
 			c.Schedule, c.Keyed = fmt.Sprintf("made at run time, up to %d", t.Max), t.Max
 		} else {
@@ -233,7 +233,7 @@ func checkedJobs(reg *jobs.Registry, now time.Time) []checkedJob {
 		}
 		if j.Target != jobs.BuiltinTarget { // a built-in job has no key at a target
 			ttl, _ := reg.TTL(j.KeyScope)
-			c.KeyScope, c.TTL, c.Redrive = j.KeyScope, ttl.String(), j.KeySafeFor().String()
+			c.KeyScope, c.TTL, c.Redrive = j.KeyScope, plural.Duration(ttl), plural.Duration(j.KeySafeFor())
 		}
 		out = append(out, c)
 	}

@@ -115,6 +115,9 @@ func (a *app) tryJob(ctx context.Context, id string, f tryFlags) error {
 	if err != nil {
 		return err
 	}
+	if _, is := reg.Template(id); is {
+		return command.Usage("%s is a template; try takes a job of the registry, and \"cronce trigger %[1]s:KEY\" calls one of its schedules", id)
+	}
 	j, err := backend.Job(reg, id)
 	if err != nil {
 		return err
