@@ -209,7 +209,7 @@ func (w *Work) finish(ctx context.Context, fn func(context.Context) (Reply, erro
 		}
 		return r, Commit, err
 	}, w.record)
-	if errors.Is(err, store.ErrLostRace) {
+	if errors.Is(err, store.ErrLostRace) && !errors.Is(err, ErrTxEnded) {
 		return w.lose(ctx)
 	}
 	if err == nil {

@@ -42,12 +42,12 @@ func AheadText(watermark, now time.Time) string {
 //
 //   - the heartbeats that are ahead of the clock, to now: their processes have ProcessTTL
 //     to send another;
-//   - DueAt of the unfinished runs, back by the step: a lease and a wait last as long as they
-//     would have lasted, and none becomes shorter than ProcessTTL. A run that was planned and
-//     last leased within ProcessTTL stays due at its time, since that may have been after the
-//     step, unless it is due after the latest heartbeat. A run whose scheduled time is to come stays due at
-//     its time, if it was never leased and has no ~ in its ID, and one that waits for the end of
-//     a pause stays due then;
+//   - DueAt of the unfinished runs, back by the step, if they were planned or leased at a time
+//     that is to come, or are due after the latest heartbeat; of those that are not running also
+//     if they were planned and last leased more than ProcessTTL ago. A lease and a wait last as
+//     long as they would have lasted, or ProcessTTL: what is newer may be of after the step. A run
+//     whose scheduled time is to come stays due at its time, if it was never leased and has no ~
+//     in its ID, and one that waits for the end of a pause stays due then;
 //   - SendBefore and KeySafeUntil of the unfinished, the dead and the canceled runs, back by the
 //     step: the target counts the key's TTL on another clock. A run that was first leased within
 //     ProcessTTL keeps it: that may have been after the step;
@@ -197,7 +197,8 @@ func (r *Row) followClock(step time.Duration, now time.Time) {
 	if !r.LeasedAt.IsZero() {
 		latest = r.LeasedAt
 	}
-	before := !recent(latest, now) || r.PlannedAt.After(now) || r.DueAt().After(now.Add(step))
+	before := r.PlannedAt.After(now) || r.LeasedAt.After(now) || r.DueAt().After(now.Add(step)) ||
+		r.State != Running && !recent(latest, now) // a running one may have been extended since
 	if pending && before && (!r.StartedAt.IsZero() || !r.ScheduledAt.After(now) || IsAdHoc(r.ID)) {
 		due := r.DueAt().Add(-step)
 		if earliest := now.Add(ProcessTTL); due.Before(earliest) {

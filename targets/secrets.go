@@ -33,13 +33,16 @@ func (t *Targets) safeCode(code string, carried []string) string {
 // reveals reports whether a text that a peer sent repeats one of this process's
 // secrets or what a call carried, or a part of one, in any usual encoding.
 func (t *Targets) reveals(text string, carried []string) bool {
-	text = letters(text)
+	if text = letters(text); len(text) < shortest {
+		return false
+	}
 	for _, target := range t.byName {
 		if repeats(text, target.secrets()) {
 			return true
 		}
 	}
-	return repeats(text, carried)
+	// What a call carried is long, and new for each call: a short text is in it by chance.
+	return len(text) >= window && repeats(text, carried)
 }
 
 // repeats reports whether a text of letters has a part of one of the secrets.

@@ -156,6 +156,9 @@ func ActOnAll(ctx context.Context, ask ActionRequest, do func(context.Context, A
 		selections = slices.Collect(slices.Chunk(ask.RunIDs, MaxPart))
 	}
 	for _, ask.RunIDs = range selections {
+		if all.Counts.Changed >= limit {
+			break
+		}
 		for before, more := math.MaxInt, true; more; more = all.Remaining > 0 && all.Counts.Changed < limit && !ask.DryRun {
 			if ask.Limit != nil {
 				ask.Limit = new(min(limit-all.Counts.Changed, MaxPart))
@@ -166,7 +169,7 @@ func ActOnAll(ctx context.Context, ask ActionRequest, do func(context.Context, A
 			}
 			// A filter may gain runs as fast as it loses them, and a server may be of another version.
 			if all.add(part); all.Remaining > 0 && all.Remaining >= before {
-				return all, fmt.Errorf("%d runs are left, and a request did not make them fewer; repeat the command to go on", all.Remaining)
+				return all, fmt.Errorf("%d runs are left, and a request did not make them fewer; repeat the action to go on", all.Remaining)
 			}
 			before = all.Remaining
 		}

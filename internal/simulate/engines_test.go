@@ -16,7 +16,7 @@ import (
 	"github.com/cronce/cronce/ledger/sqlite"
 )
 
-// engines are where the simulations of a simulation have their ledger.
+// engines are where simulations have their ledger.
 var engines = []struct {
 	name    string
 	oneOf   int // so many simulations: a database takes longer

@@ -67,6 +67,25 @@ var clockCases = []testCase{
 			t.Errorf("the lease lasts for %s more", left)
 		}
 	}},
+	{"the lease of a call that began long before the step keeps its extension of after the step", func(t *fixture) {
+		_, w := t.newStarted("j")
+		t.advance(step + time.Hour)
+		extend := func() {
+			lost, err := t.Extend(t.ctx, []ledger.Lease{{RunID: w.RunID, Token: w.Token}}, lease)
+			t.must(err)
+			if len(lost) > 0 {
+				t.Fatal("the lease is lost")
+			}
+		}
+		extend()
+		t.setClockBack("process-of-j")
+		extend()
+		want := t.wantState(w.RunID, ledger.Running, "").LeasedUntil
+		t.heartbeat("process-of-j")
+		if got := t.get(w.RunID).LeasedUntil; !got.Equal(want) {
+			t.Errorf("leased until %s, want %s", got, want)
+		}
+	}},
 	{"a run that was leased after the step keeps its lease and its send-before time", func(t *fixture) {
 		// Between the step and the next heartbeat the ledger goes on.
 		j := t.job("j")
