@@ -59,7 +59,11 @@ func (r scheduleRules) Begin(s *ledger.Schedule, earliest, now time.Time) (time.
 	if last.IsZero() || !times.Next(now).IsZero() || !times.Last(last.Add(-time.Second)).IsZero() {
 		return now, nil
 	}
-	if !last.After(earliest) || now.Sub(last) > window {
+	if !last.After(earliest) {
+		return now, fmt.Errorf("its only scheduled time, %s, is not after %s, up to which the times of this key are planned; use a later one, "+
+			"or another key", last.Format(time.RFC3339), earliest.UTC().Format(time.RFC3339))
+	}
+	if now.Sub(last) > window {
 		return now, fmt.Errorf("its only scheduled time, %s, has passed; the template runs it up to %s late",
 			last.Format(time.RFC3339), window)
 	}

@@ -109,6 +109,10 @@ func TestATimeThatThePurgeMayHaveDeletedDoesNotBegin(t *testing.T) {
 		if _, err := executor.ScheduleRules(reg, 0).Begin(&s, time.Time{}, now); (err == nil) != want {
 			t.Errorf("%s late: %v", late, err)
 		}
+		_, err := executor.ScheduleRules(reg, 0).Begin(&s, now, now)
+		if err == nil || !strings.Contains(err.Error(), "up to which the times of this key are planned") {
+			t.Errorf("a time that the key's watermark has passed: %v", err)
+		}
 	}
 }
 

@@ -4,8 +4,10 @@ package dataschema
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -61,10 +63,41 @@ func (s Schema) Check(data []byte) error {
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err == nil {
+		err = checkNumbers(value)
+	}
+	if err == nil {
 		err = s.compiled.Validate(value)
 	}
 	if err != nil {
 		return jobs.Problem{Code: jobs.CodeBadData, Message: "data does not match the template's schema: " + plain(err)}
+	}
+	return nil
+}
+
+// maxExponent bounds the exponents of numbers: the library computes with exact fractions, in
+// which 1e999999 has a million digits. It panics at still larger ones.
+const maxExponent = 400
+
+func checkNumbers(value any) error {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, member := range v {
+			if err := checkNumbers(member); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		if i := strings.IndexAny(v.String(), "eE"); i >= 0 {
+			if n, err := strconv.Atoi(v.String()[i+1:]); err != nil || n > maxExponent || n < -maxExponent {
+				return fmt.Errorf("a number has the exponent %.20s; use at most %d", v.String()[i+1:], maxExponent)
+			}
+		}
 	}
 	return nil
 }

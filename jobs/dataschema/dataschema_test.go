@@ -29,6 +29,22 @@ func TestDataIsCheckedAgainstTheSchema(t *testing.T) {
 	}
 }
 
+// The validator computes with exact fractions: of such numbers it takes seconds, or it panics.
+func TestNumbersWithHugeExponentsAreRefused(t *testing.T) {
+	s, err := dataschema.Of(jobs.Template{Schema: []byte(`{"properties":{"n":{"maximum":100},"list":{"uniqueItems":true}}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for data, refused := range map[string]bool{
+		`{"n":1e1000001}`: true, `{"n":-1E-1000001}`: true, `{"n":1e99999999999999999999}`: true, `{"list":[{"a":[1e900000]},1e900001]}`: true,
+		`{"n":1e401}`: true, `{"n":1e-400}`: false, `{"n":9.9e1}`: false,
+	} {
+		if err := s.Check([]byte(data)); (err != nil) != refused || refused && !strings.Contains(err.Error(), "use at most 400") {
+			t.Errorf("%s: %v", data, err)
+		}
+	}
+}
+
 func TestATemplateWithoutSchemaTakesAnyData(t *testing.T) {
 	s, err := dataschema.Of(jobs.Template{})
 	if err == nil {
