@@ -262,7 +262,7 @@ func accepts(r *http.Request, encoding string) (all bool) {
 	for _, item := range strings.Split(strings.Join(named, ","), ",") {
 		name, weight, _ := strings.Cut(item, ";")
 		name = strings.TrimSpace(name)
-		wanted := strings.Trim(strings.ReplaceAll(weight, " ", ""), "q=0.") != "" || weight == ""
+		wanted := strings.Trim(strings.ReplaceAll(weight, " ", ""), "qQ=0.") != "" || weight == ""
 		if strings.EqualFold(name, encoding) {
 			return wanted
 		}

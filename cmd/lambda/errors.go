@@ -38,6 +38,7 @@ var errorTypes = []struct {
 	{ledger.ErrOtherRegistry, "cronce.LedgerMismatch"},
 	{ledger.ErrSchema, "cronce.LedgerMismatch"},
 	{ledger.ErrPurged, "cronce.Refused"},
+	{executor.ErrMembers, "cronce.Refused"},
 	{ledger.ErrUnavailable, "cronce.LedgerUnavailable"},
 	{context.DeadlineExceeded, "cronce.Unfinished"},
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/fakelambda"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
@@ -36,6 +37,9 @@ func TestErrorTypesAreStableNames(t *testing.T) {
 		if got := errorType(err); got != want {
 			t.Errorf("%v is %s, want %s", err, got, want)
 		}
+	}
+	if got := errorType(executor.ErrMembers); got != "cronce.Refused" {
+		t.Errorf("an event for a job with each is %s: no delivery can succeed", got)
 	}
 }
 

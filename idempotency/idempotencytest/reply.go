@@ -145,7 +145,7 @@ var replyCases = map[string]func(*testing.T, Engine){
 		for _, accept := range []string{"br, gzip;q=0.5", "*", "br;q=1, *;q=0.1", "GZIP, *;q=0"} {
 			expect(t, post(h, "k", `{}`, "Accept-Encoding", accept), 200, "zzz", true)
 		}
-		for _, accept := range []string{"", "br", "gzip;q=0", "*;q=0", "*, gzip;q=0"} {
+		for _, accept := range []string{"", "br", "gzip;q=0", "gzip; Q=0.00", "*;q=0", "*, gzip;q=0"} {
 			w := post(h, "k", `{}`, "Accept-Encoding", accept)
 			if w.Body.Len() != 0 || w.Header().Get("Content-Encoding") != "" {
 				t.Errorf("a client that accepts %q got %q", accept, w.Body)

@@ -36,7 +36,9 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 	inserted, next := make([]bool, len(list)), 0
 	q.row = func(v *values) error { // they are returned in their order
 		for id := v.Text(); list[next].ID != id; {
-			next++
+			if next++; next == len(list) {
+				return fmt.Errorf("run %s was inserted out of order; this is a defect of cronce, please report it", id)
+			}
 		}
 		inserted[next] = true
 		return nil

@@ -165,7 +165,7 @@ export function accepts(acceptEncoding: string | undefined, encoding: string): b
   let all = false;
   for (const item of acceptEncoding.split(",")) {
     const [name = "", weight] = item.split(";", 2);
-    const wanted = weight === undefined || !/^q=0(\.0*)?$/.test(weight.replaceAll(" ", ""));
+    const wanted = weight === undefined || !/^q=0(\.0*)?$/i.test(weight.replaceAll(" ", ""));
     if (name.trim().toLowerCase() === encoding.toLowerCase()) {
       return wanted;
     }
