@@ -78,11 +78,10 @@ func (k *Kit) claimOrWait(ctx context.Context, c store.Claim, try func() (attemp
 	}
 }
 
-// lookupForWaiters looks the key up once for all who waited for its leader. They had
-// all asked before, so that each learns what a look-up of its own would tell it:
-// the record as it is at a moment of its own call, by the store's clock, and
-// committed. What it means each judges for itself: the payload is its own. Only
-// the caller whose look-up failed is told so; another makes it again.
+// lookupForWaiters looks the key up once for all callers that waited for its leader. Their
+// calls began before, so the committed record that it finds is what each would find itself.
+// Each waiter compares the record with its own payload. If the look-up fails, one caller gets
+// the error, and another looks up again.
 func (k *Kit) lookupForWaiters(ctx context.Context, c store.Claim, q *keyQueue) (err error) {
 	var look store.KeyStatus
 	ok := false

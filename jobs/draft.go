@@ -140,8 +140,7 @@ func (d *draft) checkEntryName(path, what, name string) {
 	}
 }
 
-// checkVariable never repeats the value: who mistakes the field writes the
-// secret itself into it.
+// checkVariable never shows the value: users sometimes paste the secret itself into the field.
 func (r *report) checkVariable(path, field, name, holds string) {
 	switch {
 	case name == "":

@@ -165,7 +165,7 @@ func (h *jobHeartbeat) Given(r *field.Report, path string) {
 	}
 }
 
-// Given makes it async, of which within is missing.
+// Given fills in the default poll of async: {}, so that the check reports the missing within.
 func (a *Async) Given(*field.Report, string) {
 	if *a == (Async{}) {
 		a.Poll = defaultPoll

@@ -85,8 +85,7 @@ func problemOf(code, format string, args ...any) error {
 	return Problem{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// checkSecret never repeats a value: who mistakes the field writes the secret
-// itself into it.
+// checkSecret never shows a value: users sometimes paste the secret itself into the field.
 func (d *draft) checkSecret(path string, f authField) {
 	switch s := f.secret; {
 	case s == Secret{}:

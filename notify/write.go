@@ -110,8 +110,8 @@ type delivery struct {
 	written bool
 }
 
-// From groupFrom incidents of one cause on, up to groupMost incidents are in one message
-// to a channel.
+// If groupFrom or more incidents of one cause are due, a message to a channel has up to groupMost
+// of them.
 const (
 	groupFrom = 5
 	groupMost = 200

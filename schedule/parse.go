@@ -38,9 +38,9 @@ func Parse(expr, timezone string, dst DST) (*Schedule, error) {
 	return s, nil
 }
 
-// firstUse returns from when on an expression must fire. One that names its
-// year may lie in the past; what comes round must do so under the zone's
-// present rules, not only before the zone had a gap there.
+// firstUse returns the second from which an expression must fire. One that names its year may
+// lie in the past. A recurring one must fire under the zone's current rules, and not only under
+// those of the past.
 func firstUse(f expression) int64 {
 	if c, ok := f.(*cronFields); ok && c.years == nil {
 		return ZonesReleased().Unix()

@@ -74,7 +74,7 @@ type target struct {
 	name    string
 	base    *url.URL
 	signer  signer
-	tls     *ownTLS // nil: as the others
+	tls     *ownTLS // nil: the shared connections
 	breaker *breaker
 	// keepAnswers is how long the ledger keeps what a failing answer says; 0: it does not.
 	keepAnswers time.Duration

@@ -10,7 +10,7 @@ import (
 )
 
 // session is a connection with its prepared statements: parsing a statement costs more
-// than running it. One writes.
+// than running it. Exactly one session of a ledger writes.
 type session struct {
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
