@@ -175,8 +175,8 @@ func (h *handler) claim(w http.ResponseWriter, r *http.Request) (c store.Claim, 
 	return c, body, nil
 }
 
-// maxTrustedLength is how long a body may be for its announced length to be maxTrustedLength, in
-// bytes, before the bytes have come.
+// maxTrustedLength bounds, in bytes, the announced length of a body for which memory is taken before
+// the bytes have come.
 const maxTrustedLength = 64 << 10
 
 // read reads the body, in memory of the size that its length asks for.

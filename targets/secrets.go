@@ -63,7 +63,7 @@ func (to *target) secrets() []string {
 }
 
 // signaturesOf are the tokens and signatures in a request that were made for it alone, so that
-// they are no secrets of a target: whoever has one can repeat the call while it is valid.
+// they are no secrets of a target: with one, anybody can repeat the call while it is valid.
 func signaturesOf(h http.Header) []string {
 	_, token, _ := strings.Cut(h.Get("Authorization"), " ")
 	if _, signature, found := strings.Cut(token, "Signature="); found { // the rest names fields

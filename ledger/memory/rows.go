@@ -73,7 +73,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 }
 
 // hasRoom fails the transaction if a run is to get a slot that another run has, as the unique index
-// of a database does. Whoever asked for no result learns it when the transaction ends.
+// of a database does. A rule that takes no result learns it when the transaction ends.
 func (t *tx) hasRoom(r *record, hasSlot bool) bool {
 	if holder := t.l.slots[r.JobID]; hasSlot && r.Pace == 0 && holder != nil && holder != r {
 		t.failed = fmt.Errorf("run %s cannot have its job's slot, which %s has", r.ID, holder.ID)
