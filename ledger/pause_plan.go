@@ -76,7 +76,7 @@ func (m *admissionTx) earliestAfter() (first time.Time) {
 	return first
 }
 
-// pauses are those that a transaction has read.
+// pauses has the pauses that a transaction has read.
 type pauses []Pause
 
 // covering returns the pause that a scheduled time of a job is in, or nil. A pause that skips goes

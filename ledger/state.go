@@ -58,7 +58,7 @@ var Claimable = slices.DeleteFunc(slices.Clone(Unfinished), func(s State) bool {
 // MayWait lists the states of runs that wait to be sent: Waiting says why.
 var MayWait = []State{Planned, Retrying}
 
-// moves are those of stored rows. A test compares them with the drawing in docs/design.md.
+// moves has the moves of stored rows. A test compares them with the drawing in docs/design.md.
 var moves = map[State][]State{
 	Planned:    {Running, Dead, Canceled},
 	Running:    {Running, Planned, Retrying, Accepted, FannedOut, Succeeded, Dead, Canceled},

@@ -27,7 +27,7 @@ type pings struct {
 }
 
 const (
-	// pingBack is how long after a run has ended its pings are written: the receiver has
+	// pingBack is the age up to which the pings of an ended run are written: the receiver has
 	// given up an older one.
 	pingBack = time.Hour
 	// startHorizon is how long the start of a run is worth a ping.

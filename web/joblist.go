@@ -13,8 +13,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// brief is what the list of jobs is selected and sorted by: all jobs have one, and those that
-// the page shows a row too.
+// brief has the values by which the list of jobs is selected and sorted. Each job has one; a job
+// that the page shows has a row too.
 type brief struct {
 	operations.JobDescription
 	slower float64 // see operations.Slowdowns; 0: not known

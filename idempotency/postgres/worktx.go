@@ -21,7 +21,7 @@ type workTx struct {
 	nested bool
 }
 
-// txState is what a transaction and its nested ones have in common.
+// txState is shared by a transaction and its nested ones.
 type txState struct {
 	insertKey func(context.Context) error // see [workTx.beforeEnd]
 

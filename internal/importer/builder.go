@@ -125,7 +125,7 @@ func (b *builder) enter(e *entry) (id string) {
 		b.refuse(e, err)
 		return ""
 	}
-	// From here on the job is in the registry: one that is refused leaves no target and no variable.
+	// The job is in the registry now. A refused job leaves no target and no variable.
 	if b.targetNames[t.name] == 0 {
 		b.targetNames[t.name] = 1
 		b.targets = append(b.targets, t)

@@ -127,7 +127,7 @@ func (w *Witness) Evidence(ctx context.Context, now time.Time) (Evidence, error)
 	return e, nil
 }
 
-// planning is how long after its delay a run may be planned at the end of a simulation, which
+// planning is the time after its delay in which a run may be planned at the end of a simulation, which
 // ends well after the last scheduled times, but not after their delays.
 const planning = 10 * time.Second
 

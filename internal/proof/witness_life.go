@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// silence is how long a running system may be without a heartbeat.
+// silence is the longest time between two heartbeats of a running system.
 const silence = 10 * time.Second
 
 // Heartbeat records that a process is alive.
@@ -56,7 +56,7 @@ func (w *Witness) renew(r ledger.Run) {
 	}
 }
 
-// took is how long each run took, as long as any process ran, and when it began.
+// took returns the duration of each run, counted while any process ran, and when it began.
 func (w *Witness) took() (all map[string]time.Duration, begun map[string]time.Time) {
 	all, begun = map[string]time.Duration{}, map[string]time.Time{}
 	for id, h := range w.runs {
