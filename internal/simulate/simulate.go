@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/executor"
 	"github.com/cronce/cronce/internal/proof"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -134,7 +135,8 @@ func (s *script) calm() (proof.Evidence, error) {
 	return e, s.err
 }
 
-// ended reports whether all is finished that was planned by then.
+// ended reports whether all is finished that was planned by then, and no schedule has a time of
+// before that is not planned: one that a pause kept back is checked again minutes after its end.
 func (s *script) ended(ctx context.Context, due time.Time) bool {
 	runs, err := s.ledger.List(ctx, ledger.Filter{
 		States: ledger.Unfinished, Limit: 1 << 20,
@@ -145,7 +147,17 @@ func (s *script) ended(ctx context.Context, due time.Time) bool {
 			return false
 		}
 	}
-	return true
+	if s.template == nil {
+		return true
+	}
+	list, err := s.ledger.Schedules(ctx, ledger.ScheduleFilter{Template: s.template.Job.ID})
+	s.must(err)
+	rules := executor.ScheduleRules(s.Current(), 0)
+	return !slices.ContainsFunc(list, func(x ledger.Schedule) bool {
+		next, err := rules.Next(&x)
+		s.must(err)
+		return !next.IsZero() && !next.After(due)
+	})
 }
 
 // complete adds what the targets and the platform know.
