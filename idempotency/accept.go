@@ -63,17 +63,17 @@ func (a *accepter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	set(&c.Lease, a.route.Lease)
 	set(&c.Lease, a.kit.opt.Lease)
 	ctx := context.WithoutCancel(r.Context())
-	started, look, d, err := a.kit.accept(r.Context(), ctx, c)
+	started, status, d, err := a.kit.accept(r.Context(), ctx, c)
 	switch {
 	case err != nil:
 	case d == replay:
-		sendReplay(w, r, look.Record.Reply)
+		sendReplay(w, r, status.Record.Reply)
 		return
 	case d == accepted:
-		a.sendProgress(w, look.Record.Body)
+		a.sendProgress(w, status.Record.Body)
 		return
 	case d != doWork:
-		_, _, err = d.answer(look)
+		_, _, err = d.answer(status)
 	}
 	if err != nil {
 		a.refuse(w, r, c.Key, a.kit.problemOf(err), err)
@@ -131,12 +131,12 @@ func (k *Kit) DoLong(ctx context.Context, op Operation, fn func(context.Context,
 		return false, errors.New("idempotency: DoLong in a transaction would hold it for as long as the work lasts; call it outside")
 	}
 	set(&c.Lease, k.opt.Lease)
-	started, look, d, err := k.accept(ctx, ctx, c)
+	started, status, d, err := k.accept(ctx, ctx, c)
 	if err != nil {
 		return false, err
 	}
 	if d != doWork {
-		r, duplicate, err := d.answer(look)
+		r, duplicate, err := d.answer(status)
 		if err == nil && r.Status == finalStatus {
 			_, duplicate, err = decodedFinal[any](r, duplicate)
 		}
@@ -155,43 +155,43 @@ type started struct {
 }
 
 // accept takes the key for long work that runs on ctx. Unless the decision is
-// doWork the look says what the key is.
-func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, look store.KeyStatus, d decision, err error) {
+// doWork the status says what the key is.
+func (k *Kit) accept(asking, ctx context.Context, c store.Claim) (s started, status store.KeyStatus, d decision, err error) {
 	store, ok := k.store.(store.Worker)
 	if !ok {
-		return s, look, d, fmt.Errorf("idempotency: long work needs a store that can lease keys; %T cannot", k.store)
+		return s, status, d, fmt.Errorf("idempotency: long work needs a store that can lease keys; %T cannot", k.store)
 	}
 	if err := c.Key.Validate(); err != nil {
-		return s, look, d, err
+		return s, status, d, err
 	}
-	if look, err = k.lookup(asking, c); err != nil || look.Record != nil && decideLong(look, c) != doWork {
-		return s, look, decideLong(look, c), err
+	if status, err = k.lookup(asking, c); err != nil || status.Record != nil && decideLong(status, c) != doWork {
+		return s, status, decideLong(status, c), err
 	}
 	w := &Work{kit: k, store: store, claim: c, exchange: make(chan struct{}, 1)}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	if !k.works.add(w) {
 		w.cancel(nil)
-		return s, look, d, ErrShutdown
+		return s, status, d, ErrShutdown
 	}
 	asked := time.Now() // before the store counts from it
 	within, cancel := k.exchange(context.WithoutCancel(asking))
 	defer cancel()
-	look, err = store.Accept(within, c)
-	if err != nil || !look.Held {
+	status, err = store.Accept(within, c)
+	if err != nil || !status.Held {
 		if err != nil {
 			w.free() // the answer may be lost, and the key ours
 		}
 		k.works.remove(w)
-		if d = decideLong(look, c); d == doWork { // it was free only for a moment
+		if d = decideLong(status, c); d == doWork { // it was free only for a moment
 			d = inFlight
 		}
-		return s, look, d, explain(within, err)
+		return s, status, d, explain(within, err)
 	}
-	if look.Record != nil {
-		w.previous, w.last = look.Record.Body, look.Record.Body
+	if status.Record != nil {
+		w.previous, w.last = status.Record.Body, status.Record.Body
 	}
 	w.lapse = time.AfterFunc(time.Until(asked.Add(c.Lease)), func() { w.cancel(ErrLeaseLost) })
-	return started{w, ctx}, look, doWork, nil
+	return started{w, ctx}, status, doWork, nil
 }
 
 // run runs fn and finishes what it leaves unfinished.

@@ -75,29 +75,29 @@ type call[T any] struct {
 
 // attempt reserves the key, or takes it over to reconcile what was lost.
 func (c call[T]) attempt(ctx context.Context) (attempt, error) {
-	look, err := c.reserve(ctx, false)
+	status, err := c.reserve(ctx, false)
 	if err != nil {
 		// Perhaps the key is reserved and the answer was lost. No call was made,
 		// and without this it would be taken for one when the lease has lapsed.
 		_ = c.giveUp(ctx, c.store.Release)
 		return attempt{}, err
 	}
-	if c.effect.Reconcile == nil || decide(look, c.claim) != unknown {
-		return attempt{look,
+	if c.effect.Reconcile == nil || decide(status, c.claim) != unknown {
+		return attempt{status,
 			func() (Reply, bool, error) { return c.run(ctx, c.make) },
 			func() {
-				if look.Held {
+				if status.Held {
 					_, _ = c.store.Release(ctx, c.claim)
 				}
 			},
 		}, nil
 	}
-	late := look.TooLate
-	if look, err = c.reserve(ctx, true); err != nil {
+	late := status.TooLate
+	if status, err = c.reserve(ctx, true); err != nil {
 		_ = c.giveUp(ctx, c.store.MarkUnknown)
 		return attempt{}, err
 	}
-	return attempt{store.KeyStatus{Held: look.Held},
+	return attempt{store.KeyStatus{Held: status.Held},
 		func() (Reply, bool, error) {
 			return c.run(ctx, func(ctx context.Context) (T, bool, error) { return c.reconcile(ctx, late) })
 		},
@@ -108,8 +108,8 @@ func (c call[T]) attempt(ctx context.Context) (attempt, error) {
 func (c call[T]) reserve(ctx context.Context, takeOver bool) (store.KeyStatus, error) {
 	ctx, cancel := c.kit.exchange(ctx)
 	defer cancel()
-	look, err := c.store.Reserve(ctx, c.claim, c.claim.MaxRun+c.kit.opt.StoreTimeout, takeOver)
-	return look, explain(ctx, err)
+	status, err := c.store.Reserve(ctx, c.claim, c.claim.MaxRun+c.kit.opt.StoreTimeout, takeOver)
+	return status, explain(ctx, err)
 }
 
 func (c call[T]) make(ctx context.Context) (result T, duplicate bool, err error) {
@@ -131,7 +131,7 @@ func (c call[T]) over() bool {
 func (c call[T]) reconcile(ctx context.Context, late bool) (result T, duplicate bool, err error) {
 	result, done, err := c.effect.Reconcile(ctx)
 	if err != nil {
-		// As text: an ErrNotDone in it is about this look, and the lost call may
+		// As text: an ErrNotDone in it is about this look-up, and the lost call may
 		// have been made all the same.
 		return result, false, errors.New("reconcile: " + err.Error())
 	}

@@ -129,8 +129,8 @@ type outcomeTx struct {
 }
 
 func (o *outcome) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
-	tx, look, err := o.Store.Begin(ctx, c)
-	return outcomeTx{tx, o.fate}, look, err
+	tx, status, err := o.Store.Begin(ctx, c)
+	return outcomeTx{tx, o.fate}, status, err
 }
 
 func (tx outcomeTx) Commit(ctx context.Context, c store.Claim, r store.Reply) (time.Time, error) {

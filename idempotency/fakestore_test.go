@@ -29,11 +29,11 @@ func (s *fakeStore) Begin(_ context.Context, c store.Claim) (store.Tx, store.Key
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := store.KeyStatus{Record: s.record, TooLate: s.late && !c.SendBefore.IsZero()}
-	if look.Held = !s.held && s.record == nil; look.Held {
+	status := store.KeyStatus{Record: s.record, TooLate: s.late && !c.SendBefore.IsZero()}
+	if status.Held = !s.held && s.record == nil; status.Held {
 		s.held = true
 	}
-	return &fakeTx{store: s, held: look.Held}, look, nil
+	return &fakeTx{store: s, held: status.Held}, status, nil
 }
 
 func (*fakeStore) InTransaction(context.Context) bool { return false }
@@ -87,11 +87,11 @@ func (s *fakeStore) Reserve(_ context.Context, c store.Claim, _ time.Duration, t
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := store.KeyStatus{Record: s.record, Held: s.record == nil || takeOver, TooLate: s.late && !c.SendBefore.IsZero()}
-	if look.Held {
+	status := store.KeyStatus{Record: s.record, Held: s.record == nil || takeOver, TooLate: s.late && !c.SendBefore.IsZero()}
+	if status.Held {
 		s.record = &store.Record{State: store.StateCalling, Fingerprint: c.Fingerprint, Owner: c.Owner}
 	}
-	return look, nil
+	return status, nil
 }
 
 func (s *fakeStore) Complete(_ context.Context, c store.Claim, r idempotency.Reply) (time.Time, bool, error) {

@@ -93,27 +93,27 @@ func (s *faultyStore) Begin(ctx context.Context, c store.Claim) (store.Tx, store
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look := store.KeyStatus{}
+	status := store.KeyStatus{}
 	if k := s.live[c.Key]; k != nil {
-		look.Record = k.record
+		status.Record = k.record
 	} else if !s.held[c.Key] {
-		look.Held, s.held[c.Key] = true, true
+		status.Held, s.held[c.Key] = true, true
 	}
 	o, _ := ctx.Value(outerKey{}).(*outer)
-	return &faultyTx{store: s, key: c.Key, held: look.Held, outer: o}, look, nil
+	return &faultyTx{store: s, key: c.Key, held: status.Held, outer: o}, status, nil
 }
 
-func (s *faultyStore) Lookup(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
+func (s *faultyStore) Lookup(ctx context.Context, c store.Claim) (status store.KeyStatus, err error) {
 	if err := s.exchange(ctx); err != nil {
-		return look, err
+		return status, err
 	}
 	s.mu.Lock()
 	if k := s.live[c.Key]; k != nil {
-		look.Record = k.record
+		status.Record = k.record
 	}
 	s.mu.Unlock()
 	time.Sleep(s.lasts()) // the answer is on its way
-	return look, nil
+	return status, nil
 }
 
 // forget is the record's expiry.

@@ -27,12 +27,12 @@ const (
 // workInTx runs inside the transaction that its context carries.
 type workInTx func(context.Context) (Reply, Disposition, error)
 
-// attempt tries to take a key. do is what follows if the look says so; drop
+// attempt tries to take a key. do is what follows if the status says so; drop
 // ends the attempt otherwise.
 type attempt struct {
-	look store.KeyStatus
-	do   func() (r Reply, replayed bool, err error)
-	drop func()
+	status store.KeyStatus
+	do     func() (r Reply, replayed bool, err error)
+	drop   func()
 }
 
 // once does the work in a transaction unless the key says otherwise. replayed:
@@ -40,11 +40,11 @@ type attempt struct {
 // work only by the claim's MaxRun.
 func (k *Kit) once(ctx context.Context, c store.Claim, w workInTx) (r Reply, replayed bool, err error) {
 	return k.claimOrWait(ctx, c, func() (attempt, error) {
-		tx, look, err := k.begin(ctx, c)
+		tx, status, err := k.begin(ctx, c)
 		if err != nil {
 			return attempt{}, err
 		}
-		return attempt{look,
+		return attempt{status,
 			func() (Reply, bool, error) { return k.run(ctx, tx, c, w, k.recordAlone) },
 			func() { _ = tx.Rollback(ctx) },
 		}, nil
@@ -71,9 +71,9 @@ func (k *Kit) claimOrWait(ctx context.Context, c store.Claim, try func() (attemp
 				return Reply{}, false, err
 			}
 		}
-		look := store.KeyStatus{Record: q.found}
-		if d := decide(look, c); d == replay || d == mismatch {
-			return d.answer(look)
+		status := store.KeyStatus{Record: q.found}
+		if d := decide(status, c); d == replay || d == mismatch {
+			return d.answer(status)
 		}
 	}
 }
@@ -83,10 +83,10 @@ func (k *Kit) claimOrWait(ctx context.Context, c store.Claim, try func() (attemp
 // Each waiter compares the record with its own payload. If the look-up fails, one caller gets
 // the error, and another looks up again.
 func (k *Kit) lookupForWaiters(ctx context.Context, c store.Claim, q *keyQueue) (err error) {
-	var look store.KeyStatus
+	var status store.KeyStatus
 	ok := false
-	defer func() { k.gate.share(q, look.Record, ok) }()
-	look, err = k.lookup(ctx, c)
+	defer func() { k.gate.share(q, status.Record, ok) }()
+	status, err = k.lookup(ctx, c)
 	ok = err == nil
 	return err
 }
@@ -94,9 +94,9 @@ func (k *Kit) lookupForWaiters(ctx context.Context, c store.Claim, q *keyQueue) 
 // lookupAfterTimeout is for a call that has waited long enough for another of this
 // process: that one may only be reading what is stored.
 func (k *Kit) lookupAfterTimeout(ctx context.Context, c store.Claim) (Reply, bool, error) {
-	look, err := k.lookup(ctx, c)
-	if err == nil && look.Record != nil {
-		return decide(look, c).answer(look)
+	status, err := k.lookup(ctx, c)
+	if err == nil && status.Record != nil {
+		return decide(status, c).answer(status)
 	}
 	return Reply{}, false, stopped(ctx)
 }
@@ -111,7 +111,7 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, q *keyQu
 		if err != nil {
 			return Reply{}, false, err
 		}
-		d := decide(a.look, c)
+		d := decide(a.status, c)
 		if d == doWork {
 			r, replayed, err := a.do()
 			if conflicts++; errors.Is(err, ErrConflict) && conflicts < maxConflicts && pause.For(ctx, rand.N(again)) {
@@ -123,7 +123,7 @@ func (k *Kit) lead(ctx context.Context, until time.Time, c store.Claim, q *keyQu
 		a.drop()
 		if d != inFlight {
 			known = d == replay || d == mismatch
-			return d.answer(a.look)
+			return d.answer(a.status)
 		}
 		if !sleep(ctx, until, again) {
 			return Reply{}, false, stopped(ctx)
@@ -203,13 +203,13 @@ func (k *Kit) useUp(c store.Claim, record recorder) error {
 // recordAlone stores a reply whose work was rolled back. Between the two the
 // key was free: if another call has it by now, that one's reply counts.
 func (k *Kit) recordAlone(ctx context.Context, c store.Claim, r Reply) (Reply, bool, error) {
-	tx, look, err := k.begin(ctx, c)
+	tx, status, err := k.begin(ctx, c)
 	if err != nil {
 		return r, false, err
 	}
-	if d := decide(look, c); d != doWork && d != tooLate {
+	if d := decide(status, c); d != doWork && d != tooLate {
 		_ = tx.Rollback(ctx)
-		return d.answer(look)
+		return d.answer(status)
 	}
 	if r.ExpiresAt, err = tx.Commit(ctx, c, r); err != nil && !errors.Is(err, ErrTxEnded) {
 		return k.afterFailedCommit(ctx, c, r, err)
@@ -223,32 +223,32 @@ func (k *Kit) afterFailedCommit(ctx context.Context, c store.Claim, r Reply, cau
 	if errors.Is(cause, ErrConflict) {
 		return r, false, cause
 	}
-	look, err := k.lookup(ctx, c)
-	if err != nil || look.Record == nil {
+	status, err := k.lookup(ctx, c)
+	if err != nil || status.Record == nil {
 		return r, false, cause
 	}
-	if look.Record.Owner == c.Owner {
-		if look.Record.State == store.StateAccepted { // long work whose commit did not happen
+	if status.Record.Owner == c.Owner {
+		if status.Record.State == store.StateAccepted { // long work whose commit did not happen
 			return r, false, cause
 		}
-		r.ExpiresAt = look.Record.ExpiresAt
+		r.ExpiresAt = status.Record.ExpiresAt
 		return r, false, nil
 	}
-	return decide(look, c).answer(look)
+	return decide(status, c).answer(status)
 }
 
-func (k *Kit) begin(ctx context.Context, c store.Claim) (tx store.Tx, look store.KeyStatus, err error) {
+func (k *Kit) begin(ctx context.Context, c store.Claim) (tx store.Tx, status store.KeyStatus, err error) {
 	ctx, cancel := k.exchange(ctx)
 	defer cancel()
-	tx, look, err = k.store.Begin(ctx, c)
-	return tx, look, explain(ctx, err)
+	tx, status, err = k.store.Begin(ctx, c)
+	return tx, status, explain(ctx, err)
 }
 
-func (k *Kit) lookup(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
+func (k *Kit) lookup(ctx context.Context, c store.Claim) (status store.KeyStatus, err error) {
 	ctx, cancel := k.exchange(ctx)
 	defer cancel()
-	look, err = k.store.Lookup(ctx, c)
-	return look, explain(ctx, err)
+	status, err = k.store.Lookup(ctx, c)
+	return status, explain(ctx, err)
 }
 
 // errNoAnswer is the cause of an exchange's end at the store's timeout.

@@ -135,11 +135,11 @@ func (w *Work) renew(ctx context.Context, lease time.Duration, progress []byte) 
 // lose ends the work of a worker that does not have the key any more. It returns
 // nil if that is because it has finished: the answer to its commit was lost.
 func (w *Work) lose(ctx context.Context) error {
-	look, err := w.kit.lookup(ctx, w.claim)
+	status, err := w.kit.lookup(ctx, w.claim)
 	if err != nil {
 		return err
 	}
-	if r := look.Record; r != nil && r.Owner == w.claim.Owner && (r.State == store.StateDone || r.State == store.StateOmitted) {
+	if r := status.Record; r != nil && r.Owner == w.claim.Owner && (r.State == store.StateDone || r.State == store.StateOmitted) {
 		w.setState(finished)
 		return nil
 	}

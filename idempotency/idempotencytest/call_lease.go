@@ -22,9 +22,9 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 	},
 	"a lease of no length has lapsed at once": func(t *testing.T, e Engine) {
 		reserve(t, e, "dead process", 0)
-		look, err := e.Store.Lookup(t.Context(), store.Claim{Key: chargeKey})
-		if err != nil || !look.LeaseExpired {
-			t.Fatalf("%+v, %v", look, err)
+		status, err := e.Store.Lookup(t.Context(), store.Claim{Key: chargeKey})
+		if err != nil || !status.LeaseExpired {
+			t.Fatalf("%+v, %v", status, err)
 		}
 	},
 	"a call whose key was taken over meanwhile does not tell of its result": func(t *testing.T, e Engine) {
@@ -92,8 +92,8 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 		fresh := stale
 		fresh.Owner = "fresh"
 		r := e.Store.(store.Reserver)
-		if look, err := r.Reserve(t.Context(), fresh, time.Minute, true); err != nil || !look.Held {
-			t.Fatal(look, err)
+		if status, err := r.Reserve(t.Context(), fresh, time.Minute, true); err != nil || !status.Held {
+			t.Fatal(status, err)
 		}
 		_, held, err := r.Complete(t.Context(), stale, idempotency.Reply{Body: []byte("1")})
 		if err != nil || held {
@@ -115,11 +115,11 @@ var callLeaseCases = map[string]func(*testing.T, Engine){
 			go func() {
 				mine := c
 				mine.Owner = fmt.Sprint("owner ", n)
-				look, err := e.Store.(store.Reserver).Reserve(context.Background(), mine, time.Minute, true)
+				status, err := e.Store.(store.Reserver).Reserve(context.Background(), mine, time.Minute, true)
 				if err != nil {
 					t.Error(err)
 				}
-				won <- look.Held
+				won <- status.Held
 			}()
 		}
 		winners := 0
@@ -156,9 +156,9 @@ func reserve(t *testing.T, e Engine, owner string, lease time.Duration) store.Cl
 	}}
 	refused(t, kit(t, spy), charge, vendor(new(int), idempotency.ErrNotDone), idempotency.ErrNotDone)
 	c.Owner = owner
-	look, err := e.Store.(store.Reserver).Reserve(t.Context(), c, lease, false)
-	if err != nil || !look.Held {
-		t.Fatalf("%+v, %v", look, err)
+	status, err := e.Store.(store.Reserver).Reserve(t.Context(), c, lease, false)
+	if err != nil || !status.Held {
+		t.Fatalf("%+v, %v", status, err)
 	}
 	return c
 }
@@ -171,18 +171,18 @@ type watched struct {
 }
 
 func (s watched) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (store.KeyStatus, error) {
-	look, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
+	status, err := s.Reserver.Reserve(ctx, c, lease, takeOver)
 	if err == nil {
-		err = s.after(c, &look)
+		err = s.after(c, &status)
 	}
-	return look, err
+	return status, err
 }
 
 // lossy loses the answer of every Reserve that got the key.
 func lossy(s store.Store) store.Store {
-	return watched{s, s.(store.Reserver), func(_ store.Claim, look *store.KeyStatus) error {
-		if look.Held {
-			*look = store.KeyStatus{}
+	return watched{s, s.(store.Reserver), func(_ store.Claim, status *store.KeyStatus) error {
+		if status.Held {
+			*status = store.KeyStatus{}
 			return idempotency.ErrUnavailable
 		}
 		return nil
@@ -192,8 +192,8 @@ func lossy(s store.Store) store.Store {
 // suspended is a process that is suspended between its reservation and the answer to it,
 // while something happens.
 func suspended(s store.Store, meanwhile func()) store.Store {
-	return watched{s, s.(store.Reserver), func(_ store.Claim, look *store.KeyStatus) error {
-		if look.Held {
+	return watched{s, s.(store.Reserver), func(_ store.Claim, status *store.KeyStatus) error {
+		if status.Held {
 			meanwhile()
 		}
 		return nil

@@ -238,9 +238,9 @@ var doCases = map[string]func(*testing.T, Engine){
 			ok(t, err)
 			_, err = tx.Commit(t.Context(), c, idempotency.Reply{Status: 200})
 			ok(t, err)
-			look, err := e.Store.Lookup(t.Context(), c)
-			if err != nil || look.Record != nil {
-				t.Fatalf("round %d: %+v, %v", n, look.Record, err)
+			status, err := e.Store.Lookup(t.Context(), c)
+			if err != nil || status.Record != nil {
+				t.Fatalf("round %d: %+v, %v", n, status.Record, err)
 			}
 		}
 	},

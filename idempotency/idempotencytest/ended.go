@@ -137,9 +137,9 @@ func usedUp(t *testing.T, e Engine, k idempotency.Key, name string) {
 	if n := e.Written(name); n > 1 {
 		t.Errorf("%s: %d effects", name, n)
 	}
-	look, err := e.Store.Lookup(t.Context(), store.Claim{Key: k})
+	status, err := e.Store.Lookup(t.Context(), store.Claim{Key: k})
 	ok(t, err)
-	if look.Record == nil || look.Record.State != store.StateOmitted || look.Record.ExpiresAt.IsZero() {
-		t.Errorf("%s: its record is %+v", name, look.Record)
+	if status.Record == nil || status.Record.State != store.StateOmitted || status.Record.ExpiresAt.IsZero() {
+		t.Errorf("%s: its record is %+v", name, status.Record)
 	}
 }

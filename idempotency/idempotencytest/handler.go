@@ -57,7 +57,7 @@ var handlerCases = map[string]func(*testing.T, Engine){
 			k := kit(t, e.Store)
 			expect(t, post(k.Handler(route, pay(e, status, "")), name, `{}`), status, "", false)
 			written(t, e, "paid", 0)
-			if look, err := e.Store.Lookup(t.Context(), store.Claim{Key: key(name)}); err != nil || look.Record != nil {
+			if found, err := e.Store.Lookup(t.Context(), store.Claim{Key: key(name)}); err != nil || found.Record != nil {
 				t.Errorf("%d was stored (%v)", status, err)
 			}
 		}
@@ -240,8 +240,8 @@ var handlerCases = map[string]func(*testing.T, Engine){
 type deaf struct{ store.Store }
 
 func (s deaf) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
-	tx, look, err := s.Store.Begin(ctx, c)
-	return deafTx{tx}, look, err
+	tx, status, err := s.Store.Begin(ctx, c)
+	return deafTx{tx}, status, err
 }
 
 type deafTx struct{ store.Tx }

@@ -96,10 +96,10 @@ var purgeCases = map[string]func(*testing.T, Engine){
 			e.Age(key(name), age)
 			counts, err := e.Store.(purge.Store).CountExpired(t.Context(), scope)
 			ok(t, err)
-			look, err := e.Store.Lookup(t.Context(), store.Claim{Key: key(name)})
+			status, err := e.Store.Lookup(t.Context(), store.Claim{Key: key(name)})
 			ok(t, err)
-			if expired := counts[scope] == 1; expired != (look.Record == nil) || expired != (age >= 24*time.Hour) {
-				t.Errorf("aged %v: purge %t, claim %t", age, expired, look.Record == nil)
+			if expired := counts[scope] == 1; expired != (status.Record == nil) || expired != (age >= 24*time.Hour) {
+				t.Errorf("aged %v: purge %t, claim %t", age, expired, status.Record == nil)
 			}
 			done, err := e.Store.(purge.Store).PurgeBatch(t.Context(), purge.Batch{Limit: 10})
 			if err != nil || done.Rows != int(counts[scope]) {

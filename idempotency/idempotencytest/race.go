@@ -184,9 +184,9 @@ var raceCases = map[string]func(*testing.T, Engine){
 			_, err := k.Do(ctx, "s", "k", nil, e.write("inner"))
 			ok(t, err)
 			for _, asks := range []context.Context{t.Context(), ctx} {
-				look, err := e.Store.Lookup(asks, store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
-				if err != nil || look.Record != nil {
-					t.Errorf("looked up %+v, %v", look.Record, err)
+				status, err := e.Store.Lookup(asks, store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
+				if err != nil || status.Record != nil {
+					t.Errorf("looked up %+v, %v", status.Record, err)
 				}
 			}
 			return nil

@@ -22,7 +22,7 @@ type dialect struct {
 	terms  sqlkeys.Terms
 	common sqlkeys.Statements
 
-	insert, reclaim, lookLocked, record, recordJoined, resume, doomed sqlkeys.Statement
+	insert, reclaim, lookupLocked, record, recordJoined, resume, doomed sqlkeys.Statement
 
 	pool atomic.Pointer[pool]
 }
@@ -50,7 +50,7 @@ INSERT INTO {{table}} (scope, principal, {{keycolumn}}, request_hash, owner, sta
 VALUES (:scope, :principal, :key, :hash, :claim, :state, :status, {{in :lease}}, {{now}}, {{in :ttl}})`),
 		reclaim: t.Statement(`DELETE FROM {{table}} WHERE {{key}} AND {{expired}}`),
 		// A locking read sees what is committed now, whatever the isolation.
-		lookLocked: t.LookupFor(` LOCK IN SHARE MODE`),
+		lookupLocked: t.LookupFor(` LOCK IN SHARE MODE`),
 		// The server answers the time of expiry as the id that a row was given. In
 		// a transaction of the caller's that would hide the id of the caller's row.
 		record:       record(`LAST_INSERT_ID({{in :ttl}})`),
@@ -81,25 +81,25 @@ func (d *dialect) Claim(ctx context.Context, q sqlkeys.Querier, c store.Claim, j
 	}
 	v := sqlkeys.Of(c)
 	v["state"], v["status"], v["lease"] = string(store.StateOmitted), 500, nil
-	look, err := d.insertKey(ctx, q, v)
+	status, err := d.insertKey(ctx, q, v)
 	if code(err) == lockWaitTimeout && !(joined && d.rollsBack(lockWaitTimeout)) {
 		err = nil // in flight
 	}
-	if err == nil && look.Held && !c.SendBefore.IsZero() {
+	if err == nil && status.Held && !c.SendBefore.IsZero() {
 		var free store.KeyStatus
 		free, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
-		look.TooLate = free.TooLate
+		status.TooLate = free.TooLate
 	}
-	return d, look, err
+	return d, status, err
 }
 
 // Insert implements [sqlkeys.Dialect].
 func (d *dialect) Insert(ctx context.Context, q sqlkeys.Querier, _ store.Claim, v sqlkeys.Values) (bool, error) {
-	look, err := d.insertKey(ctx, q, v)
+	status, err := d.insertKey(ctx, q, v)
 	if code(err) == lockWaitTimeout {
 		err = nil // in flight
 	}
-	return look.Held, err
+	return status.Held, err
 }
 
 // Resume implements [sqlkeys.Dialect].
@@ -116,9 +116,9 @@ func (d *dialect) insertKey(ctx context.Context, q sqlkeys.Querier, v sqlkeys.Va
 		if _, err := d.insert.Exec(ctx, q, v); code(err) != duplicateKey {
 			return store.KeyStatus{Held: err == nil}, err
 		}
-		look, expired, err := sqlkeys.ScanStatus(d.lookLocked.Row(ctx, q, v))
+		status, expired, err := sqlkeys.ScanStatus(d.lookupLocked.Row(ctx, q, v))
 		if err != nil || !expired {
-			return look, err
+			return status, err
 		}
 		if _, err := d.reclaim.Exec(ctx, q, v); err != nil {
 			return store.KeyStatus{}, err
@@ -156,14 +156,14 @@ func (d *dialect) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, 
 		until, err := result.LastInsertId()
 		return sqlkeys.Time(until), err
 	}
-	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
+	status, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
 	switch {
 	case err != nil:
 		return expires, err
-	case stored > 0 && look.Record != nil:
-		return look.Record.ExpiresAt, nil
+	case stored > 0 && status.Record != nil:
+		return status.Record.ExpiresAt, nil
 	case stored == 0:
-		return expires, sqlkeys.NotStored(look, c)
+		return expires, sqlkeys.NotStored(status, c)
 	}
 	return expires, nil
 }

@@ -47,18 +47,18 @@ func TestAReplyThatIsNotCommittedIsNotReplayed(t *testing.T) {
 					t.Fatal(err)
 				}
 				keys := mysql.New(db, mysql.Options{})
-				look := func(key string) *store.Record {
-					look, err := keys.Lookup(t.Context(), store.Claim{MaxRun: time.Minute,
+				stored := func(key string) *store.Record {
+					status, err := keys.Lookup(t.Context(), store.Claim{MaxRun: time.Minute,
 						Key: idempotency.Key{Scope: "s", Principal: "-", Value: key}})
 					if err != nil {
 						t.Error(err)
 					}
-					return look.Record
+					return status.Record
 				}
-				if r := look("k"); r != nil {
+				if r := stored("k"); r != nil {
 					t.Errorf("it sees what is not committed: %+v", r)
 				}
-				if r := look("done"); r == nil || r.State != store.StateDone {
+				if r := stored("done"); r == nil || r.State != store.StateDone {
 					t.Errorf("of what is committed it sees %+v", r)
 				}
 				work := func(ctx context.Context) error { return effect(ctx, mysql.Tx(ctx)) }
@@ -88,15 +88,15 @@ func TestASessionThatShowsNoRowsIsAnsweredAsEveryOther(t *testing.T) {
 				TTL: time.Hour, MaxRun: time.Minute, SendBefore: sendBefore}
 		}
 		c := claim("late", time.UnixMilli(1))
-		tx, look, err := keys.Begin(t.Context(), c)
+		tx, status, err := keys.Begin(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tx.Rollback(t.Context()); !look.Held || !look.TooLate {
-			t.Errorf("a call that comes too late: %+v", look)
+		if tx.Rollback(t.Context()); !status.Held || !status.TooLate {
+			t.Errorf("a call that comes too late: %+v", status)
 		}
-		if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || !look.TooLate {
-			t.Errorf("a reservation that comes too late: %+v, %v", look, err)
+		if status, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || !status.TooLate {
+			t.Errorf("a reservation that comes too late: %+v, %v", status, err)
 		}
 		commits := func(ctx context.Context, key string) {
 			c := claim(key, time.Time{})
@@ -143,10 +143,10 @@ func TestALookUpSeesWhatIsCommittedNow(t *testing.T) {
 			{`DELETE FROM idempotency_keys`, false},
 		} {
 			must(t, admin, step.statement)
-			look, err := keys.Lookup(t.Context(), store.Claim{MaxRun: time.Minute,
+			status, err := keys.Lookup(t.Context(), store.Claim{MaxRun: time.Minute,
 				Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}})
-			if err != nil || (look.Record != nil) != step.stored {
-				t.Errorf("after %s: %+v, %v", step.statement, look.Record, err)
+			if err != nil || (status.Record != nil) != step.stored {
+				t.Errorf("after %s: %+v, %v", step.statement, status.Record, err)
 			}
 			var open int
 			if err := db.QueryRow(`SELECT @@in_transaction`).Scan(&open); err == nil && open != 0 { // MySQL has no such variable

@@ -63,9 +63,9 @@ func storesAsItIs(t *testing.T, s *mysql.Store, name string, reply idempotency.R
 	c := store.Claim{
 		Key:         idempotency.Key{Scope: awkward + name, Principal: string(everyByte[:200]) + "'", Value: `'"\?` + fmt.Sprint(len(name))},
 		Fingerprint: `v1:'"\?`, Owner: `o'\"`, TTL: time.Hour, MaxRun: time.Minute}
-	tx, look, err := s.Begin(t.Context(), c)
-	if err != nil || !look.Held {
-		t.Errorf("%s: %+v, %v", name, look, err)
+	tx, status, err := s.Begin(t.Context(), c)
+	if err != nil || !status.Held {
+		t.Errorf("%s: %+v, %v", name, status, err)
 		return
 	}
 	expires, err := tx.Commit(t.Context(), c, reply)
@@ -73,12 +73,12 @@ func storesAsItIs(t *testing.T, s *mysql.Store, name string, reply idempotency.R
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	look, err = s.Lookup(t.Context(), c)
-	if err != nil || look.Record == nil {
-		t.Errorf("%s: %+v, %v", name, look, err)
+	status, err = s.Lookup(t.Context(), c)
+	if err != nil || status.Record == nil {
+		t.Errorf("%s: %+v, %v", name, status, err)
 		return
 	}
-	got := look.Record
+	got := status.Record
 	if got.Fingerprint != c.Fingerprint || got.Owner != c.Owner || !got.ExpiresAt.Equal(expires) || time.Until(expires) < 59*time.Minute {
 		t.Errorf("%s: %+v, expires %v", name, got, expires)
 	}

@@ -94,36 +94,36 @@ func (d *dialect) Open(context.Context, *sql.Conn, time.Duration) (func(context.
 // transaction has the lock, since that is then only another reader.
 func (d *dialect) Claim(
 	ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool,
-) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
+) (t sqlkeys.Claimed, status store.KeyStatus, err error) {
 	v, claim := d.values(c), d.claim
 	taken := claimed{dialect: d}
 	if joined {
 		claim = d.join
 		var isolation string
 		if err = d.isolation.Row(ctx, q, v).Scan(&isolation); err != nil {
-			return taken, look, err
+			return taken, status, err
 		}
 		if isolation != "read committed" {
-			return taken, look, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: "+
+			return taken, status, fmt.Errorf("the transaction handed in is %s, in which it cannot be seen who was first with a key: "+
 				"begin it READ COMMITTED", isolation)
 		}
 	}
 	for range 2 { // the row that was in the way may be gone
-		err = claim.Row(ctx, q, v).Scan(&taken.began, &look.TooLate)
+		err = claim.Row(ctx, q, v).Scan(&taken.began, &status.TooLate)
 		if !errors.Is(err, sql.ErrNoRows) {
-			look.Held = err == nil
-			return taken, look, err
+			status.Held = err == nil
+			return taken, status, err
 		}
 		var held bool
-		look, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
-		if err == nil && look.Record == nil {
+		status, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
+		if err == nil && status.Record == nil {
 			err = d.held.Row(ctx, q, v).Scan(&held)
 		}
 		if err != nil || !held {
-			return taken, look, err
+			return taken, status, err
 		}
 	}
-	return taken, look, errNotStored
+	return taken, status, errNotStored
 }
 
 var errNotStored = errors.New("the server has stored no row: a rule, a trigger or a policy of the table prevents that; remove it")

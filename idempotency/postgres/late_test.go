@@ -34,27 +34,27 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 		}{{"at it", now, true}, {"a microsecond before it", now.Add(time.Microsecond), false}} {
 			c := store.Claim{Key: idempotency.Key{Scope: mode, Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
 				TTL: time.Hour, MaxRun: time.Minute, SendBefore: tt.sendBefore}
-			tx, look, err := keys.Begin(t.Context(), c)
+			tx, status, err := keys.Begin(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tx.Rollback(t.Context()); look.TooLate != tt.late {
-				t.Errorf("%s: work %s: late %t", mode, tt.name, look.TooLate)
+			if tx.Rollback(t.Context()); status.TooLate != tt.late {
+				t.Errorf("%s: work %s: late %t", mode, tt.name, status.TooLate)
 			}
 			if err := pgx.BeginFunc(t.Context(), p, func(outer pgx.Tx) error {
-				tx, look, err := keys.Begin(keys.WithTx(t.Context(), outer), c)
+				tx, status, err := keys.Begin(keys.WithTx(t.Context(), outer), c)
 				if err == nil {
 					tx.Rollback(t.Context())
 				}
-				if look.TooLate != tt.late {
-					t.Errorf("%s: joined work %s: late %t", mode, tt.name, look.TooLate)
+				if status.TooLate != tt.late {
+					t.Errorf("%s: joined work %s: late %t", mode, tt.name, status.TooLate)
 				}
 				return err
 			}); err != nil {
 				t.Error(err)
 			}
-			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.TooLate != tt.late {
-				t.Errorf("%s: a reservation %s: late %t, %v", mode, tt.name, look.TooLate, err)
+			if status, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || status.TooLate != tt.late {
+				t.Errorf("%s: a reservation %s: late %t, %v", mode, tt.name, status.TooLate, err)
 			}
 		}
 	}

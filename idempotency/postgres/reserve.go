@@ -20,22 +20,22 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 	if takeOver {
 		statement = s.sql().TakeOver
 	}
-	look, err := s.writeAndLook(ctx, c, statement, v)
+	status, err := s.writeAndLookup(ctx, c, statement, v)
 	if err != nil {
 		return store.KeyStatus{}, unavailable("reserve the key", err)
 	}
-	if look.Held {
-		look = store.KeyStatus{Held: true, TooLate: look.TooLate}
+	if status.Held {
+		status = store.KeyStatus{Held: true, TooLate: status.TooLate}
 	}
-	return look, nil
+	return status, nil
 }
 
-// writeAndLook runs a statement that writes the key in a transaction of its own, in one
+// writeAndLookup runs a statement that writes the key in a transaction of its own, in one
 // round trip. It looks in a statement of its own after the write: the snapshot of the write
 // does not show a row that was committed meanwhile and that the write met.
-func (s *Store) writeAndLook(
+func (s *Store) writeAndLookup(
 	ctx context.Context, c store.Claim, statement sqlkeys.Statement, v sqlkeys.Values,
-) (look store.KeyStatus, err error) {
+) (status store.KeyStatus, err error) {
 	var b pgx.Batch
 	var held bool
 	v["lock"] = s.lock(c.Key)
@@ -48,13 +48,13 @@ func (s *Store) writeAndLook(
 		return nil
 	})
 	queue(&b, s.sql().Lookup, v).QueryRow(func(row pgx.Row) (err error) {
-		look, _, err = sqlkeys.ScanStatus(row)
+		status, _, err = sqlkeys.ScanStatus(row)
 		return err
 	})
 	b.Queue(`COMMIT`)
 	err = s.pool.SendBatch(ctx, &b).Close()
-	look.Held = held
-	return look, err
+	status.Held = held
+	return status, err
 }
 
 // Complete implements [store.Reserver].
@@ -63,14 +63,14 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 	if err := v.Reply(r); err != nil {
 		return expires, false, err
 	}
-	look, err := s.writeAndLook(ctx, c, s.sql().Complete, v)
+	status, err := s.writeAndLookup(ctx, c, s.sql().Complete, v)
 	if err != nil {
 		return expires, false, unavailable("complete the key", err)
 	}
-	if look.Held && look.Record != nil {
-		expires = look.Record.ExpiresAt
+	if status.Held && status.Record != nil {
+		expires = status.Record.ExpiresAt
 	}
-	return expires, look.Held, nil
+	return expires, status.Held, nil
 }
 
 // MarkUnknown implements [store.Reserver].

@@ -69,8 +69,8 @@ func (t *tx) committedByWork(ctx context.Context) bool {
 	if !t.opened.inserted {
 		return false
 	}
-	look, err := t.store.Lookup(ctx, t.claim)
-	return err == nil && look.Record != nil && look.Record.Owner == sqlkeys.Claimant(t.claim)
+	status, err := t.store.Lookup(ctx, t.claim)
+	return err == nil && status.Record != nil && status.Record.Owner == sqlkeys.Claimant(t.claim)
 }
 
 // endedContext is a context that has ended: pgx sends nothing under it.

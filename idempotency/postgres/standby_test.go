@@ -42,8 +42,8 @@ func TestAStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 	}
 	keys := postgres.New(p, options)
 	done := store.Claim{Key: idempotency.Key{Scope: scope, Principal: "caller", Value: "done"}}
-	if look, err := keys.Lookup(t.Context(), done); err != nil || look.Record == nil {
-		t.Errorf("a look-up, which writes nothing: %+v, %v", look, err)
+	if status, err := keys.Lookup(t.Context(), done); err != nil || status.Record == nil {
+		t.Errorf("a look-up, which writes nothing: %+v, %v", status, err)
 	}
 
 	must(t, p, `SELECT pg_promote(true, 60)`)

@@ -35,7 +35,7 @@ type opening struct {
 	isolation string
 	timeout   string // statement_timeout from the work's end on
 	role      string // of a transaction that was handed in
-	look      store.KeyStatus
+	status    store.KeyStatus
 	reclaim   bool // the key's expired row is in the way
 	inserted  bool // the key's own row is in the way: that of long work, or of [tx.insertKey]
 }
@@ -76,8 +76,8 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		return nil, store.KeyStatus{}, err
 	}
 	o := t.opened
-	o.look.Held, o.look.TooLate = o.held, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
-	return t, o.look, nil
+	o.status.Held, o.status.TooLate = o.held, !c.SendBefore.IsZero() && !c.SendBefore.After(o.now)
+	return t, o.status, nil
 }
 
 // unusable are the codes after which a connection of the pool is not used again.
@@ -113,7 +113,7 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	}
 	if err == nil {
 		t.read = time.Now()
-		o.look, o.reclaim, err = scanLook(results.QueryRow())
+		o.status, o.reclaim, err = scanStatus(results.QueryRow())
 	}
 	if err = errors.Join(err, results.Close()); err == nil {
 		return nil
@@ -124,22 +124,22 @@ func (t *tx) open(ctx context.Context, c store.Claim) (err error) {
 	return unavailable("begin and look the key up", err)
 }
 
-// scanLook reads the row of a look-up. reclaim: there is one, and it has expired.
-func scanLook(row pgx.Row) (look store.KeyStatus, reclaim bool, err error) {
-	look, reclaim, err = sqlkeys.ScanStatus(row)
+// scanStatus reads the row of a look-up. reclaim: there is one, and it has expired.
+func scanStatus(row pgx.Row) (status store.KeyStatus, reclaim bool, err error) {
+	status, reclaim, err = sqlkeys.ScanStatus(row)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = nil
 	}
-	return look, reclaim, err
+	return status, reclaim, err
 }
 
 // Lookup implements [store.Store].
 func (s *Store) Lookup(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	look, _, err := scanLook(s.pool.QueryRow(ctx, s.sql().lookup, c.Key.Scope, c.Key.Principal, c.Key.Value))
+	status, _, err := scanStatus(s.pool.QueryRow(ctx, s.sql().lookup, c.Key.Scope, c.Key.Principal, c.Key.Value))
 	if err != nil {
-		return look, unavailable("look the key up", err)
+		return status, unavailable("look the key up", err)
 	}
-	return look, nil
+	return status, nil
 }
 
 // Context implements [store.Tx].

@@ -14,11 +14,11 @@ import (
 
 // Accept implements [store.Worker].
 func (s *Store) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	look, err := s.writeAndLook(ctx, c, s.sql().accept, sqlkeys.Accepted(c))
+	status, err := s.writeAndLookup(ctx, c, s.sql().accept, sqlkeys.Accepted(c))
 	if err != nil {
 		return store.KeyStatus{}, unavailable("accept the work", err)
 	}
-	return look, nil
+	return status, nil
 }
 
 // Renew implements [store.Worker].

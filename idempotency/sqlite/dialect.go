@@ -92,10 +92,10 @@ func (d *dialect) check(ctx context.Context, q sqlkeys.Querier) error {
 // heard: that it was begun. It expires as a reply does.
 func (d *dialect) Claim(
 	ctx context.Context, q sqlkeys.Querier, c store.Claim, joined bool,
-) (t sqlkeys.Claimed, look store.KeyStatus, err error) {
+) (t sqlkeys.Claimed, status store.KeyStatus, err error) {
 	if joined {
 		if err = d.check(ctx, q); err != nil {
-			return d, look, err
+			return d, status, err
 		}
 	}
 	v := sqlkeys.Of(c)
@@ -104,12 +104,12 @@ func (d *dialect) Claim(
 	switch {
 	case err != nil:
 	case held:
-		look.Held, look.TooLate = true, !c.SendBefore.IsZero() && c.SendBefore.UnixMilli() <= v["now"].(int64)
+		status.Held, status.TooLate = true, !c.SendBefore.IsZero() && c.SendBefore.UnixMilli() <= v["now"].(int64)
 		_, err = d.mark.Exec(ctx, q, nil)
 	default:
-		look, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
+		status, _, err = sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
 	}
-	return d, look, err
+	return d, status, err
 }
 
 // Insert implements [sqlkeys.Dialect].
@@ -157,8 +157,8 @@ func (d *dialect) Record(ctx context.Context, q sqlkeys.Querier, c store.Claim, 
 	if stored {
 		return sqlkeys.Time(v["now"].(int64) + c.TTL.Milliseconds()), nil
 	}
-	look, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
-	return time.Time{}, errors.Join(sqlkeys.NotStored(look, c), err)
+	status, _, err := sqlkeys.ScanStatus(d.common.Lookup.Row(ctx, q, v))
+	return time.Time{}, errors.Join(sqlkeys.NotStored(status, c), err)
 }
 
 // release takes the work's savepoint away. SQLite says that it is busy under a

@@ -28,15 +28,15 @@ func TestACallIsLateFromItsSendBeforeOn(t *testing.T) {
 		}{{"at it", now, true}, {"a millisecond before it", now.Add(time.Millisecond), false}} {
 			c := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: tt.name}, Fingerprint: "f", Owner: "o",
 				TTL: time.Hour, MaxRun: time.Minute, SendBefore: tt.sendBefore}
-			tx, look, err := keys.Begin(t.Context(), c)
+			tx, status, err := keys.Begin(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tx.Rollback(t.Context()); look.TooLate != tt.late {
-				t.Errorf("work %s: late %t", tt.name, look.TooLate)
+			if tx.Rollback(t.Context()); status.TooLate != tt.late {
+				t.Errorf("work %s: late %t", tt.name, status.TooLate)
 			}
-			if look, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || look.TooLate != tt.late {
-				t.Errorf("a reservation %s: late %t, %v", tt.name, look.TooLate, err)
+			if status, err := keys.Reserve(t.Context(), c, time.Minute, false); err != nil || status.TooLate != tt.late {
+				t.Errorf("a reservation %s: late %t, %v", tt.name, status.TooLate, err)
 			}
 		}
 	})

@@ -18,8 +18,8 @@ import (
 type unfenced struct{ *sqlite.Store }
 
 func (s unfenced) owned(ctx context.Context, c store.Claim) store.Claim {
-	if look, err := s.Lookup(ctx, c); err == nil && look.Record != nil {
-		c.Owner = look.Record.Owner
+	if status, err := s.Lookup(ctx, c); err == nil && status.Record != nil {
+		c.Owner = status.Record.Owner
 	}
 	return c
 }
@@ -47,8 +47,8 @@ func (o owned) Commit(ctx context.Context, _ store.Claim, r idempotency.Reply) (
 type stuck struct{ *sqlite.Store }
 
 func (s stuck) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	if look, err := s.Lookup(ctx, c); err != nil || look.Record != nil {
-		return look, err
+	if status, err := s.Lookup(ctx, c); err != nil || status.Record != nil {
+		return status, err
 	}
 	return s.Store.Accept(ctx, c)
 }
@@ -57,15 +57,15 @@ func (s stuck) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, erro
 type greedy struct{ *sqlite.Store }
 
 func (s greedy) Lookup(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	look, err := s.Store.Lookup(ctx, c)
-	look.LeaseExpired = true
-	return look, err
+	status, err := s.Store.Lookup(ctx, c)
+	status.LeaseExpired = true
+	return status, err
 }
 
 func (s greedy) Accept(ctx context.Context, c store.Claim) (store.KeyStatus, error) {
-	if look, err := s.Store.Lookup(ctx, c); err == nil && look.Record != nil {
+	if status, err := s.Store.Lookup(ctx, c); err == nil && status.Record != nil {
 		former := c
-		former.Owner = look.Record.Owner
+		former.Owner = status.Record.Owner
 		_, _ = s.Abandon(ctx, former)
 	}
 	return s.Store.Accept(ctx, c)

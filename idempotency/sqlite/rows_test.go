@@ -47,9 +47,9 @@ func TestAWriteThatIsStillOpenAbortsTheWork(t *testing.T) {
 	other.SetMaxOpenConns(1)
 	must(t, other, `PRAGMA busy_timeout = 60000`)
 	claim := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "p", Value: "k"}, Fingerprint: "f", Owner: "o", TTL: time.Hour}
-	tx, look, err := sqlite.New(db, sqlite.Options{}).Begin(t.Context(), claim)
-	if err != nil || !look.Held {
-		t.Fatal(look, err)
+	tx, status, err := sqlite.New(db, sqlite.Options{}).Begin(t.Context(), claim)
+	if err != nil || !status.Held {
+		t.Fatal(status, err)
 	}
 	ctx, end := context.WithCancel(t.Context())
 	defer end()

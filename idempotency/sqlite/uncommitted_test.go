@@ -42,9 +42,9 @@ VALUES ('s', '-', 'k', 'f', 'done', 'o', 1, 9999999999999)`); err != nil {
 	}
 	keys := sqlite.New(db, sqlite.Options{})
 	c := store.Claim{Key: idempotency.Key{Scope: "s", Principal: "-", Value: "k"}, Fingerprint: "f", Owner: "p", TTL: time.Hour}
-	look, err := keys.Lookup(t.Context(), c)
-	if refused("a look-up", err); look.Record != nil {
-		t.Fatalf("it sees what is not committed: %+v", look.Record)
+	status, err := keys.Lookup(t.Context(), c)
+	if refused("a look-up", err); status.Record != nil {
+		t.Fatalf("it sees what is not committed: %+v", status.Record)
 	}
 	_, err = keys.Reserve(t.Context(), c, time.Minute, false)
 	refused("a reservation", err)

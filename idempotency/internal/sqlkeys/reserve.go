@@ -20,19 +20,19 @@ var committed = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 
 // Lookup implements [store.Store]. It sees what is committed now, whatever
 // the isolation and autocommit of the pool's sessions are.
-func (s *Store) Lookup(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
+func (s *Store) Lookup(ctx context.Context, c store.Claim) (status store.KeyStatus, err error) {
 	err = s.read(ctx, func(q Querier) (err error) {
-		look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, q, Of(c)))
+		status, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, q, Of(c)))
 		return err
 	})
 	if err != nil {
 		return store.KeyStatus{}, s.unavailable("look the key up", err)
 	}
-	return look, nil
+	return status, nil
 }
 
 // Reserve implements [store.Reserver].
-func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (look store.KeyStatus, err error) {
+func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration, takeOver bool) (status store.KeyStatus, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		var held bool
 		var err error
@@ -44,18 +44,18 @@ func (s *Store) Reserve(ctx context.Context, c store.Claim, lease time.Duration,
 			held, err = s.d.Insert(ctx, tx, c, Leased(c, store.StateCalling, lease, nil))
 		}
 		if err == nil {
-			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, Of(c)))
+			status, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, Of(c)))
 		}
 		if held { // the record is this call's own
-			look.Record, look.LeaseExpired = nil, false
+			status.Record, status.LeaseExpired = nil, false
 		}
-		look.Held = held
+		status.Held = held
 		return err
 	})
 	if err != nil {
 		return store.KeyStatus{}, s.unavailable("reserve the key", err)
 	}
-	return look, nil
+	return status, nil
 }
 
 // Leased are the values of a row under a lease; a nil ttl: it never expires.
@@ -72,19 +72,19 @@ func (s *Store) Complete(ctx context.Context, c store.Claim, r store.Reply) (exp
 	if err := v.Reply(r); err != nil {
 		return time.Time{}, false, err
 	}
-	var look store.KeyStatus
+	var status store.KeyStatus
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		held, err = s.d.Statements().Complete.Changed(ctx, tx, v)
 		if err == nil && held {
-			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
+			status, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 		}
 		return err
 	})
 	if err != nil {
 		return time.Time{}, false, s.unavailable("complete the key", err)
 	}
-	if look.Record != nil {
-		expires = look.Record.ExpiresAt
+	if status.Record != nil {
+		expires = status.Record.ExpiresAt
 	}
 	return expires, held, nil
 }

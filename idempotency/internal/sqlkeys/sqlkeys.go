@@ -29,25 +29,25 @@ func Time(milliseconds int64) time.Time { return time.UnixMilli(milliseconds).UT
 
 // ScanStatus reads what [Terms.LookupFor] selects. expired: a row is there, and it is
 // none any more.
-func ScanStatus(row interface{ Scan(...any) error }) (look store.KeyStatus, expired bool, err error) {
+func ScanStatus(row interface{ Scan(...any) error }) (status store.KeyStatus, expired bool, err error) {
 	var state, hash, owner, header sql.NullString
-	var status, expires sql.NullInt64
+	var replyStatus, expires sql.NullInt64
 	var body []byte
-	err = row.Scan(&state, &hash, &owner, &status, &header, &body, &expires, &expired, &look.LeaseExpired, &look.TooLate)
+	err = row.Scan(&state, &hash, &owner, &replyStatus, &header, &body, &expires, &expired, &status.LeaseExpired, &status.TooLate)
 	if err != nil || !state.Valid || expired {
-		look.LeaseExpired = false
-		return look, expired, err
+		status.LeaseExpired = false
+		return status, expired, err
 	}
 	r := store.Record{State: store.State(state.String), Fingerprint: hash.String, Owner: owner.String}
-	r.Status, r.Body, r.Omitted = int(status.Int64), body, r.State == store.StateOmitted
+	r.Status, r.Body, r.Omitted = int(replyStatus.Int64), body, r.State == store.StateOmitted
 	if expires.Valid {
 		r.ExpiresAt = Time(expires.Int64)
 	}
 	if header.Valid {
 		err = json.Unmarshal([]byte(header.String), &r.Header)
 	}
-	look.Record = &r
-	return look, false, err
+	status.Record = &r
+	return status, false, err
 }
 
 // Claimant is the owner of a key's row whose transaction is open.
@@ -55,8 +55,8 @@ func Claimant(c store.Claim) string { return "claim:" + c.Owner }
 
 // NotStored is why no reply could take the place of the claimant's row: another call's row
 // is there, or the work has ended the transaction.
-func NotStored(look store.KeyStatus, c store.Claim) error {
-	if r := look.Record; r != nil && r.Owner != Claimant(c) && r.Owner != c.Owner {
+func NotStored(status store.KeyStatus, c store.Claim) error {
+	if r := status.Record; r != nil && r.Owner != Claimant(c) && r.Owner != c.Owner {
 		return store.ErrLostRace
 	}
 	return store.ErrTxEnded

@@ -35,8 +35,8 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 	outer, join := s.outer(ctx)
 	if !join && len(s.turn) > 0 {
 		// A reply that is stored waits for no handler.
-		if look, err := s.Lookup(ctx, c); err != nil || stored(look) {
-			return noTx{}, look, err
+		if status, err := s.Lookup(ctx, c); err != nil || stored(status) {
+			return noTx{}, status, err
 		}
 	}
 	for {
@@ -44,15 +44,15 @@ func (s *Store) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeySt
 		if err != nil {
 			return nil, store.KeyStatus{}, s.unavailable("begin", err)
 		}
-		var look store.KeyStatus
+		var status store.KeyStatus
 		t.claim = c
-		t.claimed, look, err = s.d.Claim(ctx, t.q, c, join)
+		t.claimed, status, err = s.d.Claim(ctx, t.q, c, join)
 		switch {
-		case err == nil && look.Held && look.Record == nil:
-			return t, look, nil
+		case err == nil && status.Held && status.Record == nil:
+			return t, status, nil
 		case err == nil: // another call has the key, and needs this connection more
 			_ = t.Rollback(ctx)
-			return noTx{}, look, nil
+			return noTx{}, status, nil
 		}
 		victim := s.d.Means(err) == Victim && ctx.Err() == nil
 		_ = t.Rollback(ctx)
@@ -209,8 +209,8 @@ func (t *tx) Rollback(ctx context.Context) error {
 // committedByWork reports, after the rollback, whether the work has committed the transaction of
 // the claim before: its row is there.
 func (s *Store) committedByWork(ctx context.Context, q Querier, c store.Claim) bool {
-	look, _, err := ScanStatus(s.d.Statements().Lookup.Row(ctx, q, Of(c)))
-	return err == nil && look.Record != nil && look.Record.Owner == Claimant(c)
+	status, _, err := ScanStatus(s.d.Statements().Lookup.Row(ctx, q, Of(c)))
+	return err == nil && status.Record != nil && status.Record.Owner == Claimant(c)
 }
 
 // end commits or rolls back, within ctx.

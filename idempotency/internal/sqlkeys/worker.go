@@ -17,33 +17,33 @@ func Accepted(c store.Claim) Values {
 
 // Accept implements [store.Worker]. It writes first: SQLite does not let a
 // transaction write that has read what another one has changed since.
-func (s *Store) Accept(ctx context.Context, c store.Claim) (look store.KeyStatus, err error) {
+func (s *Store) Accept(ctx context.Context, c store.Claim) (status store.KeyStatus, err error) {
 	err = s.alone(ctx, func(tx *sql.Tx) error {
 		v := Accepted(c)
 		held, err := s.d.Insert(ctx, tx, c, v)
 		if err == nil {
-			look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
+			status, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 		}
-		r := look.Record
+		r := status.Record
 		switch {
 		case err != nil:
 			return err
-		case held && look.TooLate:
-			look.Record = nil
+		case held && status.TooLate:
+			status.Record = nil
 			_, err = s.d.Statements().Abandon.Exec(ctx, tx, v)
 			return err
-		case !held && r != nil && r.State == store.StateAccepted && look.LeaseExpired && r.Fingerprint == c.Fingerprint && !look.TooLate:
+		case !held && r != nil && r.State == store.StateAccepted && status.LeaseExpired && r.Fingerprint == c.Fingerprint && !status.TooLate:
 			if held, err = s.d.Statements().TakeOverWork.Changed(ctx, tx, v); err == nil {
-				look, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
+				status, _, err = ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
 			}
 		}
-		look.Held = held
+		status.Held = held
 		return err
 	})
 	if err != nil {
 		return store.KeyStatus{}, s.unavailable("accept the work", err)
 	}
-	return look, nil
+	return status, nil
 }
 
 // Renew implements [store.Worker]. MySQL counts no row whose values are the
@@ -56,8 +56,8 @@ func (s *Store) Renew(ctx context.Context, c store.Claim, progress []byte) (held
 		if err != nil || held {
 			return err
 		}
-		look, _, err := ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
-		held = look.Record != nil && look.Record.State == store.StateAccepted && look.Record.Owner == c.Owner
+		status, _, err := ScanStatus(s.d.Statements().Lookup.Row(ctx, tx, v))
+		held = status.Record != nil && status.Record.State == store.StateAccepted && status.Record.Owner == c.Owner
 		return err
 	})
 	if err != nil {

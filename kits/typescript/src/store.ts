@@ -85,7 +85,7 @@ export interface Purged {
  */
 export interface Store<Tx> {
   /** begin opens a transaction, tries to take the key in it and looks the key up, without waiting for its holder. */
-  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<Tx>; look: KeyStatus }>;
+  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<Tx>; status: KeyStatus }>;
   /** lookup sees what is committed, and takes nothing. */
   lookup(claim: Claim, signal: AbortSignal): Promise<KeyStatus>;
   /** reserve takes the key for the owner and commits that, for as long as the lease. */
@@ -120,7 +120,7 @@ export interface Store<Tx> {
   countExpired(scope: string | undefined, signal: AbortSignal): Promise<Map<string, number>>;
 }
 
-/** What a call does after a look at its key. */
+/** What a call does after it has looked its key up. */
 export type Decision = "doWork" | "replay" | "mismatch" | "inFlight" | "unknown" | "tooLate" | "accepted";
 
 /**
@@ -128,12 +128,12 @@ export type Decision = "doWork" | "replay" | "mismatch" | "inFlight" | "unknown"
  * record. A stored reply is given even to a call that comes too late: nothing is
  * done for it, and it learns the outcome.
  */
-export function decide(look: KeyStatus, claim: Claim): Decision {
-  const { record } = look;
+export function decide(status: KeyStatus, claim: Claim): Decision {
+  const { record } = status;
   if (record !== undefined && record.fingerprint !== claim.fingerprint) {
     return "mismatch";
   }
-  if (record?.state === "accepted" || (record?.state === "calling" && !look.leaseExpired)) {
+  if (record?.state === "accepted" || (record?.state === "calling" && !status.leaseExpired)) {
     return "inFlight";
   }
   if (record?.state === "calling" || record?.state === "unknown") {
@@ -142,20 +142,20 @@ export function decide(look: KeyStatus, claim: Claim): Decision {
   if (record !== undefined) {
     return "replay";
   }
-  if (!look.held) {
+  if (!status.held) {
     return "inFlight";
   }
-  return look.tooLate ? "tooLate" : "doWork";
+  return status.tooLate ? "tooLate" : "doWork";
 }
 
-/** decideLong is the decision for long work, of a look that took nothing. Work whose lease has ended can be started again. */
-export function decideLong(look: KeyStatus, claim: Claim): Decision {
-  const { record } = look;
+/** decideLong is the decision for long work, of a look-up that took nothing. Work whose lease has ended can be started again. */
+export function decideLong(status: KeyStatus, claim: Claim): Decision {
+  const { record } = status;
   if (record !== undefined && (record.fingerprint !== claim.fingerprint || record.state !== "accepted")) {
-    return decide(look, claim);
+    return decide(status, claim);
   }
-  if (record !== undefined && !look.leaseExpired) {
+  if (record !== undefined && !status.leaseExpired) {
     return "accepted";
   }
-  return look.tooLate ? "tooLate" : "doWork";
+  return status.tooLate ? "tooLate" : "doWork";
 }

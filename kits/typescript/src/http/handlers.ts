@@ -109,7 +109,7 @@ export class HttpHandlers<Tx> {
       const named = await this.#claim(exchange, route);
       claim = { ...named.claim, leaseMs: route.leaseMs ?? this.options.leaseMs };
       const { method, target } = exchange;
-      const { decision, look, work } = await this.works.start(claim, {
+      const { decision, status, work } = await this.works.start(claim, {
         method,
         target,
         header: (name) => exchange.header(name),
@@ -119,9 +119,9 @@ export class HttpHandlers<Tx> {
       if (work !== undefined) {
         this.works.run(work, fn, failed);
       } else if (decision !== "accepted") {
-        return replay(answer(decision, look).reply, exchange);
+        return replay(answer(decision, status).reply, exchange);
       }
-      return underWay(look.record?.reply.body, route.pollMs ?? 10_000);
+      return underWay(status.record?.reply.body, route.pollMs ?? 10_000);
     } catch (error) {
       if (!(error instanceof KitError)) {
         throw error;

@@ -91,15 +91,15 @@ export class MysqlStore extends SqlStore<Row, Session> implements Store<MysqlTx>
     return headers && Buffer.from(headers);
   }
 
-  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<MysqlTx>; look: KeyStatus }> {
+  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<MysqlTx>; status: KeyStatus }> {
     return this.inSession("claim the key", signal, async (session) => {
       const server = await this.#open(session, claim, signal);
       const values = { ...this.values(claim), state: "omitted", status: 500 };
-      let look = await this.#insertKey(session, values, signal);
-      if (look.held && claim.sendBefore) {
-        look = { ...look, tooLate: (await this.lookupIn(session, values, signal)).tooLate ?? false };
+      let status = await this.#insertKey(session, values, signal);
+      if (status.held && claim.sendBefore) {
+        status = { ...status, tooLate: (await this.lookupIn(session, values, signal)).tooLate ?? false };
       }
-      return { open: new OpenMysqlTx(this, session, claim, server, look.held ?? false), look };
+      return { open: new OpenMysqlTx(this, session, claim, server, status.held ?? false), status };
     });
   }
 

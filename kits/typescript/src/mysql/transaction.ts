@@ -97,13 +97,13 @@ export class OpenMysqlTx implements OpenTx<MysqlTx> {
       }
       const values = this.store.replied(claim, reply);
       const stored = (await this.session.run(signal, this.store.sql.record, values)).changed;
-      const look = await this.store.lookupIn(this.session, values, signal);
+      const status = await this.store.lookupIn(this.session, values, signal);
       if (stored === 0) {
-        throw look.record !== undefined && look.record.owner !== claimant(claim) ? lostRace() : transactionEnded();
+        throw status.record !== undefined && status.record.owner !== claimant(claim) ? lostRace() : transactionEnded();
       }
       await this.session.query(signal, "COMMIT");
       await this.session.release(signal);
-      return look.record!.reply.expiresAt!;
+      return status.record!.reply.expiresAt!;
     } catch (error) {
       await this.session.rollBack(signal);
       if (error instanceof KitError || error instanceof LostRace) {

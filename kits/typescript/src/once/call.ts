@@ -60,35 +60,35 @@ export class Caller<T> {
   }
 
   async #attempt(): Promise<Attempt> {
-    let look: KeyStatus;
+    let status: KeyStatus;
     try {
-      look = await this.#reserve(false);
+      status = await this.#reserve(false);
     } catch (error) {
       // Perhaps the key is reserved and the answer was lost. No call was made, and
       // without this it would be taken for one when the lease has lapsed.
       await this.#giveUp("release");
       throw error;
     }
-    if (this.effect.reconcile === undefined || decide(look, this.claim) !== "unknown") {
+    if (this.effect.reconcile === undefined || decide(status, this.claim) !== "unknown") {
       return {
-        look,
+        status,
         do: () => this.#run(async (call) => ({ result: await this.#make(call), replayed: false })),
         drop: async () => {
-          if (look.held) {
+          if (status.held) {
             await this.#giveUp("release");
           }
         },
       };
     }
-    const late = look.tooLate;
+    const late = status.tooLate;
     try {
-      look = await this.#reserve(true);
+      status = await this.#reserve(true);
     } catch (error) {
       await this.#giveUp("markUnknown");
       throw error;
     }
     return {
-      look: { held: look.held ?? false },
+      status: { held: status.held ?? false },
       do: () => this.#run((call) => this.#reconcile(call, late ?? false)),
       drop: async () => {},
     };
@@ -126,7 +126,7 @@ export class Caller<T> {
     try {
       found = await this.effect.reconcile!(call);
     } catch (error) {
-      // A NotDone in it is about this look, and the lost call may have been made all the same.
+      // A NotDone in it is about this look-up, and the lost call may have been made all the same.
       throw new Error(`reconcile: ${error instanceof Error ? error.message : inspect(error)}`);
     }
     if (found.done) {

@@ -67,13 +67,13 @@ export class Gate {
   }
 
   /** share ends a look-up and hands its result to the waiting callers. If it failed, the next of them looks the key up. */
-  share(queue: KeyQueue, look: { found: KeyRecord | undefined } | undefined): void {
-    if (look === undefined) {
+  share(queue: KeyQueue, result: { found: KeyRecord | undefined } | undefined): void {
+    if (result === undefined) {
       this.#pass(queue);
       return;
     }
     for (const waiter of queue.waiters.splice(0)) {
-      waiter({ do: "shared", found: look.found });
+      waiter({ do: "shared", found: result.found });
     }
   }
 

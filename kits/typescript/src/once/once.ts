@@ -29,7 +29,7 @@ export interface OnceResult {
 
 /** Attempt tries to take a key. */
 export interface Attempt {
-  readonly look: KeyStatus;
+  readonly status: KeyStatus;
   /** do is what follows if the key is the caller's. */
   do(): Promise<OnceResult>;
   /** drop ends the attempt otherwise. */
@@ -69,9 +69,9 @@ export class OnceRunner<Tx> {
   /** once does the work in a transaction unless the key says otherwise. */
   once(claim: Claim, work: WorkInTx<Tx>): Promise<OnceResult> {
     return this.claimOrWait(claim, async () => {
-      const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
+      const { open, status } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
       return {
-        look,
+        status,
         do: () => this.run(open, claim, work, (reply) => this.#record(claim, reply)),
         drop: () => this.#drop(open),
       };
@@ -87,26 +87,26 @@ export class OnceRunner<Tx> {
     const name = JSON.stringify([claim.key.scope, claim.key.principal, claim.key.value]);
     for (;;) {
       const turn = await this.gate.enter(name, until, due);
-      let look: KeyStatus;
+      let status: KeyStatus;
       switch (turn.do) {
         case "timedOut":
           // The other call may only be reading what is stored.
-          look = await this.lookup(claim);
-          if (look.record === undefined) {
+          status = await this.lookup(claim);
+          if (status.record === undefined) {
             throw inProgress();
           }
-          return answer(decide(look, claim), look);
+          return answer(decide(status, claim), status);
         case "leader":
           return await this.#lead(turn.queue, until, claim, attempt);
         case "lookup":
-          look = await this.#lookupForWaiters(turn.queue, claim);
+          status = await this.#lookupForWaiters(turn.queue, claim);
           break;
         case "shared":
-          look = turn.found === undefined ? {} : { record: turn.found };
+          status = turn.found === undefined ? {} : { record: turn.found };
       }
-      const decision = decide(look, claim);
+      const decision = decide(status, claim);
       if (decision === "replay" || decision === "mismatch") {
-        return answer(decision, look);
+        return answer(decision, status);
       }
     }
   }
@@ -121,12 +121,12 @@ export class OnceRunner<Tx> {
   }
 
   async #lookupForWaiters(queue: KeyQueue, claim: Claim): Promise<KeyStatus> {
-    let look: KeyStatus | undefined;
+    let status: KeyStatus | undefined;
     try {
-      look = await this.lookup(claim);
-      return look;
+      status = await this.lookup(claim);
+      return status;
     } finally {
-      this.gate.share(queue, look && { found: look.record });
+      this.gate.share(queue, status && { found: status.record });
     }
   }
 
@@ -139,7 +139,7 @@ export class OnceRunner<Tx> {
     try {
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
         const a = await attempt();
-        const decision = decide(a.look, claim);
+        const decision = decide(a.status, claim);
         if (decision === "doWork") {
           const result = await a.do();
           known = result.reply.expiresAt !== undefined;
@@ -148,7 +148,7 @@ export class OnceRunner<Tx> {
         await a.drop();
         if (decision !== "inFlight") {
           known = decision === "replay" || decision === "mismatch";
-          return answer(decision, a.look);
+          return answer(decision, a.status);
         }
         const left = until - performance.now();
         if (left <= 0) {
@@ -235,11 +235,11 @@ export class OnceRunner<Tx> {
 
   /** #record stores a reply whose work was rolled back. If another call has the key by now, that one's reply counts. */
   async #record(claim: Claim, reply: Reply): Promise<OnceResult> {
-    const { open, look } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
-    const decision = decide(look, claim);
+    const { open, status } = await this.exchange("begin", (signal) => this.store.begin(claim, signal));
+    const decision = decide(status, claim);
     if (decision !== "doWork" && decision !== "tooLate") {
       await this.#drop(open);
-      return answer(decision, look);
+      return answer(decision, status);
     }
     try {
       const expiresAt = await this.exchange("store the reply", (signal) => open.commit(claim, reply, signal));
@@ -254,26 +254,26 @@ export class OnceRunner<Tx> {
 
   /** #afterFailedCommit looks the key up: the answer to a commit may be lost, and its record then has the claim's owner. */
   async #afterFailedCommit(claim: Claim, reply: Reply, cause: unknown): Promise<OnceResult> {
-    const look = await this.lookup(claim).catch(() => undefined);
-    if (look?.record === undefined || look.record.state === "accepted") {
+    const status = await this.lookup(claim).catch(() => undefined);
+    if (status?.record === undefined || status.record.state === "accepted") {
       throw cause instanceof LostRace ? inProgress() : cause;
     }
-    const { record } = look;
+    const { record } = status;
     if (record.owner === claim.owner) {
       return {
         reply: { ...reply, ...(record.reply.expiresAt && { expiresAt: record.reply.expiresAt }) },
         replayed: false,
       };
     }
-    return answer(decide(look, claim), look);
+    return answer(decide(status, claim), status);
   }
 }
 
 /** answer is what a caller is told when no work is to be done. */
-export function answer(decision: Decision, look: KeyStatus): OnceResult {
+export function answer(decision: Decision, status: KeyStatus): OnceResult {
   switch (decision) {
     case "replay":
-      return { reply: look.record!.reply, replayed: true };
+      return { reply: status.record!.reply, replayed: true };
     case "mismatch":
       throw mismatch();
     case "unknown":

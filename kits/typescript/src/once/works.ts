@@ -18,12 +18,12 @@ export class Works<Tx> {
     readonly storable: (full: HttpReply) => Reply,
   ) {}
 
-  /** start takes the key for long work. Unless there is work, the decision and the look say what the key is. */
-  async start(claim: Claim, request: WorkRequest): Promise<{ decision: Decision; look: KeyStatus; work?: Work<Tx> }> {
+  /** start takes the key for long work. Unless there is work, the decision and the status say what the key is. */
+  async start(claim: Claim, request: WorkRequest): Promise<{ decision: Decision; status: KeyStatus; work?: Work<Tx> }> {
     checkKey(claim.key);
-    let look = await this.runner.lookup(claim);
-    if (look.record !== undefined && decideLong(look, claim) !== "doWork") {
-      return { decision: decideLong(look, claim), look };
+    let status = await this.runner.lookup(claim);
+    if (status.record !== undefined && decideLong(status, claim) !== "doWork") {
+      return { decision: decideLong(status, claim), status };
     }
     if (this.#closed) {
       throw shuttingDown();
@@ -31,17 +31,17 @@ export class Works<Tx> {
     const asked = performance.now(); // before the store counts from it
     const make = (previous?: Uint8Array) => new Work(this.runner, claim, request, previous, asked, this.storable);
     try {
-      look = await this.runner.exchange("accept the work", (signal) => this.runner.store.accept(claim, signal));
+      status = await this.runner.exchange("accept the work", (signal) => this.runner.store.accept(claim, signal));
     } catch (error) {
       await make().free(); // the answer may be lost, and the key ours
       throw error;
     }
-    if (!look.held) {
-      const decision = decideLong(look, claim);
-      return { decision: decision === "doWork" ? "inFlight" : decision, look }; // it was free only for a moment
+    if (!status.held) {
+      const decision = decideLong(status, claim);
+      return { decision: decision === "doWork" ? "inFlight" : decision, status }; // it was free only for a moment
     }
-    const previous = look.record?.reply.body;
-    return { decision: "doWork", look, work: make(previous?.length ? previous : undefined) };
+    const previous = status.record?.reply.body;
+    return { decision: "doWork", status, work: make(previous?.length ? previous : undefined) };
   }
 
   /** run runs the work after its request was answered. */

@@ -99,14 +99,14 @@ export class PgStore extends SqlStore<Row, Session> implements Store<PgTx> {
     return headers;
   }
 
-  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; look: KeyStatus }> {
+  begin(claim: Claim, signal: AbortSignal): Promise<{ open: OpenTx<PgTx>; status: KeyStatus }> {
     return this.inSession("begin and look the key up", signal, async (session) => {
       const [began, held] = await this.#begin(session, claim, signal);
       const values = { ...this.values(claim), held: held === "t" };
       const row = (await session.run(signal, this.sql.claim, values)).rows[0]!;
       return {
         open: new OpenPgTx(this, session, claim, began!),
-        look: { ...this.scanStatus(row), held: values.held },
+        status: { ...this.scanStatus(row), held: values.held },
       };
     });
   }

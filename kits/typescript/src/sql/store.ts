@@ -109,8 +109,8 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
    */
   async committedByWork(claim: Claim): Promise<boolean> {
     // The time of the rollback may be used up by a connection that gave no answer.
-    const look = await this.lookup(claim, AbortSignal.timeout(5_000)).catch(() => undefined);
-    return look?.record?.owner === claimant(claim);
+    const status = await this.lookup(claim, AbortSignal.timeout(5_000)).catch(() => undefined);
+    return status?.record?.owner === claimant(claim);
   }
 
   /** @internal lookupIn looks the key up in a session. */
@@ -125,8 +125,8 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
       const held = takeOver
         ? (await session.run(signal, this.sql.takeOver, values)).changed === 1
         : await this.insert(session, values, signal);
-      const look = await this.lookupIn(session, values, signal);
-      return held ? { held, tooLate: look.tooLate ?? false } : { ...look, held };
+      const status = await this.lookupIn(session, values, signal);
+      return held ? { held, tooLate: status.tooLate ?? false } : { ...status, held };
     });
   }
 
@@ -155,16 +155,16 @@ export abstract class SqlStore<Row extends readonly unknown[], S extends Session
     const values = this.#accepted(claim);
     return this.alone("accept the work", signal, async (session) => {
       let held = await this.insert(session, values, signal);
-      let look = await this.lookupIn(session, values, signal);
-      if (held && look.tooLate) {
+      let status = await this.lookupIn(session, values, signal);
+      if (held && status.tooLate) {
         await session.run(signal, this.sql.abandon, values);
         return { tooLate: true, held: false };
       }
-      if (!held && decideLong(look, claim) === "doWork" && look.record !== undefined) {
+      if (!held && decideLong(status, claim) === "doWork" && status.record !== undefined) {
         held = (await session.run(signal, this.sql.takeOverWork, values)).changed === 1;
-        look = await this.lookupIn(session, values, signal);
+        status = await this.lookupIn(session, values, signal);
       }
-      return { ...look, held };
+      return { ...status, held };
     });
   }
 

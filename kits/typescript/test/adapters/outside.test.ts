@@ -105,12 +105,12 @@ test("a client that goes away does not stop the work, and its repetition gets th
 /** slowCommits is the store with commits that take their time. */
 function slowCommits(ms: number): Store<PgTx> {
   const begin: Store<PgTx>["begin"] = async (claim, signal) => {
-    const { open, look } = await db.store.begin(claim, signal);
+    const { open, status } = await db.store.begin(claim, signal);
     const commit: OpenTx<PgTx>["commit"] = async (...args) => {
       await timers.setTimeout(ms);
       return open.commit(...args);
     };
-    return { look, open: { tx: open.tx, commit, rollback: (s) => open.rollback(s) } };
+    return { status, open: { tx: open.tx, commit, rollback: (s) => open.rollback(s) } };
   };
   return new Proxy(db.store, {
     get: (target, name) => (name === "begin" ? begin : (Reflect.get(target, name) as unknown)),

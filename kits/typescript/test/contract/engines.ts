@@ -62,9 +62,9 @@ export class Service {
   constructor(readonly engine: Engine) {
     const { store } = engine;
     const begin: Store<Tx>["begin"] = async (claim, signal) => {
-      const { open, look } = await store.begin(claim, signal);
+      const { open, status } = await store.begin(claim, signal);
       const commit: OpenTx<Tx>["commit"] = (...args) => this.#commit(open, ...args);
-      return { look, open: { tx: open.tx, commit, rollback: (s) => open.rollback(s) } };
+      return { status, open: { tx: open.tx, commit, rollback: (s) => open.rollback(s) } };
     };
     const told = new Proxy(store, {
       get: (target, name) => {

@@ -40,7 +40,7 @@ test("Next 16: the kit in its bundle commits redirects, and takes back the cooki
     },
     rollback: async () => ends.push("rollback"),
   };
-  Object.assign(globalThis, { bundledStore: { begin: async () => ({ open, look: { held: true } }) } });
+  Object.assign(globalThis, { bundledStore: { begin: async () => ({ open, status: { held: true } }) } });
   const call = async (body: string) => {
     const init: RequestInit = { method: "POST", headers: { "Idempotency-Key": "a" }, body, redirect: "manual" };
     const { status, headers } = await fetch(`${url}/bundled`, init);

@@ -246,11 +246,11 @@ for (const [clocks, monotonic, wall] of [
   test(`a vendor is not called after the lease has lapsed and ${clocks}`, async (t) => {
     const op = { scope: "vendor:clock", key: clocks };
     const stalled = intercepted(db.store, "reserve", async (reserve) => {
-      const look = await reserve();
+      const status = await reserve();
       const [m, w] = [performance.now() + monotonic, Date.now() + wall];
       t.mock.method(performance, "now", () => m);
       t.mock.method(Date, "now", () => w);
-      return look;
+      return status;
     });
     let calls = 0;
     const effect = { do: async () => ++calls };
