@@ -105,11 +105,8 @@ func (r scheduleRules) lastPlan(s *ledger.Schedule, now time.Time) ledger.Plan {
 	if t.Disabled {
 		state, reason = ledger.Skipped, ledger.ReasonPaused
 	}
-	t.ID, t.Path, t.Body = s.Template(), "", nil
-	keyed := keyedOf(s)
-	keyed.Data = nil
-	j, err := t.JobOf(keyed, r.cache)
-	if err == nil {
+	t.ID = s.Template()
+	if j, _ := t.JobOf(keyedOf(s), r.cache); j.ParsedSchedule() != nil {
 		return jobPlan(j, positionOf(s), notRun(j, s.Watermark, now, state, reason, lastPlanRows), now)
 	}
 	p := ledger.Plan{JobID: s.JobID, Traits: TraitsOf(t.Job), Revision: s.Revision, After: s.Watermark, Through: now}

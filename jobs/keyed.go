@@ -184,28 +184,42 @@ func (c *ScheduleCache) parse(when timing) (*schedule.Schedule, error) {
 
 // JobOf returns the job that a schedule makes of the template: its ID is that of ScheduleID,
 // its schedule is parsed, and its path, headers and body have the schedule's key and data.
-// It returns a Problem for a schedule that Check refuses.
+// It returns a Problem for a schedule that Check refuses, and the job to be shown: see Job.Unfit.
 func (t Template) JobOf(s KeyedSchedule, cache *ScheduleCache) (Job, error) {
 	when := t.timing(s)
-	parsed, err := cache.parse(when)
-	if err != nil {
-		return Job{}, problemOf(codeBadSchedule, "%v", err)
-	}
-	fields, err := t.fieldsOf(s.Data)
-	if err != nil {
-		return Job{}, err
-	}
-	if !s.Until.IsZero() {
-		parsed = parsed.EndingAt(s.Until)
-	}
 	j := t.Job
-	j.ID = ScheduleID(t.ID, s.Key)
-	j.Schedule, j.Timezone, j.DST, j.schedule = when.expr, when.timezone, when.dst, parsed
-	j.keyed = &keyedValues{s.Key, s.Data, fields}
-	if j.Path, err = j.keyed.path(t.Path); err == nil {
+	j.ID, j.Path = ScheduleID(t.ID, s.Key), ""
+	j.Schedule, j.Timezone, j.DST, j.keyed = when.expr, when.timezone, when.dst, &keyedValues{key: s.Key, data: s.Data}
+	parsed, err := cache.parse(when)
+	switch {
+	case err != nil:
+		err = problemOf(codeBadSchedule, "%v", err)
+	case s.Until.IsZero():
+		j.schedule = parsed
+	default:
+		j.schedule = parsed.EndingAt(s.Until)
+	}
+	if err == nil {
+		j.keyed.fields, err = t.fieldsOf(s.Data)
+	}
+	if err == nil {
+		j.Path, err = j.keyed.path(t.Path)
+	}
+	if err == nil {
 		err = j.missingData()
 	}
+	j.keyed.unfit = err
 	return j, err
+}
+
+// Unfit returns why the schedule that the job was made of cannot be planned: its template needs other
+// data, or its expression cannot be read, so that ParsedSchedule returns nil. "": it can, or is
+// another job.
+func (j Job) Unfit() string {
+	if err := j.values().unfit; err != nil {
+		return MessageOf(err)
+	}
+	return ""
 }
 
 // checkKeyed refuses what the schedule's calls could not send.

@@ -16,6 +16,7 @@ type keyedValues struct {
 	key    string
 	data   json.RawMessage
 	fields map[string]any
+	unfit  error
 }
 
 func (j Job) values() (v keyedValues) {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -34,6 +35,14 @@ func (p Problem) Error() string {
 	}
 	fmt.Fprintf(&b, "%s [%s]", p.Message, p.Code)
 	return b.String()
+}
+
+// MessageOf returns the message of an error, which in case of a Problem is without its place.
+func MessageOf(err error) string {
+	if p, is := errors.AsType[Problem](err); is {
+		return p.Message
+	}
+	return err.Error()
 }
 
 // Problems is an error that lists every problem found, in the order of the file. If a

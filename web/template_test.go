@@ -65,7 +65,8 @@ func TestAScheduleIsNotTriggeredWithoutTheDataThatItsTemplateNeeds(t *testing.T)
 	if e, err := s.board.Operations.TriggerEntry(s.Context(), "report:k00", ann); err == nil {
 		t.Errorf("triggered: %s %q", e.Call.Method, e.Call.Path)
 	}
-	s.has("/jobs/report:k00", "07:00")
+	s.has("/jobs/report:k00", "07:00", "does not fit its template: <bdi>data.region is missing")
+	s.has("/jobs/report", `<span class="tag bad">unfit</span>`)
 }
 
 func TestASchedulesPageIsThatOfAJob(t *testing.T) {

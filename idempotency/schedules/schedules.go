@@ -88,7 +88,7 @@ type Stored struct {
 	Data       json.RawMessage `json:"data"`
 	Generation int64           `json:"generation"`
 	Revision   int64           `json:"revision"`
-	State      string          `json:"state"`  // active, paused, ended, disabled or orphaned
+	State      string          `json:"state"`  // active, paused, ended, disabled, unfit or orphaned
 	Next       string          `json:"next"`   // RFC 3339; "": none
 	Result     string          `json:"result"` // of a change: created, changed, unchanged or deleted
 }

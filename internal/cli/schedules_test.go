@@ -86,6 +86,34 @@ func TestAnEditThatWouldBreakSchedulesIsFound(t *testing.T) {
 	}
 }
 
+// A schedule that no process can plan is not shown as active, and each place that shows it says why.
+func TestAScheduleThatDoesNotFitItsTemplateSaysSo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	d.ok("schedules", "put", "customer-report", "acme", "--schedule", "@daily", "--timezone", "UTC", "--data", `{"format":"pdf"}`)
+	d.write("cronce.yaml", strings.Replace(keyedRegistry, `"{{data.format}}"`, `"{{data.kind}}"`, 1))
+	const why = "data.kind is missing, and the template needs it"
+	for command, want := range map[string]string{
+		"schedules list customer-report":                     "-     unfit",
+		"schedules get customer-report acme":                 why,
+		"schedules get customer-report acme --json":          `"state": "unfit"`,
+		"jobs show customer-report:acme":                     "when it fits its template",
+		"why customer-report:acme 2026-11-22T00:00:00Z":      why,
+		"why customer-report:acme 2026-11-22T00:00Z -o json": `"verdict": "unfit"`,
+	} {
+		if got := d.ok(strings.Fields(command)...); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %q", command, got, want)
+		}
+	}
+	if _, _, errs := d.run("trigger", "customer-report:acme", "--why", "x"); !strings.Contains(errs, why) {
+		t.Errorf("a trigger says %q, want %q", errs, why)
+	}
+	d.ok("schedules", "pause", "customer-report", "acme", "--why", "unpaid")
+	if got := d.ok("schedules", "get", "customer-report", "acme"); !strings.Contains(got, "unfit") {
+		t.Errorf("once paused it is %s", got)
+	}
+}
+
 func TestATemplateThatTheRegistryLacksHasNoMaximum(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, keyedRegistry)

@@ -19,8 +19,8 @@ type JobDescription struct {
 	Pause     ledger.Pause
 	HeldUntil time.Time // nothing is sent to its target until then
 	// Next is the first scheduled time to come that is not in a pause, and Starts the time at which
-	// its run starts, by the job's spread. Both are zero if there is none, or if the job is disabled,
-	// has ended or is paused without an end.
+	// its run starts, by the job's spread. Both are zero if there is none, or if the job is disabled or
+	// unfit, has ended or is paused without an end.
 	Next, Starts time.Time
 }
 
@@ -52,7 +52,7 @@ func DescribeState(j *jobs.Job, s ledger.JobState, pauses []ledger.Pause, now ti
 	case pause != nil:
 		d.Pause = *pause
 	}
-	if j == nil || j.ParsedSchedule() == nil || d.State == JobDisabled || d.State == JobEnded || !s.PausedAt.IsZero() {
+	if j == nil || j.ParsedSchedule() == nil || d.State == JobDisabled || d.State == JobUnfit || d.State == JobEnded || !s.PausedAt.IsZero() {
 		return d
 	}
 	if s.Watermark.After(now) { // the clock was set back: what is planned does not run again
@@ -105,6 +105,8 @@ func stateOf(j *jobs.Job, s ledger.JobState, pause *ledger.Pause) JobState {
 		return JobEnded
 	case j != nil && j.Disabled:
 		return JobDisabled
+	case j != nil && j.Unfit() != "":
+		return JobUnfit
 	case pause != nil || !s.PausedAt.IsZero():
 		return JobPaused
 	case s.JobID == "" || s.Ended:

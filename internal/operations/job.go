@@ -71,6 +71,7 @@ const (
 	JobPaused   JobState = "paused"
 	JobDisabled JobState = "disabled"
 	JobNew      JobState = "new"   // no process has served it yet, or not since it was removed
+	JobUnfit    JobState = "unfit" // a schedule made at run time that cannot be planned
 	JobEnded    JobState = "ended" // removed from the registry, or a schedule that has ended
 )
 

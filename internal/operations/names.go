@@ -32,11 +32,11 @@ func (s *Service) registered(ctx context.Context, id, hint string) (jobs.Job, er
 }
 
 // callable finds a job whose call can be made: the data of a schedule may not fit its
-// template any more, and the job then has no path.
+// template any more.
 func (s *Service) callable(ctx context.Context, id, hint string) (jobs.Job, error) {
 	j, err := s.registered(ctx, id, hint)
-	if _, _, keyed := jobs.SplitJobID(id); err == nil && keyed && j.Path == "" {
-		err = refuse(Invalid, "the schedule %s cannot be called, because its template needs other data; change the schedule or the template", id)
+	if err == nil && j.Unfit() != "" {
+		err = refuse(Invalid, "the schedule %s does not fit its template; change one of them: %s", id, j.Unfit())
 	}
 	return j, err
 }

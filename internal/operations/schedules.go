@@ -26,7 +26,8 @@ type Schedule struct {
 	Generation int64           `json:"generation,omitempty"`
 	Revision   int64           `json:"revision"`
 	State      ScheduleState   `json:"state"`
-	Next       string          `json:"next"` // empty: none, or paused without an end
+	Problem    string          `json:"problem,omitempty"` // why it is unfit
+	Next       string          `json:"next"`              // empty: none, unfit, or paused without an end
 	CreatedAt  string          `json:"createdAt"`
 	ChangedAt  string          `json:"changedAt"`
 	ChangedBy  string          `json:"changedBy"`
@@ -47,6 +48,7 @@ const (
 	SchedulePaused   ScheduleState = "paused"
 	ScheduleEnded    ScheduleState = "ended"    // no scheduled time is left
 	ScheduleDisabled ScheduleState = "disabled" // the registry has the template disabled
+	ScheduleUnfit    ScheduleState = "unfit"    // it cannot be planned: see Problem
 	ScheduleOrphaned ScheduleState = "orphaned" // the registry lacks the template
 )
 
@@ -218,7 +220,10 @@ func (s *Service) scheduleOf(got ledger.Schedule, pauses []ledger.Pause) Schedul
 		PausedAt: got.PausedAt, PausedBy: got.PausedBy, PausedWhy: got.PausedWhy}, pauses, s.now())
 	v.PausedAt, v.PausedBy, v.PausedWhy, v.PausedUntil = actualTime(d.Pause.From), d.Pause.By, d.Pause.Why, TimeText(d.Pause.Until)
 	v.State, v.Next = ScheduleState(d.State), TimeText(d.Next)
-	if !known && v.State != ScheduleEnded {
+	switch {
+	case v.State == ScheduleUnfit:
+		v.Problem = j.Unfit()
+	case !known && v.State != ScheduleEnded:
 		v.State, v.Next = ScheduleOrphaned, ""
 	}
 	return v
@@ -233,11 +238,7 @@ func (s *Service) keyedJob(got ledger.Schedule) (j jobs.Job, known bool) {
 	if reg, err := s.registry(); err == nil {
 		t, known = reg.Template(got.Template())
 	}
-	j, err := t.JobOf(in, &s.parsed)
-	if err != nil { // the template was edited, so that the data does not fit any more
-		t.Path, in.Data = "", nil
-		j, _ = t.JobOf(in, &s.parsed)
-	}
+	j, _ = t.JobOf(in, &s.parsed) // its Unfit has the error
 	return j, known
 }
 
@@ -252,8 +253,11 @@ func (s *Service) KeyedJob(ctx context.Context, id string) (jobs.Job, error) {
 		return jobs.Job{}, err
 	}
 	j, known := s.keyedJob(got)
-	if !known {
-		return j, refuse(UnknownJob, "the registry lacks the template %q of the schedule %s; put it back first", template, id)
+	switch {
+	case !known:
+		err = refuse(UnknownJob, "the registry lacks the template %q of the schedule %s; put it back first", template, id)
+	case j.ParsedSchedule() == nil:
+		err = refuse(Invalid, "the schedule %s cannot be read: %v", id, j.Unfit())
 	}
-	return j, nil
+	return j, err
 }

@@ -26,6 +26,7 @@ const (
 	NotPlanned   Verdict = "not_planned"    // it is due, and no process has planned it yet
 	NotInList    Verdict = "not_in_list"    // the list of the run's members does not have the key
 	DisabledJob  Verdict = "disabled"       // the registry has the job disabled
+	UnfitJob     Verdict = "unfit"          // it is due then, and cannot be planned: its template needs other data
 )
 
 // Explanation is why a job ran, or did not, at a time.
@@ -142,6 +143,9 @@ func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStat
 		return NotScheduled, when + " is not a scheduled time of this job: its schedule is " + j.Schedule + " (" + j.Timezone + ")."
 	case j.Disabled:
 		return DisabledJob, when + " is a scheduled time of this job, and the registry has the job disabled."
+	case j.Unfit() != "" && at.After(st.Watermark):
+		return UnfitJob, when + " is a scheduled time of this schedule, which cannot be planned because it does not fit its template: " + j.Unfit() +
+			". Repair the template, and this time is caught up; or change the schedule."
 	case ledger.AheadOfClock(st.Watermark, now) > 0 && !at.After(st.Watermark):
 		return SetBack, "The ledger has no run for " + when + " and plans none: " + ledger.AheadText(st.Watermark, now) + "."
 	case at.After(s.now()) && st.PausedAt.IsZero():

@@ -47,7 +47,7 @@ var stateStyles = map[string]stateStyle{
 	"skipped": {"–", terminal.Faint}, "superseded": {"–", terminal.Faint}, "canceled": {"–", terminal.Faint},
 	"active": {"✓", terminal.Green}, "paused": {"‖", terminal.Yellow}, "disabled": {"–", terminal.Faint}, "new": {"○", terminal.Plain},
 	"open": {"✗", terminal.Red}, "acknowledged": {"!", terminal.Yellow}, "closed": {"✓", terminal.Green},
-	"alive": {"✓", terminal.Green}, "gone": {"✗", terminal.Red}, "failing": {"✗", terminal.Red},
+	"alive": {"✓", terminal.Green}, "gone": {"✗", terminal.Red}, "failing": {"✗", terminal.Red}, "unfit": {"✗", terminal.Red},
 }
 
 // State puts a state's symbol before a text that begins with the state, on a

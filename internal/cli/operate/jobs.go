@@ -63,8 +63,11 @@ func lastRun(j operations.Job) string {
 
 // nextText is the job's next scheduled time, or why there is none.
 func nextText(j operations.Job) string {
-	if j.Next == "" && j.State == operations.JobPaused {
+	switch {
+	case j.Next == "" && j.State == operations.JobPaused:
 		return "when it is resumed"
+	case j.State == operations.JobUnfit:
+		return "when it fits its template"
 	}
 	return command.NextText(j.Next, j.Enabled)
 }

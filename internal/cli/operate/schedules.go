@@ -97,7 +97,7 @@ func (a *app) printSchedule(s operations.Schedule) error {
 		{"schedule", s.Schedule}, {"in words", s.InWords}, {"time zone", s.Timezone}, {"next", cmp.Or(s.Next, "-")}, {"until", s.Until},
 		{"data", string(s.Data)}, {"revision", strconv.FormatInt(s.Revision, 10)}, {"generation", positive(s.Generation)},
 		{"changed", s.ChangedAt + " by " + s.ChangedBy}, {"created", s.CreatedAt}, {"ended", s.EndedAt},
-		{"state", a.State(string(s.State))}, {"paused by", s.PausedBy}, {"paused until", s.PausedUntil},
+		{"state", a.State(string(s.State))}, {"problem", s.Problem}, {"paused by", s.PausedBy}, {"paused until", s.PausedUntil},
 		{"paused why", s.PausedWhy},
 	} {
 		t.Row(line[0], line[1])

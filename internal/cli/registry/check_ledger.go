@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cronce/cronce/internal/plural"
@@ -64,7 +63,7 @@ func checkTemplate(ctx context.Context, l ledger.Store, reg *jobs.Registry, t jo
 				if err := checkSchedule(t, schema, s); err != nil {
 					if n++; n <= shownSchedules {
 						broken = append(broken, reg.JobProblem(t.ID, "keyed", jobs.CodeBadData,
-							fmt.Sprintf("the schedule %s would break: %s", s.JobID, messageOf(err))))
+							fmt.Sprintf("the schedule %s would break: %s", s.JobID, jobs.MessageOf(err))))
 					}
 				}
 			}
@@ -87,12 +86,4 @@ func checkSchedule(t jobs.Template, schema dataschema.Schema, s ledger.Schedule)
 		err = schema.Check(s.Data)
 	}
 	return err
-}
-
-// messageOf is a problem without its place, which is not in a file.
-func messageOf(err error) string {
-	if p, is := errors.AsType[jobs.Problem](err); is {
-		return p.Message
-	}
-	return err.Error()
 }

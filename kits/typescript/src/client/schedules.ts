@@ -47,7 +47,7 @@ export interface Stored {
   readonly data?: Record<string, unknown>;
   readonly generation?: number;
   readonly revision: number;
-  readonly state: "active" | "paused" | "ended" | "disabled" | "orphaned";
+  readonly state: "active" | "paused" | "ended" | "disabled" | "unfit" | "orphaned";
   /** RFC 3339; "": none. */
   readonly next: string;
 }
