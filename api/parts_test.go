@@ -51,7 +51,8 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 	do := func(what operations.RunAction, a operations.ActionRequest, changed, remaining int, leftOut map[ledger.RejectionCause]int) {
 		t.Helper()
 		done, err := operations.ActOnAll(context.WithoutCancel(t.Context()), a, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
-			return v, server.DoAction(ctx, string(what), "", part, &v)
+			err = server.DoAction(ctx, string(what), "", part, &v)
+			return v, err
 		})
 		s.must(err)
 		seen := map[string]bool{}

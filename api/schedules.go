@@ -131,7 +131,8 @@ func (s *server) put(w http.ResponseWriter, r *http.Request) (body changeBody, e
 	if err := checkQuery(r, changeFields); err != nil {
 		return body, err
 	}
-	return body, decodeInto(w, r, changeFields, &body)
+	err = decodeInto(w, r, changeFields, &body)
+	return body, err
 }
 
 func (s *server) remove(_ http.ResponseWriter, r *http.Request) (body changeBody, err error) {

@@ -49,7 +49,8 @@ func (f *fleet) evidence(ctx context.Context, healed time.Time) (evidence, error
 	if e.Effects, err = f.effects(ctx); err != nil {
 		return e, err
 	}
-	return e, f.readCalls(&e)
+	err = f.readCalls(&e)
+	return e, err
 }
 
 // told adds what the platforms delivered, and the events that a function on the

@@ -93,7 +93,8 @@ func (d *Dashboard) doAction(ctx context.Context, a act, ask operations.ActionRe
 	if a.do != nil {
 		return a.do(ctx, ask, request)
 	}
-	return done, request(ctx, ask, &done)
+	err = request(ctx, ask, &done)
+	return done, err
 }
 
 // requester makes one request of an action, and reads the answer into a value.
@@ -101,7 +102,8 @@ type requester func(ctx context.Context, ask operations.ActionRequest, answer an
 
 func doRuns(ctx context.Context, ask operations.ActionRequest, request requester) (actDone, error) {
 	all, err := operations.ActOnAll(ctx, ask, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
-		return v, request(ctx, part, &v)
+		err = request(ctx, part, &v)
+		return v, err
 	})
 	return actDone{Runs: &all}, err
 }
@@ -110,7 +112,8 @@ func doBackfill(ctx context.Context, ask operations.ActionRequest, request reque
 	b := operations.Backfill{From: ask.From, To: ask.To, Parallel: ask.Parallel, NewestFirst: ask.NewestFirst, NeverPlanned: ask.NeverPlanned,
 		Actor: ledger.Actor{By: ask.By, Why: ask.Why}}
 	all, err := operations.BackfillAll(ctx, b, func(ctx context.Context, part operations.ActionRequest) (v operations.Backfilled, err error) {
-		return v, request(ctx, part, &v)
+		err = request(ctx, part, &v)
+		return v, err
 	}, func(time.Time, operations.Backfilled) {})
 	return actDone{Planned: all.Planned}, err
 }

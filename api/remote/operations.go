@@ -15,8 +15,8 @@ import (
 )
 
 // Status returns who works on the ledger, and its backlog.
-func (s *Client) Status(ctx context.Context) (v operations.Status, err error) {
-	return v, s.get(ctx, "/v1/status", nil, &v)
+func (s *Client) Status(ctx context.Context) (operations.Status, error) {
+	return get[operations.Status](ctx, s, "/v1/status", nil)
 }
 
 // Jobs lists the selected jobs of the registry.
@@ -32,12 +32,12 @@ func pages[T any](ctx context.Context, s *Client, path, name string, query url.V
 			size = min(limit-len(all), size)
 		}
 		query.Set("limit", strconv.Itoa(size))
-		var page map[string]json.RawMessage
-		var list []T
-		var next string
-		if err := s.get(ctx, path, query, &page); err != nil {
+		page, err := get[map[string]json.RawMessage](ctx, s, path, query)
+		if err != nil {
 			return all, err
 		}
+		var list []T
+		var next string
 		for field, into := range map[string]any{name: &list, "next": &next} {
 			if text := page[field]; text != nil {
 				if err := json.Unmarshal(text, into); err != nil {
@@ -55,13 +55,13 @@ func pages[T any](ctx context.Context, s *Client, path, name string, query url.V
 }
 
 // Job shows one job.
-func (s *Client) Job(ctx context.Context, id string) (v operations.JobDetail, err error) {
-	return v, s.get(ctx, "/v1/jobs/"+url.PathEscape(id), nil, &v)
+func (s *Client) Job(ctx context.Context, id string) (operations.JobDetail, error) {
+	return get[operations.JobDetail](ctx, s, "/v1/jobs/"+url.PathEscape(id), nil)
 }
 
 // Revisions compares two definitions of a job.
-func (s *Client) Revisions(ctx context.Context, jobID, from, to string) (v operations.RevisionDiff, err error) {
-	return v, s.get(ctx, "/v1/jobs/"+url.PathEscape(jobID)+"/revisions", given("from", from, "to", to), &v)
+func (s *Client) Revisions(ctx context.Context, jobID, from, to string) (operations.RevisionDiff, error) {
+	return get[operations.RevisionDiff](ctx, s, "/v1/jobs/"+url.PathEscape(jobID)+"/revisions", given("from", from, "to", to))
 }
 
 // Runs lists runs, up to the filter's limit.
@@ -73,8 +73,8 @@ func (s *Client) Runs(ctx context.Context, sel operations.Selection, f ledger.Fi
 }
 
 // Run shows one run.
-func (s *Client) Run(ctx context.Context, id string) (v operations.RunDetail, err error) {
-	return v, s.get(ctx, runPath(id), nil, &v)
+func (s *Client) Run(ctx context.Context, id string) (operations.RunDetail, error) {
+	return get[operations.RunDetail](ctx, s, runPath(id), nil)
 }
 
 // Members lists a page of the members of a run.
@@ -82,11 +82,10 @@ func (s *Client) Members(ctx context.Context, q operations.MemberQuery) (operati
 	query := membersQuery(q)
 	query.Set("limit", strconv.Itoa(min(q.Limit, operations.MaxPage)))
 	set(query, "cursor", q.After)
-	var page struct {
+	page, err := get[struct {
 		operations.MemberPage
 		Next string `json:"next"`
-	}
-	err := s.get(ctx, runPath(q.Parent)+"/members", query, &page)
+	}](ctx, s, runPath(q.Parent)+"/members", query)
 	page.MemberPage.Next = page.Next
 	if err == nil && page.Next != "" {
 		err = goOn(query, page.Next)
@@ -103,15 +102,15 @@ func membersQuery(q operations.MemberQuery) url.Values {
 }
 
 // Changes returns what changed after a position, "" for the present one.
-func (s *Client) Changes(ctx context.Context, sel operations.Selection, after string) (got operations.Changes, err error) {
+func (s *Client) Changes(ctx context.Context, sel operations.Selection, after string) (operations.Changes, error) {
 	query := queryOf(sel)
 	set(query, "after", after)
-	return got, s.get(ctx, "/v1/changes", query, &got)
+	return get[operations.Changes](ctx, s, "/v1/changes", query)
 }
 
 // Why explains why a job ran, or did not, at a time.
-func (s *Client) Why(ctx context.Context, jobID, at, member string) (v operations.Explanation, err error) {
-	return v, s.get(ctx, "/v1/why", given("job", jobID, "at", at, "member", member), &v)
+func (s *Client) Why(ctx context.Context, jobID, at, member string) (operations.Explanation, error) {
+	return get[operations.Explanation](ctx, s, "/v1/why", given("job", jobID, "at", at, "member", member))
 }
 
 // DoAction does an action on the job, run, incident or pause of an ID.
@@ -131,8 +130,8 @@ func (s *Client) Incidents(ctx context.Context, sel operations.Selection, f ledg
 }
 
 // Incident shows one incident.
-func (s *Client) Incident(ctx context.Context, id int64) (v operations.Incident, err error) {
-	return v, s.get(ctx, "/v1/incidents/"+strconv.FormatInt(id, 10), nil, &v)
+func (s *Client) Incident(ctx context.Context, id int64) (operations.Incident, error) {
+	return get[operations.Incident](ctx, s, "/v1/incidents/"+strconv.FormatInt(id, 10), nil)
 }
 
 // Pauses lists the pauses of many jobs and the holds of targets.
@@ -141,10 +140,10 @@ func (s *Client) Pauses(ctx context.Context, ended bool) ([]operations.Pause, er
 	if ended {
 		query.Set("ended", "true")
 	}
-	var answer struct {
+	answer, err := get[struct {
 		Pauses []operations.Pause `json:"pauses"`
-	}
-	return answer.Pauses, s.get(ctx, "/v1/pauses", query, &answer)
+	}](ctx, s, "/v1/pauses", query)
+	return answer.Pauses, err
 }
 
 func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }

@@ -70,12 +70,13 @@ func New(c Config) (*Client, error) {
 	return &Client{base: u, token: c.Token, agent: "cronce/" + c.Version, client: client, retryFor: retryFor}, nil
 }
 
-// get asks a question.
-func (s *Client) get(ctx context.Context, path string, query url.Values, into any) error {
+// get returns the answer to a query.
+func get[T any](ctx context.Context, s *Client, path string, query url.Values) (answer T, err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return s.ask(ctx, http.MethodGet, path, nil, into)
+	err = s.ask(ctx, http.MethodGet, path, nil, &answer)
+	return answer, err
 }
 
 // post makes a mutation, under one key however often it is sent.

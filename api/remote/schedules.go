@@ -16,10 +16,10 @@ import (
 
 // Templates lists the templates of the registry, and those that only the ledger knows.
 func (s *Client) Templates(ctx context.Context) ([]operations.Template, error) {
-	var v struct {
+	answer, err := get[struct {
 		Templates []operations.Template `json:"templates"`
-	}
-	return v.Templates, s.get(ctx, "/v1/templates", nil, &v)
+	}](ctx, s, "/v1/templates", nil)
+	return answer.Templates, err
 }
 
 func schedulesPath(template string) string {
@@ -32,8 +32,8 @@ func (s *Client) ListSchedules(ctx context.Context, template, prefix string, lim
 }
 
 // Schedule shows one schedule.
-func (s *Client) Schedule(ctx context.Context, template, key string) (v operations.Schedule, err error) {
-	return v, s.get(ctx, schedulesPath(template)+"/"+url.PathEscape(key), nil, &v)
+func (s *Client) Schedule(ctx context.Context, template, key string) (operations.Schedule, error) {
+	return get[operations.Schedule](ctx, s, schedulesPath(template)+"/"+url.PathEscape(key), nil)
 }
 
 // ChangeSchedules changes schedules of a template: one by its own request, several as

@@ -209,7 +209,8 @@ func storedSQLite(and string) func(context.Context, string) (int, error) {
 			return 0, err
 		}
 		defer db.Close()
-		return n, db.QueryRowContext(ctx, fmt.Sprintf(countSucceeded, "")+and).Scan(&n)
+		err = db.QueryRowContext(ctx, fmt.Sprintf(countSucceeded, "")+and).Scan(&n)
+		return n, err
 	}
 }
 
@@ -219,7 +220,8 @@ func countPostgres(ctx context.Context, database, query string) (n int, err erro
 		return 0, err
 	}
 	defer c.Close(ctx)
-	return n, c.QueryRow(ctx, query).Scan(&n)
+	err = c.QueryRow(ctx, query).Scan(&n)
+	return n, err
 }
 
 // SQLiteIndexes returns the statements that take the indexes off the runs, whose filling they

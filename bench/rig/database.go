@@ -59,7 +59,8 @@ func (d *Databases) CPU() (time.Duration, error) {
 
 // Version is the server's, with the setting that decides what a commit means.
 func (d *Databases) Version(ctx context.Context) (v string, err error) {
-	return v, d.admin.QueryRow(ctx, `SELECT 'PostgreSQL ' || current_setting('server_version') || ', fsync ' || current_setting('fsync')`).Scan(&v)
+	err = d.admin.QueryRow(ctx, `SELECT 'PostgreSQL ' || current_setting('server_version') || ', fsync ' || current_setting('fsync')`).Scan(&v)
+	return v, err
 }
 
 // Fresh makes an empty database and has the server write out what the last

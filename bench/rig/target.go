@@ -55,11 +55,15 @@ type Calls struct {
 // Seen returns and forgets the calls.
 func (t *Target) Seen(since time.Time) (Calls, error) {
 	var c Calls
-	return c, t.get("/_seen?since="+since.UTC().Format(time.RFC3339Nano), &c)
+	err := t.get("/_seen?since="+since.UTC().Format(time.RFC3339Nano), &c)
+	return c, err
 }
 
 // Count is how many calls there were since Seen.
-func (t *Target) Count() (n int, err error) { return n, t.get("/_count", &n) }
+func (t *Target) Count() (n int, err error) {
+	err = t.get("/_count", &n)
+	return n, err
+}
 
 func (t *Target) get(path string, v any) error {
 	resp, err := http.Get(t.URL + path)

@@ -122,7 +122,8 @@ func (c *Client) Put(ctx context.Context, template string, s Schedule) (v Stored
 	if err != nil {
 		return v, err
 	}
-	return v, c.ask(ctx, http.MethodPut, path(template, s.Key), "application/json", body, into(&v))
+	err = c.ask(ctx, http.MethodPut, path(template, s.Key), "application/json", body, into(&v))
+	return v, err
 }
 
 // body is a schedule without its key, which is in the path, and with who acts.
@@ -144,7 +145,8 @@ func (c *Client) body(s Schedule) ([]byte, error) {
 
 // Get returns a schedule, or ErrUnknown.
 func (c *Client) Get(ctx context.Context, template, key string) (v Stored, err error) {
-	return v, c.ask(ctx, http.MethodGet, path(template, key), "", nil, into(&v))
+	err = c.ask(ctx, http.MethodGet, path(template, key), "", nil, into(&v))
+	return v, err
 }
 
 // Delete deletes a schedule; its runs stay. It returns ErrUnknown if there never was one.

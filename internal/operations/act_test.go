@@ -48,7 +48,8 @@ func TestAnActionOfManyRunsIsDoneInParts(t *testing.T) {
 		d := &dead{runs: runs}
 		s := operations.New(operations.Config{Ledger: d})
 		got, err := operations.ActOnAll(t.Context(), ask, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
-			return v, s.DoAction(ctx, "redrive", "", part, &v)
+			err = s.DoAction(ctx, "redrive", "", part, &v)
+			return v, err
 		})
 		if err != nil || len(got.Changed) != n || got.Counts.Changed != n || got.Remaining != 0 || got.Counts.LeftOut[ledger.RejectedRerun] != 7 {
 			t.Errorf("%s: %d changed, %+v counted, %d remain, %v", name, len(got.Changed), got.Counts, got.Remaining, err)

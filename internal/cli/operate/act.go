@@ -65,7 +65,8 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 			err = ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.RunActionResult, error) {
 				acted, err := operations.ActOnAll(ctx, asked,
 					func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
-						return v, o.DoAction(ctx, string(what), "", part, &v)
+						err = o.DoAction(ctx, string(what), "", part, &v)
+						return v, err
 					})
 				refused = len(acted.Refused) > 0 // a script must notice, also if the others were done
 				return acted, err

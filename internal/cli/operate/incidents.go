@@ -145,7 +145,8 @@ next problem opens a new one. A repetition changes nothing.`,
 				return err
 			}
 			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (i operations.Incident, err error) {
-				return i, o.DoAction(ctx, operations.AckIncident, args[0], w.sign(asked), &i)
+				err = o.DoAction(ctx, operations.AckIncident, args[0], w.sign(asked), &i)
+				return i, err
 			}, func(i operations.Incident) error {
 				_, err := terminal.Fprintf(a.Out, "incident %s of %s (%s) %s\n", strconv.FormatInt(i.ID, 10), i.JobID, string(i.Cause), i.State())
 				return err

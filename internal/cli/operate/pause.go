@@ -88,7 +88,8 @@ func (a *app) pauseCommand(action, use, short string) *cobra.Command {
 				jobID = jobs.ScheduleID(args[0], args[1])
 			}
 			return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (v operations.JobActionResult, err error) {
-				return v, o.DoAction(ctx, action, jobID, w.sign(operations.ActionRequest{}), &v)
+				err = o.DoAction(ctx, action, jobID, w.sign(operations.ActionRequest{}), &v)
+				return v, err
 			}, func(acted operations.JobActionResult) error {
 				_, err := terminal.Fprintf(a.Out, "%s %s\n", acted.JobID, acted.State)
 				return err

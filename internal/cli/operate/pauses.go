@@ -78,7 +78,8 @@ func (a *app) do(c *cobra.Command, f *pauseFlags, action, id string) (err error)
 		return err
 	}
 	return ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (p operations.Pause, err error) {
-		return p, o.DoAction(ctx, action, id, f.sign(f.asked), &p)
+		err = o.DoAction(ctx, action, id, f.sign(f.asked), &p)
+		return p, err
 	}, a.printPause)
 }
 
