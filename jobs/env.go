@@ -3,12 +3,8 @@ package jobs
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/cronce/cronce/internal/hosts"
-	"github.com/cronce/cronce/jobs/internal/field"
 )
 
 // CheckEnv returns the problems of the environment in which calls are made: missing or
@@ -36,7 +32,8 @@ func (r *Registry) CheckEnv(lookup func(string) (string, bool)) Problems {
 	}
 	if r.cleanup.DisabledBecause == "" {
 		for i, s := range r.stores {
-			env.value(fmt.Sprintf("keyStores[%d].urlEnv", i), s.URLEnv)
+			_, err := Secret{Env: s.URLEnv}.Read(lookup)
+			env.note(fmt.Sprintf("keyStores[%d].urlEnv", i), err)
 		}
 	}
 	return env.found()
@@ -59,11 +56,7 @@ func (e *environment) checkTarget(r *Registry, t Target) {
 		return
 	}
 	path := targetPath(t.Name)
-	kind := baseURL
-	if t.AllowHTTP {
-		kind = openURL
-	}
-	e.url(path+".urlEnv", t.URLEnv, kind)
+	e.url(path+".urlEnv", t.URLEnv, t.urlKind())
 	if t.Auth.Type == AuthOAuth2 {
 		e.url(path+".auth.tokenUrlEnv", t.Auth.TokenURLEnv, tokenURL)
 	}
@@ -99,67 +92,12 @@ func (r *Registry) idAt(path string) string {
 	return ""
 }
 
-func (e *environment) value(path, name string) (string, bool) {
-	value, set := e.lookup(name)
-	switch {
-	case !validVariable(name): // of a registry that is not sound; said already
-		return "", false
-	case !set:
-		e.Add(path, CodeUnsetVariable, "the environment variable %s is not set", name)
-	case value == "":
-		e.Add(path, CodeUnsetVariable, "the environment variable %s is empty", name)
-	}
-	return value, value != ""
-}
-
-// A urlKind is the purpose of the URL in a variable.
-type urlKind struct {
-	http  string // why an http URL of another machine is refused; "": it is allowed
-	query bool   // whether it may have a query
-}
-
-var (
-	baseURL  = urlKind{http: "calls and tokens would travel unencrypted; use https, or declare the target with allowHTTP: true"}
-	openURL  = urlKind{} // of a target with allowHTTP
-	tokenURL = urlKind{query: true,
-		http: "the client's secret and the tokens would travel unencrypted; use https (allowHTTP does not apply to a token endpoint)"}
-	// ownURL is the address of a channel or a heartbeat.
-	ownURL = urlKind{http: "what cronce sends would travel unencrypted; use https", query: true}
-)
-
 // url checks the URL in a variable.
 func (e *environment) url(path, name string, kind urlKind) {
-	value, ok := e.value(path, name)
-	if !ok {
-		return
+	if validVariable(name) { // else the registry is not sound; said already
+		_, err := kind.read(name, e.lookup)
+		e.note(path, err)
 	}
-	code, why := badURL(value, kind)
-	if code != "" {
-		e.Add(path, code, "the environment variable %s %s (its value is not shown)", name, why)
-	}
-}
-
-// badURL says what is wrong with a URL, in words that do not repeat it.
-func badURL(value string, kind urlKind) (code, why string) {
-	u, err := url.Parse(value)
-	switch {
-	case err != nil || !field.VisibleASCII(value) || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return CodeBadURL, "must hold a URL such as https://membership.example.com"
-	case !hosts.Valid(u.Hostname()) || !hosts.ValidPort(u.Port()):
-		return CodeBadURL, "holds a URL whose host or port cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535"
-	case u.User != nil:
-		return CodeBadURL, "holds a URL with a user or password; say who calls with auth"
-	case strings.Contains(value, "#"):
-		return CodeBadURL, "holds a URL with a fragment (#...); remove it"
-	case u.Scheme == "http" && kind.http != "" && !hosts.Loopback(u.Hostname()):
-		return CodeInsecureURL, "holds an http URL to another machine: " + kind.http
-	case strings.Contains(value, "?") && !kind.query:
-		return CodeBadURL, "holds a URL with a query; a base URL has none"
-	}
-	if err := hosts.CheckPath(u.EscapedPath()); err != nil {
-		return CodeBadURL, "holds a URL whose path " + err.Error()
-	}
-	return "", ""
 }
 
 // secret: what ends in a newline or has a space in it was pasted wrongly, and
@@ -172,8 +110,13 @@ func (e *environment) secret(path string, f authField) {
 	if f.secret.File != "" {
 		at = path + ".file"
 	}
+	_, err := f.read(e.lookup)
+	e.note(at, err)
+}
+
+func (e *environment) note(path string, err error) {
 	var p Problem
-	if _, err := f.read(e.lookup); errors.As(err, &p) {
-		e.Add(at, p.Code, "%s", p.Message)
+	if errors.As(err, &p) {
+		e.Add(path, p.Code, "%s", p.Message)
 	}
 }

@@ -8,10 +8,9 @@ import (
 )
 
 var (
-	ProblemCode   = problemCode
-	ParseEndpoint = parseEndpoint
-	Join          = join
-	ReadKeys      = readKeys
+	ProblemCode = problemCode
+	Join        = join
+	ReadKeys    = readKeys
 
 	InMilliseconds = clocks.Milliseconds
 )

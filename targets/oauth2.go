@@ -34,7 +34,7 @@ const (
 // clientCredentials is auth type oauth2 (RFC 6749, section 4.4).
 type clientCredentials struct {
 	tokens   *tokens
-	tokenURL string
+	tokenURL *url.URL
 	id       *source
 	secret   *source
 
@@ -67,9 +67,7 @@ func (c *clientCredentials) secrets() []string {
 			list = append(list, url.QueryEscape(id)+":"+url.QueryEscape(secret))
 		}
 	}
-	if u, err := url.Parse(c.tokenURL); err == nil {
-		list = append(list, secretsOf(u)...)
-	}
+	list = append(list, secretsOf(c.tokenURL)...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.grants {
@@ -206,7 +204,7 @@ func (c *clientCredentials) ask(ctx context.Context, scopes []string) (token str
 	if err != nil {
 		return "", 0, asUnsigned(err)
 	}
-	config := clientcredentials.Config{ClientID: id, ClientSecret: secret, TokenURL: c.tokenURL, Scopes: scopes}
+	config := clientcredentials.Config{ClientID: id, ClientSecret: secret, TokenURL: c.tokenURL.String(), Scopes: scopes}
 	asked := c.tokens.now()
 	t, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.tokens.client))
 	if life, failure = tokenLifetime(t, err, asked); failure == nil {

@@ -200,16 +200,7 @@ type resolver struct {
 }
 
 func (r *resolver) base() *url.URL {
-	if r.entry.URLEnv == "" && r.entry.URL != "" {
-		u, err := ParseBase("the address of target "+r.entry.Name, r.entry.URL, r.entry)
-		r.note(err)
-		return u
-	}
-	value, ok := r.value(r.entry.URLEnv)
-	if !ok {
-		return nil
-	}
-	u, err := ParseBase(r.entry.URLEnv, value, r.entry)
+	u, err := r.entry.BaseURL(r.lookup)
 	r.note(err)
 	return u
 }
@@ -228,9 +219,11 @@ func (r *resolver) signer(tokens *tokens) signer {
 		}
 		return h
 	case jobs.AuthOAuth2:
+		tokenURL, err := auth.TokenURL(r.lookup)
+		r.note(err)
 		return &clientCredentials{
 			tokens:   tokens,
-			tokenURL: r.tokenURL(auth.TokenURLEnv),
+			tokenURL: tokenURL,
 			id:       r.sources("clientId")[0],
 			secret:   r.sources("clientSecret")[0],
 		}
@@ -249,34 +242,15 @@ func (r *resolver) signer(tokens *tokens) signer {
 	return unsigned{}
 }
 
-// tokenURL is held to https even where the target itself may be plain http:
-// the client's secret goes there.
-func (r *resolver) tokenURL(env string) string {
-	value, ok := r.value(env)
-	if !ok {
-		return ""
-	}
-	u, err := parseEndpoint(env, value, false, " (allowHTTP does not apply to a token endpoint)")
-	if err != nil {
-		r.note(err)
-		return ""
-	}
-	return u.String()
-}
-
-func (r *resolver) value(env string) (string, bool) {
-	value, ok := r.lookup(env)
-	if !ok || value == "" {
-		r.note(bad(jobs.CodeUnsetVariable, "the environment variable %s is not set", env))
-		return "", false
-	}
-	return value, true
-}
-
 func (r *resolver) note(err error) {
 	var p jobs.Problem
 	if errors.As(err, &p) {
 		p.Message = fmt.Sprintf("target %q: %s", r.entry.Name, p.Message)
 		r.problems = append(r.problems, p)
 	}
+}
+
+// bad is a problem as an error.
+func bad(code, format string, args ...any) error {
+	return jobs.Problem{Code: code, Message: fmt.Sprintf(format, args...)}
 }

@@ -16,16 +16,16 @@ var urlSeeds = []string{
 	"https://h\r\nX: y", "https://h/\\", "https://[fe80::1%25eth0]/",
 }
 
-// FuzzParseBase: a base is a host over TLS, or this machine, or allowed by the
+// FuzzBaseURL: a base is a host over TLS, or this machine, or allowed by the
 // registry; nothing is in it that could change where a call under it goes, and
 // no message shows it.
-func FuzzParseBase(f *testing.F) {
+func FuzzBaseURL(f *testing.F) {
 	for _, seed := range urlSeeds {
 		f.Add(seed, false)
 		f.Add(seed, true)
 	}
 	f.Fuzz(func(t *testing.T, text string, allowHTTP bool) {
-		u, err := targets.ParseBase("X_URL", text, jobs.Target{Name: "x", AllowHTTP: allowHTTP})
+		u, err := jobs.Target{Name: "x", URLEnv: "X_URL", AllowHTTP: allowHTTP}.BaseURL(env{"X_URL": text}.lookup)
 		if !readable(t, text, u, err, allowHTTP) {
 			return
 		}
@@ -38,14 +38,14 @@ func FuzzParseBase(f *testing.F) {
 	})
 }
 
-// FuzzParseEndpoint: the same of a token endpoint, which may have a query.
-func FuzzParseEndpoint(f *testing.F) {
+// FuzzTokenURL: the same of a token endpoint, which may have a query.
+func FuzzTokenURL(f *testing.F) {
 	for _, seed := range urlSeeds {
-		f.Add(seed, false)
+		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string, allowHTTP bool) {
-		u, err := targets.ParseEndpoint("X_URL", text, allowHTTP, "")
-		readable(t, text, u, err, allowHTTP)
+	f.Fuzz(func(t *testing.T, text string) {
+		u, err := jobs.Auth{TokenURLEnv: "X_URL"}.TokenURL(env{"X_URL": text}.lookup)
+		readable(t, text, u, err, false)
 	})
 }
 
@@ -53,7 +53,7 @@ func FuzzParseEndpoint(f *testing.F) {
 func readable(t *testing.T, text string, u *url.URL, err error, allowHTTP bool) bool {
 	t.Helper()
 	if err != nil {
-		if len(text) > 12 && strings.Contains(err.Error(), text) && !strings.Contains("https://host/prefix", text) {
+		if len(text) > 12 && strings.Contains(err.Error(), text) && !strings.Contains("https://membership.example.com", text) {
 			t.Fatalf("%q is in the message %v", text, err)
 		}
 		return false

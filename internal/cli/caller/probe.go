@@ -24,11 +24,10 @@ func NewProbe(env *command.Env) (func(context.Context, jobs.Target) (state strin
 		return nil, command.Usage("--allow-target: %w", err)
 	}
 	return func(ctx context.Context, t jobs.Target) (string, bool) {
-		value, set := env.Lookup(t.URLEnv)
-		if !set || value == "" {
+		if env.Getenv(t.URLEnv, "") == "" {
 			return "not set: export " + t.URLEnv + "=http://127.0.0.1:8080", false
 		}
-		u, err := targets.ParseBase(t.URLEnv, value, t)
+		u, err := t.BaseURL(env.Lookup)
 		if err != nil {
 			return "unusable: " + err.Error(), false
 		}
