@@ -20,6 +20,7 @@ func (w *Witness) Heartbeat(ctx context.Context, process string) (ledger.Heartbe
 	if err == nil {
 		m := w.mark()
 		w.alive, w.down = m.at, m.down
+		err = w.followClock(ctx)
 	}
 	return got, err
 }

@@ -24,14 +24,36 @@ func (w *Witness) ClosePauses(ctx context.Context) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, err := w.Store.ClosePauses(ctx)
-	list, err2 := w.Store.Pauses(context.WithoutCancel(ctx), true)
+	return n, errors.Join(err, w.observePauses(ctx))
+}
+
+// observePauses notes how the ledger has moved the pauses: their ends, and the beginnings of those
+// that began when they were made, after the clock was set back.
+func (w *Witness) observePauses(ctx context.Context) error {
+	list, err := w.Store.Pauses(context.WithoutCancel(ctx), true)
 	for _, p := range list {
-		if own, known := w.pauses[p.ID]; known {
-			own.EndedAt = p.EndedAt
-			w.pauses[p.ID] = own
+		own, known := w.pauses[p.ID]
+		if !known {
+			continue
+		}
+		own.EndedAt = p.EndedAt
+		if own.From.Equal(own.CreatedAt.Truncate(time.Second)) && p.From.Before(own.From) {
+			own.From = p.From
+		}
+		w.pauses[p.ID] = own
+	}
+	return err
+}
+
+// followClock observes the pauses if the clock was set back to before what is noted of them.
+func (w *Witness) followClock(ctx context.Context) error {
+	now := w.now()
+	for _, p := range w.pauses {
+		if p.From.After(now) || p.EndedAt.After(now) {
+			return w.observePauses(ctx)
 		}
 	}
-	return n, errors.Join(err, err2)
+	return nil
 }
 
 // pausedAt reports whether a scheduled time of a job is skipped, and until when it is kept back.

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -29,7 +30,7 @@ func (w *Witness) Declare(ctx context.Context, d ledger.Declaration) error {
 		}
 		w.known[key] = j
 	}
-	return w.Store.Declare(ctx, d)
+	return errors.Join(w.Store.Declare(ctx, d), w.followClock(ctx))
 }
 
 // Assignments notes the revisions that it begins.
