@@ -117,12 +117,15 @@ func (e *Executor) Run(ctx context.Context) error {
 }
 
 // renewAndRecord renews leases and records outcomes until ctx ends. wait returns when both
-// have stopped.
+// have stopped, and logs how many outcomes are lost.
 func (e *Executor) renewAndRecord(ctx context.Context) (wait func()) {
 	var group sync.WaitGroup
 	group.Go(func() { e.leases.run(ctx) })
 	group.Go(func() { e.recorder.run(ctx, e.work.unwritten, e.work.calling) })
-	return group.Wait
+	return func() {
+		group.Wait()
+		e.recorder.abandonRest()
+	}
 }
 
 func (e *Executor) startWaker() error {

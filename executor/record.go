@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -48,7 +49,7 @@ type recorder struct {
 
 // run writes what ends until ctx ends. busy reports whether more is to end soon.
 func (r *recorder) run(ctx context.Context, unwritten signal, busy func() bool) {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
@@ -92,8 +93,7 @@ func (r *recorder) persist(ctx context.Context, batch []*run) {
 		case err == nil:
 			return
 		case ctx.Err() != nil:
-			r.runs.remove(batch...)
-			r.logger.Error("outcomes not recorded; their leases will expire and the runs will be retried", "runs", len(batch), "error", err)
+			r.abandon(batch, err)
 			return
 		case !errors.Is(err, ledger.ErrUnavailable):
 			r.recordEach(ctx, batch, err)
@@ -101,6 +101,18 @@ func (r *recorder) persist(ctx context.Context, batch []*run) {
 		}
 		pause(ctx, jittered(wait, 0.2, r.random.float64))
 	}
+}
+
+// abandonRest gives up the outcomes that no batch took before the stop.
+func (r *recorder) abandonRest() {
+	if rest := r.runs.nextEnded(math.MaxInt); len(rest) > 0 {
+		r.abandon(rest, ledger.ErrUnavailable)
+	}
+}
+
+func (r *recorder) abandon(batch []*run, err error) {
+	r.runs.remove(batch...)
+	r.logger.Error("outcomes not recorded; their leases will expire and the runs will be retried", "runs", len(batch), "error", err)
 }
 
 // recordEach writes a batch that the ledger rejected one by one, so that an

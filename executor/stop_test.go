@@ -221,6 +221,32 @@ func TestStopEndsWhileTheLedgerIsDown(t *testing.T) {
 	})
 }
 
+// An outcome that waits behind a batch which the ledger does not take is lost with it, and
+// the log counts both.
+func TestStopLogsEachOutcomeThatItLoses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := &fragile{Ledger: memory.New()}
+		svc := newTarget(nil)
+		svc.answer = func(_ context.Context, c executor.Call, _ int) executor.Answer {
+			l.cut(errors.New("connection refused"))
+			if c.JobID == "b" {
+				time.Sleep(10 * time.Second)
+			}
+			return svc.apply(c)
+		}
+		_, stop := start(t, executor.Config{
+			Registry: registry(t, minutely("a"), minutely("b")), Ledger: l, Caller: svc, Grace: 5 * time.Second,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		time.Sleep(time.Minute + 20*time.Second)
+		stop()
+		if lost := strings.Count(log.String(), "outcomes not recorded; their leases will expire and the runs will be retried\" runs=1 "); lost != 2 {
+			t.Errorf("%d outcomes logged as lost, want 2:\n%s", lost, log.String())
+		}
+	})
+}
+
 // silent answers to no record and no farewell either.
 type silent struct{ mute }
 
