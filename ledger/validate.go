@@ -9,9 +9,8 @@ import (
 // Validate returns ErrInvalidRun for plans whose rows do not lie in
 // (After, Through] or violate the rules of RunSpec. Every store calls it first.
 func (a Admission) Validate() error {
-	var d validator
 	for i := range a.Plans {
-		if err := d.plan(&a.Plans[i]); err != nil {
+		if err := a.Plans[i].validate(); err != nil {
 			return err
 		}
 	}
@@ -24,7 +23,7 @@ func (e Entry) Validate() error {
 	if err := e.Actor.Validate(); err != nil {
 		return err
 	}
-	return new(validator).single(e.JobID, &e.RunSpec)
+	return e.RunSpec.validateSingle(e.JobID)
 }
 
 // Validate returns ErrInvalidRun for anything but single runs, and ErrInvalidActor.
@@ -36,35 +35,20 @@ func (b BackfillRequest) Validate() error {
 	if b.Pace.Parallel() > MaxParallel {
 		return fmt.Errorf("%w: at most %d backfilled runs of a job run at a time, not %d", ErrInvalidRun, MaxParallel, b.Pace.Parallel())
 	}
-	var d validator
 	for i := range b.Runs {
-		if err := d.single(b.JobID, &b.Runs[i]); err != nil {
+		if err := b.Runs[i].validateSingle(b.JobID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// validator compares scheduled times with their run IDs. IDs have whole seconds, so
-// two scheduled times within one second would be one run; and a job's runs are found, and paged,
-// in the order of their ids, which has to be that of their times.
-type validator struct {
-	// The last time and how it is written: at the top of an hour a hundred
-	// thousand scheduled times have the same.
-	last    time.Time
-	written [2 * instantLength]byte
-	length  int
-}
+const maxRunID = 128
 
-const (
-	maxRunID      = 128
-	instantLength = len("2006-01-02T15:04:05Z")
-)
-
-func (d *validator) plan(p *Plan) error {
+func (p *Plan) validate() error {
 	for i := range p.Runs {
 		in := &p.Runs[i]
-		if err := d.scheduledTime(p.JobID, in); err != nil {
+		if err := in.validate(p.JobID); err != nil {
 			return err
 		}
 		if !in.ScheduledAt.After(p.After) || in.ScheduledAt.After(p.Through) || in.Until.After(p.Through) {
@@ -75,18 +59,18 @@ func (d *validator) plan(p *Plan) error {
 	return nil
 }
 
-func (d *validator) single(jobID string, in *RunSpec) error {
+func (in *RunSpec) validateSingle(jobID string) error {
 	if !in.Until.IsZero() {
 		return in.invalid("a range of scheduled times comes from a plan only: give each scheduled time its own run")
 	}
-	return d.scheduledTime(jobID, in)
+	return in.validate(jobID)
 }
 
-func (d *validator) scheduledTime(jobID string, in *RunSpec) error {
+func (in *RunSpec) validate(jobID string) error {
 	switch {
 	case in.ScheduledAt.Nanosecond() != 0 || in.Until.Nanosecond() != 0:
 		return in.invalid("its time has a fraction of a second, and run IDs have none: truncate it to whole seconds first")
-	case !d.hasValidID(jobID, in):
+	case !in.hasValidID(jobID):
 		return in.invalid(`a run ID has at most %d visible ASCII characters: its job's id, %.80q (without "@", "~" and "/"), `+
 			`"@" and its time, %s, then nothing, "~" and a suffix, or "/" and the end of its range`,
 			maxRunID, jobID, in.ScheduledAt.UTC().Format(time.RFC3339))
@@ -94,31 +78,24 @@ func (d *validator) scheduledTime(jobID string, in *RunSpec) error {
 	return nil
 }
 
-// hasValidID reports whether the run ID is that of the job, At and Until.
-func (d *validator) hasValidID(jobID string, in *RunSpec) bool {
-	rest, ok := strings.CutPrefix(in.RunID, jobID)
-	if !ok || len(in.RunID) > maxRunID || !isPlainJobID(jobID) {
+// hasValidID reports whether the run ID is that of the job, ScheduledAt and Until. IDs have
+// whole seconds, so two scheduled times within one second would be one run; and a job's runs
+// are found, and paged, in the order of their IDs, which has to be that of their times.
+func (in *RunSpec) hasValidID(jobID string) bool {
+	if len(in.RunID) > maxRunID || !isPlainJobID(jobID) || !hasFourDigitYear(in.ScheduledAt) || !hasFourDigitYear(in.Until) {
 		return false
 	}
-	rest, ok = d.cutTime(rest, '@', in.ScheduledAt)
-	if ok && !in.Until.IsZero() {
-		rest, ok = d.cutTime(rest, '/', in.Until)
-		return ok && rest == ""
+	begin := jobID + "@" + in.ScheduledAt.UTC().Format(time.RFC3339)
+	if !in.Until.IsZero() {
+		return in.RunID == begin+"/"+in.Until.UTC().Format(time.RFC3339)
 	}
-	return ok && (rest == "" || rest[0] == '~' && rest != "~" && isPrintable(rest))
+	suffix, ok := strings.CutPrefix(in.RunID, begin)
+	return ok && (suffix == "" || suffix[0] == '~' && suffix != "~" && isPrintable(suffix))
 }
 
-// cutTime takes a sign and the time after it, as a run ID has it, from the front of
-// a text.
-func (d *validator) cutTime(text string, sign byte, t time.Time) (rest string, ok bool) {
-	if d.length == 0 || !t.Equal(d.last) {
-		d.last, d.length = t, len(t.UTC().AppendFormat(d.written[:0], time.RFC3339))
-	}
-	if d.length != instantLength || len(text) <= instantLength || text[0] != sign ||
-		text[1:instantLength+1] != string(d.written[:instantLength]) {
-		return "", false
-	}
-	return text[instantLength+1:], true
+func hasFourDigitYear(t time.Time) bool {
+	year := t.UTC().Year()
+	return 0 <= year && year <= 9999
 }
 
 func isPlainJobID(jobID string) bool {
