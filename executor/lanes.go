@@ -41,8 +41,7 @@ type lanes struct {
 	jobs          map[string]*counter // of jobs that have a limit
 	others        counter             // of all other jobs
 	notifications counter             // of notifications and pings
-	firsts        counter             // of the first runs of their jobs in a lane, which the other counters count too
-	unlimited     counter             // of the runs that are not the first of their jobs; it has no limit
+	waitingFirsts int                 // of all lanes
 }
 
 // lane is a target's queue.
@@ -50,7 +49,7 @@ type lane struct {
 	counter
 	target        string
 	runs          jobQueues
-	firsts        counter             // of the first runs of their jobs in a lane, which the lane counts too
+	waitingFirsts int                 // waiting runs that were the first of their jobs here
 	jobs          map[string]*counter // of each job that has runs here
 	closedUntil   time.Time           // nothing is leased for this target until then
 	throttle      throttle
@@ -78,7 +77,7 @@ func (l *lane) has(jobID string) bool {
 func (l *lane) closed(now time.Time, first bool) bool {
 	full := l.full()
 	if full && first {
-		full = l.firsts.waiting >= l.limit
+		full = l.waitingFirsts >= l.limit
 	}
 	return full || now.Before(l.closedUntil) || l.throttle.gap > 0 && l.waiting >= throttledAhead
 }
@@ -129,22 +128,22 @@ func (q *lanes) assign(r *run) {
 	r.job = c
 }
 
-// counts returns all that a run counts against. The last two bound the first runs of jobs, for
-// which a place is kept; a run that is not its job's first has no bound there.
-func (q *lanes) counts(r *run) [6]*counter {
-	counts := [...]*counter{&q.all, &r.lane.counter, r.job, r.laneJob, &q.unlimited, &q.unlimited}
-	if r.first {
-		counts[4], counts[5] = &q.firsts, &r.lane.firsts
+// count changes the counts of all that a run counts against.
+func (q *lanes) count(r *run, waiting, inFlight int) {
+	for _, c := range [...]*counter{&q.all, &r.lane.counter, r.job, r.laneJob} {
+		c.waiting += waiting
+		c.inFlight += inFlight
 	}
-	return counts
+	if r.first {
+		q.waitingFirsts += waiting
+		r.lane.waitingFirsts += waiting
+	}
 }
 
 // push queues a run.
 func (q *lanes) push(r *run) {
 	r.lane.runs.push(r)
-	for _, c := range q.counts(r) {
-		c.waiting++
-	}
+	q.count(r, 1, 0)
 }
 
 // pop removes and returns the next run that a lane has room for, or nil.
@@ -167,24 +166,18 @@ func (q *lanes) pop() *run {
 }
 
 func (q *lanes) unqueue(r *run) {
-	for _, c := range q.counts(r) {
-		c.waiting--
-	}
+	q.count(r, -1, 0)
 }
 
 // start counts a run as in flight.
 func (q *lanes) start(r *run) {
 	r.lane.throttle.started()
-	for _, c := range q.counts(r) {
-		c.inFlight++
-	}
+	q.count(r, 0, 1)
 }
 
 // stop frees the place of a run in flight.
 func (q *lanes) stop(r *run) {
-	for _, c := range q.counts(r) {
-		c.inFlight--
-	}
+	q.count(r, 0, -1)
 	q.forget(r)
 }
 
@@ -289,5 +282,5 @@ func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 	if !backlogged || len(jobIDs) > maxStarvedJobs {
 		return 0, nil, nil
 	}
-	return max(0, q.max-q.firsts.waiting), targets, jobIDs
+	return max(0, q.max-q.waitingFirsts), targets, jobIDs
 }

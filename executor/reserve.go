@@ -16,7 +16,7 @@ func (s *workset) leaseMarker() func([]ledger.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := reservation{
-		lanes: &s.lanes, left: s.lanes.room(), firsts: s.lanes.max - s.lanes.firsts.waiting, now: time.Now(),
+		lanes: &s.lanes, left: s.lanes.room(), firsts: s.lanes.max - s.lanes.waitingFirsts, now: time.Now(),
 		targets: map[string]*lane{}, jobs: map[string]*counter{},
 	}
 	hasLease := map[string]bool{}
@@ -66,7 +66,7 @@ func (r *reservation) take(jobID string, c ledger.CallSpec, firstHere bool) bool
 	*left--
 	target.waiting++
 	if first {
-		target.firsts.waiting++
+		target.waitingFirsts++
 	}
 	return true
 }
