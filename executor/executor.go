@@ -54,11 +54,11 @@ func New(cfg Config) (*Executor, error) {
 	e.claim = &claimer{ledger: e.ledger, work: e.work, timer: &claimTimer{}, poll: pollEvery}
 	e.admit = &admitter{
 		ledger: e.ledger, plan: e.plan, work: e.work, claims: e.claim.timer,
-		observer: cfg.Observer, logger: cfg.Logger,
+		reassign: e.Reassign, observer: cfg.Observer, logger: cfg.Logger,
 	}
 	e.schedules = &schedulePlanner{
 		ledger: e.ledger, rules: ScheduleRules(cfg.Registry, cfg.OnTime), work: e.work, claims: e.claim.timer,
-		planned: e.wake.send, changed: newSignal(), observer: cfg.Observer, logger: cfg.Logger,
+		planned: e.wake.send, changed: newSignal(), reassign: e.Reassign, observer: cfg.Observer, logger: cfg.Logger,
 	}
 	e.releaser = &releaser{ledger: e.ledger, work: e.work, poll: slowPoll, parents: map[string]*fanned{}}
 	if cfg.Registry.FansOut() {
@@ -69,7 +69,6 @@ func New(cfg Config) (*Executor, error) {
 		program: cfg.Program,
 		admit:   e.admit.admit, heartbeatDue: e.heartbeatDue, logger: cfg.Logger, ahead: aheadWatch{logger: cfg.Logger},
 	}
-	e.admit.reassign, e.schedules.reassign = e.membership.reassign, e.membership.reassign
 	e.dispatcher = &dispatcher{
 		work: e.work, wake: e.wake, observer: cfg.Observer,
 		attempts: &attempter{
