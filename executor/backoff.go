@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -58,6 +59,17 @@ func (b *backoff) fatalError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.fatal
+}
+
+// untilAvailable repeats a request to a ledger that is unavailable, while ctx lasts.
+func untilAvailable(ctx context.Context, rnd *random, request func() error) error {
+	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+		err := request()
+		if !errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		pause(ctx, jittered(wait, 0.2, rnd.float64))
+	}
 }
 
 // isFatal reports whether no retry cures the error.

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,16 +112,14 @@ func addMembers(all []ledger.Member, seen map[string]string, parent string, keys
 func (t *attempter) freeze(ctx context.Context, l ledger.Lease, all []ledger.Member) bool {
 	for i := 0; i == 0 || i < len(all); i += freezeAtOnce { // an empty list, too, deletes what an earlier attempt has left
 		part := ledger.Freeze{Lease: l, First: i == 0, Members: all[i:min(i+freezeAtOnce, len(all))]}
-		for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-			got, err := t.ledger.freeze(ctx, part)
-			if err == nil && got == ledger.Recorded {
-				break
-			}
-			if err == nil || !errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {
-				t.logger.Warn("list not frozen; the attempt is discarded", "run", l.RunID, "result", got, "error", err)
-				return false
-			}
-			pause(ctx, jittered(wait, 0.2, t.ledger.random.float64))
+		var got ledger.RecordResult
+		err := untilAvailable(ctx, t.ledger.random, func() (err error) {
+			got, err = t.ledger.freeze(ctx, part)
+			return err
+		})
+		if err != nil || got != ledger.Recorded {
+			t.logger.Warn("list not frozen; the attempt is discarded", "run", l.RunID, "result", got, "error", err)
+			return false
 		}
 	}
 	return true
@@ -166,27 +163,27 @@ type fanned struct {
 }
 
 // fannedOut notes that a parent's list is frozen.
-func (f *releaser) fannedOut(parent string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.parents[parent] = &fanned{hasMore: true, changed: true}
+func (r *releaser) fannedOut(parent string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parents[parent] = &fanned{hasMore: true, changed: true}
 }
 
 // ended notes that a member is no longer leased here.
-func (f *releaser) ended(parent string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p := f.parents[parent]; p != nil {
+func (r *releaser) ended(parent string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.parents[parent]; p != nil {
 		p.leased, p.changed = max(0, p.leased-1), true
 	}
 }
 
 // toCheck returns the parents to check now: those that may have members for the room here,
 // and those whose last member may have ended.
-func (f *releaser) toCheck(low bool) (parents []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id, p := range f.parents {
+func (r *releaser) toCheck(low bool) (parents []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, p := range r.parents {
 		if p.changed && (p.hasMore && low || !p.hasMore && p.leased == 0) {
 			parents = append(parents, id)
 			p.changed = false
@@ -197,10 +194,10 @@ func (f *releaser) toCheck(low bool) (parents []string) {
 
 // busy reports whether a parent is to be checked: its list was frozen, or a member ended, since
 // the last check. The members of a parent may be in another process's hands, or wait for hours.
-func (f *releaser) busy() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, p := range f.parents {
+func (r *releaser) busy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.parents {
 		if p.changed && (p.hasMore || p.leased == 0) {
 			return true
 		}
@@ -209,60 +206,60 @@ func (f *releaser) busy() bool {
 }
 
 // release checks parents, and leases members as far as there is room.
-func (f *releaser) release(ctx context.Context) {
-	if ctx.Err() != nil || f.ledger.backoff.remaining() > 0 {
+func (r *releaser) release(ctx context.Context) {
+	if ctx.Err() != nil || r.ledger.backoff.remaining() > 0 {
 		return
 	}
-	parents := f.toCheck(f.work.low())
-	if len(parents) == 0 && time.Since(f.last) < f.poll {
+	parents := r.toCheck(r.work.low())
+	if len(parents) == 0 && time.Since(r.last) < r.poll {
 		return
 	}
-	_, _, room := f.work.size()
-	targets, jobIDs := f.work.busy()
-	f.last = time.Now()
-	got, until, ok := f.ledger.release(ctx, ledger.ReleaseRequest{
+	_, _, room := r.work.size()
+	targets, jobIDs := r.work.busy()
+	r.last = time.Now()
+	got, until, ok := r.ledger.release(ctx, ledger.ReleaseRequest{
 		Limit: min(room, releaseAtOnce), Parents: parents, BusyTargets: targets, BusyJobs: jobIDs, Call: MemberCall,
 	})
 	if !ok {
-		f.recheck(parents)
+		r.recheck(parents)
 		return
 	}
-	f.apply(got, parents)
-	f.work.add(got.Work, until)
+	r.apply(got, parents)
+	r.work.add(got.Work, until)
 }
 
 // recheck has parents checked again whose check failed.
-func (f *releaser) recheck(parents []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (r *releaser) recheck(parents []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, id := range parents {
-		f.parents[id].changed = true
+		r.parents[id].changed = true
 	}
 }
 
 // apply notes what a check of parents found. A named one that it did not find has ended.
-func (f *releaser) apply(got ledger.Released, named []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (r *releaser) apply(got ledger.Released, named []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	ended := slices.Clone(named)
-	for _, r := range got.Parents {
-		if r.State != ledger.FannedOut {
-			ended = append(ended, r.ID)
+	for _, parent := range got.Parents {
+		if parent.State != ledger.FannedOut {
+			ended = append(ended, parent.ID)
 			continue
 		}
-		ended = slices.DeleteFunc(ended, func(id string) bool { return id == r.ID })
-		if f.parents[r.ID] == nil {
-			f.parents[r.ID] = &fanned{}
+		ended = slices.DeleteFunc(ended, func(id string) bool { return id == parent.ID })
+		if r.parents[parent.ID] == nil {
+			r.parents[parent.ID] = &fanned{}
 		}
-		f.parents[r.ID].hasMore = false
+		r.parents[parent.ID].hasMore = false
 	}
 	for _, id := range ended {
-		delete(f.parents, id)
+		delete(r.parents, id)
 	}
 	for _, id := range got.More {
-		f.parents[id].hasMore = true
+		r.parents[id].hasMore = true
 	}
 	for i := range got.Work {
-		f.parents[got.Work[i].Parent].leased++
+		r.parents[got.Work[i].Parent].leased++
 	}
 }

@@ -87,19 +87,13 @@ func (r *recorder) flush(ctx context.Context) bool {
 }
 
 func (r *recorder) persist(ctx context.Context, batch []*run) {
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		err := r.record(ctx, batch)
-		switch {
-		case err == nil:
-			return
-		case ctx.Err() != nil:
-			r.abandon(batch, err)
-			return
-		case !errors.Is(err, ledger.ErrUnavailable):
-			r.recordEach(ctx, batch, err)
-			return
-		}
-		pause(ctx, jittered(wait, 0.2, r.random.float64))
+	err := untilAvailable(ctx, r.random, func() error { return r.record(ctx, batch) })
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		r.abandon(batch, err)
+	default:
+		r.recordEach(ctx, batch, err)
 	}
 }
 
