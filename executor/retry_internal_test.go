@@ -12,7 +12,7 @@ var testCall = ledger.CallSpec{
 	Backoff: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second},
 }
 
-func TestJudge(t *testing.T) {
+func TestOutcomeOf(t *testing.T) {
 	tests := map[string]struct {
 		failures int
 		answer   Answer
@@ -94,7 +94,7 @@ func TestWhatWasTurnedAwayTogetherComesBackLaterAndApart(t *testing.T) {
 	}
 }
 
-func TestJudgeOfLongWork(t *testing.T) {
+func TestOutcomeOfLongWork(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	call := testCall
 	call.Within, call.Poll = time.Hour, time.Minute

@@ -120,21 +120,21 @@ var idioms = map[string]idiom{
 // outcome is how a commit goes.
 type outcome struct {
 	store.Store
-	fate string
+	commit string
 }
 
 type outcomeTx struct {
 	store.Tx
-	fate string
+	commit string
 }
 
 func (o *outcome) Begin(ctx context.Context, c store.Claim) (store.Tx, store.KeyStatus, error) {
 	tx, status, err := o.Store.Begin(ctx, c)
-	return outcomeTx{tx, o.fate}, status, err
+	return outcomeTx{tx, o.commit}, status, err
 }
 
 func (tx outcomeTx) Commit(ctx context.Context, c store.Claim, r store.Reply) (time.Time, error) {
-	switch tx.fate {
+	switch tx.commit {
 	case "is refused":
 		return time.Time{}, errors.Join(tx.Rollback(ctx), store.ErrTxAborted)
 	case "is lost":
@@ -161,8 +161,8 @@ func TestEveryWayOfAnsweringGivesOneWholeStoredReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, i := range idioms {
-		for _, fate := range []string{"commits", "is refused", "is lost"} {
-			t.Run(name+"/"+fate, func(t *testing.T) {
+		for _, commit := range []string{"commits", "is refused", "is lost"} {
+			t.Run(name+"/"+commit, func(t *testing.T) {
 				h := kit.Handler(idempotency.Route{Scope: "s"}, http.HandlerFunc(i.answer))
 				server := httptest.NewUnstartedServer(h)
 				server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -174,11 +174,11 @@ func TestEveryWayOfAnsweringGivesOneWholeStoredReply(t *testing.T) {
 				}
 				defer conn.Close()
 				conn.SetDeadline(time.Now().Add(20 * time.Second))
-				client := &rawClient{conn, bufio.NewReader(conn), name + "/" + fate}
-				commits.fate = fate
-				if i.stored && fate == "is refused" {
+				client := &rawClient{conn, bufio.NewReader(conn), name + "/" + commit}
+				commits.commit = commit
+				if i.stored && commit == "is refused" {
 					client.expect(t, 500, "", false)
-					commits.fate = ""
+					commits.commit = ""
 				}
 				client.expect(t, i.status, i.body, false)
 				if i.status != 0 && name != "Connection: close" {

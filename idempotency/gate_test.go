@@ -100,7 +100,7 @@ func TestGateGivesALeaderThatTookOverATimeOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestGateLetsNobodyJoinOnceTheFateIsKnown(t *testing.T) {
+func TestGateLetsNobodyJoinOnceTheOutcomeIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g idempotency.Gate
 		leader, _ := g.Enter(t.Context(), gateKey)

@@ -20,25 +20,25 @@ type decided struct {
 }
 
 // writeDue writes the notifications of the incidents that are due.
-func (w *Notifier) writeDue(ctx context.Context) (failed error) {
-	for more := len(w.channels) > 0; more; {
-		due, err := w.Ledger.Incidents(ctx, ledger.IncidentFilter{Due: true, Limit: ledger.MaxIncidentPage})
+func (n *Notifier) writeDue(ctx context.Context) (failed error) {
+	for more := len(n.channels) > 0; more; {
+		due, err := n.Ledger.Incidents(ctx, ledger.IncidentFilter{Due: true, Limit: ledger.MaxIncidentPage})
 		if err != nil {
 			return err
 		}
-		now := w.Now()
+		now := n.Now()
 		var list []*decided
 		for _, i := range due {
-			d, err := decide(i, w.job(i.JobID), w.channels, now)
+			d, err := decide(i, n.job(i.JobID), n.channels, now)
 			failed = errors.Join(failed, err)
 			if err == nil {
 				list = append(list, &decided{Incident: i, decision: d})
 			}
 		}
-		w.group(list, now)
+		n.group(list, now)
 		more = false
 		for _, inc := range list {
-			done, err := w.writeOne(ctx, inc, now)
+			done, err := n.writeOne(ctx, inc, now)
 			failed = errors.Join(failed, err)
 			more = more || done && len(due) == ledger.MaxIncidentPage
 		}
@@ -48,7 +48,7 @@ func (w *Notifier) writeDue(ctx context.Context) (failed error) {
 
 // writeOne reports whether it changed the incident. If another notifier was first, the
 // incident is due again at the next check.
-func (w *Notifier) writeOne(ctx context.Context, inc *decided, now time.Time) (bool, error) {
+func (n *Notifier) writeOne(ctx context.Context, inc *decided, now time.Time) (bool, error) {
 	if len(inc.Notifications) == 0 && inc.decision.DueAt.Equal(inc.Incident.DueAt) && bytes.Equal(inc.State, inc.NotifierState) {
 		return false, nil // this machine's clock is behind the ledger's
 	}
@@ -70,16 +70,16 @@ func (w *Notifier) writeOne(ctx context.Context, inc *decided, now time.Time) (b
 	if change.NotifierState, err = inc.sent(); err != nil {
 		return false, err
 	}
-	done, err := w.Ledger.Notify(ctx, change)
+	done, err := n.Ledger.Notify(ctx, change)
 	if !done {
 		return done, err
 	}
-	w.written += len(mine)
-	for n, d := range mine {
+	n.written += len(mine)
+	for i, d := range mine {
 		d.written = true
-		w.Logger.Info("notification written", "channel", d.Channel.Name, "event", string(d.Event), "incident", inc.ID, "incidents",
+		n.Logger.Info("notification written", "channel", d.Channel.Name, "event", string(d.Event), "incident", inc.ID, "incidents",
 			1+len(d.message.Others),
-			"job", inc.JobID, "cause", string(inc.Cause), "run", change.Runs[n].RunID)
+			"job", inc.JobID, "cause", string(inc.Cause), "run", change.Runs[i].RunID)
 	}
 	return done, err
 }
@@ -120,7 +120,7 @@ const (
 // group gives each notification its delivery. Many incidents of one cause have one for
 // channels that people read: 200 messages would take minutes to arrive. It is written
 // with the first of them; a process that is killed then sends the others again.
-func (w *Notifier) group(list []*decided, now time.Time) {
+func (n *Notifier) group(list []*decided, now time.Time) {
 	type kind struct {
 		channel  string
 		event    Event
@@ -128,21 +128,21 @@ func (w *Notifier) group(list []*decided, now time.Time) {
 		flapping bool
 	}
 	count, shared := map[kind]int{}, map[kind]*delivery{}
-	kindOf := func(inc *decided, n notification) kind {
-		return kind{n.Channel.Name, n.Event, inc.Cause, flapping(inc.Incident)}
+	kindOf := func(inc *decided, one notification) kind {
+		return kind{one.Channel.Name, one.Event, inc.Cause, flapping(inc.Incident)}
 	}
 	for _, inc := range list {
-		for _, n := range inc.Notifications {
-			count[kindOf(inc, n)]++
+		for _, one := range inc.Notifications {
+			count[kindOf(inc, one)]++
 		}
 	}
 	for _, inc := range list {
-		for _, n := range inc.Notifications {
-			k := kindOf(inc, n)
-			d, m := shared[k], w.message(n.Event, inc.Incident, now)
+		for _, one := range inc.Notifications {
+			k := kindOf(inc, one)
+			d, m := shared[k], n.message(one.Event, inc.Incident, now)
 			if d == nil {
-				d = &delivery{notification: n, message: m, from: inc}
-				if n.Channel.Groups() && count[k] >= groupFrom {
+				d = &delivery{notification: one, message: m, from: inc}
+				if one.Channel.Groups() && count[k] >= groupFrom {
 					shared[k] = d
 				}
 			} else {
@@ -155,15 +155,15 @@ func (w *Notifier) group(list []*decided, now time.Time) {
 	}
 }
 
-func (w *Notifier) message(event Event, i ledger.Incident, now time.Time) Message {
-	m := NewMessage(w.Registry.Name(), w.PublicURL, event, i, now)
-	m.Owner = w.job(i.JobID).Owner
+func (n *Notifier) message(event Event, i ledger.Incident, now time.Time) Message {
+	m := NewMessage(n.Registry.Name(), n.PublicURL, event, i, now)
+	m.Owner = n.job(i.JobID).Owner
 	return m
 }
 
 // job returns a job of the registry; of another, only the ID.
-func (w *Notifier) job(id string) jobs.Job {
-	if j, known := w.Registry.Job(id); known {
+func (n *Notifier) job(id string) jobs.Job {
+	if j, known := n.Registry.Job(id); known {
 		return j
 	}
 	return jobs.Job{ID: id}

@@ -47,11 +47,11 @@ func NewPurgeMonitor(c PurgeMonitorConfig) *PurgeMonitor {
 }
 
 // Run calls Check every minute until ctx ends.
-func (w *PurgeMonitor) Run(ctx context.Context) {
+func (m *PurgeMonitor) Run(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		w.Check(ctx)
+		m.Check(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -62,49 +62,49 @@ func (w *PurgeMonitor) Run(ctx context.Context) {
 
 // Check asks the ledger once, and logs an overdue purge once an hour. It does not
 // report a ledger that does not answer.
-func (w *PurgeMonitor) Check(ctx context.Context) {
+func (m *PurgeMonitor) Check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	last, since, err := w.lastSuccessSince(ctx)
+	last, since, err := m.lastSuccessSince(ctx)
 	if err != nil {
 		return
 	}
-	now := w.Now()
-	overdue := isOverdue(w.job, since, now)
-	w.Observed(last, overdue)
+	now := m.Now()
+	overdue := isOverdue(m.job, since, now)
+	m.Observed(last, overdue)
 	if !overdue {
-		w.detail.Store(nil)
-		w.reminded = time.Time{}
+		m.detail.Store(nil)
+		m.reminded = time.Time{}
 		return
 	}
 	text := fmt.Sprintf("the nightly purge has not succeeded since %s; see \"cronce runs list --job %s\"",
-		since.UTC().Format(time.RFC3339), w.job.ID)
-	w.detail.Store(&text)
-	if now.Sub(w.reminded) >= remindEvery {
-		w.reminded = now
-		w.Logger.Error("nightly purge overdue",
-			"job", w.job.ID, "since", since.UTC().Format(time.RFC3339), "hint", "cronce runs list --job "+w.job.ID)
+		since.UTC().Format(time.RFC3339), m.job.ID)
+	m.detail.Store(&text)
+	if now.Sub(m.reminded) >= remindEvery {
+		m.reminded = now
+		m.Logger.Error("nightly purge overdue",
+			"job", m.job.ID, "since", since.UTC().Format(time.RFC3339), "hint", "cronce runs list --job "+m.job.ID)
 	}
 }
 
 // State asks the ledger once and returns when a purge last succeeded, zero for
 // never, and whether the next one is overdue. It logs nothing.
-func (w *PurgeMonitor) State(ctx context.Context) (last time.Time, overdue bool, err error) {
-	last, since, err := w.lastSuccessSince(ctx)
-	return last, err == nil && isOverdue(w.job, since, w.Now()), err
+func (m *PurgeMonitor) State(ctx context.Context) (last time.Time, overdue bool, err error) {
+	last, since, err := m.lastSuccessSince(ctx)
+	return last, err == nil && isOverdue(m.job, since, m.Now()), err
 }
 
 // lastSuccessSince returns the last success, and since when one is expected.
-func (w *PurgeMonitor) lastSuccessSince(ctx context.Context) (last, since time.Time, err error) {
-	last, err = w.lastSuccess(ctx)
+func (m *PurgeMonitor) lastSuccessSince(ctx context.Context) (last, since time.Time, err error) {
+	last, err = m.lastSuccess(ctx)
 	if since = last; err == nil && since.IsZero() {
-		since = w.firstSeen(ctx)
+		since = m.firstSeen(ctx)
 	}
 	return last, since, err
 }
 
-func (w *PurgeMonitor) lastSuccess(ctx context.Context) (time.Time, error) {
-	runs, err := w.Runs.List(ctx, ledger.Filter{JobID: w.job.ID, States: []ledger.State{ledger.Succeeded}, Limit: 1})
+func (m *PurgeMonitor) lastSuccess(ctx context.Context) (time.Time, error) {
+	runs, err := m.Runs.List(ctx, ledger.Filter{JobID: m.job.ID, States: []ledger.State{ledger.Succeeded}, Limit: 1})
 	if err != nil || len(runs) == 0 {
 		return time.Time{}, err
 	}
@@ -113,18 +113,18 @@ func (w *PurgeMonitor) lastSuccess(ctx context.Context) (time.Time, error) {
 
 // firstSeen is when the job's oldest run was due, as far as the ledger
 // remembers, else the start of this process.
-func (w *PurgeMonitor) firstSeen(ctx context.Context) time.Time {
-	runs, err := w.Runs.List(ctx, ledger.Filter{JobID: w.job.ID, Limit: 100})
+func (m *PurgeMonitor) firstSeen(ctx context.Context) time.Time {
+	runs, err := m.Runs.List(ctx, ledger.Filter{JobID: m.job.ID, Limit: 100})
 	if err != nil || len(runs) == 0 {
-		return w.started
+		return m.started
 	}
 	return runs[len(runs)-1].ScheduledAt
 }
 
 // Warning returns a description of an overdue purge; "" when there is none. It is
 // safe for concurrent use.
-func (w *PurgeMonitor) Warning() string {
-	if text := w.detail.Load(); text != nil {
+func (m *PurgeMonitor) Warning() string {
+	if text := m.detail.Load(); text != nil {
 		return *text
 	}
 	return ""

@@ -75,16 +75,16 @@ const (
 
 // NewNotifier returns a Notifier. It checks nothing until Run or Check is called.
 func NewNotifier(c Config) *Notifier {
-	w := &Notifier{Config: c, channels: c.Registry.Channels(), pings: newPings(c.Runs, c.Registry)}
+	n := &Notifier{Config: c, channels: c.Registry.Channels(), pings: newPings(c.Runs, c.Registry)}
 	if !c.Planned {
-		w.observed = c.Now()
+		n.observed = c.Now()
 	}
-	return w
+	return n
 }
 
 // Run waits for Offset and then calls Check every CheckEvery, until ctx ends.
-func (w *Notifier) Run(ctx context.Context) {
-	next := time.NewTimer(w.Offset)
+func (n *Notifier) Run(ctx context.Context) {
+	next := time.NewTimer(n.Offset)
 	defer next.Stop()
 	for {
 		select {
@@ -93,30 +93,30 @@ func (w *Notifier) Run(ctx context.Context) {
 		case <-next.C:
 		}
 		next.Reset(CheckEvery)
-		_, err := w.Check(ctx)
+		_, err := n.Check(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil && !w.failed {
-			w.Logger.Warn("failed to look for incidents; trying again", "error", err)
+		if err != nil && !n.failed {
+			n.Logger.Warn("failed to look for incidents; trying again", "error", err)
 		}
-		w.failed = err != nil
+		n.failed = err != nil
 	}
 }
 
 // Check finds the current problems, writes the notifications that are due, and
 // returns how many it wrote.
-func (w *Notifier) Check(ctx context.Context) (written int, err error) {
-	before := w.written + w.pings.written
-	err = w.check(ctx)
-	return w.written + w.pings.written - before, err
+func (n *Notifier) Check(ctx context.Context) (written int, err error) {
+	before := n.written + n.pings.written
+	err = n.check(ctx)
+	return n.written + n.pings.written - before, err
 }
 
 // Send calls Check for as long as it writes notifications and more says that there is time, and
 // works after each: what it wrote are runs that are due at once.
-func (w *Notifier) Send(ctx context.Context, work func(context.Context) error, more func() bool) error {
+func (n *Notifier) Send(ctx context.Context, work func(context.Context) error, more func() bool) error {
 	for more() {
-		written, err := w.Check(ctx)
+		written, err := n.Check(ctx)
 		if err != nil || written == 0 {
 			return err
 		}
@@ -129,14 +129,14 @@ func (w *Notifier) Send(ctx context.Context, work func(context.Context) error, m
 
 // check takes every step, each in a time of its own, also after one has failed: a step
 // that keeps failing does not hold back the notifications of incidents.
-func (w *Notifier) check(ctx context.Context) error {
+func (n *Notifier) check(ctx context.Context) error {
 	var errs []error
 	for _, step := range []func(context.Context) error{
-		w.markLate,
-		w.closePauses,
-		func(ctx context.Context) error { return w.observe(ctx, w.Now()) },
-		w.writeDue,
-		func(ctx context.Context) error { return w.pings.check(ctx, w.Now()) },
+		n.markLate,
+		n.closePauses,
+		func(ctx context.Context) error { return n.observe(ctx, n.Now()) },
+		n.writeDue,
+		func(ctx context.Context) error { return n.pings.check(ctx, n.Now()) },
 	} {
 		errs = append(errs, inTime(ctx, step))
 	}
@@ -149,21 +149,21 @@ func inTime(ctx context.Context, step func(context.Context) error) error {
 	return step(ctx)
 }
 
-func (w *Notifier) markLate(ctx context.Context) error {
-	if !hasAlarms(w.Registry) && len(w.channels) == 0 {
+func (n *Notifier) markLate(ctx context.Context) error {
+	if !hasAlarms(n.Registry) && len(n.channels) == 0 {
 		return nil
 	}
 	for {
-		if n, err := w.Ledger.MarkLate(ctx, batch); err != nil || n < batch {
+		if marked, err := n.Ledger.MarkLate(ctx, batch); err != nil || marked < batch {
 			return err
 		}
 	}
 }
 
-func (w *Notifier) closePauses(ctx context.Context) error {
-	n, err := w.Ledger.ClosePauses(ctx)
-	if n > 0 {
-		w.Logger.Info("pauses have ended", "count", n)
+func (n *Notifier) closePauses(ctx context.Context) error {
+	ended, err := n.Ledger.ClosePauses(ctx)
+	if ended > 0 {
+		n.Logger.Info("pauses have ended", "count", ended)
 	}
 	return err
 }
@@ -180,45 +180,45 @@ func hasAlarms(r *jobs.Registry) bool {
 
 // observe looks once a minute at what no run shows: whether each job is planned, and
 // the purge succeeds.
-func (w *Notifier) observe(ctx context.Context, now time.Time) error {
-	if now.Sub(w.observed) < observeEvery {
+func (n *Notifier) observe(ctx context.Context, now time.Time) error {
+	if now.Sub(n.observed) < observeEvery {
 		return nil
 	}
-	err := errors.Join(w.observePlans(ctx), w.observePurge(ctx))
+	err := errors.Join(n.observePlans(ctx), n.observePurge(ctx))
 	if err == nil {
-		w.observed = now
+		n.observed = now
 	}
 	return err
 }
 
-func (w *Notifier) observePlans(ctx context.Context) error {
-	counts, err := w.Ledger.Counts(ctx) // the ledger's clock decides what is planned
+func (n *Notifier) observePlans(ctx context.Context) error {
+	counts, err := n.Ledger.Counts(ctx) // the ledger's clock decides what is planned
 	if err != nil {
 		return err
 	}
-	pauses, err := w.Ledger.Pauses(ctx, true)
+	pauses, err := n.Ledger.Pauses(ctx, true)
 	if err != nil {
 		return err
 	}
 	var unplanned []ledger.JobProblem
 	for after := ""; ; {
-		page, err := w.Ledger.Assignments(ctx, "", after)
+		page, err := n.Ledger.Assignments(ctx, "", after)
 		if err != nil {
 			return err
 		}
 		if len(page) == 0 {
-			return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentUnplanned, unplanned)
+			return n.Ledger.ReconcileIncidents(ctx, ledger.IncidentUnplanned, unplanned)
 		}
-		unplanned = append(unplanned, w.unplanned(page, pauses, counts.Now)...)
+		unplanned = append(unplanned, n.unplanned(page, pauses, counts.Now)...)
 		after = page[len(page)-1].JobID
 	}
 }
 
-func (w *Notifier) observePurge(ctx context.Context) error {
-	if w.Purge == nil {
+func (n *Notifier) observePurge(ctx context.Context) error {
+	if n.Purge == nil {
 		return nil
 	}
-	last, overdue, err := w.Purge(ctx)
+	last, overdue, err := n.Purge(ctx)
 	if err != nil {
 		return err
 	}
@@ -230,17 +230,17 @@ func (w *Notifier) observePurge(ctx context.Context) error {
 		}
 		observed = []ledger.JobProblem{{JobID: jobs.PurgeJobID, Error: text}}
 	}
-	return w.Ledger.ReconcileIncidents(ctx, ledger.IncidentOverdue, observed)
+	return n.Ledger.ReconcileIncidents(ctx, ledger.IncidentOverdue, observed)
 }
 
 // unplanned are the jobs whose plan has not passed a scheduled time for a while, and
 // those that do not run at a scheduled time because the clock was set back.
-func (w *Notifier) unplanned(assignments []ledger.JobAssignment, pauses []ledger.Pause, now time.Time) (list []ledger.JobProblem) {
+func (n *Notifier) unplanned(assignments []ledger.JobAssignment, pauses []ledger.Pause, now time.Time) (list []ledger.JobProblem) {
 	for _, s := range assignments {
 		if s.Hash == "" {
 			continue
 		}
-		j, known := w.Registry.Job(s.JobID)
+		j, known := n.Registry.Job(s.JobID)
 		if len(s.Body) > 0 {
 			if _, err := jobs.ParseTemplate(s.Body); err == nil {
 				continue // it has no scheduled times
