@@ -39,16 +39,20 @@ func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, e
 	})
 }
 
-// Schedule returns the schedule with a job ID.
+// Schedule returns the schedule with a job ID. With ErrNotFound, it returns what the ledger still
+// has of a deleted one.
 func (l *Ledger) Schedule(ctx context.Context, jobID string) (Schedule, error) {
 	return read(ctx, l, "read schedule "+jobID, func(tx Tx) (Schedule, error) {
 		rowsFuture, jobsFuture := tx.LockSchedules([]string{jobID}), tx.Jobs([]string{TemplateOf(jobID)})
 		rows, err := rowsFuture.Get()
-		if err == nil && (len(rows) == 0 || !rows[0].DeletedAt.IsZero()) {
+		if err == nil && len(rows) == 0 {
 			err = ErrNotFound
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return Schedule{}, err
+		case !rows[0].DeletedAt.IsZero():
+			return rows[0].Schedule, ErrNotFound
 		}
 		template, err := singleJob(jobsFuture)
 		return rows[0].withPauseOf(template), err

@@ -52,7 +52,7 @@ type ScheduleStore interface {
 	ChangeSchedules(context.Context, ChangeSchedulesRequest) ([]ScheduleResult, error) // one for each item, in order; or ErrInvalidSchedule
 	PlanSchedules(context.Context, SchedulePlanning) (PlannedSchedules, error)
 	SweepSchedules(context.Context, ScheduleSweep) (next int64, err error)
-	Schedule(ctx context.Context, jobID string) (Schedule, error) // or ErrNotFound
+	Schedule(ctx context.Context, jobID string) (Schedule, error) // or ErrNotFound; a deleted one with it
 	Schedules(context.Context, ScheduleFilter) ([]Schedule, error)
 	Templates(context.Context) ([]TemplateCount, error) // by name
 }

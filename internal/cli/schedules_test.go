@@ -114,6 +114,23 @@ func TestAScheduleThatDoesNotFitItsTemplateSaysSo(t *testing.T) {
 	}
 }
 
+func TestWhySaysThatAScheduleWasDeletedAndWhatATemplateIs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	const deleted = "the schedule customer-report:once was deleted at 2026-11-21T12:00:00.000Z by ann"
+	d.ok("schedules", "put", "customer-report", "once", "--schedule", "at(2026-11-21T11:59:00)", "--timezone", "UTC", "--data", `{"format":"pdf"}`)
+	d.ok("schedules", "delete", "customer-report", "once")
+	for command, want := range map[string]string{
+		"why customer-report:once 2026-11-21T11:00Z": "The ledger has no run of this job at 2026-11-21T11:00:00Z: " + deleted + ".",
+		"why customer-report 2026-11-21T11:00Z":      `"cronce schedules list customer-report" lists them`,
+		"schedules get customer-report once":         deleted,
+	} {
+		if _, out, errs := d.run(strings.Fields(command)...); !strings.Contains(out+errs, want) {
+			t.Errorf("%s: %s%s, want %q", command, out, errs, want)
+		}
+	}
+}
+
 func TestATemplateThatTheRegistryLacksHasNoMaximum(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, keyedRegistry)

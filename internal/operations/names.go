@@ -21,7 +21,7 @@ func (s *Service) registered(ctx context.Context, id, hint string) (jobs.Job, er
 		return jobs.Job{}, err
 	}
 	j, ok := reg.Job(id)
-	if _, is := reg.Template(id); is {
+	if s.isTemplate(id) {
 		return j, refuse(UnknownJob,
 			"%q is a template: name one of its schedules, as %s:KEY; \"cronce schedules list %s\" lists them", id, id, id)
 	}
@@ -29,6 +29,13 @@ func (s *Service) registered(ctx context.Context, id, hint string) (jobs.Job, er
 		return j, unknownJob(id, reg.IDs(), "\"cronce jobs list\" lists the registry's jobs"+hint)
 	}
 	return j, nil
+}
+
+func (s *Service) isTemplate(id string) (is bool) {
+	if reg, err := s.registry(); err == nil {
+		_, is = reg.Template(id)
+	}
+	return is
 }
 
 // callable finds a job whose call can be made: the data of a schedule may not fit its

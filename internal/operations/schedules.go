@@ -115,8 +115,11 @@ func (s *Service) Schedule(ctx context.Context, template, key string) (Schedule,
 
 func (s *Service) findSchedule(ctx context.Context, template, key string) (ledger.Schedule, error) {
 	got, err := s.ledger.Schedule(ctx, jobs.ScheduleID(template, key))
-	if !errors.Is(err, ledger.ErrNotFound) {
+	switch {
+	case !errors.Is(err, ledger.ErrNotFound):
 		return got, err
+	case !got.DeletedAt.IsZero():
+		return got, refuse(UnknownSchedule, "the schedule %s was deleted at %s by %s", got.JobID, actualTime(got.DeletedAt), got.ChangedBy)
 	}
 	if _, err := s.template(ctx, template); err != nil {
 		return got, err

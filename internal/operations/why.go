@@ -53,11 +53,20 @@ func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanat
 	if jobID == "" {
 		return v, refuse(Invalid, "the question names no job; say which job (job)")
 	}
+	j, err := s.registered(ctx, jobID, "")
+	gone := "" // why the ledger knows it by its runs alone
+	switch _, _, keyed := jobs.SplitJobID(jobID); {
+	case s.isTemplate(jobID):
+		return v, err
+	case err != nil && keyed:
+		gone = err.Error()
+	case err != nil:
+		gone = "it is not in the registry"
+	}
+	registered := gone == ""
 	if err := s.KnownJob(ctx, jobID); err != nil {
 		return v, err
 	}
-	j, err := s.registered(ctx, jobID, "")
-	registered := err == nil // else the ledger knows it by its runs alone
 	at, token, err := s.parseWhen(j, registered, text)
 	if err != nil {
 		return v, err
@@ -83,7 +92,7 @@ func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanat
 	if err != nil {
 		return v, err
 	}
-	v.Verdict, v.Text = s.unrecorded(j, registered, due, status, known && serving, at, counts.Now)
+	v.Verdict, v.Text = s.unrecorded(j, gone, due, status, known && serving, at, counts.Now)
 	return v, nil
 }
 
@@ -126,17 +135,17 @@ func (s *Service) whyRun(
 
 // unrecorded explains a time that no row accounts for. served means that the
 // ledger knows the job and that a live process works on the ledger.
-func (s *Service) unrecorded(j jobs.Job, registered, due bool, st ledger.JobStatus, served bool, at, now time.Time) (Verdict, string) {
+func (s *Service) unrecorded(j jobs.Job, gone string, due bool, st ledger.JobStatus, served bool, at, now time.Time) (Verdict, string) {
 	when, gap := TimeText(at), ""
-	if registered {
+	if gone == "" {
 		gap = skippedTime(j, at)
 	}
 	switch {
 	case !st.PurgedThrough.IsZero() && !at.After(st.PurgedThrough):
 		return Purged,
 			"What happened at " + when + " was purged: the ledger keeps nothing of this job at or before " + TimeText(st.PurgedThrough) + "."
-	case !registered:
-		return NotScheduled, "This job is not in the registry, and the ledger has no run of it at " + when + "."
+	case gone != "":
+		return NotScheduled, "The ledger has no run of this job at " + when + ": " + gone + "."
 	case !due && gap != "":
 		return NotScheduled, gap
 	case !due:

@@ -98,8 +98,8 @@ var scheduleChangeCases = []testCase{
 		t.wantChangeError(in, ledger.ErrOtherRevision)
 		in.IfRevision = 2
 		t.putSchedule(in, ledger.ScheduleDeleted)
-		if _, err := t.Schedule(t.ctx, "t:acme"); !errors.Is(err, ledger.ErrNotFound) {
-			t.Errorf("a deleted schedule: %v", err)
+		if s, err := t.Schedule(t.ctx, "t:acme"); !errors.Is(err, ledger.ErrNotFound) || s.DeletedAt.IsZero() || s.ChangedBy != someone.By {
+			t.Errorf("a deleted schedule: %+v, %v", s, err)
 		}
 		t.wantChangeError(ledger.ScheduleChange{JobID: "t:unknown", Delete: true}, ledger.ErrNotFound)
 	}},
