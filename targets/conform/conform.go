@@ -35,8 +35,6 @@ type Config struct {
 	Hold time.Duration
 	// Only lists the names of the cases to run; default all.
 	Only []string
-	// Progress is called with each result when its case has ended.
-	Progress func(Result)
 }
 
 // Outcome is the outcome of a case.
@@ -51,13 +49,12 @@ const (
 
 // Result is the result of one case.
 type Result struct {
-	Case    string        `json:"case"`
-	Outcome Outcome       `json:"outcome"`
-	Rule    string        `json:"rule"`
-	Source  string        `json:"source"`
-	Detail  string        `json:"detail,omitempty"` // what was found; empty if it passed
-	Took    time.Duration `json:"-"`
-	Millis  int64         `json:"tookMillis"`
+	Case    string  `json:"case"`
+	Outcome Outcome `json:"outcome"`
+	Rule    string  `json:"rule"`
+	Source  string  `json:"source"`
+	Detail  string  `json:"detail,omitempty"` // what was found; empty if it passed
+	Millis  int64   `json:"tookMillis"`
 }
 
 // Report holds the results of all cases.
@@ -118,12 +115,8 @@ func Run(ctx context.Context, c Config) (Report, error) {
 			result.Outcome, result.Detail = Failed, err.Error()
 			report.Conforms = false
 		}
-		result.Took = time.Since(begin)
-		result.Millis = result.Took.Milliseconds()
+		result.Millis = time.Since(begin).Milliseconds()
 		report.Results = append(report.Results, result)
-		if c.Progress != nil {
-			c.Progress(result)
-		}
 	}
 	return report, nil
 }

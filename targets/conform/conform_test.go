@@ -1,9 +1,7 @@
 package conform_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -196,42 +194,3 @@ type notAllowed struct{}
 
 func (notAllowed) Error() string   { return "not allowed" }
 func (notAllowed) Permanent() bool { return true }
-
-func TestJUnitSaysWhatFailedAndByWhichRule(t *testing.T) {
-	t.Parallel()
-	report := conform.Report{Results: []conform.Result{
-		{Case: "a", Outcome: conform.Passed, Rule: "r", Source: "s"},
-		{Case: "b", Outcome: conform.Failed, Rule: "r", Source: "s", Detail: `<two> & "three"`, Took: 1500 * time.Millisecond},
-		{Case: "c", Outcome: conform.Skipped, Detail: "why"},
-		{Case: "d", Outcome: conform.Advised, Detail: "slow"},
-	}}
-	var out bytes.Buffer
-	if err := report.WriteJUnit(&out); err != nil {
-		t.Fatal(err)
-	}
-	var suite struct {
-		Tests    int `xml:"tests,attr"`
-		Failures int `xml:"failures,attr"`
-		Skipped  int `xml:"skipped,attr"`
-		Cases    []struct {
-			Name    string `xml:"name,attr"`
-			Time    string `xml:"time,attr"`
-			Failure *struct {
-				Message string `xml:"message,attr"`
-				Text    string `xml:",chardata"`
-			} `xml:"failure"`
-		} `xml:"testcase"`
-	}
-	if err := xml.Unmarshal(out.Bytes(), &suite); err != nil {
-		t.Fatal(err)
-	}
-	if suite.Tests != 4 || suite.Failures != 1 || suite.Skipped != 1 || len(suite.Cases) != 4 {
-		t.Fatalf("%s", out.String())
-	}
-	if b := suite.Cases[1]; b.Time != "1.500" || b.Failure == nil || b.Failure.Message != `<two> & "three"` || b.Failure.Text != "rule: r\nsource: s" {
-		t.Errorf("%+v", b)
-	}
-	if suite.Cases[0].Failure != nil {
-		t.Error("what passed is reported as failed")
-	}
-}

@@ -2,10 +2,7 @@ package target
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +16,6 @@ import (
 
 type conformFlags struct {
 	urls, only []string
-	junit      string
 	callers    int
 	wait       time.Duration
 }
@@ -40,7 +36,7 @@ suite, started again whenever it ends, and stopped after the suite.
 Exit 0: it conforms. Exit 1: it does not. Advisory cases and skipped cases do
 not change the exit code.`,
 		Example: `  cronce conform --url http://127.0.0.1:8080 -- ./my-service
-  cronce conform --url http://127.0.0.1:8080 --junit conform.xml --only storm,crash`,
+  cronce conform --url http://127.0.0.1:8080 --only storm,crash`,
 		RunE: func(c *cobra.Command, service []string) error {
 			if len(service) > 0 && c.ArgsLenAtDash() != 0 {
 				return command.Usage("unexpected argument %q; write -- before the command that starts the service", service[0])
@@ -50,7 +46,6 @@ not change the exit code.`,
 	}
 	c.Flags().StringArrayVar(&f.urls, "url", nil, "the base `URL` of an instance; repeat for more")
 	c.Flags().StringSliceVar(&f.only, "only", nil, "the `cases` to run (default all)")
-	c.Flags().StringVar(&f.junit, "junit", "", "a `file` for the report as JUnit XML")
 	c.Flags().IntVar(&f.callers, "callers", 20, "how many calls a storm has")
 	c.Flags().DurationVar(&f.wait, "wait", 30*time.Second, "how long to wait for a service to come back, or a key to become free")
 	return c
@@ -83,14 +78,6 @@ func (a *app) conform(ctx context.Context, f conformFlags, service []string) err
 	if err != nil {
 		return command.Usage("--allow-target: %w", err)
 	}
-	junit := io.WriteCloser(discarded{})
-	if f.junit != "" {
-		file, err := os.Create(f.junit) // before the suite has run for nothing
-		if err != nil {
-			return command.Usage("--junit: %w", err)
-		}
-		junit = file
-	}
 	if len(service) > 0 {
 		stop, err := a.supervise(ctx, service)
 		if err != nil {
@@ -102,10 +89,7 @@ func (a *app) conform(ctx context.Context, f conformFlags, service []string) err
 		URLs: f.urls, Only: f.only, Callers: f.callers, MaxWait: f.wait, Dial: dial, Proxy: proxy,
 	})
 	if err != nil {
-		return errors.Join(err, junit.Close(), removeEmpty(f.junit))
-	}
-	if err := errors.Join(report.WriteJUnit(junit), junit.Close()); err != nil {
-		return fmt.Errorf("--junit: %w", err)
+		return err
 	}
 	if err := a.showConform(report); err != nil {
 		return err
@@ -115,21 +99,6 @@ func (a *app) conform(ctx context.Context, f conformFlags, service []string) err
 	}
 	return nil
 }
-
-// removeEmpty removes a report's file that nothing was written to: an empty file is
-// no XML. It leaves anything but a regular file, such as /dev/stdout.
-func removeEmpty(path string) error {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
-		return nil
-	}
-	return os.Remove(path)
-}
-
-// discarded takes a report that was not asked for.
-type discarded struct{}
-
-func (discarded) Write(p []byte) (int, error) { return len(p), nil }
-func (discarded) Close() error                { return nil }
 
 func (a *app) showConform(r conform.Report) error {
 	if a.Encoded() {
