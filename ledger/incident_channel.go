@@ -25,6 +25,14 @@ func (s *ChannelState) Sent(runID string) {
 	s.Runs = append(s.Runs[max(0, len(s.Runs)-channelRuns+1):len(s.Runs):len(s.Runs)], runID)
 }
 
+// LastRun returns the ID of the last notification; "" if there is none.
+func (s ChannelState) LastRun() string {
+	if len(s.Runs) == 0 {
+		return ""
+	}
+	return s.Runs[len(s.Runs)-1]
+}
+
 // ChannelStates returns what was sent about the incident, by channel.
 func (i Incident) ChannelStates() (map[string]ChannelState, error) {
 	states := map[string]ChannelState{}

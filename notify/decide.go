@@ -30,9 +30,9 @@ const (
 	// flappingFor is how long a flapping incident has to be closed until its end is
 	// sent.
 	flappingFor = ledger.ReopenWithin
-	// endAfter is how long after the notification of a problem that was over by then that
-	// of its end is written, so that it seldom arrives first.
-	endAfter = CheckEvery
+	// maxOrderWait bounds the time until it is checked again whether an earlier notification has
+	// ended.
+	maxOrderWait = time.Minute
 )
 
 // openings is how often an incident has opened, up to the opening from which on it is
@@ -54,8 +54,10 @@ type decision struct {
 // depends only on the arguments. A channel gets one notification when the incident has
 // opened, also if it has closed by now, and one of its end. It is reminded each Remind
 // while nobody has acknowledged the incident, and when it opens again before its end was
-// sent.
-func decide(i ledger.Incident, j jobs.Job, channels []jobs.Channel, now time.Time) (decision, error) {
+// sent. It gets none before the last one about the incident has ended: a receiver that
+// learns of a problem after its end shows it for ever. undelivered has the IDs of the runs that
+// have not ended.
+func decide(i ledger.Incident, j jobs.Job, channels []jobs.Channel, undelivered map[string]bool, now time.Time) (decision, error) {
 	states, err := i.ChannelStates()
 	if err != nil {
 		return decision{}, err
@@ -66,10 +68,16 @@ func decide(i ledger.Incident, j jobs.Job, channels []jobs.Channel, now time.Tim
 			continue
 		}
 		event, next := decideChannel(i, c, states[c.Name], now)
+		if event != "" && undelivered[states[c.Name].LastRun()] {
+			waited := now.Sub(states[c.Name].At)
+			event, next = "", now.Add(min(max(waited, CheckEvery), maxOrderWait))
+		}
 		if event != "" {
 			d.Notifications = append(d.Notifications, notification{c, event})
 			states[c.Name] = ledger.ChannelState{Open: event != Recovered, At: now, Openings: openings(i), Runs: states[c.Name].Runs}
-			_, next = decideChannel(i, c, states[c.Name], now)
+			if event, next = decideChannel(i, c, states[c.Name], now); event != "" {
+				next = now.Add(CheckEvery) // once this one is delivered
+			}
 		}
 		if !next.IsZero() && (d.DueAt.IsZero() || next.Before(d.DueAt)) {
 			d.DueAt = next
@@ -93,9 +101,6 @@ func decideChannel(i ledger.Incident, c jobs.Channel, k ledger.ChannelState, now
 		over := i.ClosedAt
 		if flapping(i) && !i.ClosedByOperator {
 			over = over.Add(flappingFor)
-		}
-		if next := k.At.Add(endAfter); over.Before(next) && !k.At.Before(i.ClosedAt) {
-			over = next
 		}
 		if now.Before(over) {
 			return "", over

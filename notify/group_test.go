@@ -85,6 +85,7 @@ func TestManyIncidentsOfOneCauseAreOneMessage(t *testing.T) {
 			if err := s.watch(-1, false); err != nil || len(s.bodies("ops")) != n+1 {
 				t.Errorf("told again: %v, %v", s.bodies("ops"), err)
 			}
+			s.deliver()
 		}
 	})
 }

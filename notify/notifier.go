@@ -20,6 +20,7 @@ type Ledger interface {
 	Pauses(ctx context.Context, ended bool) ([]ledger.Pause, error)
 	ClosePauses(context.Context) (int, error)
 	ReconcileIncidents(context.Context, ledger.IncidentCause, []ledger.JobProblem) error
+	List(context.Context, ledger.Filter) ([]ledger.Run, error)
 	Notify(context.Context, ledger.Notification) (bool, error)
 	Counts(context.Context) (ledger.Counts, error)
 }

@@ -44,6 +44,7 @@ func TestNoNotificationIsLostOrDoubledOverKills(t *testing.T) {
 					}
 					s.want("ops", "opened")
 					s.want("hub", "opened")
+					s.deliver()
 					s.ends("j", ledger.Succeeded)
 					s.ahead = notify.CheckEvery
 					_ = s.watch(step, after)
@@ -76,7 +77,35 @@ func TestAnIncidentBetweenTwoLooksIsTold(t *testing.T) {
 			}
 			s.want("ops", events...)
 			s.want("hub", events...)
+			s.deliver()
 		}
+	})
+}
+
+// A receiver that is down while a problem ends and begins again learns of all in order:
+// what is delivered late would contradict what is true by then.
+func TestANotificationWaitsForTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, memory.New())
+		look := func(events ...string) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			if err := s.watch(-1, false); err != nil {
+				t.Fatal(err)
+			}
+			s.want("ops", events...)
+		}
+		s.ends("j", ledger.Dead)
+		look("opened")
+		s.ends("j", ledger.Succeeded)
+		look("opened")
+		look("opened")
+		s.deliver()
+		look("opened", "recovered")
+		s.ends("j", ledger.Dead)
+		look("opened", "recovered")
+		s.deliver()
+		look("opened", "recovered", "opened")
 	})
 }
 

@@ -154,7 +154,7 @@ func (s *scene) watch(steps int, after bool) error {
 func (s *scene) deliver() {
 	s.Helper()
 	s.runs++
-	got, err := s.Claim(context.Background(), ledger.ClaimRequest{Process: "p", Token: fmt.Sprint("deliver-", s.runs), LeaseFor: time.Minute, Limit: 100})
+	got, err := s.Claim(context.Background(), ledger.ClaimRequest{Process: "p", Token: fmt.Sprint("deliver-", s.runs), LeaseFor: time.Minute, Limit: 1000})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,9 +28,13 @@ func (n *Notifier) writeDue(ctx context.Context) (failed error) {
 			return err
 		}
 		now := n.Now()
+		undelivered, err := n.undelivered(ctx, due)
+		if err != nil {
+			return err
+		}
 		var list []*decided
 		for _, i := range due {
-			d, err := decide(i, n.job(i.JobID), n.channels, now)
+			d, err := decide(i, n.job(i.JobID), n.channels, undelivered, now)
 			failed = errors.Join(failed, err)
 			if err == nil {
 				list = append(list, &decided{Incident: i, decision: d})
@@ -44,6 +49,33 @@ func (n *Notifier) writeDue(ctx context.Context) (failed error) {
 		}
 	}
 	return failed
+}
+
+// undelivered returns the last notifications of incidents, of each channel, that have not ended.
+func (n *Notifier) undelivered(ctx context.Context, list []ledger.Incident) (map[string]bool, error) {
+	var ids []string
+	for _, i := range list {
+		states, err := i.ChannelStates()
+		if err != nil {
+			continue // decide reports it
+		}
+		for _, s := range states {
+			if id := s.LastRun(); id != "" {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids) // one may be about many incidents
+	runs, err := n.Ledger.List(ctx, ledger.Filter{IDs: ids, States: ledger.Unfinished, Limit: len(ids)})
+	undelivered := map[string]bool{}
+	for _, r := range runs {
+		undelivered[r.ID] = true
+	}
+	return undelivered, err
 }
 
 // writeOne reports whether it changed the incident. If another notifier was first, the

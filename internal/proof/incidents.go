@@ -107,27 +107,33 @@ func (c *check) channel(ch jobs.Channel, i ledger.Incident, list []notice) {
 		c.add(rule, list[0].ID, "of %s, %s", i.JobID, i.Cause)
 		return
 	}
-	open, last, reopened := false, time.Time{}, min(i.Reopened, flapping)
+	open, last, reopened := false, notice{}, min(i.Reopened, flapping)
 	for _, n := range list {
-		early := n.event == "reminded" && (ch.Remind == 0 || n.ScheduledAt.Sub(last) < ch.Remind-time.Second)
+		if _, renewed := c.Renewed[last.ID]; last.ID != "" && !renewed && (!last.State.Finished() || last.FinishedAt.After(n.PlannedAt.Add(c.Back))) {
+			c.add(Misled, n.ID, "planned %s, before %s ended", stamp(n.PlannedAt), last.ID)
+		}
+		early := n.event == "reminded" && (ch.Remind == 0 || n.ScheduledAt.Sub(last.ScheduledAt) < ch.Remind-time.Second)
 		if early && reopened > 0 { // it is reminded of each time that the incident opened again
 			early, reopened = false, reopened-1
 		}
 		if (n.event == "opened") == open || early {
-			c.add(Misled, n.ID, "told after %s", stamp(last))
+			c.add(Misled, n.ID, "told after %s", stamp(last.ScheduledAt))
 		}
-		open, last = n.event != "recovered", n.ScheduledAt
+		open, last = n.event != "recovered", n
 	}
 	if why := c.missing(ch, i, open, last); why != "" {
-		c.add(Untold, ch.JobID(), "of incident %d (%s %s): %s; told last at %s, due at %s", i.ID, i.JobID, i.Cause, why, stamp(last),
+		c.add(Untold, ch.JobID(), "of incident %d (%s %s): %s; told last at %s, due at %s", i.ID, i.JobID, i.Cause, why, stamp(last.ScheduledAt),
 			stamp(i.DueAt))
 	}
 }
 
 // missing is what a channel should know by now, that was told last of an open problem
 // or not.
-func (c *check) missing(ch jobs.Channel, i ledger.Incident, open bool, last time.Time) string {
+func (c *check) missing(ch jobs.Channel, i ledger.Incident, open bool, last notice) string {
 	const soon = time.Minute
+	if last.FinishedAt.After(c.Watched.Add(-2 * soon)) {
+		return "" // what follows waits for it, and is checked for each minute
+	}
 	past := func(at time.Time) bool { return at.Before(c.Watched.Add(-soon)) }
 	over := i.ClosedAt
 	if i.Reopened >= flapping && !i.ClosedByOperator {
@@ -140,7 +146,7 @@ func (c *check) missing(ch jobs.Channel, i ledger.Incident, open bool, last time
 	case !i.Open(), !i.AckedAt.IsZero(), i.Count < ch.After, !past(i.LastAt):
 	case !open:
 		return "that it is open"
-	case ch.Remind > 0 && past(last.Add(ch.Remind)):
+	case ch.Remind > 0 && past(last.ScheduledAt.Add(ch.Remind)):
 		return "that it lasts"
 	}
 	return ""

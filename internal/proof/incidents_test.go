@@ -17,7 +17,7 @@ var ops = jobs.Channel{Name: "ops", Type: jobs.ChannelSlack, After: 1, Remind: 5
 func notified(n int, what string) ledger.Run {
 	id := jobs.RunIDWithToken(ops.JobID(), minute(n), what)
 	return ledger.Run{
-		ID: id, JobID: ops.JobID(), ScheduledAt: minute(n), Count: 1, State: ledger.Planned, Trigger: ledger.ByIncident, PlannedAt: minute(n),
+		ID: id, JobID: ops.JobID(), ScheduledAt: minute(n), Count: 1, State: ledger.Canceled, Trigger: ledger.ByIncident, PlannedAt: minute(n), FinishedAt: minute(n),
 	}
 }
 
@@ -58,6 +58,8 @@ func TestIncidentRules(t *testing.T) {
 		{proof.Misled, func(e *proof.Evidence) { e.Rows = append(e.Rows, notified(5, "i7.2-opened")) }},
 		{proof.Misled, func(e *proof.Evidence) { e.Rows = append(e.Rows, notified(12, "i7.6-recovered")) }},
 		{proof.Misled, func(e *proof.Evidence) { e.Rows = append(e.Rows, notified(8, "i7.2-reminded")) }},
+		{proof.Misled, func(e *proof.Evidence) { e.Rows[len(e.Rows)-2].FinishedAt = minute(13) }},
+		{proof.Misled, func(e *proof.Evidence) { e.Rows[len(e.Rows)-2].State = ledger.Planned }},
 		{proof.Echoed, func(e *proof.Evidence) {
 			e.Incidents[0].JobID = ops.JobID()
 			e.Problems = map[proof.Problems]int{{JobID: ops.JobID(), Cause: ledger.IncidentDead}: 2}

@@ -87,6 +87,10 @@ func (p *process) Counts(ctx context.Context) (ledger.Counts, error) {
 	return through(ctx, p, "count", func() (ledger.Counts, error) { return p.w.ledger.Counts(ctx) })
 }
 
+func (p *process) List(ctx context.Context, f ledger.Filter) ([]ledger.Run, error) {
+	return through(ctx, p, "list", func() ([]ledger.Run, error) { return p.w.ledger.List(ctx, f) })
+}
+
 func (p *process) Notify(ctx context.Context, t ledger.Notification) (bool, error) {
 	return through(ctx, p, "tell", func() (bool, error) { return p.w.ledger.Notify(ctx, t) })
 }
