@@ -15,16 +15,12 @@ const berlinRegistry = `version: 1
 name: acme-platform
 targets:
   svc: { urlEnv: MEMBERSHIP_URL }
-  gone: { urlEnv: GONE_URL }
-  unset: { urlEnv: UNSET_URL }
 jobs:
   - { id: close, schedule: "30 2 * * *", timezone: Europe/Berlin, target: svc, path: /v1/close }
-  - { id: other, schedule: "@daily", target: gone, path: /v1/other }
-  - { id: third, schedule: "@daily", target: unset, path: /v1/third }
 `
 
 // keysSeen is a fake target and the keys that it got, in order, each once.
-func keysSeen(t *testing.T, defect string) (d *desk, url string, keys func() []string) {
+func keysSeen(t *testing.T, defect string) (d *desk, keys func() []string) {
 	t.Helper()
 	svc := &fake{defect: defect, seen: map[string]string{}}
 	var mu sync.Mutex
@@ -40,13 +36,12 @@ func keysSeen(t *testing.T, defect string) (d *desk, url string, keys func() []s
 	t.Cleanup(s.Close)
 	d = newDesk(t, berlinRegistry)
 	d.env["MEMBERSHIP_URL"] = s.URL
-	d.env["GONE_URL"] = "http://127.0.0.1:1"
-	return d, s.URL, func() []string { return list }
+	return d, func() []string { return list }
 }
 
 func TestTryAtAScheduledTimeHasTheKeyOfItsRun(t *testing.T) {
 	t.Parallel()
-	d, _, keys := keysSeen(t, "")
+	d, keys := keysSeen(t, "")
 	code, _, got := tryOf(t, d, "close", "--at", "2026-03-29T01:00:00Z")
 	if code != 0 || len(keys()) != 1 || keys()[0] != "close@2026-03-29T01:00:00Z" || got.RunID != keys()[0] || got.Key != keys()[0] {
 		t.Errorf("exit %d, keys %q, %s %s", code, keys(), got.RunID, got.Key)
@@ -59,7 +54,7 @@ func TestTryAtAScheduledTimeHasTheKeyOfItsRun(t *testing.T) {
 
 func TestTryRefusesTimesWithoutARunAndAsksBeforeThoseToCome(t *testing.T) {
 	t.Parallel()
-	d, _, keys := keysSeen(t, "")
+	d, keys := keysSeen(t, "")
 	for args, want := range map[string]string{
 		"close --at 2026-03-29T02:30:00Z":                             "not a scheduled time of close; the nearest are 2026-03-29T01:00:00Z and 2026-03-30T00:30:00Z",
 		"close --at 2099-01-01T01:30:00Z":                             "still to come: it will find its key used, and have no effect. Confirm with --yes",
@@ -85,7 +80,7 @@ func TestTryRefusesTimesWithoutARunAndAsksBeforeThoseToCome(t *testing.T) {
 // In March the clocks of Berlin skip 02:30 on the 29th, and the schedule moves it.
 func TestTryGoesThroughAMonth(t *testing.T) {
 	t.Parallel()
-	d, _, keys := keysSeen(t, "")
+	d, keys := keysSeen(t, "")
 	code, out, errs := d.run("try", "close", "--from", "2026-03-01", "--to", "2026-04-01", "--json")
 	var got try.TimesReport
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
@@ -99,21 +94,8 @@ func TestTryGoesThroughAMonth(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	d, _, _ = keysSeen(t, "ignores the key")
+	d, _ = keysSeen(t, "ignores the key")
 	if code, out, _ := d.run("try", "close", "--from", "2026-03-28", "--to", "2026-03-31"); code != exitFailed || !strings.Contains(out, "3 scheduled times: at 3 the same call again had another answer") || !strings.Contains(out, "forward 1h0m0s") {
 		t.Errorf("a target without keys: exit %d\n%s", code, out)
-	}
-}
-
-func TestTryListsWhatItCanTry(t *testing.T) {
-	t.Parallel()
-	d, url, _ := keysSeen(t, "")
-	code, out, errs := d.run("try")
-	for _, want := range []string{
-		"listens at " + strings.TrimPrefix(url, "http://"), "nothing listens at 127.0.0.1:1", "not set: export UNSET_URL=", "POST /v1/close", `"cronce try JOB" makes its call`,
-	} {
-		if code != 0 || !strings.Contains(out, want) {
-			t.Errorf("exit %d, no %q in\n%s%s", code, want, out, errs)
-		}
 	}
 }

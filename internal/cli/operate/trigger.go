@@ -89,17 +89,13 @@ func (a *app) triggerEntry(ctx context.Context, jobID string, w who) (ledger.Ent
 
 // warnIfClosed says at once if nothing listens at the target: the retries take a while.
 func (a *app) warnIfClosed(ctx context.Context, reg *jobs.Registry, call ledger.CallSpec) {
-	look, err := caller.NewProbe(a.Env)
-	t, ok := reg.Target(call.Target)
-	if err != nil || !ok || t.URLEnv == "" {
-		return // drive reports it
-	}
-	if state, refused := look(ctx, t); refused {
+	t, _ := reg.Target(call.Target) // drive reports one that is missing
+	if host := caller.Refused(ctx, a.Env, t); host != "" {
 		var waits time.Duration
 		for _, w := range call.Backoff {
 			waits += w
 		}
-		fmt.Fprintf(a.Err, "%s; the call is retried for about %s. After Ctrl-C a running scheduler retries it\n", state, waits.Round(time.Second))
+		fmt.Fprintf(a.Err, "nothing listens at %s; the call is retried for about %s. After Ctrl-C a running scheduler retries it\n", host, waits.Round(time.Second))
 	}
 }
 

@@ -27,7 +27,7 @@ type tryFlags struct {
 func (a *app) tryCommand() *cobra.Command {
 	var f tryFlags
 	c := &cobra.Command{
-		Use:   "try [JOB [--at TIME | --from TIME --to TIME] | --url URL]",
+		Use:   "try {JOB [--at TIME | --from TIME --to TIME] | --url URL}",
 		Short: "Make a job's call now, and check how its target treats the key",
 		Long: `try makes the call of a job as the scheduler makes it: the same key, body,
 headers and authorization. It needs no ledger and does not wait. It sends the
@@ -42,8 +42,6 @@ come, the scheduler's own run will find the key used, and have no effect.
 With --from and --to, try makes the call of each scheduled time between them
 twice, such as all of a month in which the clocks change.
 
-Without arguments try says which targets listen, and which jobs it can try.
-
 WARNING: these are real calls with real effects. Use a test environment. Nothing
 is written to the ledger. On a terminal try asks first; --yes answers.
 
@@ -52,8 +50,7 @@ A URL must be https, or http to this machine.
 Exit 0: no fault found. Exit 1: a fault found, or no clear answer. No exit code
 says that the target is idempotent: try sees answers and no effects, and tries
 no crashes. Test that with conform.`,
-		Example: `  cronce try
-  cronce try release-commission-locks
+		Example: `  cronce try release-commission-locks
   cronce try release-commission-locks --from 2026-03-01 --to 2026-04-01
   cronce try --url http://127.0.0.1:8080/v1/payments --body '{"cents":1}' --token-env TOKEN`,
 		Args: cobra.MaximumNArgs(1),
@@ -61,11 +58,8 @@ no crashes. Test that with conform.`,
 			if err := f.check(c.Flags().Changed, args); err != nil {
 				return err
 			}
-			switch {
-			case f.url != "":
+			if f.url != "" {
 				return a.tryURL(c.Context(), f)
-			case len(args) == 0:
-				return a.listTries(c.Context())
 			}
 			if !c.Flags().Changed("timeout") {
 				f.timeout = 0 // the job's own
@@ -100,8 +94,8 @@ func (f tryFlags) check(changed func(string) bool, args []string) error {
 		}
 	}
 	switch {
-	case f.url == "" && len(args) == 0 && (f.at != "" || f.from != "" || f.to != "" || f.changed != ""):
-		return command.Usage("name the job to try; cronce try lists them")
+	case f.url == "" && len(args) == 0:
+		return command.Usage("name the job to try, or a --url; \"cronce next\" lists the jobs")
 	case (f.from == "") != (f.to == ""):
 		return command.Usage("--from and --to belong together")
 	case f.from != "" && (f.at != "" || f.changed != ""):
