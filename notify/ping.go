@@ -30,6 +30,9 @@ const (
 	// pingBack is the age up to which the pings of an ended run are written: the receiver has
 	// given up an older one.
 	pingBack = time.Hour
+	// lastEnded is the number of a job's last runs that may have ended just now, however old their
+	// scheduled times are.
+	lastEnded = 5
 	// startHorizon is how long the start of a run is worth a ping.
 	startHorizon = 10 * time.Minute
 )
@@ -81,8 +84,8 @@ func (p *pings) check(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// recent returns the unfinished and the finished runs of the jobs whose scheduled times are of the
-// last day. It notes the pings that the ledger has.
+// recent returns the newest runs of the jobs: those that are unfinished, those that were scheduled
+// in the last day, and the last few. It notes the pings that the ledger has.
 func (p *pings) recent(ctx context.Context, now time.Time) (runs []ledger.Run, err error) {
 	ended := []ledger.State{ledger.Succeeded, ledger.Dead, ledger.Canceled}
 	for id, j := range p.jobs {
@@ -93,8 +96,13 @@ func (p *pings) recent(ctx context.Context, now time.Time) (runs []ledger.Run, e
 		for _, ping := range written {
 			p.note(ping, now)
 		}
-		for _, states := range [][]ledger.State{ledger.Unfinished, ended} {
-			page, err := p.ledger.List(ctx, ledger.Filter{JobID: id, States: states, Since: now.Add(-24 * time.Hour), Limit: batch})
+		for _, f := range []ledger.Filter{
+			{States: ledger.Unfinished, Limit: batch},
+			{States: ended, Since: now.Add(-24 * time.Hour), Limit: batch},
+			{States: ended, Limit: lastEnded}, // long work ends days after its scheduled time
+		} {
+			f.JobID = id
+			page, err := p.ledger.List(ctx, f)
 			if err != nil {
 				return nil, err
 			}

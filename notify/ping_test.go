@@ -213,6 +213,22 @@ func TestARunWhoseChangeIsLostIsTold(t *testing.T) {
 	})
 }
 
+// A function is a new process at each tick.
+func TestARunThatEndsDaysLaterIsToldByANewProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := beating(t)
+		s.begins("j", true)
+		look(t, s.pinger())
+		s.delivered()
+		time.Sleep(25 * time.Hour)
+		s.delivered() // the run is past its send-before time
+		look(t, s.pinger())
+		if got := s.pings(); !slices.Equal(got, []string{"/start", "/fail"}) {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
 // Once a run's start is delivered, its further changes ask the ledger nothing about it.
 func TestADeliveredStartIsNotWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
