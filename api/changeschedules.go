@@ -94,7 +94,7 @@ func (m *manyChanges) run() {
 // change changes the schedules of a part and answers its lines. A key that comes twice is
 // changed twice, one after the other.
 func (m *manyChanges) change(part []line) error {
-	_ = m.conn.SetWriteDeadline(time.Now().Add(answerAct + readBody))
+	_ = m.conn.SetWriteDeadline(time.Now().Add(answerAction + readBody))
 	for len(part) > 0 {
 		var now []line
 		now, part = distinct(part)
@@ -104,7 +104,7 @@ func (m *manyChanges) change(part []line) error {
 				changes = append(changes, l.change)
 			}
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.r.Context()), answerAct)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.r.Context()), answerAction)
 		outcomes, err := m.s.ops.ChangeSchedules(ctx, m.template, changes, m.who)
 		cancel()
 		if err != nil {

@@ -60,9 +60,9 @@ func FuzzParameters(f *testing.F) {
 	})
 }
 
-// FuzzActs: whatever the body, the key and the ID of a mutation, it does not fail the
+// FuzzActions: whatever the body, the key and the ID of a mutation, it does not fail the
 // server and keeps to the document.
-func FuzzActs(f *testing.F) {
+func FuzzActions(f *testing.F) {
 	for _, body := range []string{
 		`{"why":"a","by":"b"}`, `{"why":"a","by":"b","dryRun":true,"job":"tick"}`, `{"why":"a","by":"b","runIds":["\u0000"]}`, `{"why":"\ud800","by":"b","job":"tick"}`,
 		`{"why":"a","by":"b","from":"0000-01-01T00:00:00Z","to":"9999-12-31T23:59:59Z"}`, `{"why":"a","by":"b","newKey":true}`, `{"why":"a","why":"b"}`, `{"WHY":"a","by":"b"}`,

@@ -39,7 +39,7 @@ func (s *site) die(n int) (ids []string) {
 
 // The command line acts through a server on however many runs the action selects, and
 // counts each once: more than one request takes, and more IDs.
-func TestAnActOfManyRequestsIsWhole(t *testing.T) {
+func TestAnActionOfManyRequestsIsWhole(t *testing.T) {
 	s := onFile(t, loopback).inMemory()
 	server, err := remote.New(remote.Config{URL: s.server.URL})
 	s.must(err)
@@ -84,7 +84,7 @@ func TestAnActOfManyRequestsIsWhole(t *testing.T) {
 
 // A further request of a series goes on after the runs of the ones before. Another
 // selection, and somebody else's series, is another series.
-func TestPartsOfABulkAct(t *testing.T) {
+func TestPartsOfABulkAction(t *testing.T) {
 	engines(t, func(s *site) {
 		s.act("/v1/runs/cancel", map[string]any{"job": "tick"})
 		s.die(3)

@@ -24,9 +24,9 @@ type (
 		Jobs []operations.Job `json:"jobs"`
 		Next string           `json:"next,omitempty"`
 	}
-	actPage struct {
-		Acts []operations.AuditEntry `json:"acts"`
-		Next string                  `json:"next,omitempty"`
+	auditPage struct {
+		Audit []operations.AuditEntry `json:"acts"`
+		Next  string                  `json:"next,omitempty"`
 	}
 )
 
@@ -181,10 +181,10 @@ func (s *server) listAudit(ctx context.Context, _ *http.Request, q *params) (any
 	if q.err != nil {
 		return nil, q.err
 	}
-	acts, err := s.ops.Audit(ctx, q.selection(), f)
-	page := actPage{Acts: acts}
-	if len(acts) == f.Limit {
-		page.Next = position{List: "audit", At: acts[len(acts)-1].ID}.String()
+	entries, err := s.ops.Audit(ctx, q.selection(), f)
+	page := auditPage{Audit: entries}
+	if len(entries) == f.Limit {
+		page.Next = position{List: "audit", At: entries[len(entries)-1].ID}.String()
 	}
 	return page, err
 }

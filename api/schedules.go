@@ -165,7 +165,7 @@ func (s *server) changeOne(
 		return out, err
 	}
 	body.Key = r.PathValue("key")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerAct)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerAction)
 	defer cancel()
 	list, err := s.ops.ChangeSchedules(ctx, r.PathValue("id"), []operations.ScheduleChange{body.ScheduleChange}, who)
 	if err != nil {

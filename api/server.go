@@ -20,11 +20,11 @@ type Config struct {
 
 // Bounds on a request.
 const (
-	maxBody    = 1 << 20
-	maxQuery   = 8 << 10
-	readBody   = 10 * time.Second // for all of the body to arrive
-	answerRead = 30 * time.Second
-	answerAct  = time.Minute
+	maxBody      = 1 << 20
+	maxQuery     = 8 << 10
+	readBody     = 10 * time.Second // for all of the body to arrive
+	answerRead   = 30 * time.Second
+	answerAction = time.Minute
 )
 
 type server struct {
@@ -40,22 +40,22 @@ func New(c Config) http.Handler {
 	s.reads()
 	s.schedules()
 	for _, a := range operations.Actions {
-		s.act(a)
+		s.serveAction(a)
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.noRoute(w, r) })
 	return s.guard(s.mux)
 }
 
-// ask is a question: it returns what is answered as JSON.
-type ask func(context.Context, *http.Request, *params) (any, error)
+// queryFunc returns the answer to a query, which is sent as JSON.
+type queryFunc func(context.Context, *http.Request, *params) (any, error)
 
-// get serves a question to viewers and the roles above. It refuses every parameter that is not in
+// get serves a query to viewers and the roles above. It refuses every parameter that is not in
 // allowed.
-func (s *server) get(pattern string, tagged bool, answer ask, allowed ...string) {
+func (s *server) get(pattern string, tagged bool, answer queryFunc, allowed ...string) {
 	s.getAs(access.Viewer, pattern, tagged, answer, allowed...)
 }
 
-func (s *server) getAs(least access.Role, pattern string, tagged bool, answer ask, allowed ...string) {
+func (s *server) getAs(least access.Role, pattern string, tagged bool, answer queryFunc, allowed ...string) {
 	s.handle("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := permit(r, least); err != nil {
 			s.fail(w, r, err)

@@ -11,7 +11,7 @@ import (
 // acknowledgement for all their runs.
 func TestTheOutageOfATargetIsOneLine(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	for _, id := range []string{"hourly", "paris"} {
 		w := s.admit(id, s.spec(id, 0))[0]
 		_, err := s.Record(t.Context(), []ledger.Outcome{{

@@ -96,7 +96,7 @@ func TestAJobThatFailsForLongSaysOrEarlier(t *testing.T) {
 // What a listing without a row offers and prints can be done.
 func TestAnEmptyListingOffersNothing(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	s.day()
 	for _, path := range []string{"/runs?job=paris", "/runs?job=hourly&reason=exhausted", "/runs?job=nobody&state=dead", "/runs?job=hourly&state=succeeded"} {
 		if got := s.get(path); got.Code != http.StatusOK || strings.Contains(got.body, "/act/") {

@@ -16,7 +16,7 @@ import (
 // that is drawn in a test may leave out the part that names a wrong one.
 func TestTemplatesNameOnlyFieldsThatExist(t *testing.T) {
 	data := map[string]any{
-		"act": &actView{}, "audit": auditView{}, "failure": failureView{}, "find": findView{}, "job": jobView{}, "jobs": jobsView{}, "keys": keysView{},
+		"action": &actionView{}, "audit": auditView{}, "failure": failureView{}, "find": findView{}, "job": jobView{}, "jobs": jobsView{}, "keys": keysView{},
 		"overview": overviewView{}, "pauses": pausesView{}, "processes": processesView{}, "run": runView{}, "runs": runsView{}, "target": targetView{}, "targets": targetsView{}, "template": templateView{},
 	}
 	for name, set := range pages() {

@@ -17,7 +17,7 @@ type runGroup struct {
 	ledger.RunGroup
 	Jobs     int  // of a cause that several jobs have, which then has no JobID
 	Sendable bool // at least one of the runs may still be sent under its key
-	Acts     []actLink
+	Actions  []actionLink
 }
 
 func groupsOf(list []ledger.RunGroup, now time.Time) (groups []runGroup) {
@@ -87,13 +87,13 @@ func sharedGroups(dead []ledger.RunGroup, now time.Time) (groups []runGroup, res
 
 // groupActs are the actions on the dead runs of a group: those of a job, or, of a cause that
 // several jobs have, those of the target.
-func (d *Dashboard) groupActs(r *http.Request, g runGroup) (links []actLink) {
+func (d *Dashboard) groupActions(r *http.Request, g runGroup) (links []actionLink) {
 	selection := []string{"job", g.JobID, "state", string(ledger.Dead), "reason", string(g.Reason)}
 	if g.Jobs > 0 {
 		selection[0], selection[1] = "target", g.Target
 	}
 	if g.Sendable {
-		links = append(links, actLink{Name: "redrive", Path: actPath("redrive", selection...)})
+		links = append(links, actionLink{Name: "redrive", Path: actionPath("redrive", selection...)})
 	}
-	return d.allowed(r, append(links, actLink{Name: "ack", Path: actPath("ack", selection...)})...)
+	return d.allowed(r, append(links, actionLink{Name: "ack", Path: actionPath("ack", selection...)})...)
 }

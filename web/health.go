@@ -43,7 +43,7 @@ type attention struct {
 	CLI   string // the command that shows or does the same
 	// Incident is the ID of the incident; 0 for another problem.
 	Incident int64
-	Acts     []actLink
+	Actions  []actionLink
 	OfDead   bool // it is about the unacknowledged dead runs
 	Notified []operations.Delivery
 }

@@ -113,20 +113,20 @@ func (d *Dashboard) jobIncidents(r *http.Request, jobID string) (items []attenti
 		if a.Link = ""; i.RunID != "" {
 			a.Link = runPath(i.RunID)
 		}
-		if a.Acts = d.incidentActs(r, i.ID); !i.AckedAt.IsZero() {
-			a.Do, a.CLI, a.Acts = "Acknowledged by "+i.AckedBy+": "+sentenceOf(i.Why), "", nil
+		if a.Actions = d.incidentActions(r, i.ID); !i.AckedAt.IsZero() {
+			a.Do, a.CLI, a.Actions = "Acknowledged by "+i.AckedBy+": "+sentenceOf(i.Why), "", nil
 		}
 		items = append(items, a)
 	}
 	return items, err
 }
 
-func (d *Dashboard) incidentActs(r *http.Request, id int64) []actLink {
-	return d.allowed(r, actLink{Name: operations.AckIncident, Path: actPath(operations.AckIncident, "incident", strconv.FormatInt(id, 10))})
+func (d *Dashboard) incidentActions(r *http.Request, id int64) []actionLink {
+	return d.allowed(r, actionLink{Name: operations.AckIncident, Path: actionPath(operations.AckIncident, "incident", strconv.FormatInt(id, 10))})
 }
 
-// previewIncident is the page of the act on one incident.
-func (d *Dashboard) previewIncident(r *http.Request, v *actView) error {
+// previewIncident is the page of the action on one incident.
+func (d *Dashboard) previewIncident(r *http.Request, v *actionView) error {
 	text := r.URL.Query().Get("incident")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {

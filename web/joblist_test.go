@@ -83,7 +83,7 @@ func TestRunsAreSelectedByWhatTheRegistrySaysOfTheirJobs(t *testing.T) {
 // Last night's dead runs of a team are acknowledged at once, and those of no other.
 func TestAFormActsOnTheRunsOfAnOwner(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	s.die("hourly", 0, 0, ledger.ReasonPermanent)
 	s.die("paris", 0, 0, ledger.ReasonPermanent)
 	if got := s.get("/runs?owner=Europe+team").body; !strings.Contains(got, `href="/act/ack?owner=Europe&#43;team"`) {

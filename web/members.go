@@ -25,8 +25,8 @@ type membersView struct {
 	More    string
 	First   string // the first page, where this is a later one
 	Unknown string
-	Acts    []actLink
-	Exports []actLink
+	Actions []actionLink
+	Exports []actionLink
 	CLI     string
 }
 
@@ -66,7 +66,7 @@ func (d *Dashboard) members(r *http.Request, run ledger.Run) (*membersView, erro
 	}
 	v.CLI = commandOf("cronce runs members "+shellQuote(run.ID), flags)
 	v.Exports = d.exportLinks("members", pairs...)
-	v.Acts = d.memberActs(r, run.ID, counts)
+	v.Actions = d.memberActions(r, run.ID, counts)
 	page, err := d.Operations.Members(r.Context(), ask)
 	if refused, is := operationsError(err); is {
 		v.Unknown, v.CLI, v.Exports = sentenceOf(refused.Message), "", nil
@@ -115,12 +115,12 @@ func memberKind(s ledger.State) kind {
 }
 
 // memberActs are the actions on all members of a run that fit their states.
-func (d *Dashboard) memberActs(r *http.Request, run string, counts map[ledger.State]int) (links []actLink) {
+func (d *Dashboard) memberActions(r *http.Request, run string, counts map[ledger.State]int) (links []actionLink) {
 	if n := counts[ledger.Dead]; n > 0 {
 		if n <= ledger.MaxOpenMembers { // else the run is redriven itself
-			links = append(links, actLink{"redrive", "Redrive the dead…", actPath("redrive", "parent", run, "state", "dead")})
+			links = append(links, actionLink{"redrive", "Redrive the dead…", actionPath("redrive", "parent", run, "state", "dead")})
 		}
-		links = append(links, actLink{"ack", "Acknowledge the dead…", actPath("ack", "parent", run, "state", "dead")})
+		links = append(links, actionLink{"ack", "Acknowledge the dead…", actionPath("ack", "parent", run, "state", "dead")})
 	}
 	return d.allowed(r, links...)
 }
@@ -130,7 +130,7 @@ func membersPath(run, state, key, after string) string {
 }
 
 // membersFollow says what an action on a run does to its members.
-func (d *Dashboard) membersFollow(r *http.Request, v *actView, changed []operations.Run) error {
+func (d *Dashboard) membersFollow(r *http.Request, v *actionView, changed []operations.Run) error {
 	if len(changed) != 1 || changed[0].MemberCount == 0 {
 		return nil
 	}

@@ -37,7 +37,7 @@ func runPage(id string) string { return "/runs/" + url.PathEscape(id) }
 // and what redrives them.
 func TestARunShowsItsMembers(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	id := s.fanOut(120)
 	page := s.get(runPage(id)).body
 	for _, text := range []string{
@@ -93,12 +93,12 @@ func TestARunShowsItsMembers(t *testing.T) {
 // A redrive of members says first what it will do, for all that are dead, and for their run.
 func TestRedrivesOfMembersHaveAPreview(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	id := s.fanOut(120)
 	s.has("/act/redrive?state=dead&parent="+url.QueryEscape(id), "dead members of "+id, "Redrive 2 runs", `name="parent" value="`+id+`"`, "--parent</span> "+id)
 	s.has("/act/redrive?run="+url.QueryEscape(id), "Its 2 dead members", "the others are left")
 	open := newSite(t)
-	open.board.Acts = true
+	open.board.Actions = true
 	id = open.fanOut(100)
 	open.has(runPage(id), "2 dead, 20 not started, 98 succeeded")
 	open.has("/act/cancel?run="+url.QueryEscape(id), "Its 0 unfinished members end with it, and 20 are not started")

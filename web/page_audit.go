@@ -17,13 +17,13 @@ const auditOnPage = 50
 type auditView struct {
 	Filter    auditFilter
 	Choices   choices
-	Acts      []ledger.Audit
+	Audit     []ledger.Audit
 	More      string
 	Any       bool
 	Unknown   string // why no action can match
 	CLI       string
-	Exports   []actLink
-	Incidents []actLink // their export
+	Exports   []actionLink
+	Incidents []actionLink // their export
 	Now       clock
 }
 
@@ -67,7 +67,7 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 	runs := ledger.Filter{}
 	err = d.Operations.Narrow(ctx, w.Selection, &runs)
 	if f.JobID, f.JobIDs, f.WithSchedules = runs.JobID, runs.JobIDs, runs.WithSchedules; err == nil {
-		v.Acts, err = d.Ledger.Audit(ctx, f)
+		v.Audit, err = d.Ledger.Audit(ctx, f)
 	}
 	if refused, is := operationsError(err); is {
 		v.Unknown, v.CLI, v.Exports, err = sentenceOf(refused.Message), "", nil, nil
@@ -75,10 +75,10 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	if len(v.Acts) > auditOnPage {
-		v.Acts = v.Acts[:auditOnPage]
+	if len(v.Audit) > auditOnPage {
+		v.Audit = v.Audit[:auditOnPage]
 		next := q
-		next.Set("before", strconv.FormatInt(v.Acts[len(v.Acts)-1].ID, 10))
+		next.Set("before", strconv.FormatInt(v.Audit[len(v.Audit)-1].ID, 10))
 		v.More = "/audit?" + next.Encode()
 	}
 	return view{Template: "audit", Title: "Audit", Section: "Audit", Data: v}, nil

@@ -48,14 +48,14 @@ type jobView struct {
 	Compared  *operations.RevisionDiff // nil: it was not asked for
 	CompareNo string                   // why it was refused
 	Revisions []ledger.DeclaredDefinition
-	Acts      []ledger.Audit
+	Audit     []ledger.Audit
 	Dead      []runGroup
 	Incidents []attention
 	Answer    *whyAnswer
 	At        string
 	Policies  struct{ Overlap, CatchUp string }
 	Fields    []jobdiff.Value // of the definition, without those that the page has words or links for
-	Do        []actLink
+	Do        []actionLink
 	Now       clock
 }
 
@@ -109,19 +109,19 @@ func (d *Dashboard) job(r *http.Request) (view, error) {
 	if err := d.addChanges(r, id, &v); err != nil {
 		return view{}, err
 	}
-	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: pastOnPage}); err != nil {
+	if v.Audit, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: pastOnPage}); err != nil {
 		return view{}, err
 	}
 	if v.Dead, err = d.deadOf(ctx, v.Status); err != nil {
 		return view{}, err
 	}
 	for i, g := range v.Dead {
-		v.Dead[i].Acts = d.groupActs(r, g)
+		v.Dead[i].Actions = d.groupActions(r, g)
 	}
 	if v.Incidents, err = d.jobIncidents(r, id); err != nil {
 		return view{}, err
 	}
-	v.Do = d.jobActs(r, v)
+	v.Do = d.jobActions(r, v)
 	if v.At != "" {
 		if v.Answer, err = d.why(ctx, v); err != nil {
 			return view{}, err

@@ -29,8 +29,8 @@ type jobsView struct {
 	All       int
 	Prev, Off string // addresses of the pages beside this one
 	From, To  int
-	Unknown   string    // why no job can match
-	Runs      []actLink // those of the selected jobs
+	Unknown   string       // why no job can match
+	Runs      []actionLink // those of the selected jobs
 	CLI       string
 	Now       clock
 }
@@ -100,7 +100,7 @@ func (d *Dashboard) newJobsView(r *http.Request) (jobsView, error) {
 	v.CLI = commandOf("cronce jobs list", append(selectionFlags(sel), [2]string{"--state", state}))
 	if !sel.IsZero() {
 		pairs := selectionPairs(sel)
-		v.Runs = []actLink{{Label: "Runs", Path: runsPath(pairs...)},
+		v.Runs = []actionLink{{Label: "Runs", Path: runsPath(pairs...)},
 			{Label: "Dead runs", Path: runsPath(append(pairs, "state", "dead", "unacked", "1")...)}}
 	}
 	return v, nil

@@ -64,7 +64,7 @@ func (d *Dashboard) overview(r *http.Request) (view, error) {
 	}
 	for i, item := range v.Health.Items {
 		if item.Incident > 0 {
-			v.Health.Items[i].Acts = d.incidentActs(r, item.Incident)
+			v.Health.Items[i].Actions = d.incidentActions(r, item.Incident)
 		}
 	}
 	unfinished := v.Health.Counts.Unfinished
@@ -111,7 +111,7 @@ func (d *Dashboard) overviewDead(r *http.Request, v *overviewView, dead []ledger
 	groups := slices.Concat(shared, deadGroups(rest, totals, v.Now.Time))
 	v.Dead, v.MoreDead = groups[:min(len(groups), deadOnOverview)], v.Health.Counts.DeadUnacknowledged
 	for i, g := range v.Dead {
-		v.Dead[i].Acts = d.groupActs(r, g)
+		v.Dead[i].Actions = d.groupActions(r, g)
 		v.MoreDead -= g.Count
 	}
 	return nil

@@ -12,17 +12,17 @@ import (
 
 // pausesView is the page of pauses of many jobs and holds of targets.
 type pausesView struct {
-	Rows  []pauseRow
-	Ended bool // those that have ended too
-	Acts  []actLink
-	Now   clock
+	Rows    []pauseRow
+	Ended   bool // those that have ended too
+	Actions []actionLink
+	Now     clock
 }
 
 type pauseRow struct {
 	operations.Pause
 	Of          string
 	Begin, Stop time.Time
-	Acts        []actLink
+	Actions     []actionLink
 }
 
 func (d *Dashboard) pausesPage(r *http.Request) (view, error) {
@@ -37,20 +37,20 @@ func (d *Dashboard) pausesPage(r *http.Request) (view, error) {
 		row.Begin, _ = time.Parse(time.RFC3339, p.From) // as the service writes them
 		row.Stop, _ = time.Parse(time.RFC3339, p.Until)
 		if id := strconv.FormatInt(p.ID, 10); p.State != operations.PauseEnded {
-			row.Acts = d.allowed(r, actLink{operations.ChangePause, "Change…", actPath(operations.ChangePause, "pause", id)},
-				actLink{operations.EndPause, "End…", actPath(operations.EndPause, "pause", id)})
+			row.Actions = d.allowed(r, actionLink{operations.ChangePause, "Change…", actionPath(operations.ChangePause, "pause", id)},
+				actionLink{operations.EndPause, "End…", actionPath(operations.EndPause, "pause", id)})
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.Acts = d.allowed(r, actLink{operations.AddPause, "Pause jobs…", actPath(operations.AddPause)},
-		actLink{operations.AddPause, "Hold a target…", actPath(operations.AddPause, "kind", string(ledger.PauseHold))})
+	v.Actions = d.allowed(r, actionLink{operations.AddPause, "Pause jobs…", actionPath(operations.AddPause)},
+		actionLink{operations.AddPause, "Hold a target…", actionPath(operations.AddPause, "kind", string(ledger.PauseHold))})
 	return view{Template: "pauses", Title: "Pauses", Section: "Pauses", Data: v}, nil
 }
 
 // targetActs are the actions on a target.
-func (d *Dashboard) targetActs(r *http.Request, name string) []actLink {
-	return d.allowed(r, actLink{operations.AddPause, "Pause its jobs…", actPath(operations.AddPause, "target", name, "until", "1h")},
-		actLink{operations.AddPause, "Hold it…", actPath(operations.AddPause, "kind", string(ledger.PauseHold), "target", name, "until", "1h")})
+func (d *Dashboard) targetActions(r *http.Request, name string) []actionLink {
+	return d.allowed(r, actionLink{operations.AddPause, "Pause its jobs…", actionPath(operations.AddPause, "target", name, "until", "1h")},
+		actionLink{operations.AddPause, "Hold it…", actionPath(operations.AddPause, "kind", string(ledger.PauseHold), "target", name, "until", "1h")})
 }
 
 // pausedItems are the pauses and holds that last, and how many jobs are paused without an end.

@@ -27,12 +27,12 @@ type runView struct {
 	Steps    []step
 	Headers  []string
 	Body     string
-	Acts     []ledger.Audit
+	Audit    []ledger.Audit
 	// Deliveries are the pings of the run, and the notifications of its incidents.
 	Deliveries []operations.Delivery
 	Members    *membersView // of a run whose list is frozen
 	Job        string
-	Do         []actLink
+	Do         []actionLink
 	Commands   []string
 	Now        clock
 	// Left is the time until nothing is sent any more; 0 when that has passed or
@@ -81,10 +81,10 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 		}
 	}
 	v.Sentence = operations.Sentence(run, attempts)
-	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: id, Limit: 50}); err != nil {
+	if v.Audit, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: id, Limit: 50}); err != nil {
 		return view{}, err
 	}
-	slices.Reverse(v.Acts)
+	slices.Reverse(v.Audit)
 	if v.Deliveries, err = d.Operations.RunDeliveries(ctx, run); err != nil {
 		return view{}, err
 	}
@@ -92,28 +92,28 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v.Commands = []string{"cronce runs show " + shellQuote(run.ID)}
-	for _, a := range runActs(run, v.Now.Time) {
-		v.Do, v.Commands = append(v.Do, d.allowed(r, a.actLink)...), append(v.Commands, a.command)
+	for _, a := range runActions(run, v.Now.Time) {
+		v.Do, v.Commands = append(v.Do, d.allowed(r, a.actionLink)...), append(v.Commands, a.command)
 	}
 	v.Attempts = attemptViews(attempts)
 	for i := range v.Attempts {
 		v.Attempts[i].Excerpt = hidden(r, v.Attempts[i].Excerpt)
 	}
-	v.Steps = steps(run, attempts, v.Acts, v.Now)
+	v.Steps = steps(run, attempts, v.Audit, v.Now)
 	if !run.SendBefore.IsZero() && run.SendBefore.After(v.Now.Time) {
 		v.Left = run.SendBefore.Sub(v.Now.Time)
 	}
 	return view{Template: "run", Title: fmt.Sprintf("%s: %s", v.Kind, id), Section: "Runs", Data: v}, nil
 }
 
-// actsOfPause is the number of actions on a job that are searched for a pause.
-const actsOfPause = 200
+// entriesForPause is the number of audit entries of a job that are searched for a pause.
+const entriesForPause = 200
 
 // pauseOf finds the pause that a skipped run fell into: a run does not say which, so it is the last
 // pause of the job by an operator before the run was planned.
 func (d *Dashboard) pauseOf(ctx context.Context, run ledger.Run) (*ledger.Audit, error) {
-	acts, err := d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: run.JobID, Limit: actsOfPause})
-	for _, a := range acts {
+	entries, err := d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: run.JobID, Limit: entriesForPause})
+	for _, a := range entries {
 		if a.Action == ledger.ActionPause && !a.At.After(run.PlannedAt) {
 			return &a, err
 		}
@@ -193,7 +193,7 @@ func attemptViews(attempts []ledger.Attempt) (list []attemptView) {
 
 // steps returns the run's life in the order of time. The ledger keeps no list of it: it is put
 // together from the row's times, the attempts and the actions of operators.
-func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit, now clock) []step {
+func steps(r ledger.Run, attempts []ledger.Attempt, audit []ledger.Audit, now clock) []step {
 	var list []step
 	add := func(k kind, what, detail string, at time.Time) {
 		if !at.IsZero() {
@@ -226,7 +226,7 @@ func steps(r ledger.Run, attempts []ledger.Attempt, acts []ledger.Audit, now clo
 		}
 		add(answerKind(a.Answer), what, detail, at)
 	}
-	for _, a := range acts {
+	for _, a := range audit {
 		add("canceled", "Operator: "+string(a.Action), "by "+a.By+": "+a.Why, a.At)
 	}
 	if r.State.Finished() {

@@ -36,8 +36,8 @@ type runsView struct {
 	Now     clock
 	Any     bool // a filter is set
 	Toggle  string
-	Acts    []actLink // on all runs that match
-	Exports []actLink
+	Actions []actionLink // on all runs that match
+	Exports []actionLink
 }
 
 type runRow struct {
@@ -88,7 +88,7 @@ func (d *Dashboard) addRuns(r *http.Request, v *runsView, f ledger.Filter) error
 	for _, run := range runs {
 		states = append(states, run.State)
 	}
-	d.addFilterActs(r, v, f, states)
+	d.addFilterActions(r, v, f, states)
 	v.Runs, err = d.runRows(r, runs)
 	return err
 }
@@ -106,14 +106,14 @@ func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) err
 	for _, g := range list {
 		states = append(states, g.State)
 	}
-	d.addFilterActs(r, v, f, states)
+	d.addFilterActions(r, v, f, states)
 	v.Groups = groupsOf(list, v.Now.Time)
 	slices.SortStableFunc(v.Groups, func(a, b runGroup) int { return b.Count - a.Count })
 	v.Rest = max(len(v.Groups)-groupsOnPage, 0)
 	v.Groups = v.Groups[:len(v.Groups)-v.Rest]
 	for i, g := range v.Groups {
 		if g.State == ledger.Dead {
-			v.Groups[i].Acts = d.groupActs(r, g)
+			v.Groups[i].Actions = d.groupActions(r, g)
 		}
 	}
 	return nil
@@ -121,9 +121,9 @@ func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) err
 
 // addFilterActs adds the actions on all runs of a filter. states are those of the runs at hand; a
 // page that is not the whole list may leave out runs in any state.
-func (d *Dashboard) addFilterActs(r *http.Request, v *runsView, f ledger.Filter, states []ledger.State) {
+func (d *Dashboard) addFilterActions(r *http.Request, v *runsView, f ledger.Filter, states []ledger.State) {
 	if operations.Redrive.Selects(v.Filter.Selection, f) {
-		v.Acts = d.filterActs(r, v.Filter, f, func(want func(ledger.State) bool) bool {
+		v.Actions = d.filterActions(r, v.Filter, f, func(want func(ledger.State) bool) bool {
 			return v.Cut || f.Before != nil || slices.ContainsFunc(states, want)
 		})
 	}

@@ -27,7 +27,7 @@ type targetView struct {
 	jobs.Target
 	Auth      string
 	Breaker   string // of this process
-	Acts      []actLink
+	Actions   []actionLink
 	Rows      []jobRow
 	Jobs      int
 	Coming    coming
@@ -49,7 +49,7 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 	}
 	t := d.registry().Targets()[i]
 	span, hours := spanOf(r)
-	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: span, Acts: d.targetActs(r, name),
+	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: span, Actions: d.targetActions(r, name),
 		Now: d.clockOf(r)}
 	states, pauses, err := d.states(ctx)
 	if err != nil {

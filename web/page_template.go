@@ -27,8 +27,8 @@ type templateView struct {
 	First  string // the address of the first page, "" on it
 	Next   string
 	Hours  throughput
-	Acts   []ledger.Audit
-	Do     []actLink
+	Audit  []ledger.Audit
+	Do     []actionLink
 	CLI    string
 	Now    clock
 }
@@ -74,10 +74,10 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 		return view{}, err
 	}
 	v.Hours = newThroughput(tallies, v.Now)
-	if v.Acts, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: t.ID, Limit: pastOnPage}); err != nil {
+	if v.Audit, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: t.ID, Limit: pastOnPage}); err != nil {
 		return view{}, err
 	}
-	v.Do = d.templateActs(r, v)
+	v.Do = d.templateActions(r, v)
 	return view{Template: "template", Title: t.ID + ": " + counted(t.Schedules, "schedule"), Section: "Jobs", Data: v}, nil
 }
 
@@ -102,7 +102,7 @@ func (d *Dashboard) scheduleRows(r *http.Request, list []operations.Schedule) ([
 }
 
 // templateActs pause or resume all schedules of a template.
-func (d *Dashboard) templateActs(r *http.Request, v templateView) []actLink {
+func (d *Dashboard) templateActions(r *http.Request, v templateView) []actionLink {
 	if v.Job == nil || v.Status == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (d *Dashboard) templateActs(r *http.Request, v templateView) []actLink {
 	if !v.Status.PausedAt.IsZero() {
 		name = "resume"
 	}
-	return d.allowed(r, actLink{Name: name, Path: actPath(name, "job", v.ID)})
+	return d.allowed(r, actionLink{Name: name, Path: actionPath(name, "job", v.ID)})
 }
 
 // templateOf returns the template with an ID, of the registry or of the ledger.

@@ -71,7 +71,7 @@ func TestWhatIsWrongIsSaidWithARemedy(t *testing.T) {
 func TestARunIDMayHaveAnyOffset(t *testing.T) {
 	s := newSite(t)
 	s.day()
-	s.board.Acts = true
+	s.board.Actions = true
 	for _, path := range []string{"/runs/hourly@", "/act/redrive?run=hourly@"} {
 		written := strings.ReplaceAll(s.time("hourly", 1).In(time.FixedZone("", 3600)).Format(time.RFC3339), "+", "%2B")
 		if got := s.get(path + written); got.Code != http.StatusOK || !strings.Contains(got.body, s.id("hourly", 1)) {

@@ -14,7 +14,7 @@ import (
 // job and the target, and a paused job does not say that it runs next in the pause.
 func TestAPauseOfManyIsShownWhereItMatters(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	ann := ledger.Actor{By: "ann", Why: "the database moves", Via: ledger.ViaCLI}
 	until := s.clock().Truncate(time.Second).Add(90 * time.Minute)
 	change := func(c ledger.PauseChange) {
@@ -54,7 +54,7 @@ func TestAPauseOfManyIsShownWhereItMatters(t *testing.T) {
 // spread at its start. What is resumed runs after a pause of many too.
 func TestTheNextRunIsTheFirstAfterEveryPause(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	minutely := jobs.Job{ID: "minutely", Schedule: "* * * * *", Target: "svc", Path: "/"}
 	spread := jobs.Job{ID: "spread", Schedule: "*/10 * * * *", Target: "svc", Path: "/", Spread: 9 * time.Minute}
 	stopped := jobs.Job{ID: "stopped", Schedule: "* * * * *", Target: "svc", Path: "/"}
@@ -86,7 +86,7 @@ func TestTheNextRunIsTheFirstAfterEveryPause(t *testing.T) {
 // resumed.
 func TestATemplateIsPausedAndResumedByAForm(t *testing.T) {
 	s := withTemplate(t, 1)
-	s.board.Acts = true
+	s.board.Actions = true
 	s.declare(s.now.Registry)
 	s.has("/jobs/report", `href="/act/pause?job=report"`)
 	s.has("/act/pause?job=report", "Pause the job")

@@ -62,7 +62,7 @@ var menu = []menuEntry{
 func (d *Dashboard) frame(r *http.Request, v view) frame {
 	f := frame{view: v, Zone: d.zoneMenu(r), Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths,
 		Now: d.clockOf(r)}
-	if d.Acts {
+	if d.Actions {
 		f.Changes = "/v1/changes"
 	}
 	for _, m := range menu {

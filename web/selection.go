@@ -85,13 +85,13 @@ func (d *Dashboard) choices(sel operations.Selection) choices {
 
 // exportLinks are the addresses of an export of what a page's filter selects; none where the
 // API is not served.
-func (d *Dashboard) exportLinks(what string, pairs ...string) (links []actLink) {
-	if !d.Acts {
+func (d *Dashboard) exportLinks(what string, pairs ...string) (links []actionLink) {
+	if !d.Actions {
 		return nil
 	}
 	for _, f := range operations.Formats {
 		path := address("/v1/export/"+what, append([]string{"format", string(f)}, pairs...)...)
-		links = append(links, actLink{Label: strings.ToUpper(string(f)), Path: path})
+		links = append(links, actionLink{Label: strings.ToUpper(string(f)), Path: path})
 	}
 	return links
 }

@@ -42,7 +42,7 @@ type Config struct {
 	// Operations explains what became of a time, previews actions and does them. Without
 	// Acts the dashboard changes nothing.
 	Operations *operations.Service
-	Acts       bool
+	Actions    bool
 	Version    string // of the program
 	Engine     string // of the ledger: "postgres" or "sqlite"
 	Logger     *slog.Logger
@@ -92,7 +92,7 @@ func New(c Config) *Dashboard {
 		"GET /processes":    d.processes,
 		"GET /pauses":       d.pausesPage,
 		"GET /audit":        d.audit,
-		"GET /act/{act}":    d.actPage,
+		"GET /act/{act}":    d.actionPage,
 		"GET /{unknown...}": func(*http.Request) (view, error) {
 			return view{}, missing("There is no page at this address.", "Choose one in the menu above.")
 		},

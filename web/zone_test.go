@@ -24,7 +24,7 @@ var (
 func TestEveryTimeObeysTheChosenZone(t *testing.T) {
 	s := newSite(t)
 	s.day()
-	s.board.Acts = true
+	s.board.Actions = true
 	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
 	list := append(paths, "/pauses", "/runs/"+s.id("hourly", 1), "/act/pause?job=hourly", "/act/resume?job=paris", "/act/"+operations.AddPause+"?job=hourly&until=1h", "/jobs/hourly?at="+s.time("hourly", 1).Format("15:04"))
 	for _, path := range list {
@@ -65,7 +65,7 @@ func TestTheJobsZoneIsThatOfEachJob(t *testing.T) {
 func TestTimesAreReadInTheZoneOfTheAddress(t *testing.T) {
 	s := newSite(t)
 	s.day()
-	s.board.Acts = true
+	s.board.Actions = true
 	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
 	for _, c := range []struct{ written, zone, cookie, read string }{
 		{"2026-03-29 01:59", "Europe/Paris", "", "2026-03-29T00:59:00Z"},

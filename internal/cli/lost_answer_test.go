@@ -23,7 +23,7 @@ import (
 // its effect, before its commit, and before its answer. The request is repeated with its
 // key, to two other processes at once: there is one effect, one entry of the audit, and one
 // answer, whatever others did to the jobs and runs meanwhile.
-func TestAnActWhoseProcessIsKilledIsDoneOnce(t *testing.T) {
+func TestAnActionWhoseProcessIsKilledIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db string) {
 		l := newLostAnswers(t, db)
@@ -111,7 +111,7 @@ func (l *lost) both(a, b *process, acts map[string]lostAct) map[string]string {
 
 // PostgreSQL makes a session read-only between an action's effect and its entry of the
 // audit, as if the server had become a standby: nothing is done, and the repetition does it.
-func TestAnActOnASessionThatBecomesReadOnlyIsDoneOnce(t *testing.T) {
+func TestAnActionOnASessionThatBecomesReadOnlyIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	l := newLostAnswers(t, testdb.Postgres(t))
 	p := l.serve()

@@ -76,10 +76,10 @@ func TestTriggerRecordsWhoWithoutUser(t *testing.T) {
 		}
 		_, out, _ = invoke(t, nil, append([]string{"runs", "show", run.RunID}, args...)...)
 		var shown operations.RunDetail
-		if err := json.Unmarshal([]byte(out), &shown); err != nil || len(shown.Acts) != 1 {
+		if err := json.Unmarshal([]byte(out), &shown); err != nil || len(shown.Audit) != 1 {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if got := shown.Acts[0]; got.Act != ledger.ActionTrigger || got.By != account() || got.Why != "triggered by hand" {
+		if got := shown.Audit[0]; got.Act != ledger.ActionTrigger || got.By != account() || got.Why != "triggered by hand" {
 			t.Errorf("%+v, want a trigger by %s", got, account())
 		}
 	})

@@ -38,22 +38,22 @@ var Actions = slices.Concat([]Action{
 			return s.Resume(ctx, a.ID, a.actor)
 		}},
 	{Name: "trigger", Verb: "Trigger", Path: "/v1/jobs/{id}/trigger", MinRole: access.Operator,
-		Status: http.StatusCreated, do: (*Service).askTrigger},
+		Status: http.StatusCreated, do: (*Service).doTrigger},
 	{Name: "backfill", Verb: "Backfill", Path: "/v1/jobs/{id}/backfill", MinRole: access.Operator,
 		Fields: []string{"dryRun", "from", "to", "parallel", "newestFirst", "neverPlanned", "series"},
-		Status: http.StatusOK, do: (*Service).askBackfill},
+		Status: http.StatusOK, do: (*Service).doBackfill},
 	{Name: "rerun", Verb: "Rerun", Path: "/v1/runs/{id}/rerun", MinRole: access.Admin,
-		Fields: []string{"newKey", "mayDouble"}, Status: http.StatusCreated, do: (*Service).askRerun},
+		Fields: []string{"newKey", "mayDouble"}, Status: http.StatusCreated, do: (*Service).doRerun},
 	{Name: AddPause, Verb: "Pause", Path: "/v1/pauses", MinRole: access.Operator,
 		Fields: []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"},
-		Status: http.StatusCreated, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, false) }},
+		Status: http.StatusCreated, do: (*Service).doChangePause},
 	{Name: ChangePause, Verb: "Change", Path: "/v1/pauses/{id}/change", MinRole: access.Operator,
 		Fields: []string{"from", "until"},
-		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, false) }},
+		Status: http.StatusOK, do: (*Service).doChangePause},
 	{Name: EndPause, Verb: "End", Path: "/v1/pauses/{id}/end", MinRole: access.Operator,
-		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) { return s.askPause(ctx, a, true) }},
+		Status: http.StatusOK, do: (*Service).doEndPause},
 	{Name: AckIncident, Verb: "Acknowledge", Path: "/v1/incidents/{id}/ack", MinRole: access.Operator,
-		Fields: []string{"close"}, Status: http.StatusOK, do: (*Service).askIncident},
+		Fields: []string{"close"}, Status: http.StatusOK, do: (*Service).doIncident},
 },
 	onRuns(Redrive, "Redrive", "force", "mayDouble"),
 	onRuns(Cancel, "Cancel"),
@@ -63,7 +63,7 @@ var Actions = slices.Concat([]Action{
 // onRuns returns an action on the runs that the body selects, and the same on one run.
 func onRuns(what RunAction, verb string, fields ...string) []Action {
 	do := func(s *Service, ctx context.Context, ask ActionRequest) (any, error) {
-		return s.askRuns(ctx, what, ask)
+		return s.doRuns(ctx, what, ask)
 	}
 	fields = append(fields, "dryRun")
 	many := append([]string{"runIds", "parent", "member", "job", "owner", "label", "target", "state", "reason", "since", "until", "limit",
@@ -82,6 +82,14 @@ func ActionOf(name string) (a Action, known bool) {
 		return a, false
 	}
 	return Actions[i], true
+}
+
+// actionNames are the names that ActionOf knows.
+func actionNames() (names []string) {
+	for _, a := range Actions {
+		names = append(names, a.Name)
+	}
+	return slices.Compact(names)
 }
 
 // Permits returns an Error if an identity may not ask this of the action.

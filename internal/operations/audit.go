@@ -36,14 +36,14 @@ func (s *Service) Audit(ctx context.Context, sel Selection, f ledger.AuditFilter
 		return nil, err
 	}
 	f.JobID, f.JobIDs, f.WithSchedules = runs.JobID, runs.JobIDs, runs.WithSchedules
-	acts, err := s.ledger.Audit(ctx, f)
-	if err == nil && len(acts) == 0 && f.JobID != "" {
+	entries, err := s.ledger.Audit(ctx, f)
+	if err == nil && len(entries) == 0 && f.JobID != "" {
 		var others []ledger.Audit
 		if others, err = s.ledger.Audit(ctx, ledger.AuditFilter{JobID: f.JobID, Limit: 1}); err == nil && len(others) == 0 {
 			err = s.KnownJob(ctx, f.JobID)
 		}
 	}
-	return auditEntriesOf(acts), err
+	return auditEntriesOf(entries), err
 }
 
 func auditEntriesOf(list []ledger.Audit) []AuditEntry {
@@ -54,8 +54,8 @@ func auditEntriesOf(list []ledger.Audit) []AuditEntry {
 	return out
 }
 
-// actsOnRun is the whole history of a run's actions, oldest first.
-func (s *Service) actsOnRun(ctx context.Context, runID string) ([]AuditEntry, error) {
+// auditOfRun is the whole history of a run's actions, oldest first.
+func (s *Service) auditOfRun(ctx context.Context, runID string) ([]AuditEntry, error) {
 	all := []AuditEntry{}
 	f := ledger.AuditFilter{RunID: runID, Limit: ledger.MaxAuditPage}
 	for {

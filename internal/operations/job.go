@@ -85,7 +85,7 @@ type JobDetail struct {
 	// Definition are its fields but for those that only some may see: headers and body.
 	Definition []jobdiff.Value `json:"definition"`
 	Events     []Event         `json:"events"`
-	Acts       []AuditEntry    `json:"acts"`
+	Audit      []AuditEntry    `json:"acts"`
 }
 
 // Event is something about a job that is not a run and that no operator did.
@@ -146,15 +146,15 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	d := JobDetail{Job: s.jobOf(j, known[j.ID], pauses), Definition: Definition(j), Acts: []AuditEntry{}, Events: []Event{}}
+	d := JobDetail{Job: s.jobOf(j, known[j.ID], pauses), Definition: Definition(j), Audit: []AuditEntry{}, Events: []Event{}}
 	if s.ledger == nil {
 		return d, nil
 	}
-	acts, err := s.ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: ledger.MaxAuditPage})
+	entries, err := s.ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: ledger.MaxAuditPage})
 	if err != nil {
 		return d, err
 	}
-	d.Acts = auditEntriesOf(acts)
+	d.Audit = auditEntriesOf(entries)
 	events, err := s.ledger.Events(ctx, id, 20)
 	for _, e := range events {
 		d.Events = append(d.Events, Event{actualTime(e.At), string(e.Kind), e.Local, e.Zone})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cronce/cronce/internal/suggest"
 	"github.com/cronce/cronce/jobs"
@@ -95,6 +96,13 @@ func (s *Service) jobNames(ctx context.Context) (map[string]bool, error) {
 
 func unknownJob(id string, known []string, hint string) error {
 	return refuse(UnknownJob, "unknown job %q%s %s", id, cmp.Or(suggest.DidYouMean(id, known), ";"), hint)
+}
+
+// unknownName refuses a name that is not one of the valid ones.
+func unknownName[T ~string](kind string, name T, valid ...T) error {
+	words := Texts(valid)
+	return refuse(Invalid, "unknown %s %q%s valid %[1]ss: %[4]s", kind, name, cmp.Or(suggest.DidYouMean(string(name), words), ";"),
+		strings.Join(words, ", "))
 }
 
 func notServed(id string) error {

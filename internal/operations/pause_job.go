@@ -25,13 +25,13 @@ func (s *Service) Resume(ctx context.Context, jobID string, who ledger.Actor) (J
 }
 
 func (s *Service) setPaused(
-	ctx context.Context, jobID string, who ledger.Actor, act func(context.Context, string, ledger.Actor) error, state string,
+	ctx context.Context, jobID string, who ledger.Actor, do func(context.Context, string, ledger.Actor) error, state string,
 ) (JobActionResult, error) {
 	if err := checkActor(who); err != nil {
 		return JobActionResult{}, err
 	}
 	keep(who, func(any) (any, error) { return JobActionResult{jobID, state}, nil })
-	switch err := act(ctx, jobID, who); {
+	switch err := do(ctx, jobID, who); {
 	case errors.Is(err, ledger.ErrNotFound):
 		return JobActionResult{}, cmp.Or(s.KnownJob(ctx, jobID), notServed(jobID))
 	case err != nil:

@@ -210,7 +210,15 @@ func NextRun(list []ledger.Pause, j jobs.Job, now time.Time) time.Time {
 	return time.Time{}
 }
 
-func (s *Service) askPause(ctx context.Context, a ActionRequest, end bool) (any, error) {
+func (s *Service) doChangePause(ctx context.Context, a ActionRequest) (any, error) {
+	return s.changePause(ctx, a, false)
+}
+
+func (s *Service) doEndPause(ctx context.Context, a ActionRequest) (any, error) {
+	return s.changePause(ctx, a, true)
+}
+
+func (s *Service) changePause(ctx context.Context, a ActionRequest, end bool) (any, error) {
 	c := PauseChange{All: a.All, DryRun: a.DryRun, PauseChange: ledger.PauseChange{
 		Kind: cmp.Or(a.Kind, ledger.PauseSkip), Selector: ledger.Selector(a.Selection), From: a.From, Until: a.Until, End: end, Actor: a.actor,
 	}}

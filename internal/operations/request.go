@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,7 +123,7 @@ func (s *Service) Do(ctx context.Context, a Action, ask ActionRequest, by Caller
 func (s *Service) DoAction(ctx context.Context, action, id string, ask ActionRequest, answer any) error {
 	a, known := ActionOf(action)
 	if !known {
-		return fmt.Errorf("there is no action %q", action)
+		return unknownName("action", action, actionNames()...)
 	}
 	ask.ID = id
 	got, err := s.Do(ctx, a, ask, Caller{Identity: access.Identity{Role: access.Admin}, Via: ledger.ViaCLI})
@@ -180,7 +179,7 @@ func keep[T any](who ledger.Actor, view func(T) (any, error)) {
 	}
 }
 
-func (s *Service) askTrigger(ctx context.Context, a ActionRequest) (any, error) {
+func (s *Service) doTrigger(ctx context.Context, a ActionRequest) (any, error) {
 	e, err := s.TriggerEntry(ctx, a.ID, a.actor)
 	if err != nil {
 		return nil, err
@@ -188,7 +187,7 @@ func (s *Service) askTrigger(ctx context.Context, a ActionRequest) (any, error) 
 	return s.Enter(ctx, e)
 }
 
-func (s *Service) askRerun(ctx context.Context, a ActionRequest) (any, error) {
+func (s *Service) doRerun(ctx context.Context, a ActionRequest) (any, error) {
 	e, err := s.RerunEntry(ctx, a.ID, a, a.actor)
 	if err != nil {
 		return nil, err
@@ -196,7 +195,7 @@ func (s *Service) askRerun(ctx context.Context, a ActionRequest) (any, error) {
 	return s.Enter(ctx, e)
 }
 
-func (s *Service) askBackfill(ctx context.Context, a ActionRequest) (any, error) {
+func (s *Service) doBackfill(ctx context.Context, a ActionRequest) (any, error) {
 	if a.From.IsZero() {
 		return nil, refuse(Invalid, "a backfill needs its first time (from)")
 	}
@@ -208,7 +207,7 @@ func (s *Service) askBackfill(ctx context.Context, a ActionRequest) (any, error)
 	return s.Backfill(ctx, b)
 }
 
-func (s *Service) askIncident(ctx context.Context, a ActionRequest) (any, error) {
+func (s *Service) doIncident(ctx context.Context, a ActionRequest) (any, error) {
 	id, err := ParseID("incident", a.ID)
 	if err != nil {
 		return nil, err
@@ -225,55 +224,55 @@ func ParseID(kind, text string) (int64, error) {
 	return id, nil
 }
 
-func (s *Service) askRuns(ctx context.Context, what RunAction, a ActionRequest) (any, error) {
-	act := ledger.Action{
+func (s *Service) doRuns(ctx context.Context, what RunAction, a ActionRequest) (any, error) {
+	action := ledger.Action{
 		Actor: a.actor, Force: a.Force, IncludeAcknowledged: a.IncludeAcknowledged, MayDouble: a.MayDouble, DryRun: a.DryRun,
 		Filter: ledger.Filter{IDs: a.RunIDs, States: a.State, Reason: a.Reason, Since: a.Since, Until: a.Until, Limit: MaxPart},
 	}
 	if a.ID != "" {
-		act.IDs = []string{a.ID}
+		action.IDs = []string{a.ID}
 	}
 	if a.Limit != nil {
-		act.Limit = *a.Limit
+		action.Limit = *a.Limit
 	}
-	if err := s.selectMembers(ctx, &act.Filter, a); err != nil {
+	if err := s.selectMembers(ctx, &action.Filter, a); err != nil {
 		return nil, err
 	}
 	// The audit joins the requests of a series into one action. A client may send one series for two
 	// selections, which are two actions.
 	if r := a.actor.Request; r != nil && r.Series != "" {
-		selection := act.Filter
+		selection := action.Filter
 		selection.IDs, selection.Limit = nil, 0
 		r.Series += "/" + fingerprint(what, a.Selection, selection)[:16]
 	}
-	if err := checkAsked(act); err != nil {
+	if err := checkRunAction(action); err != nil {
 		return nil, err
 	}
-	done, err := s.Act(ctx, what, a.Selection, act)
+	done, err := s.ActOnRuns(ctx, what, a.Selection, action)
 	if err == nil && a.ID != "" && len(done.Refused) == 1 && done.Refused[0].Cause == ledger.RejectedNotFound {
 		return nil, refuse(UnknownRun, "%s", done.Refused[0].Why)
 	}
 	return done, err
 }
 
-func checkAsked(act ledger.Action) error {
+func checkRunAction(action ledger.Action) error {
 	switch {
-	case len(act.IDs) > MaxPart:
+	case len(action.IDs) > MaxPart:
 		return refuse(Invalid, "runIds takes up to %d run IDs at once", MaxPart)
-	case act.Limit < 1 || act.Limit > MaxPart:
+	case action.Limit < 1 || action.Limit > MaxPart:
 		return refuse(Invalid, "limit must be from 1 to %d; while the answer has more than 0 remaining, repeat the request with a new key",
 			MaxPart)
-	case act.Reason != "" && !slices.Contains(ledger.Reasons, act.Reason):
-		return refuse(Invalid, "unknown reason %q", act.Reason)
+	case action.Reason != "" && !slices.Contains(ledger.Reasons, action.Reason):
+		return unknownName("reason", action.Reason, ledger.Reasons...)
 	}
-	for _, id := range act.IDs {
+	for _, id := range action.IDs {
 		if id == "" || len(id) > 300 || !plaintext.Is(id) {
-			return refuse(Invalid, "runIds must be run IDs")
+			return refuse(Invalid, "invalid run ID %.40q in runIds; a run ID has 1 to 300 printable bytes, as \"cronce runs list\" shows it", id)
 		}
 	}
-	for _, st := range act.States {
+	for _, st := range action.States {
 		if !slices.Contains(ledger.States, st) {
-			return refuse(Invalid, "unknown state %q", st)
+			return unknownName("state", st, ledger.States...)
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ type RunDetail struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    json.RawMessage   `json:"body,omitempty"`
 	History []Attempt         `json:"history"`
-	Acts    []AuditEntry      `json:"acts"` // oldest first
+	Audit   []AuditEntry      `json:"acts"` // oldest first
 	// Deliveries are the pings of the run, and the notifications of its incidents.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 	// Members counts a parent's members by state: see MemberStates.
@@ -207,7 +207,7 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 	if err := s.AddWaiting(ctx, &r); err != nil {
 		return RunDetail{}, err
 	}
-	acts, err := s.actsOnRun(ctx, id)
+	audit, err := s.auditOfRun(ctx, id)
 	if err != nil {
 		return RunDetail{}, err
 	}
@@ -222,7 +222,7 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 		}
 	}
 	v := RunDetail{Members: counts, Deliveries: deliveries, Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path,
-		Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Acts: acts}
+		Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Audit: audit}
 	if k := KeyOf(r); k.Value != r.ID || k.Header != jobs.HeaderIdempotencyKey {
 		v.Key, v.KeyHeader = k.Value, k.Header
 	}

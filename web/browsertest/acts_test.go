@@ -59,7 +59,7 @@ func (b *tab) link(page, act string) {
 	b.Helper()
 	eventually(b.T, "the form to "+act, func() bool {
 		b.visit(page)
-		b.focus(`main .acts a[href^="/act/` + act + `"]`)
+		b.focus(`main .actions a[href^="/act/` + act + `"]`)
 		ctx, cancel := context.WithTimeout(b.ctx, maxWait/4)
 		defer cancel()
 		return chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet input[name=why]"))) == nil
@@ -99,7 +99,7 @@ func (s *server) runsOf(job, state string) []jsonRun {
 }
 
 // Every act, by its form, with the keyboard and without a script.
-func TestActs(t *testing.T) {
+func TestActions(t *testing.T) {
 	busy(t, func(t *testing.T, s *server) {
 		s.run("jobs", "pause", "nap", "--why", "a test", "--by", "test")
 		b := open(t, s)
@@ -155,7 +155,7 @@ func TestActs(t *testing.T) {
 
 		eventually(t, "skipped times", func() bool { return len(s.runsOf("nap", "skipped")) > 1 })
 		b.visit("/jobs/nap")
-		b.do(chromedp.Click(chromedp.CSS(`main .acts a[href^="/act/backfill"]`)), chromedp.WaitReady(chromedp.CSS("input[name=from]")),
+		b.do(chromedp.Click(chromedp.CSS(`main .actions a[href^="/act/backfill"]`)), chromedp.WaitReady(chromedp.CSS("input[name=from]")),
 			chromedp.KeyEvent(time.Now().UTC().Add(-time.Hour).Format("2006-01-02 15:04")), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet")))
 		says(b.shown("main"), "will run")
 		says(b.sendForm("maria"), "Backfill: ")
@@ -200,7 +200,7 @@ func TestAPreviewIsSeenBeforeTheForm(t *testing.T) {
 func runPage(id string) string { return "/runs/" + url.PathEscape(id) }
 
 // A form that is sent twice, at once and later, is one action.
-func TestAFormSentTwiceIsOneAct(t *testing.T) {
+func TestAFormSentTwiceIsOneAction(t *testing.T) {
 	busy(t, func(t *testing.T, s *server) {
 		b := open(t, s)
 		b.visit("/act/trigger?job=yearly")
@@ -251,7 +251,7 @@ func TestAFormOfAnotherSiteIsRefused(t *testing.T) {
 }
 
 // Roles hide what is not allowed, and the server refuses it.
-func TestRolesHideActs(t *testing.T) {
+func TestRolesHideActions(t *testing.T) {
 	access := filepath.Join(t.TempDir(), "access.yaml")
 	must(t, os.WriteFile(access, []byte(`version: 1
 proxy: { from: [127.0.0.1/32], userHeader: X-User }
@@ -266,7 +266,7 @@ grants: [{ role: viewer, users: [vera] }, { role: operator, users: [oscar] }, { 
 	} {
 		b := open(t, s)
 		call(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-User": user}})
-		const links = `[...document.querySelectorAll(".side .acts a")].map((a) => a.textContent).join(" ")`
+		const links = `[...document.querySelectorAll(".side .actions a")].map((a) => a.textContent).join(" ")`
 		b.visit("/jobs/refused")
 		if got := eval[string](b, links); got != want.job {
 			t.Errorf("%s may do %q to a job, want %q", user, got, want.job)

@@ -73,7 +73,7 @@ func TestTaskWhyWasYesterdaysRunSkipped(t *testing.T) {
 func TestTaskRedriveLastNightsDeadRunsOfOneJob(t *testing.T) {
 	n := arrive(t)
 	n.sees("5 dead runs: every retry was used")
-	n.follow(`main .acts a[href*="job=sync-crm"]`, "Redrive")
+	n.follow(`main .actions a[href*="job=sync-crm"]`, "Redrive")
 	n.sees("Redrive dead runs of sync-crm", "will change", "sent again under its own key", "cronce runs redrive --job sync-crm")
 	if got := n.sendForm("maria"); !strings.Contains(got, "Redrove 5 runs") || !strings.Contains(got, "Cancel what is unfinished") {
 		t.Fatalf("the page says %q", got)
@@ -103,7 +103,7 @@ func TestTaskIsAnythingWrongNow(t *testing.T) {
 	}
 	n.took(0)
 	for range 2 {
-		n.follow("main .attention .acts a", "Acknowledge")
+		n.follow("main .attention .actions a", "Acknowledge")
 		n.sendForm("maria")
 		n.visit("/")
 	}

@@ -126,8 +126,8 @@ func whyNoRunYesterday(n *newcomer) {
 func redriveATeam(n *newcomer) {
 	n.search("crm team")
 	n.sees("sync-crm", "CRM team")
-	n.follow("main .acts a", "Dead runs")
-	n.follow("main .acts a", "Redrive the dead")
+	n.follow("main .actions a", "Dead runs")
+	n.follow("main .actions a", "Redrive the dead")
 	n.sees("Redrive dead runs of owner CRM team", "will change", "cronce runs redrive --owner 'CRM team'")
 	if got := n.sendForm("maria"); !strings.Contains(got, "Redrove 5 runs") {
 		n.Fatalf("the page says %q", got)
@@ -139,7 +139,7 @@ func resume(n *newcomer) {
 	n.sees("paused", "1 d ago by maria")
 	n.follow("main td a", "expire-trials")
 	n.sees("by maria: the trial table is being migrated until Monday")
-	n.follow("main .acts a", "Resume")
+	n.follow("main .actions a", "Resume")
 	if got := n.sendForm("jonas"); !strings.Contains(got, "Resumed") {
 		n.Fatalf("the page says %q", got)
 	}
@@ -149,7 +149,7 @@ func resume(n *newcomer) {
 func pauseATarget(n *newcomer) {
 	n.follow("nav a", "Targets")
 	n.follow("main td a", "billing")
-	n.follow("main .acts a", "Pause its jobs")
+	n.follow("main .actions a", "Pause its jobs")
 	n.sees("Pause until ", "cronce pauses add --target billing")
 	if got := n.sendForm("maria"); !strings.Contains(got, "Paused until") {
 		n.Fatalf("the page says %q", got)

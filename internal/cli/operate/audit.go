@@ -7,13 +7,13 @@ import (
 	"github.com/cronce/cronce/internal/plural"
 )
 
-// printActs prints actions as a table.
-func (a *app) printActs(acts []operations.AuditEntry) error {
-	if len(acts) == 0 {
+// printAudit prints actions as a table.
+func (a *app) printAudit(entries []operations.AuditEntry) error {
+	if len(entries) == 0 {
 		return nil
 	}
 	t := a.Details("ACTION", "AT", "BY", "VIA", "RUN", "RERUN AS", "WHY").Optional("BY", "AT", "RUN", "VIA", "RERUN AS")
-	for _, e := range acts {
+	for _, e := range entries {
 		run := cmp.Or(e.RunID, e.About)
 		if e.Count > 1 {
 			run = plural.Of(e.Count, e.Act.Changes())

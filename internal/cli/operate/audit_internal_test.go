@@ -25,7 +25,7 @@ func TestActionsFitATerminal(t *testing.T) {
 		for n := range acts {
 			out := &screen{width: width}
 			a := &app{&backend.Backend{Env: &command.Env{Out: out, Lookup: func(string) (string, bool) { return "", false }, Now: func() time.Time { return noon }}}}
-			if err := a.printActs(acts[n:]); err != nil {
+			if err := a.printAudit(acts[n:]); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(out.String(), shown) {

@@ -116,8 +116,8 @@ func (a *app) printJob(j operations.JobDetail) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if len(j.Acts) > 0 {
+	if len(j.Audit) > 0 {
 		fmt.Fprintln(a.Out)
 	}
-	return a.printActs(j.Acts)
+	return a.printAudit(j.Audit)
 }

@@ -20,7 +20,7 @@ import (
 func (a *app) runsCommand() *cobra.Command {
 	c := command.Group("runs", "List and show runs, and act on them",
 		a.runsListCommand(), a.runsShowCommand(), a.runsMembersCommand(), a.runsFollowCommand())
-	c.AddCommand(a.runsActCommands()...)
+	c.AddCommand(a.runActionCommands()...)
 	return c
 }
 
@@ -161,10 +161,10 @@ func (a *app) printRun(r operations.RunDetail) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if len(r.Acts) > 0 {
+	if len(r.Audit) > 0 {
 		fmt.Fprintln(a.Out)
 	}
-	if err := a.printActs(r.Acts); err != nil || len(r.History) == 0 {
+	if err := a.printAudit(r.Audit); err != nil || len(r.History) == 0 {
 		return errors.Join(err, a.printDeliveries(r.Deliveries))
 	}
 	fmt.Fprintln(a.Out)

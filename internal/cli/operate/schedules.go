@@ -128,9 +128,9 @@ func (a *app) schedulesHistoryCommand() *cobra.Command {
 					return h, err
 				}
 				page, err := o.Runs(ctx, operations.Selection{Job: id}, ledger.Filter{Limit: historyRuns})
-				return scheduleHistory{j.Acts, page.Runs}, err
+				return scheduleHistory{j.Audit, page.Runs}, err
 			}, func(h scheduleHistory) error {
-				if err := a.printActs(h.Acts); err != nil {
+				if err := a.printAudit(h.Audit); err != nil {
 					return err
 				}
 				fmt.Fprintln(a.Out)
@@ -141,8 +141,8 @@ func (a *app) schedulesHistoryCommand() *cobra.Command {
 }
 
 type scheduleHistory struct {
-	Acts []operations.AuditEntry `json:"acts"`
-	Runs []operations.Run        `json:"runs"`
+	Audit []operations.AuditEntry `json:"acts"`
+	Runs  []operations.Run        `json:"runs"`
 }
 
 // IDs returns the lines that --output id prints.

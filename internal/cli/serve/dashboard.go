@@ -18,7 +18,7 @@ import (
 // dashboard returns the handler of the pages of serve.
 func (s *server) dashboard(fleet *rollover.Fleet[*instance], ops *operations.Service) *web.Dashboard {
 	return web.New(web.Config{
-		Operations: ops, Acts: true,
+		Operations: ops, Actions: true,
 		Ledger: s.store, Version: s.app.Version, Engine: backend.EngineOf(s.app.DatabaseURL()), Logger: s.log, Now: s.app.Now,
 		Serving: func() web.Serving {
 			i := fleet.Current()

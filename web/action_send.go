@@ -21,8 +21,8 @@ import (
 // Bounds of an action that a form asks for: the bytes of the form, and the time that it may take. A
 // page may take pageTimeout; an action on many runs takes as many transactions as it needs.
 const (
-	maxForm   = 256 << 10
-	actWithin = time.Minute
+	maxForm       = 256 << 10
+	actionTimeout = time.Minute
 )
 
 // postAction does what a form asks for, once however often it is sent, and leads to a page that
@@ -45,8 +45,8 @@ func (d *Dashboard) postAction(w http.ResponseWriter, r *http.Request) {
 }
 
 // doForm does what a form asks for. A pageError refuses the form.
-func (d *Dashboard) doForm(w http.ResponseWriter, r *http.Request) (a act, done actDone, err error) {
-	if a, err = d.actOf(r); err != nil {
+func (d *Dashboard) doForm(w http.ResponseWriter, r *http.Request) (a action, done actionResult, err error) {
+	if a, err = d.actionOf(r); err != nil {
 		return a, done, err
 	}
 	// A browser sends its credentials also with a form that another site made.
@@ -66,7 +66,7 @@ func (d *Dashboard) doForm(w http.ResponseWriter, r *http.Request) (a act, done 
 		return a, done, err
 	}
 	by := operations.Caller{Identity: access.FromContext(r.Context()), Via: ledger.ViaDashboard, Key: r.PostForm.Get("key")}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), actWithin) // a browser that goes does not stop an action halfway
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), actionTimeout) // a browser that goes does not stop an action halfway
 	defer cancel()
 	done, err = d.doAction(ctx, a, ask, by)
 	return a, done, err
@@ -75,7 +75,7 @@ func (d *Dashboard) doForm(w http.ResponseWriter, r *http.Request) (a act, done 
 // doAction makes the requests of a form: as many as it takes to change its limit of runs, or to run
 // all its scheduled times. Their keys follow from the form's, so that a form that is sent again
 // repeats the requests that were done and makes those that were not.
-func (d *Dashboard) doAction(ctx context.Context, a act, ask operations.ActionRequest, by operations.Caller) (done actDone, err error) {
+func (d *Dashboard) doAction(ctx context.Context, a action, ask operations.ActionRequest, by operations.Caller) (done actionResult, err error) {
 	key, requests := by.Key, 0
 	request := func(ctx context.Context, part operations.ActionRequest, answer any) error {
 		if part.ID, part.Series = ask.ID, ""; ask.Limit != nil || !ask.From.IsZero() {
@@ -100,26 +100,26 @@ func (d *Dashboard) doAction(ctx context.Context, a act, ask operations.ActionRe
 // requester makes one request of an action, and reads the answer into a value.
 type requester func(ctx context.Context, ask operations.ActionRequest, answer any) error
 
-func doRuns(ctx context.Context, ask operations.ActionRequest, request requester) (actDone, error) {
+func doRuns(ctx context.Context, ask operations.ActionRequest, request requester) (actionResult, error) {
 	all, err := operations.ActOnAll(ctx, ask, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
 		err = request(ctx, part, &v)
 		return v, err
 	})
-	return actDone{Runs: &all}, err
+	return actionResult{Runs: &all}, err
 }
 
-func doBackfill(ctx context.Context, ask operations.ActionRequest, request requester) (actDone, error) {
+func doBackfill(ctx context.Context, ask operations.ActionRequest, request requester) (actionResult, error) {
 	b := operations.Backfill{From: ask.From, To: ask.To, Parallel: ask.Parallel, NewestFirst: ask.NewestFirst, NeverPlanned: ask.NeverPlanned,
 		Actor: ledger.Actor{By: ask.By, Why: ask.Why}}
 	all, err := operations.BackfillAll(ctx, b, func(ctx context.Context, part operations.ActionRequest) (v operations.Backfilled, err error) {
 		err = request(ctx, part, &v)
 		return v, err
 	}, func(time.Time, operations.Backfilled) {})
-	return actDone{Planned: all.Planned}, err
+	return actionResult{Planned: all.Planned}, err
 }
 
 // request returns the request that a form makes.
-func (a act) request(form url.Values, now time.Time) (ask operations.ActionRequest, err error) {
+func (a action) request(form url.Values, now time.Time) (ask operations.ActionRequest, err error) {
 	ask = operations.ActionRequest{
 		By: form.Get("by"), Why: form.Get("why"), Force: form.Get("force") != "", MayDouble: form.Get("mayDouble") != "",
 		IncludeAcknowledged: form.Get("includeAcknowledged") != "", RunIDs: form["run"],
@@ -147,10 +147,10 @@ func (a act) request(form url.Values, now time.Time) (ask operations.ActionReque
 }
 
 // redisplayForm is the page of an action that was not done, with what was typed. Its key decides
-// what sending it again does. After a refusal nothing was done, so newAct's new key makes a new
+// what sending it again does. After a refusal nothing was done, so newActionView's new key makes a new
 // request. After an error it is not known what was done, so the form keeps its key: the request is
 // repeated if it was done, and made if it was not.
-func (d *Dashboard) redisplayForm(r *http.Request, done actDone, why error) (view, error) {
+func (d *Dashboard) redisplayForm(r *http.Request, done actionResult, why error) (view, error) {
 	status, text, refused := http.StatusConflict, done.why(), (*operations.Error)(nil)
 	switch {
 	case errors.As(why, &refused):
@@ -159,9 +159,9 @@ func (d *Dashboard) redisplayForm(r *http.Request, done actDone, why error) (vie
 		d.Logger.Error("action failed", "path", r.URL.Path, "error", why)
 		status = http.StatusServiceUnavailable
 	}
-	v, err := d.newAct(r, r.PostForm)
+	v, err := d.newActionView(r, r.PostForm)
 	if err != nil && status == http.StatusServiceUnavailable { // the preview cannot read the ledger either
-		v, err = sameAct(r, v), nil
+		v, err = sameAction(r, v), nil
 	}
 	if err != nil || status == http.StatusForbidden {
 		return view{}, &pageError{status, sentenceOf(text), "Nothing was done."}
@@ -179,10 +179,10 @@ func (d *Dashboard) redisplayForm(r *http.Request, done actDone, why error) (vie
 	return out, nil
 }
 
-// sameAct is an action's page with the form that was sent, where the ledger cannot be read
+// sameAction is an action's page with the form that was sent, where the ledger cannot be read
 // for a preview.
-func sameAct(r *http.Request, v *actView) *actView {
-	same := &actView{act: v.act, Back: "/", Button: "Send it again", Now: v.Now, NeedsBy: v.NeedsBy}
+func sameAction(r *http.Request, v *actionView) *actionView {
+	same := &actionView{action: v.action, Back: "/", Button: "Send it again", Now: v.Now, NeedsBy: v.NeedsBy}
 	same.Lines = []string{"What was asked for. The ledger cannot be read now, so there is no preview."}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
 		if name == "key" || name == "why" || name == "by" {

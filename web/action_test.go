@@ -34,7 +34,7 @@ func (s *site) send(name string, who access.Identity, form url.Values, header ..
 // A form is done in the client's name, if that may, and once however often it is sent.
 func TestAFormIsDoneOnceInTheClientsName(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	s.die("hourly", 0, 0, ledger.ReasonPermanent)
 	id := s.id("hourly", 0)
 	form := url.Values{"key": {"a-key-of-the-form"}, "run": {id}, "why": {"seen"}, "by": {"ann"}}
@@ -60,9 +60,9 @@ func TestAFormIsDoneOnceInTheClientsName(t *testing.T) {
 }
 
 // A form on more runs than one request may change is one act of as many as its page shows.
-func TestAFormOnManyRunsIsOneAct(t *testing.T) {
+func TestAFormOnManyRunsIsOneAction(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	const n = operations.MaxPart + 3
 	for i := range n + 2 {
 		e := ledger.Entry{JobID: "hourly", RunSpec: s.spec("hourly", 0)}
@@ -88,7 +88,7 @@ func TestAFormOnManyRunsIsOneAct(t *testing.T) {
 // A filter may have states that cannot be canceled; the action takes the others.
 func TestOnlyUnfinishedStatesAreOfferedForCancel(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts, s.role = true, access.Admin
+	s.board.Actions, s.role = true, access.Admin
 	s.day()
 	got := s.get("/runs?job=hourly&state=dead&state=planned&state=running")
 	_, link, _ := strings.Cut(got.body, "/act/cancel?")
@@ -126,7 +126,7 @@ func TestANoticeIsOfThisBrowser(t *testing.T) {
 // key; never a rerun, which makes new work.
 func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts, s.role = true, access.Admin
+	s.board.Actions, s.role = true, access.Admin
 	states := []ledger.State{ledger.Skipped, ledger.Missed, ledger.Superseded}
 	for i, state := range states {
 		s.admit("hourly", ledger.RunSpec{
@@ -168,7 +168,7 @@ func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 // A form that names nothing is refused.
 func TestAFormThatNamesNothingIsRefused(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	for form, want := range map[string]string{
 		"pause job=": "names no job, run or incident", "rerun run=": "names no job, run or incident", "ack-incident incident=": "names no job, run or incident",
 		"pause job=.": "unknown job", "trigger job=..": "unknown job", "backfill from=2026-01-01T00:00:00Z&job=..": "unknown job",
@@ -185,7 +185,7 @@ func TestAFormThatNamesNothingIsRefused(t *testing.T) {
 // A form's key is bounded as the API's is: it is kept with the action, in an index.
 func TestAFormWithABadKeyIsRefused(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	for _, key := range []string{"", "a\x00b", "a\nb", strings.Repeat("k", 129)} {
 		form := url.Values{"key": {key}, "job": {"hourly"}, "why": {"w"}, "by": {"b"}}
 		if w := s.send("trigger", access.Identity{Role: access.Operator}, form); w.Code != http.StatusBadRequest {
@@ -198,7 +198,7 @@ func TestAFormWithABadKeyIsRefused(t *testing.T) {
 // same key, even if the ledger cannot be read.
 func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts, s.lost = true, ledger.ErrUnavailable
+	s.board.Actions, s.lost = true, ledger.ErrUnavailable
 	for _, down := range []error{nil, errors.New("connection refused")} {
 		s.down = down
 		w := s.send("trigger", access.Identity{Name: "ann", Role: access.Operator}, url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"a <b>reason</b>"}})
@@ -219,7 +219,7 @@ func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 // has done something else.
 func TestARefusedFormGetsANewKey(t *testing.T) {
 	s := newSite(t)
-	s.board.Acts = true
+	s.board.Actions = true
 	ann := access.Identity{Name: "ann", Role: access.Operator}
 	form := url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"asked"}}
 	if w := s.send("trigger", ann, form); w.Code != http.StatusSeeOther {

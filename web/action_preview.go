@@ -22,7 +22,7 @@ func operationsError(err error) (*operations.Error, bool) {
 }
 
 // subjectJob looks the job of an action up.
-func (d *Dashboard) subjectJob(r *http.Request, v *actView) (jobView, error) {
+func (d *Dashboard) subjectJob(r *http.Request, v *actionView) (jobView, error) {
 	j := jobView{Now: v.Now}
 	id := strings.TrimSpace(r.URL.Query().Get("job"))
 	err := d.findJob(r, id, &j)
@@ -34,7 +34,7 @@ func (d *Dashboard) subjectJob(r *http.Request, v *actView) (jobView, error) {
 	return j, err
 }
 
-func (d *Dashboard) previewPause(r *http.Request, v *actView) error {
+func (d *Dashboard) previewPause(r *http.Request, v *actionView) error {
 	j, err := d.subjectJob(r, v)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (d *Dashboard) previewPause(r *http.Request, v *actView) error {
 	return nil
 }
 
-func (d *Dashboard) previewResume(r *http.Request, v *actView) error {
+func (d *Dashboard) previewResume(r *http.Request, v *actionView) error {
 	j, err := d.subjectJob(r, v)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func next(t time.Time, now clock) string {
 	return " The next is " + now.exact(t) + "."
 }
 
-func (d *Dashboard) previewTrigger(r *http.Request, v *actView) error {
+func (d *Dashboard) previewTrigger(r *http.Request, v *actionView) error {
 	j, err := d.subjectJob(r, v)
 	if err != nil || v.Refused != "" {
 		return err
@@ -111,7 +111,7 @@ func (d *Dashboard) previewTrigger(r *http.Request, v *actView) error {
 	return nil
 }
 
-func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
+func (d *Dashboard) previewRerun(r *http.Request, v *actionView) error {
 	q := r.URL.Query()
 	id, double := strings.TrimSpace(q.Get("run")), q.Get("mayDouble") != ""
 	v.Subject, v.Back, v.Button = id, runPath(id), "Rerun as new work"
@@ -141,7 +141,7 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actView) error {
 	// If only the doubt about the first run stands against it, the page offers to go on in spite of it.
 	if ask.MayDouble = true; !double {
 		if _, err := d.Operations.RerunEntry(r.Context(), id, ask, nobody); err == nil {
-			v.LeftOut = []leftOut{{1, v.Refused, "Rerun it although the work may be done twice", actPath("rerun", "run", id, "mayDouble", "1")}}
+			v.LeftOut = []leftOut{{1, v.Refused, "Rerun it although the work may be done twice", actionPath("rerun", "run", id, "mayDouble", "1")}}
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ const firstShown = 10
 // previewRuns is a dry run of an action on runs, by their IDs or by a filter. The form gets times
 // that are absolute and the number of runs that the page shows: "24h" and a filter would select
 // other runs by the time that it is sent.
-func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
+func (d *Dashboard) previewRuns(r *http.Request, v *actionView) error {
 	q := r.URL.Query()
 	var written runFilter
 	f, err := written.parse(q, v.Now.Time)
@@ -169,7 +169,7 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	if len(a.IDs) > 0 {
 		selection = operations.Selection{}
 	}
-	done, err := d.Operations.Act(r.Context(), operations.RunAction(v.Name), selection, a)
+	done, err := d.Operations.ActOnRuns(r.Context(), operations.RunAction(v.Name), selection, a)
 	if err != nil {
 		return v.refuse(err)
 	}
@@ -183,7 +183,7 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 	v.Button = v.Verb + " " + counted(n, "run")
 	v.Runs, v.More = done.Changed[:min(len(done.Changed), firstShown)], max(n-firstShown, 0)
 	if len(a.IDs) == 0 {
-		v.Counts = []actCount{{"will change", n}, {"left out", done.Counts.AllLeftOut()}}
+		v.Counts = []actionCount{{"will change", n}, {"left out", done.Counts.AllLeftOut()}}
 		v.hide("limit", strconv.Itoa(n))
 	}
 	d.addLeftOut(r, v, done, a)
@@ -197,7 +197,7 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actView) error {
 }
 
 // selected keeps what the action selects, for the form and as a command.
-func (v *actView) selected(ids []string, f runFilter, a *ledger.Action) {
+func (v *actionView) selected(ids []string, f runFilter, a *ledger.Action) {
 	command := []string{"cronce runs", v.Name}
 	if a.IDs = ids; len(ids) > 0 {
 		v.Subject, v.Back = counted(len(ids), "run"), "/runs"
@@ -241,7 +241,7 @@ var overrides = map[ledger.RejectionCause]struct {
 	ledger.RejectedUnfinished:   {"Start them beside it", "force", operations.ActionRequest{Force: true}},
 }
 
-func (d *Dashboard) addLeftOut(r *http.Request, v *actView, done operations.RunActionResult, a ledger.Action) {
+func (d *Dashboard) addLeftOut(r *http.Request, v *actionView, done operations.RunActionResult, a ledger.Action) {
 	for _, cause := range ledger.RejectionCauses {
 		n := done.Counts.LeftOut[cause]
 		if n == 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // actDone is the answer to an action. Each kind of action has its own of the fields.
-type actDone struct {
+type actionResult struct {
 	ID      int64                       `json:"id"`    // of a new pause
 	RunID   string                      `json:"runId"` // of a new run
 	JobID   string                      `json:"jobId"`
@@ -22,10 +22,10 @@ type actDone struct {
 }
 
 // nothing reports whether an action on runs changed none.
-func (d actDone) nothing() bool { return d.Runs != nil && d.Runs.Counts.Changed == 0 }
+func (d actionResult) nothing() bool { return d.Runs != nil && d.Runs.Counts.Changed == 0 }
 
 // why says why no run was changed.
-func (d actDone) why() string {
+func (d actionResult) why() string {
 	if d.Runs != nil && len(d.Runs.Refused) > 0 {
 		return "Nothing was changed: " + d.Runs.Refused[0].Why
 	}
@@ -33,7 +33,7 @@ func (d actDone) why() string {
 }
 
 // leftOut says which runs an action left as they are, and why.
-func (d actDone) leftOut() string {
+func (d actionResult) leftOut() string {
 	var parts []string
 	for _, cause := range ledger.RejectionCauses {
 		if n := d.Runs.Counts.LeftOut[cause]; n > 0 {
@@ -46,36 +46,36 @@ func (d actDone) leftOut() string {
 	return "; left out: " + strings.Join(parts, ", ")
 }
 
-func textNotice(text, path string) func(url.Values, actDone) (notice, string) {
-	return func(url.Values, actDone) (notice, string) { return notice{Text: text}, path }
+func textNotice(text, path string) func(url.Values, actionResult) (notice, string) {
+	return func(url.Values, actionResult) (notice, string) { return notice{Text: text}, path }
 }
 
-func pausedNotice(form url.Values, _ actDone) (notice, string) {
+func pausedNotice(form url.Values, _ actionResult) (notice, string) {
 	job := form.Get("job")
-	return notice{"Paused. Scheduled times from now on are skipped.", "Resume it again", actPath("resume", "job", job)}, jobPath(job)
+	return notice{"Paused. Scheduled times from now on are skipped.", "Resume it again", actionPath("resume", "job", job)}, jobPath(job)
 }
 
-func resumedNotice(form url.Values, _ actDone) (notice, string) {
+func resumedNotice(form url.Values, _ actionResult) (notice, string) {
 	job := form.Get("job")
-	return notice{"Resumed. Scheduled times from now on run.", "Pause it again", actPath("pause", "job", job)}, jobPath(job)
+	return notice{"Resumed. Scheduled times from now on run.", "Pause it again", actionPath("pause", "job", job)}, jobPath(job)
 }
 
-func newRunNotice(did string) func(url.Values, actDone) (notice, string) {
-	return func(_ url.Values, done actDone) (notice, string) {
-		return notice{did + ": this is the new run.", "Cancel it", actPath("cancel", "run", done.RunID)}, runPath(done.RunID)
+func newRunNotice(did string) func(url.Values, actionResult) (notice, string) {
+	return func(_ url.Values, done actionResult) (notice, string) {
+		return notice{did + ": this is the new run.", "Cancel it", actionPath("cancel", "run", done.RunID)}, runPath(done.RunID)
 	}
 }
 
-func addPauseNotice(form url.Values, done actDone) (notice, string) {
+func addPauseNotice(form url.Values, done actionResult) (notice, string) {
 	return notice{"Paused until " + form.Get("until") + ".", "End it again",
-		actPath(operations.EndPause, "pause", strconv.FormatInt(done.ID, 10))}, "/pauses"
+		actionPath(operations.EndPause, "pause", strconv.FormatInt(done.ID, 10))}, "/pauses"
 }
 
 // backfillNotice undoes a backfill by canceling the planned runs of its span: their IDs are too many
 // for an address.
-func backfillNotice(form url.Values, done actDone) (notice, string) {
+func backfillNotice(form url.Values, done actionResult) (notice, string) {
 	job := form.Get("job")
-	undo := actPath("cancel", "job", job, "state", "planned,retrying", "since", form.Get("from"), "until", secondAfter(form.Get("to")))
+	undo := actionPath("cancel", "job", job, "state", "planned,retrying", "since", form.Get("from"), "until", secondAfter(form.Get("to")))
 	return notice{"Backfill: " + counted(done.Planned, "scheduled time") + " planned.", "Cancel those that have not run", undo}, jobPath(job)
 }
 
@@ -109,7 +109,7 @@ func undoCancel(changed []operations.Run) (label, path string) {
 		return "", ""
 	}
 	at := changed[0].ScheduledAt
-	return "Run it after all", actPath("backfill", "job", changed[0].JobID, "from", at, "to", at)
+	return "Run it after all", actionPath("backfill", "job", changed[0].JobID, "from", at, "to", at)
 }
 
 // runsChanged is the page of the run that an action was for, or of all that its form selected.

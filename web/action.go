@@ -13,22 +13,22 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// act is an action from the dashboard. Its page shows what it will do.
-type act struct {
+// action is an action from the dashboard. Its page shows what it will do.
+type action struct {
 	operations.Action
-	actForm
+	actionForm
 }
 
 // actView is the page of an action.
-type actView struct {
-	act
+type actionView struct {
+	action
 	Subject string // what it acts on, in words
 	Back    string // the page of that
 	Lines   []string
 	// Refused says why the action cannot be done; the page then has no form.
 	Refused string
 	Problem string // why the server refused the form that was sent
-	Counts  []actCount
+	Counts  []actionCount
 	LeftOut []leftOut
 	Runs    []operations.Run // the first runs that it changes
 	More    int              // the number of the others
@@ -43,7 +43,7 @@ type actView struct {
 	Now     clock
 }
 
-type actCount struct {
+type actionCount struct {
 	Label string
 	Count int
 }
@@ -59,14 +59,14 @@ type leftOut struct {
 type field struct{ Name, Value string }
 
 // actLink leads to the page of an action.
-type actLink struct{ Name, Label, Path string }
+type actionLink struct{ Name, Label, Path string }
 
-// allowed returns those of the links whose acts the identity of a request may do. It only spares a
+// allowed returns those of the links whose actions the identity of a request may do. It only spares a
 // click: the action is checked again when its page is asked for, and when its form is sent.
-func (d *Dashboard) allowed(r *http.Request, links ...actLink) (list []actLink) {
+func (d *Dashboard) allowed(r *http.Request, links ...actionLink) (list []actionLink) {
 	for _, l := range links {
 		a, _ := operations.ActionOf(l.Name)
-		if d.Acts && a.Permits(access.FromContext(r.Context()), operations.ActionRequest{}) == nil {
+		if d.Actions && a.Permits(access.FromContext(r.Context()), operations.ActionRequest{}) == nil {
 			l.Label = cmp.Or(l.Label, a.Verb)
 			list = append(list, l)
 		}
@@ -74,14 +74,14 @@ func (d *Dashboard) allowed(r *http.Request, links ...actLink) (list []actLink) 
 	return list
 }
 
-func actPath(name string, pairs ...string) string { return address("/act/"+name, pairs...) }
+func actionPath(name string, pairs ...string) string { return address("/act/"+name, pairs...) }
 
 // actOf returns the action that an address names, if the caller is allowed to do it.
-func (d *Dashboard) actOf(r *http.Request) (act, error) {
-	action, known := operations.ActionOf(r.PathValue("act"))
-	a, who := act{action, actForms[action.Name]}, access.FromContext(r.Context())
+func (d *Dashboard) actionOf(r *http.Request) (action, error) {
+	offered, known := operations.ActionOf(r.PathValue("act"))
+	a, who := action{offered, actionForms[offered.Name]}, access.FromContext(r.Context())
 	switch {
-	case !known || !d.Acts:
+	case !known || !d.Actions:
 		return a, missing("There is no page at this address.", "Choose one in the menu above.")
 	case a.Permits(who, operations.ActionRequest{}) != nil:
 		return a, &pageError{http.StatusForbidden, "This needs the role " + a.MinRole.String() + ", and you have the role " + who.Role.String() + ".",
@@ -91,20 +91,20 @@ func (d *Dashboard) actOf(r *http.Request) (act, error) {
 }
 
 // actPage is the page of an action on what its query selects.
-func (d *Dashboard) actPage(r *http.Request) (view, error) {
-	v, err := d.newAct(r, r.URL.Query())
+func (d *Dashboard) actionPage(r *http.Request) (view, error) {
+	v, err := d.newActionView(r, r.URL.Query())
 	if err != nil {
 		return view{}, err
 	}
 	return v.view(), nil
 }
 
-func (d *Dashboard) newAct(r *http.Request, q url.Values) (*actView, error) {
-	a, err := d.actOf(r)
+func (d *Dashboard) newActionView(r *http.Request, q url.Values) (*actionView, error) {
+	a, err := d.actionOf(r)
 	if err != nil {
 		return nil, err
 	}
-	v := &actView{act: a, Now: d.clockOf(r), Key: operations.NewToken(), NeedsBy: access.FromContext(r.Context()).Name == ""}
+	v := &actionView{action: a, Now: d.clockOf(r), Key: operations.NewToken(), NeedsBy: access.FromContext(r.Context()).Name == ""}
 	if v.NeedsBy {
 		v.By = rememberedName(r)
 	}
@@ -119,12 +119,12 @@ func (d *Dashboard) newAct(r *http.Request, q url.Values) (*actView, error) {
 	return v, a.preview(d, asked, v)
 }
 
-func (v *actView) view() view {
-	return view{Template: "act", Title: v.Verb + " " + v.Subject, Data: v, Still: true}
+func (v *actionView) view() view {
+	return view{Template: "action", Title: v.Verb + " " + v.Subject, Data: v, Still: true}
 }
 
 // hide keeps values for the form.
-func (v *actView) hide(pairs ...string) {
+func (v *actionView) hide(pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			v.Hidden = append(v.Hidden, field{pairs[i], pairs[i+1]})
@@ -133,7 +133,7 @@ func (v *actView) hide(pairs ...string) {
 }
 
 // refuse says on the page why the action cannot be done; other errors pass.
-func (v *actView) refuse(err error) error {
+func (v *actionView) refuse(err error) error {
 	if refused, ok := operationsError(err); ok {
 		v.Refused = sentenceOf(refused.Message)
 		return nil
@@ -157,38 +157,38 @@ func sentenceOf(text string) string {
 }
 
 // runAct is an action that fits a run's state: as a link, and as a command.
-type runAct struct {
-	actLink
+type runAction struct {
+	actionLink
 	command string
 }
 
 // runActs are the actions that fit a run's state. A dead run is redriven under its own key while
 // that is safe, and otherwise repeated as new work.
-func runActs(run ledger.Run, now time.Time) []runAct {
-	act := func(name, flags string) runAct {
-		return runAct{actLink{Name: name, Path: actPath(name, "run", run.ID)}, "cronce runs " + name + " " + shellQuote(run.ID) + flags + why}
+func runActions(run ledger.Run, now time.Time) []runAction {
+	one := func(name, flags string) runAction {
+		return runAction{actionLink{Name: name, Path: actionPath(name, "run", run.ID)}, "cronce runs " + name + " " + shellQuote(run.ID) + flags + why}
 	}
-	backfill := func(label string, through time.Time) []runAct {
+	backfill := func(label string, through time.Time) []runAction {
 		from, to := run.ScheduledAt.Format(time.RFC3339), through.Format(time.RFC3339)
-		return []runAct{{actLink{"backfill", label, actPath("backfill", "job", run.JobID, "from", from, "to", to)},
+		return []runAction{{actionLink{"backfill", label, actionPath("backfill", "job", run.JobID, "from", from, "to", to)},
 			"cronce backfill " + shellQuote(run.JobID) + " --from " + from + " --to " + to + why}}
 	}
 	switch {
 	case !run.State.Finished():
-		return []runAct{act("cancel", "")}
+		return []runAction{one("cancel", "")}
 	case run.Count > 1:
 		return backfill("Backfill", run.Until)
 	case notRun(run):
 		return backfill("Run it after all", run.ScheduledAt)
 	}
-	var list []runAct
+	var list []runAction
 	if run.State == ledger.Dead && !run.KeyUnsafe(now) {
-		list = append(list, act("redrive", ""))
+		list = append(list, one("redrive", ""))
 	}
 	if run.State == ledger.Dead && run.AckedAt.IsZero() {
-		list = append(list, act("ack", ""))
+		list = append(list, one("ack", ""))
 	}
-	return append(list, act("rerun", " --new-key"))
+	return append(list, one("rerun", " --new-key"))
 }
 
 // notRun reports whether a scheduled time did not run, so that a backfill runs it.
@@ -201,11 +201,11 @@ func notRun(run ledger.Run) bool {
 }
 
 // jobActs are the actions that fit a job's state.
-func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
+func (d *Dashboard) jobActions(r *http.Request, v jobView) []actionLink {
 	if v.Job == nil {
 		return nil
 	}
-	link := func(name string) actLink { return actLink{Name: name, Path: actPath(name, "job", v.Row.ID)} }
+	link := func(name string) actionLink { return actionLink{Name: name, Path: actionPath(name, "job", v.Row.ID)} }
 	pause := link("pause")
 	switch {
 	case v.Status == nil:
@@ -218,15 +218,15 @@ func (d *Dashboard) jobActs(r *http.Request, v jobView) []actLink {
 
 // filterActs returns the actions on all runs of a filter that narrows the ledger down. some reports
 // whether runs in a state may be among them: an action that would find none is not offered.
-func (d *Dashboard) filterActs(r *http.Request, f runFilter, parsed ledger.Filter, some func(func(ledger.State) bool) bool) []actLink {
-	link := func(name, label string) actLink {
+func (d *Dashboard) filterActions(r *http.Request, f runFilter, parsed ledger.Filter, some func(func(ledger.State) bool) bool) []actionLink {
+	link := func(name, label string) actionLink {
 		narrow := f
 		if name == "cancel" { // refuses all others
 			narrow.States = slices.DeleteFunc(slices.Clone(f.States), func(s string) bool { return ledger.State(s).Finished() })
 		}
-		return actLink{name, label, actPath(name, narrow.pairs()...)}
+		return actionLink{name, label, actionPath(name, narrow.pairs()...)}
 	}
-	var links []actLink
+	var links []actionLink
 	if (len(f.States) == 0 || f.Has(ledger.Dead)) && some(func(s ledger.State) bool { return s == ledger.Dead }) {
 		links = append(links, link("redrive", "Redrive the dead…"), link("ack", "Acknowledge the dead…"))
 	}

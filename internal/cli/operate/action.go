@@ -13,19 +13,19 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// runsActCommands are the commands that move runs by hand. Each takes run IDs,
+// runActionCommands are the commands that move runs by hand. Each takes run IDs,
 // or selects many by job, time and reason.
-func (a *app) runsActCommands() []*cobra.Command {
-	cancel := a.actCommand(operations.Cancel, "Cancel unfinished runs")
+func (a *app) runActionCommands() []*cobra.Command {
+	cancel := a.actionCommand(operations.Cancel, "Cancel unfinished runs")
 	cancel.Long = `cancel ends runs before they are finished. A call in flight is not aborted and
 may have its effect; its outcome is discarded. "cronce backfill" can run a
 canceled scheduled time.`
 	cancel.Example = `  cronce runs cancel close-books@2026-11-21T00:00:00Z --why "done by hand"
   cronce runs cancel --job close-books --since 24h --why "done by hand"
   cronce runs cancel --state planned --dry-run`
-	ack := a.actCommand(operations.Ack, "Acknowledge dead runs: they no longer count as problems")
+	ack := a.actionCommand(operations.Ack, "Acknowledge dead runs: they no longer count as problems")
 	ack.Example = `  cronce runs ack --reason permanent --since 24h --why "route was renamed"`
-	redrive := a.actCommand(operations.Redrive, "Retry dead runs under their own keys")
+	redrive := a.actionCommand(operations.Redrive, "Retry dead runs under their own keys")
 	redrive.Long = `redrive retries dead runs, each under its own run ID and so its own key. If the
 target has already done the work, or has stored a final error, it answers with
 the stored response. For new work use "runs rerun". A run is refused when the
@@ -43,34 +43,34 @@ unless --may-double: the target may then do its work twice.`
 	return []*cobra.Command{cancel, ack, redrive, a.rerunCommand()}
 }
 
-// actFlags are the flags of the commands that act on runs.
-type actFlags struct {
+// actionFlags are the flags of the commands that act on runs.
+type actionFlags struct {
 	runFilter
 	memberFlags
 	who
 	asked operations.ActionRequest
 }
 
-func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command {
-	var f actFlags
+func (a *app) actionCommand(what operations.RunAction, short string) *cobra.Command {
+	var f actionFlags
 	c := &cobra.Command{
 		Use:   string(what) + " [RUN-ID ...] --why REASON",
 		Short: short,
 		RunE: func(c *cobra.Command, ids []string) error {
-			asked, err := f.ask(what, a.Now(), ids)
+			asked, err := f.request(what, a.Now(), ids)
 			if err != nil {
 				return err
 			}
 			refused := false
 			err = ask(c, a, a.ExistingLedger, func(ctx context.Context, o backend.Operator) (operations.RunActionResult, error) {
-				acted, err := operations.ActOnAll(ctx, asked,
+				result, err := operations.ActOnAll(ctx, asked,
 					func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
 						err = o.DoAction(ctx, string(what), "", part, &v)
 						return v, err
 					})
-				refused = len(acted.Refused) > 0 // a script must notice, also if the others were done
-				return acted, err
-			}, func(acted operations.RunActionResult) error { return a.printActed(what, acted) }, f.name())
+				refused = len(result.Refused) > 0 // a script must notice, also if the others were done
+				return result, err
+			}, func(result operations.RunActionResult) error { return a.printResult(what, result) }, f.name())
 			if err == nil && refused {
 				err = command.ExitWith(command.ExitFailed)
 			}
@@ -92,7 +92,7 @@ func (a *app) actCommand(what operations.RunAction, short string) *cobra.Command
 	return c
 }
 
-func (f *actFlags) ask(what operations.RunAction, now time.Time, ids []string) (operations.ActionRequest, error) {
+func (f *actionFlags) request(what operations.RunAction, now time.Time, ids []string) (operations.ActionRequest, error) {
 	asked := f.sign(f.asked)
 	filter, err := f.filter(now)
 	if err != nil {
@@ -103,11 +103,12 @@ func (f *actFlags) ask(what operations.RunAction, now time.Time, ids []string) (
 		return asked, err
 	}
 	if !what.Selects(f.Selection, filter) {
-		flags := "--job, --owner, --label, --target, --since, --until, --reason or --parent"
+		states := ""
 		if what == operations.Cancel {
-			flags = "--job, --owner, --label, --target, --state, --since, --until, --reason or --parent"
+			states = "--state, "
 		}
-		return asked, command.Usage("no runs are selected; name their run IDs, or use %s", flags)
+		return asked, command.Usage("no runs are selected; name their run IDs, or use --job, --owner, --label, --target, %s--since, --until, "+
+			"--reason or --parent", states)
 	}
 	// A state that is never canceled is a usage error, told of before a ledger is opened. Only cancel
 	// has --state.

@@ -12,7 +12,7 @@ import (
 type notice struct {
 	Text string
 	Undo string // what undoes it; "" for nothing
-	Link string // the page of that act
+	Link string // the page of that action
 }
 
 const (

@@ -80,7 +80,7 @@ func TestActionsTakeARunIDInEachForm(t *testing.T) {
 		var acted ledger.Action
 		d := &dead{Store: crowd{runs: []ledger.Run{{ID: id, ScheduledAt: at}}}, runs: make([]ledger.Run, 1)}
 		s := operations.New(operations.Config{Ledger: d, Registry: func() (*jobs.Registry, error) { return berlin(t), nil }})
-		_, err := s.Act(t.Context(), operations.Redrive, operations.Selection{},
+		_, err := s.ActOnRuns(t.Context(), operations.Redrive, operations.Selection{},
 			ledger.Action{Filter: ledger.Filter{IDs: []string{text}}, Actor: ledger.Actor{By: "ann", Why: "it is up again"}})
 		if err == nil && len(d.acts) == 1 {
 			acted = d.acts[0]

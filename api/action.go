@@ -10,11 +10,11 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// act serves an action. A preview changes nothing, so that it takes no key.
-func (s *server) act(a operations.Action) {
+// serveAction serves an action. A preview changes nothing, so that it takes no key.
+func (s *server) serveAction(a operations.Action) {
 	fields := append([]string{"by", "why"}, a.Fields...)
 	s.handle("POST "+a.Path, func(w http.ResponseWriter, r *http.Request) {
-		answer, err := s.done(w, r, a, fields)
+		answer, err := s.doAction(w, r, a, fields)
 		if err != nil {
 			s.fail(w, r, err)
 			return
@@ -28,7 +28,7 @@ func (s *server) act(a operations.Action) {
 	})
 }
 
-func (s *server) done(w http.ResponseWriter, r *http.Request, a operations.Action, fields []string) (answer operations.Answer, err error) {
+func (s *server) doAction(w http.ResponseWriter, r *http.Request, a operations.Action, fields []string) (answer operations.Answer, err error) {
 	who := access.FromContext(r.Context())
 	if err := a.Permits(who, operations.ActionRequest{ID: r.PathValue("id")}); err != nil {
 		return answer, err
@@ -36,19 +36,19 @@ func (s *server) done(w http.ResponseWriter, r *http.Request, a operations.Actio
 	if err := checkQuery(r, fields); err != nil {
 		return answer, err
 	}
-	ask, err := decode(w, r, fields)
+	request, err := decode(w, r, fields)
 	if err != nil {
 		return answer, err
 	}
 	by := operations.Caller{Identity: who, Via: ledger.ViaAPI}
-	if !ask.DryRun {
+	if !request.DryRun {
 		if by.Key, err = keyOf(r); err != nil {
 			return answer, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerAct) // a client that goes does not stop an action halfway
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerAction) // a client that goes does not stop an action halfway
 	defer cancel()
-	return s.ops.Do(ctx, a, ask, by)
+	return s.ops.Do(ctx, a, request, by)
 }
 
 // checkQuery refuses every parameter. A dryRun in the query would otherwise act.

@@ -30,7 +30,7 @@ func inFuture(text string, now time.Time) (time.Time, error) {
 }
 
 // previewAddPause asks for what is to be paused and until when, and says what that stops.
-func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
+func (d *Dashboard) previewAddPause(r *http.Request, v *actionView) error {
 	q := r.URL.Query()
 	sel := selectionOf(q)
 	v.Subject, v.Back = "jobs until a time", "/pauses"
@@ -75,9 +75,9 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 			v.CLI = commandOf("cronce pauses add --all", flags) + why
 		}
 	}
-	v.Counts = []actCount{{"jobs", p.Jobs}, {"scheduled times in it", p.Times}}
+	v.Counts = []actionCount{{"jobs", p.Jobs}, {"scheduled times in it", p.Times}}
 	if p.Templates > 0 {
-		v.Counts = append(v.Counts, actCount{"templates, with all their schedules", p.Templates})
+		v.Counts = append(v.Counts, actionCount{"templates, with all their schedules", p.Templates})
 	}
 	v.Button = "Pause until " + v.Now.exact(c.Until)
 	if c.Kind == ledger.PauseHold {
@@ -88,7 +88,7 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actView) error {
 
 // pauseTimes reads the two ends of a pause, as they were typed. An end that is left out stays zero:
 // now, or unchanged.
-func (v *actView) pauseTimes(c *operations.PauseChange) (err error) {
+func (v *actionView) pauseTimes(c *operations.PauseChange) (err error) {
 	if v.Pause.From != "" {
 		if c.From, err = inFuture(v.Pause.From, v.Now.Time); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (v *actView) pauseTimes(c *operations.PauseChange) (err error) {
 }
 
 // subjectPause looks the pause of an action up.
-func (d *Dashboard) subjectPause(r *http.Request, v *actView) (operations.Pause, error) {
+func (d *Dashboard) subjectPause(r *http.Request, v *actionView) (operations.Pause, error) {
 	id := r.URL.Query().Get("pause")
 	list, err := d.Operations.Pauses(r.Context(), false)
 	if err != nil {
@@ -118,14 +118,14 @@ func (d *Dashboard) subjectPause(r *http.Request, v *actView) (operations.Pause,
 	return operations.Pause{}, missing("There is no pause \""+id+"\" that has not ended.", "The page Pauses lists all.")
 }
 
-func (d *Dashboard) previewEndPause(r *http.Request, v *actView) error {
+func (d *Dashboard) previewEndPause(r *http.Request, v *actionView) error {
 	p, err := d.subjectPause(r, v)
 	v.CLI, v.Button = fmt.Sprintf("cronce pauses end %d%s", p.ID, why), "End it now"
 	v.Lines = append(v.Lines, "Scheduled times from now on run again. What was skipped stays skipped; a backfill runs it.")
 	return err
 }
 
-func (d *Dashboard) previewChangePause(r *http.Request, v *actView) error {
+func (d *Dashboard) previewChangePause(r *http.Request, v *actionView) error {
 	p, err := d.subjectPause(r, v)
 	if err != nil {
 		return err

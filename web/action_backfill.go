@@ -32,7 +32,7 @@ func (s *span) options() (fields []string, flags string) {
 }
 
 // previewBackfill asks for a span first: without a start, its page only has the fields.
-func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
+func (d *Dashboard) previewBackfill(r *http.Request, v *actionView) error {
 	if _, err := d.subjectJob(r, v); err != nil || v.Refused != "" {
 		return err
 	}
@@ -67,7 +67,7 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actView) error {
 	if err != nil {
 		return v.refuse(err)
 	}
-	v.Counts = []actCount{{"will run", done.Planned}, {"ran, or are about to", done.Unchanged}, {"cannot be run", done.Refused}}
+	v.Counts = []actionCount{{"will run", done.Planned}, {"ran, or are about to", done.Unchanged}, {"cannot be run", done.Refused}}
 	if done.Planned > 0 {
 		v.Lines = append(v.Lines, done.Takes.String())
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// printActed prints what an action did to runs, and what it refused.
-func (a *app) printActed(what operations.RunAction, done operations.RunActionResult) error {
+// printResult prints what an action did to runs, and what it refused.
+func (a *app) printResult(what operations.RunAction, done operations.RunActionResult) error {
 	for _, r := range done.Changed {
 		state := r.StateText()
 		if what == operations.Ack && !done.DryRun {

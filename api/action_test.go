@@ -77,7 +77,7 @@ func TestACrowdWithOneKeyIsOneRun(t *testing.T) {
 	})
 }
 
-func TestActsOnRunsAndJobs(t *testing.T) {
+func TestActionsOnRunsAndJobs(t *testing.T) {
 	engines(t, func(s *site) {
 		for _, c := range []struct {
 			path string
@@ -102,13 +102,13 @@ func TestActsOnRunsAndJobs(t *testing.T) {
 		}
 		var run operations.RunDetail
 		s.get(runPath(s.run(2))).into(s.TB, &run)
-		if len(run.Acts) != 2 || run.Acts[0].Act != ledger.ActionAck || run.Acts[1].Act != ledger.ActionRedrive {
-			s.Errorf("acts %+v", run.Acts)
+		if len(run.Audit) != 2 || run.Audit[0].Act != ledger.ActionAck || run.Audit[1].Act != ledger.ActionRedrive {
+			s.Errorf("acts %+v", run.Audit)
 		}
 	})
 }
 
-func TestWrongActsAreRefusedAndDoNothing(t *testing.T) {
+func TestWrongActionsAreRefusedAndDoNothing(t *testing.T) {
 	s := onFile(t, loopback)
 	for _, c := range []struct {
 		path, body string

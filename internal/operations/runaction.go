@@ -20,6 +20,10 @@ const (
 	Ack     RunAction = "ack"
 )
 
+// MaxPart bounds the runs that one transaction changes. The planner waits for each: of a
+// million runs in SQLite, 1,000 take up to half a second, and 10,000 take three.
+const MaxPart = 1_000
+
 // RunActionResult lists the runs that an action changed and refused; of a dry run, those that it would.
 type RunActionResult struct {
 	DryRun  bool         `json:"dryRun"`
@@ -53,77 +57,86 @@ type Rejection struct {
 	Why   string                `json:"why"`
 }
 
-// Act does something to the runs that the action selects: by IDs, or of selected jobs or of a
+// ActOnRuns does something to the runs that the action selects: by IDs, or of selected jobs or of a
 // parent by a filter. Together they say at least a job, an owner, a label, a target, a reason or a
 // time, or the states of runs to cancel. It changes up to MaxPart runs of a filter. An ID
 // may have any form that FindRun takes.
-func (s *Service) Act(ctx context.Context, what RunAction, sel Selection, act ledger.Action) (RunActionResult, error) {
-	ids, err := s.findRuns(ctx, act.IDs)
-	if err != nil {
+func (s *Service) ActOnRuns(ctx context.Context, what RunAction, sel Selection, action ledger.Action) (RunActionResult, error) {
+	if err := s.resolve(ctx, what, sel, &action); err != nil {
 		return RunActionResult{}, err
 	}
-	act.IDs = ids
-	if err := what.checkSelection(sel, act); err != nil {
-		return RunActionResult{}, err
-	}
-	if act.Parent != "" {
-		parent, err := s.parent(ctx, act.Parent)
-		if err != nil {
-			return RunActionResult{}, err
-		}
-		act.Parent = parent.ID
-	}
-	if !act.DryRun {
-		if err := checkActor(act.Actor); err != nil {
-			return RunActionResult{}, err
-		}
-	}
-	do := map[RunAction]func(context.Context, ledger.Action) (ledger.ActionResult, error){Cancel: s.ledger.Cancel, Redrive: s.ledger.Redrive,
-		Ack: s.ledger.Ack}[what]
-	if do == nil {
-		return RunActionResult{}, refuse(Invalid, "unknown action %q; valid actions: cancel, redrive, ack", what)
-	}
-	if err := s.Narrow(ctx, sel, &act.Filter); err != nil {
-		return RunActionResult{}, err
-	}
-	if err := s.KnownJob(ctx, act.JobID); err != nil {
-		return RunActionResult{}, err
-	}
-	if act.Limit < 1 {
-		act.Limit = MaxPart
-	}
-	// A request under a key is done once, and the audit keeps its answer for a repetition. An action
-	// on one run that the ledger does not have is not kept: the run may be planned later, and the
-	// same request must then act on it. So the answer's encoder, which the ledger calls inside the
-	// transaction, fails with errNotKept, and the transaction is rolled back; refused has what the
-	// ledger found. A rollback comes before the ledger notices that the key was used, so keyIsFree
-	// looks it up: after ErrRepeated, Do returns the answer that the audit has.
-	var refused ledger.ActionResult
-	keep(act.Actor, func(got ledger.ActionResult) (any, error) {
-		if refused = got; notFound(act, got) {
-			return nil, errNotKept
-		}
-		return actedOf(got, false), nil
-	})
-	got, err := do(ctx, act)
-	if errors.Is(err, errNotKept) {
-		got, err = refused, s.keyIsFree(ctx, act.Actor)
-	}
-	v := actedOf(got, act.DryRun)
-	if err == nil && notFound(act, got) {
-		if why := s.missing(ctx, act.IDs[0]); why != "" {
+	got, err := s.actOnce(ctx, what, action)
+	v := runActionResultOf(got, action.DryRun)
+	if err == nil && notFound(action, got) {
+		if why := s.missing(ctx, action.IDs[0]); why != "" {
 			v.Refused[0].Why = "the ledger has no such run: " + why
 		}
 	}
 	return v, err
 }
 
-// notFound reports that the ledger does not have the one run that an action is for.
-func notFound(act ledger.Action, got ledger.ActionResult) bool {
-	return len(act.IDs) == 1 && len(got.Rejected) == 1 && got.Rejected[0].Cause == ledger.RejectedNotFound
+// resolve checks what an action selects and who does it, and writes the selection as the ledger takes it.
+func (s *Service) resolve(ctx context.Context, what RunAction, sel Selection, action *ledger.Action) (err error) {
+	if action.IDs, err = s.findRuns(ctx, action.IDs); err != nil {
+		return err
+	}
+	if err := what.checkSelection(sel, *action); err != nil {
+		return err
+	}
+	if action.Parent != "" {
+		parent, err := s.parent(ctx, action.Parent)
+		if err != nil {
+			return err
+		}
+		action.Parent = parent.ID
+	}
+	if !action.DryRun {
+		if err := checkActor(action.Actor); err != nil {
+			return err
+		}
+	}
+	if err := s.Narrow(ctx, sel, &action.Filter); err != nil {
+		return err
+	}
+	if action.Limit < 1 {
+		action.Limit = MaxPart
+	}
+	return s.KnownJob(ctx, action.JobID)
 }
 
-// errNotKept keeps a request out of the audit, which leaves its key free: see Act.
+// actOnce does an action in the ledger. A request under a key is done once, and the audit keeps its
+// answer for a repetition. An action on one run that the ledger does not have is not kept: the run
+// may be planned later, and the same request must then act on it. So the answer's encoder, which
+// the ledger calls inside the transaction, fails with errNotKept, and the transaction is rolled
+// back; refused has what the ledger found. A rollback comes before the ledger notices that the key
+// was used, so keyIsFree looks it up: after ErrRepeated, Do returns the answer that the audit has.
+func (s *Service) actOnce(ctx context.Context, what RunAction, action ledger.Action) (ledger.ActionResult, error) {
+	do := map[RunAction]func(context.Context, ledger.Action) (ledger.ActionResult, error){
+		Cancel: s.ledger.Cancel, Redrive: s.ledger.Redrive, Ack: s.ledger.Ack,
+	}[what]
+	if do == nil {
+		return ledger.ActionResult{}, unknownName("action", what, Cancel, Redrive, Ack)
+	}
+	var refused ledger.ActionResult
+	keep(action.Actor, func(got ledger.ActionResult) (any, error) {
+		if refused = got; notFound(action, got) {
+			return nil, errNotKept
+		}
+		return runActionResultOf(got, false), nil
+	})
+	got, err := do(ctx, action)
+	if errors.Is(err, errNotKept) {
+		return refused, s.keyIsFree(ctx, action.Actor)
+	}
+	return got, err
+}
+
+// notFound reports that the ledger does not have the one run that an action is for.
+func notFound(action ledger.Action, got ledger.ActionResult) bool {
+	return len(action.IDs) == 1 && len(got.Rejected) == 1 && got.Rejected[0].Cause == ledger.RejectedNotFound
+}
+
+// errNotKept keeps a request out of the audit, which leaves its key free: see actOnce.
 var errNotKept = errors.New("the ledger has no such run")
 
 // keyIsFree returns ErrRepeated if the audit has a request under this key: the run may have been
@@ -138,10 +151,6 @@ func (s *Service) keyIsFree(ctx context.Context, who ledger.Actor) error {
 	}
 	return err
 }
-
-// MaxPart bounds the runs that one transaction changes. The planner waits for each: of a
-// million runs in SQLite, 1,000 take up to half a second, and 10,000 take three.
-const MaxPart = 1_000
 
 // ActOnAll does an action on as many runs as it selects, up to its limit, with requests of one
 // series. After an error the result has what those before it did.
@@ -196,16 +205,16 @@ func (all *RunActionResult) add(part RunActionResult) {
 
 // checkSelection refuses an action that selects all runs, or none: most come from a variable that is
 // not set.
-func (what RunAction) checkSelection(sel Selection, act ledger.Action) error {
+func (what RunAction) checkSelection(sel Selection, action ledger.Action) error {
 	if what == Cancel {
-		if err := CheckCancelable(act.States); err != nil {
+		if err := CheckCancelable(action.States); err != nil {
 			return err
 		}
 	}
 	switch {
-	case act.Parent != "" && (!sel.IsZero() || len(act.IDs) > 0):
+	case action.Parent != "" && (!sel.IsZero() || len(action.IDs) > 0):
 		return refuse(Invalid, "the action selects members of one run (parent), so it takes no run IDs, job, owner, label or target")
-	case what.Selects(sel, act.Filter):
+	case what.Selects(sel, action.Filter):
 		return nil
 	case what == Cancel:
 		return refuse(Invalid,
@@ -243,7 +252,7 @@ func (what RunAction) Selects(sel Selection, f ledger.Filter) bool {
 		what == Cancel && len(f.States) > 0
 }
 
-func actedOf(done ledger.ActionResult, dryRun bool) RunActionResult {
+func runActionResultOf(done ledger.ActionResult, dryRun bool) RunActionResult {
 	v := NewRunActionResult(dryRun)
 	v.Changed, v.Counts.Changed, v.Remaining = runsOf(done.Changed), len(done.Changed), done.Remaining
 	for cause, n := range done.LeftOut {
@@ -255,34 +264,4 @@ func actedOf(done ledger.ActionResult, dryRun bool) RunActionResult {
 	}
 	v.Refused = v.Refused[:min(len(v.Refused), MaxPart)] // the counts have all of them
 	return v
-}
-
-// The audit keeps at most so many bytes of who acts and why.
-const (
-	maxBy  = 255
-	maxWhy = 1000
-)
-
-// tokenPrefix begins the names of identities that the API's tokens prove.
-const tokenPrefix = "token:"
-
-// checkActor refuses an action without who and why, which are kept in the audit, and a
-// name there that only a token can prove.
-func checkActor(a ledger.Actor) error {
-	switch {
-	case strings.TrimSpace(a.Why) == "":
-		return refuse(Invalid, "an action needs a reason (why); it is kept in the ledger")
-	case strings.TrimSpace(a.By) == "":
-		return refuse(Invalid, "an action needs the name of the person who acts (by); it is kept in the ledger")
-	case len(a.Why) > maxWhy, len(a.By) > maxBy:
-		return refuse(Invalid, "the reason (why) must have at most %d bytes, the name of the person who acts (by) at most %d", maxWhy, maxBy)
-	case !a.Proven && strings.HasPrefix(strings.TrimSpace(a.By), tokenPrefix):
-		return refuse(Invalid,
-			"the name %q would pass for the identity of a token, and no token has proved it; "+
-				"give a name (by) that does not begin with %s", a.By, tokenPrefix)
-	}
-	if err := a.Validate(); err != nil {
-		return refuse(Invalid, "%v", err)
-	}
-	return nil
 }

@@ -8,9 +8,9 @@ import (
 )
 
 func TestEachActionHasItsForm(t *testing.T) {
-	forms := maps.Clone(actForms)
+	forms := maps.Clone(actionForms)
 	for _, a := range operations.Actions {
-		if form := actForms[a.Name]; form.preview == nil || form.notice == nil || form.subject == "" && form.read == nil {
+		if form := actionForms[a.Name]; form.preview == nil || form.notice == nil || form.subject == "" && form.read == nil {
 			t.Errorf("the action %q has no row in actForms, or one without a page, a notice, or what it is for", a.Name)
 		}
 		delete(forms, a.Name)

@@ -12,22 +12,22 @@ import (
 )
 
 // actForm holds what the dashboard has for an action: its page, its form, and the notice of the next page.
-type actForm struct {
+type actionForm struct {
 	// preview fills in what the action will do.
-	preview func(*Dashboard, *http.Request, *actView) error
+	preview func(*Dashboard, *http.Request, *actionView) error
 	// subject is the field of the form that names what the action is for; "": the form has a
 	// selection.
 	subject string
 	// read adds the fields that only this action has to the request; nil: it has none.
 	read func(*operations.ActionRequest, url.Values)
 	// do makes the requests of an action that may take several; nil: it takes one.
-	do func(context.Context, operations.ActionRequest, requester) (actDone, error)
+	do func(context.Context, operations.ActionRequest, requester) (actionResult, error)
 	// notice says what was done and what undoes it, on the page at path.
-	notice func(form url.Values, done actDone) (n notice, path string)
+	notice func(form url.Values, done actionResult) (n notice, path string)
 }
 
 // actForms has each of operations.Actions by its name.
-var actForms = map[string]actForm{
+var actionForms = map[string]actionForm{
 	"pause":   {preview: (*Dashboard).previewPause, subject: "job", notice: pausedNotice},
 	"resume":  {preview: (*Dashboard).previewResume, subject: "job", notice: resumedNotice},
 	"trigger": {preview: (*Dashboard).previewTrigger, subject: "job", notice: newRunNotice("Triggered")},
@@ -39,7 +39,7 @@ var actForms = map[string]actForm{
 	operations.EndPause: {preview: (*Dashboard).previewEndPause, subject: "pause",
 		notice: textNotice("Ended. Scheduled times from now on run.", "/pauses")},
 	operations.AckIncident: {preview: (*Dashboard).previewIncident, subject: "incident",
-		notice: func(form url.Values, done actDone) (notice, string) {
+		notice: func(form url.Values, done actionResult) (notice, string) {
 			return notice{Text: "Acknowledged. The incident asks for no attention until it closes."}, jobPath(done.JobID)
 		}},
 	string(operations.Redrive): onRuns("Each is sent again under its own key, with all its retries: a target that has done the work answers "+
@@ -51,15 +51,15 @@ var actForms = map[string]actForm{
 
 // onRuns returns an action on runs: what it does to each, what it did in a word, and the link that
 // undoes it.
-func onRuns(does, did string, undo func(changed []operations.Run) (label, path string)) actForm {
-	return actForm{
-		preview: func(d *Dashboard, r *http.Request, v *actView) error {
+func onRuns(does, did string, undo func(changed []operations.Run) (label, path string)) actionForm {
+	return actionForm{
+		preview: func(d *Dashboard, r *http.Request, v *actionView) error {
 			v.Lines = []string{does}
 			return d.previewRuns(r, v)
 		},
 		read: readRuns,
 		do:   doRuns,
-		notice: func(form url.Values, done actDone) (n notice, path string) {
+		notice: func(form url.Values, done actionResult) (n notice, path string) {
 			n.Text = did + " " + counted(done.Runs.Counts.Changed, "run") + done.leftOut() + "."
 			n.Undo, n.Link = undo(done.Runs.Changed)
 			return n, runsChanged(form)
