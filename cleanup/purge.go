@@ -61,8 +61,7 @@ type Purge struct {
 	// the default.
 	TTL func(scope string) (ttl time.Duration, rule string)
 
-	Scope    string // key scope to purge; "": all
-	DryRun   bool   // count what would be deleted, and delete nothing
+	DryRun   bool // count what would be deleted, and delete nothing
 	Pace     purge.Pace
 	Observer Observer
 	Logger   *slog.Logger
@@ -113,7 +112,7 @@ func (p Purge) purgeStore(ctx context.Context, s Store) StoreReport {
 	}
 	defer done()
 	if p.DryRun {
-		r.scopes, err = keys.CountExpired(ctx, p.Scope)
+		r.scopes, err = keys.CountExpired(ctx, "")
 	} else {
 		err = p.deleteExpired(ctx, keys, &r)
 	}
@@ -128,7 +127,7 @@ func (p Purge) purgeStore(ctx context.Context, s Store) StoreReport {
 
 // deleteExpired purges at the pace and counts what is left if the time runs out.
 func (p Purge) deleteExpired(ctx context.Context, keys purge.Store, r *StoreReport) error {
-	done, err := p.Pace.Purge(ctx, keys, p.Scope, func(got purge.BatchResult, took time.Duration) {
+	done, err := p.Pace.Purge(ctx, keys, "", func(got purge.BatchResult, took time.Duration) {
 		for s, n := range got.Scopes {
 			r.scopes[s] += n
 		}
@@ -137,7 +136,7 @@ func (p Purge) deleteExpired(ctx context.Context, keys purge.Store, r *StoreRepo
 	if err != nil || done {
 		return err
 	}
-	left, err := keys.CountExpired(ctx, p.Scope)
+	left, err := keys.CountExpired(ctx, "")
 	for _, n := range left {
 		r.Remaining += n
 	}

@@ -119,7 +119,7 @@ func TestGoldenUnknownNames(t *testing.T) {
 		{"next", "close-boks"}, {"trigger", "close-boks"}, {"try", "close-boks"}, {"backfill", "close-boks", "--from", "1d", "--why", "x"},
 		{"next", "--expr", "@daily", "--tz", "Europe/Londn"}, {"next", "--expr", "@daily", "--dst", "onc"},
 		{"migrate", "print", "--set", "key"}, {"migrate", "print", "--engine", "postgre"}, {"export", "cloudformation", "--architecture", "arm"}, {"export", "terafrm"}, {"export", "terraform", "--secrets", "vault"},
-		{"purge", "--store", "accountin"}, {"purge", "--scope", "route:POST_/v1/admin/lock/release"}, {"try", "--url", "http://127.0.0.1/x", "--method", "PST"},
+		{"purge", "--store", "accountin"}, {"try", "--url", "http://127.0.0.1/x", "--method", "PST"},
 		{"serve", "--log-level", "inf"}, {"serve", "--log-format", "jsn"}, {"chek"}, {"runs", "lst"},
 	} {
 		if code, out, _ := d.run(args...); code != exitUsage || out != "" {

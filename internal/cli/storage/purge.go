@@ -24,7 +24,6 @@ import (
 type purgeFlags struct {
 	dryRun   bool
 	fullPace bool
-	scope    string
 	store    string
 }
 
@@ -34,20 +33,19 @@ func (a *app) purgeCommand() *cobra.Command {
 		Use:   "purge",
 		Short: "Remove expired keys and old runs now, as the nightly purge does",
 		Long: `purge removes the expired keys of every key store of the registry, and from the
-ledger the runs that finished before cleanup.ledgerRetention. With --scope or
---store it removes only keys.
+ledger the runs that finished before cleanup.ledgerRetention. With --store it
+removes only keys.
 
 It never removes a key that has not expired. You can stop it at any time, run it
 again, and run it at the same time as the nightly purge. A store that fails does
 not stop the others; the exit code is then 1.`,
 		Example: `  cronce purge --dry-run
-  cronce purge --store accounting --scope route:POST_/v1/payments`,
+  cronce purge --store accounting`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.purgeNow(c.Context(), f) },
 	}
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would be removed")
 	c.Flags().BoolVar(&f.fullPace, "full-pace", false, "do not pause between batches")
-	c.Flags().StringVar(&f.scope, "scope", "", "only keys of this key `scope`; its full name")
 	c.Flags().StringVar(&f.store, "store", "", "only the key store of this `name`")
 	return c
 }
@@ -62,11 +60,6 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 		return err
 	}
 	defer done()
-	if f.scope != "" {
-		if err := knownScope(ctx, reg, p); err != nil {
-			return err
-		}
-	}
 	var show *bar
 	if terminal.Is(a.Err) && !f.dryRun {
 		if show, err = newBar(ctx, a.Err, p); err != nil {
@@ -78,68 +71,14 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 	if show != nil {
 		show.end() // its line, before the report's
 	}
-	if err := a.printPurge(reg, report); err != nil {
-		return err
-	}
-	if f.scope != "" && report.Deleted == 0 && failed == nil {
-		a.tellScopes(ctx, p)
-	}
-	return failed
-}
-
-// expiredScopes are the key scopes that have expired keys.
-func expiredScopes(ctx context.Context, p cleanup.Purge) ([]string, error) {
-	p.Scope, p.DryRun, p.Runs = "", true, nil
-	all, err := p.Run(ctx)
-	var names []string
-	for _, s := range all.Scopes {
-		names = append(names, s.Scope)
-	}
-	return names, err
-}
-
-// knownScope refuses a key scope that is in no entry of the registry and of
-// which no store has an expired key: its name may be misspelt.
-func knownScope(ctx context.Context, reg *jobs.Registry, p cleanup.Purge) error {
-	if _, rule := reg.TTL(p.Scope); rule != "" {
-		return nil
-	}
-	names, err := expiredScopes(ctx, p)
-	if err != nil {
-		return nil // the purge itself reports a store that fails
-	}
-	for j := range reg.JobsAndTemplates() {
-		names = append(names, j.KeyScope)
-	}
-	for _, k := range reg.KeyTTLs() {
-		names = append(names, k.Scope)
-	}
-	if slices.Contains(names, p.Scope) {
-		return nil
-	}
-	return command.Unknown("key scope", p.Scope, names,
-		"no job and no keyTTLs entry has it, and no key of it has expired; \"cronce purge --dry-run\" lists the scopes that have expired keys")
-}
-
-// tellScopes helps who asked for a key scope of which nothing has expired.
-func (a *app) tellScopes(ctx context.Context, p cleanup.Purge) {
-	names, _ := expiredScopes(ctx, p) // a store that fails has no scopes to tell
-	text := "nor has any other"
-	if len(names) > 0 {
-		text = "the scopes that have expired keys: " + strings.Join(names, ", ")
-	}
-	fmt.Fprintf(a.Err, "no key of the scope %q has expired; %s\n", p.Scope, text)
+	return cmp.Or(a.printPurge(reg, report), failed)
 }
 
 // purgeOf is the purge that the flags select, on the ledger that there is.
 func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cleanup.Purge, func(), error) {
 	var none cleanup.Purge
-	if strings.Contains(f.scope, "*") {
-		return none, nil, command.Usage("--scope %q is a pattern, and a purge takes one whole key scope; \"cronce purge "+
-			"--dry-run\" lists those that have expired keys", f.scope)
-	}
 	p := cleanup.New(reg, keystores.Of(reg, a.Lookup), nil)
-	p.Scope, p.DryRun = f.scope, f.dryRun
+	p.DryRun = f.dryRun
 	if f.fullPace {
 		p.Pace = purge.Pace{Share: 1}
 	}
@@ -155,7 +94,7 @@ func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cl
 			return none, nil, command.Usage("the environment variable %s is not set: the URL of the key store %s", s.URLEnv, s.Name)
 		}
 	}
-	if f.store != "" || f.scope != "" {
+	if f.store != "" {
 		return p, func() {}, nil
 	}
 	return a.withRuns(ctx, p)

@@ -11,13 +11,11 @@ import (
 	"github.com/cronce/cronce/internal/terminal"
 )
 
-// bar shows on one line how far a purge is: rows, rows a second, what is left.
+// bar shows on one line how far a purge is.
 type bar struct {
 	line  *terminal.Line
 	total int64
-	start time.Time
-
-	done atomic.Int64
+	done  atomic.Int64
 }
 
 var _ cleanup.Observer = (*bar)(nil)
@@ -32,7 +30,7 @@ func newBar(ctx context.Context, w io.Writer, p cleanup.Purge) (*bar, error) {
 		fmt.Fprintln(w)
 		return nil, ctx.Err()
 	}
-	return &bar{line: terminal.NewLine(w), total: report.Deleted + report.Runs, start: time.Now()}, nil
+	return &bar{line: terminal.NewLine(w), total: report.Deleted + report.Runs}, nil
 }
 
 // Removed implements cleanup.Observer.
@@ -54,23 +52,11 @@ func (b *bar) add(n int64) { b.line.Show(b.text(b.done.Add(n))) }
 
 func (b *bar) end() { b.line.Keep(b.text(b.done.Load())) }
 
-// text tells of the total that had expired at the start; more may have since.
 func (b *bar) text(done int64) string {
-	return barText(done, max(b.total, done), time.Since(b.start))
-}
-
-func barText(done, total int64, took time.Duration) string {
+	total := max(b.total, done) // more may have expired since the start
 	part := 1.0
 	if total > 0 {
 		part = float64(done) / float64(total)
 	}
-	text := fmt.Sprintf("%s %d of %d", terminal.Bar(part), done, total)
-	if seconds := took.Seconds(); done > 0 && seconds > 0 {
-		rate := float64(done) / seconds
-		text += fmt.Sprintf("  %.0f/s", rate)
-		if left := total - done; left > 0 {
-			text += fmt.Sprintf("  %d left, %s", left, time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
-		}
-	}
-	return text
+	return fmt.Sprintf("%s %d of %d", terminal.Bar(part), done, total)
 }
