@@ -36,11 +36,11 @@ type schedulePlanner struct {
 	logger   *slog.Logger
 
 	last     string                    // the template that was planned last
+	page     ledger.ScheduleSweep      // the next page of the sweep in progress
 	lastPass atomic.Pointer[time.Time] // when run last came round
 
 	mu        sync.Mutex
 	templates []ledger.TemplateRevision
-	sweeps    []ledger.ScheduleSweep
 	next      time.Time // when to plan, on this machine's clock
 	planning  bool
 }
@@ -50,15 +50,13 @@ type schedulePlanner struct {
 func (p *schedulePlanner) applyTemplate(template string, revision int64, hash string, current bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	same := ledger.TemplateRevision{Template: template, Revision: revision}
+	same := ledger.TemplateRevision{Template: template, Revision: revision, Hash: hash}
 	if current && slices.Contains(p.templates, same) {
 		return
 	}
 	p.dropTemplates(template)
-	p.sweeps = slices.DeleteFunc(p.sweeps, func(s ledger.ScheduleSweep) bool { return s.Template == template })
 	if current {
 		p.templates = append(p.templates, same)
-		p.sweeps = append(p.sweeps, ledger.ScheduleSweep{Template: template, Revision: revision, Hash: hash, Rules: p.rules})
 		p.next = time.Time{}
 		p.changed.send()
 	}
@@ -151,7 +149,7 @@ func (p *schedulePlanner) planDue(ctx context.Context) {
 		p.advanceTo(time.Now().Add(got.NextAt.Sub(got.Now)))
 	}
 	p.report(got)
-	p.sweep(ctx)
+	p.sweep(ctx, got.Sweep)
 }
 
 // advanceTo brings the next batch forward to at.
@@ -163,30 +161,21 @@ func (p *schedulePlanner) advanceTo(at time.Time) {
 	}
 }
 
-// sweep checks a page of schedules after an edit of their template.
-func (p *schedulePlanner) sweep(ctx context.Context) {
-	p.mu.Lock()
-	var page ledger.ScheduleSweep
-	if len(p.sweeps) > 0 {
-		page = p.sweeps[0]
-	}
-	p.mu.Unlock()
-	if page.Template == "" {
+// sweep checks a page of schedules after an edit of their template, or a change of a pause.
+func (p *schedulePlanner) sweep(ctx context.Context, todo ledger.ScheduleSweep) {
+	if todo.Template == "" {
 		return
 	}
-	next, ok := p.ledger.sweepSchedules(ctx, page)
+	if p.page.TemplateRevision != todo.TemplateRevision || p.page.Swept != todo.Swept {
+		p.page = todo
+		p.page.Rules = p.rules
+	}
+	next, ok := p.ledger.sweepSchedules(ctx, p.page)
 	if !ok {
 		return
 	}
-	p.advanceTo(time.Now())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case len(p.sweeps) == 0 || p.sweeps[0].Template != page.Template || p.sweeps[0].Revision != page.Revision: // there is another definition
-	case next == 0:
-		p.sweeps = p.sweeps[1:]
-	default:
-		p.sweeps[0].After = next
+	if p.page.After = next; next != 0 {
+		p.advanceTo(time.Now())
 	}
 }
 

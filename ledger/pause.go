@@ -101,7 +101,7 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		if err != nil {
 			return p, err
 		}
-		if err := c.lockCatchUps(tx, list); err != nil {
+		if err := c.lockCatchUps(tx, list, now); err != nil {
 			return p, err
 		}
 		found, err := tx.LockPause(c.ID).Get()

@@ -11,8 +11,9 @@ import (
 const duePage = 500
 
 // lockCatchUps locks the pauses that catch up, before one of them is changed, or a new one is
-// made: of two changes at once, the second one finds the runs due as the first one made them.
-func (c PauseChange) lockCatchUps(tx Tx, list pauses) error {
+// made: of two changes at once, the second one finds the runs due as the first one made them. It has
+// the schedules swept that the existing pause kept back.
+func (c PauseChange) lockCatchUps(tx Tx, list pauses, now time.Time) error {
 	kind := c.Kind
 	for i := range list {
 		if list[i].ID == c.ID {
@@ -21,6 +22,11 @@ func (c PauseChange) lockCatchUps(tx Tx, list pauses) error {
 	}
 	if kind != PauseCatchUp {
 		return nil
+	}
+	if c.ID != 0 {
+		if err := sweepAll(tx, now); err != nil {
+			return err
+		}
 	}
 	_, err := list.lockCatchUps(tx, func(Pause) bool { return true })
 	return err

@@ -44,7 +44,8 @@ type TemplateRow struct {
 	Name          string
 	Schedules     int       // schedules that have neither ended nor been deleted
 	PurgedThrough time.Time // of runs of its schedules: see Purge
-	// Swept is the hash of the definition for which each NextAt is early enough.
+	// Swept is the hash of the definition for which each NextAt is early enough, or another text for
+	// as long as they are to be swept.
 	Swept string
 }
 

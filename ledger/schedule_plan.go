@@ -27,10 +27,11 @@ type SchedulePlanning struct {
 	LeaseFor time.Duration
 }
 
-// TemplateRevision is the revision of a template's job.
+// TemplateRevision is the revision of a template's job, with the hash of its definition.
 type TemplateRevision struct {
 	Template string
 	Revision int64
+	Hash     string
 }
 
 // PlannedSchedules is the result of a SchedulePlanning. Stale is not used.
@@ -43,6 +44,8 @@ type PlannedSchedules struct {
 	NextAt time.Time
 	// Moved are the templates that have another revision.
 	Moved []string
+	// Sweep is the sweep to make next, without Rules and After. Without a Template, there is none.
+	Sweep ScheduleSweep
 	// Failed has the schedules that the rules could not plan, which are tried again after 15
 	// minutes, or when a sweep finds them: their template has an open incident meanwhile.
 	Failed []FailedSchedule
@@ -65,8 +68,8 @@ const (
 	dueWindow    = 20_000
 
 	planFailedAfter = 15 * time.Minute
-	// planDeferredAfter is when a schedule that a pause keeps back is checked again: an operator
-	// may have ended the pause. A pause may keep back a million.
+	// planDeferredAfter is when a schedule that a pause keeps back is checked again, if no sweep
+	// after a change of the pause has found it. A pause may keep back a million.
 	planDeferredAfter = 5 * time.Minute
 )
 

@@ -23,6 +23,7 @@ func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err
 	}
 	got.since = floor.since(names)
 	firstFuture, jobsFuture, pausesFuture := tx.FirstDue(names, got.since), tx.Jobs(names), tx.Pauses(time.Time{})
+	templatesFuture := tx.Templates()
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
 	}
@@ -35,7 +36,12 @@ func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err
 	if err != nil {
 		return got, err
 	}
+	templates, err := templatesFuture.Get()
+	if err != nil {
+		return got, err
+	}
 	got.Moved = p.moved(list)
+	got.Sweep = p.unswept(templates, got.Moved)
 	names = slices.DeleteFunc(names, func(n string) bool { return first[n].IsZero() || slices.Contains(got.Moved, n) })
 	if len(names) == 0 {
 		return got, nil
@@ -84,6 +90,18 @@ func backlogs(tx Tx, now time.Time, pausesFuture Future[[]Pause]) (byTemplate ma
 		due += n
 	}
 	return byTemplate, due, err
+}
+
+// unswept returns the sweep of the first template that has to be swept.
+func (p SchedulePlanning) unswept(rows []TemplateRow, moved []string) ScheduleSweep {
+	for _, t := range p.Templates {
+		for _, row := range rows {
+			if row.Name == t.Template && row.Swept != t.Hash && !slices.Contains(moved, row.Name) {
+				return ScheduleSweep{TemplateRevision: t, Swept: row.Swept}
+			}
+		}
+	}
+	return ScheduleSweep{}
 }
 
 // moved returns the templates that have another revision, or have ended.

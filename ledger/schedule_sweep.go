@@ -5,33 +5,22 @@ import (
 	"time"
 )
 
-// ScheduleSweep checks a page of schedules for those that the definition of their template
-// makes due earlier than their NextAt. Others take up the definition when they are
-// due.
+// ScheduleSweep checks a page of schedules for those that are due earlier than their NextAt: by the
+// definition of their template, or because a pause was changed that kept them back. Others take up the
+// definition when they are due.
 type ScheduleSweep struct {
-	Template string
-	Revision int64  // of the template's job, as in a SchedulePlanning
-	Hash     string // of the definition
-	Rules    ScheduleRules
-	After    int64 // 0, or what the page before returned
+	TemplateRevision
+	Swept string // TemplateRow.Swept when the sweep began
+	Rules ScheduleRules
+	After int64 // 0, or what the page before returned
 }
 
 // sweepPage is the number of schedules that a sweep checks in a transaction.
 const sweepPage = 1000
 
-// SweepSchedules sweeps one page, and returns where the next begins; 0: the sweep is done,
-// for every process.
+// SweepSchedules sweeps one page, and returns where the next begins; 0: the sweep is done, for every
+// process, unless a plan has another one.
 func (l *Ledger) SweepSchedules(ctx context.Context, s ScheduleSweep) (next int64, err error) {
-	todo, err := read(ctx, l, "look for schedules to sweep", func(tx Tx) (todo bool, err error) {
-		rows, err := tx.Templates().Get()
-		for _, t := range rows {
-			todo = todo || t.Name == s.Template && t.Swept != s.Hash
-		}
-		return todo, err
-	})
-	if err != nil || !todo {
-		return 0, err
-	}
 	return write(ctx, l, "sweep schedules of "+s.Template, s.sweep)
 }
 
@@ -41,13 +30,13 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 		return 0, err
 	}
 	jobs, err := tx.Jobs([]string{s.Template}).Get()
-	p := SchedulePlanning{Templates: []TemplateRevision{{s.Template, s.Revision}}}
+	p := SchedulePlanning{Templates: []TemplateRevision{s.TemplateRevision}}
 	if err != nil || len(p.moved(jobs)) > 0 {
 		return 0, err // another process sweeps for another definition
 	}
 	if page.Last == 0 {
 		t, err := tx.LockTemplate(s.Template).Get()
-		if err != nil {
+		if err != nil || t.Swept != s.Swept {
 			return 0, err
 		}
 		t.Swept = s.Hash
@@ -67,6 +56,25 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 		err = tx.UpdateSchedules(updates)
 	}
 	return page.Last, err
+}
+
+// sweepAll has the schedules of all templates swept, after a change at a time.
+func sweepAll(tx Tx, now time.Time) error {
+	list, err := tx.Templates().Get()
+	if err != nil {
+		return err
+	}
+	for _, each := range list {
+		t, err := tx.LockTemplate(each.Name).Get()
+		if err != nil {
+			return err
+		}
+		t.Swept = "until " + now.String()
+		if err := tx.PutTemplate(t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bringForward has a schedule checked earlier if it is due earlier. One that has no scheduled time

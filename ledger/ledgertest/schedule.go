@@ -169,7 +169,7 @@ func (t *fixture) wantChangeError(in ledger.ScheduleChange, want error) {
 
 var someone = who("ann", "asked")
 
-var planner = ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: timing{},
+var planner = ledger.SchedulePlanning{Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1, Hash: "v1"}}, Rules: timing{},
 	Process: "planner", LeaseFor: lease}
 
 // planAll plans all that is due, and returns the IDs of the runs that it planned.
@@ -178,14 +178,37 @@ func (t *fixture) planAll() (runs []string) {
 	for {
 		got, err := t.PlanSchedules(t.ctx, planner)
 		t.must(err)
-		for _, p := range got.Plans {
-			for _, r := range p.Runs {
-				runs = append(runs, r.RunID)
-			}
-		}
+		runs = append(runs, plannedIn(got)...)
 		if got.NextAt.IsZero() || got.NextAt.After(got.Now) {
 			slices.Sort(runs)
 			return runs
+		}
+	}
+}
+
+func plannedIn(planned ledger.PlannedSchedules) (ids []string) {
+	for _, p := range planned.Plans {
+		for _, r := range p.Runs {
+			ids = append(ids, r.RunID)
+		}
+	}
+	return ids
+}
+
+// sweepAll sweeps until a plan has nothing to sweep, and then plans as planAll does.
+func (t *fixture) sweepAll() (runs []string) {
+	t.Helper()
+	for {
+		got, err := t.PlanSchedules(t.ctx, planner)
+		t.must(err)
+		runs = append(runs, plannedIn(got)...)
+		if got.Sweep.Template == "" {
+			return append(runs, t.planAll()...)
+		}
+		got.Sweep.Rules = timing{}
+		for more := true; more; more = got.Sweep.After != 0 {
+			got.Sweep.After, err = t.SweepSchedules(t.ctx, got.Sweep)
+			t.must(err)
 		}
 	}
 }

@@ -66,6 +66,57 @@ var schedulePauseCases = []testCase{
 			t.Errorf("after the end: %v", runs)
 		}
 	}},
+	{"a schedule goes on when the pause that kept it back is ended early, or shortened", func(t *fixture) {
+		t.template()
+		for _, end := range []func(ledger.Pause) ledger.PauseChange{
+			func(p ledger.Pause) ledger.PauseChange {
+				return ledger.PauseChange{ID: p.ID, End: true, Actor: someone}
+			},
+			func(p ledger.Pause) ledger.PauseChange {
+				return ledger.PauseChange{ID: p.ID, Until: t.time().Truncate(time.Second).Add(time.Second), Actor: someone}
+			},
+		} {
+			t.change(upsert("a", "1m"))
+			pause, err := t.ChangePause(t.ctx, ledger.PauseChange{
+				Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Job: "t"}, Until: t.time().Truncate(time.Second).Add(time.Hour), Actor: someone,
+			})
+			t.must(err)
+			t.sweepAll()
+			t.advance(2 * time.Minute)
+			if runs := t.planAll(); runs != nil {
+				t.Errorf("within the pause: %v", runs)
+			}
+			_, err = t.ChangePause(t.ctx, end(pause))
+			t.must(err)
+			if t.advance(2 * time.Second); t.planAll() != nil {
+				t.Error("planned without a sweep: the case shows nothing")
+			}
+			if runs := t.sweepAll(); len(runs) < 2 {
+				t.Errorf("after the end: %v; it waits until %s, and it is %s", runs, t.schedule("a").NextAt, t.time())
+			}
+		}
+	}},
+	{"a sweep in progress does not stand for one that is asked for meanwhile", func(t *fixture) {
+		t.template()
+		t.change(manyPuts(2, "1m")...)
+		pause, err := t.ChangePause(t.ctx, ledger.PauseChange{
+			Kind: ledger.PauseCatchUp, Selector: ledger.Selector{Job: "t"}, Until: t.time().Truncate(time.Second).Add(time.Hour), Actor: someone,
+		})
+		t.must(err)
+		got, err := t.PlanSchedules(t.ctx, planner)
+		t.must(err)
+		got.Sweep.Rules = timing{}
+		got.Sweep.After, err = t.SweepSchedules(t.ctx, got.Sweep)
+		t.must(err)
+		_, err = t.ChangePause(t.ctx, ledger.PauseChange{ID: pause.ID, End: true, Actor: someone})
+		t.must(err)
+		if _, err = t.SweepSchedules(t.ctx, got.Sweep); err != nil {
+			t.Fatal(err)
+		}
+		if got, err = t.PlanSchedules(t.ctx, planner); err != nil || got.Sweep.Template != "t" {
+			t.Errorf("nothing to sweep after the end of the pause: %+v, %v", got.Sweep, err)
+		}
+	}},
 }
 
 // wantPaused fails unless each question about a schedule answers that it is paused.

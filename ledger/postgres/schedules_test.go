@@ -82,7 +82,9 @@ func TestSchedulesAreFoundByTheirIndexes(t *testing.T) {
 		if must(t, err); results[0].Err != nil || results[1].Err != nil {
 			t.Fatalf("%+v", results)
 		}
-		_, err = f.SweepSchedules(t.Context(), ledger.ScheduleSweep{Template: "t", Revision: 1, Hash: "t", Rules: minutes{}, After: 5000})
+		_, err = f.SweepSchedules(t.Context(), ledger.ScheduleSweep{
+			TemplateRevision: ledger.TemplateRevision{Template: "t", Revision: 1, Hash: "t"}, Rules: minutes{}, After: 5000,
+		})
 		must(t, err)
 		_, err = f.PurgeHistory(t.Context(), ledger.HistoryPurge{})
 		must(t, err)

@@ -131,7 +131,9 @@ func (f *fleet) schedules(t *testing.T) {
 	if len(planned.Plans) != 1 {
 		t.Fatalf("%+v, %v", planned, planErr)
 	}
-	_, sweepErr := f.SweepSchedules(ctx, ledger.ScheduleSweep{Template: "t", Revision: 1, Hash: "t", Rules: minutes{}})
+	_, sweepErr := f.SweepSchedules(ctx, ledger.ScheduleSweep{
+		TemplateRevision: ledger.TemplateRevision{Template: "t", Revision: 1, Hash: "t"}, Rules: minutes{},
+	})
 	_, purgeErr := f.PurgeHistory(ctx, ledger.HistoryPurge{})
 	if err := errors.Join(err, planErr, sweepErr, purgeErr, f.PauseJob(ctx, "t:a", who)); err != nil {
 		t.Fatal(err)
