@@ -60,7 +60,8 @@ func (c *call) endpoint() (endpoint, error) {
 		return endpoint{}, fmt.Errorf("the URL has a variable within its host; cronce takes the whole base URL from one variable")
 	}
 	if strings.Contains(text, "\x00") {
-		return endpoint{}, errors.New("the URL is made of variables; cronce takes the base URL from one variable, and the path is fixed")
+		return endpoint{}, errors.New("the URL is made of variables, or of one that looks like a secret; cronce takes the base URL from one " +
+			"variable, and the path is fixed")
 	}
 	if c.query {
 		body, err := c.literalData()
@@ -122,7 +123,7 @@ func (c *call) literalData() (string, error) {
 	for _, w := range c.data {
 		text, ok := w.literal(c.env)
 		if !ok {
-			return "", errors.New("the body is made of variables; cronce sends a fixed body")
+			return "", errors.New("the body is made of variables, or of one that looks like a secret; cronce sends a fixed body")
 		}
 		parts = append(parts, text)
 	}

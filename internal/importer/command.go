@@ -73,7 +73,7 @@ func (e *entry) unwrap(words []word) ([]word, error) {
 		if variable, ok := name.literal(nil); assigns && ok && isName(variable) {
 			v, ok := value.literal(e.call.env)
 			if !ok {
-				return nil, errors.New("the command sets a variable to a value that only the shell knows")
+				return nil, errors.New("the command sets a variable to a value that only the shell knows, or to a secret")
 			}
 			e.call.env[variable] = v
 			words = words[1:]

@@ -74,3 +74,29 @@ func TestKeysInAQueryOrABodyAreNotCopied(t *testing.T) {
 func hasKey(part string) bool {
 	return strings.ContainsAny(part, "0123456789") || strings.ToLower(part) != part
 }
+
+// A variable whose name or value is a secret's is in no path, query, body or header of the registry.
+func TestSecretsInVariablesAreNotCopied(t *testing.T) {
+	const secrets = "API_TOKEN=hunter2\nDB_PASSWORD=hunter2\nID=pre4f9c1d7e8a2b3c4d5e6hunter2\nTIER=gold\n* * * * * "
+	for command, want := range map[string]string{
+		`curl "https://a.example.com/v1?x=$API_TOKEN"`:                         "the URL is made of variables, or of one that looks like a secret",
+		`curl https://a.example.com/v1/$API_TOKEN/x`:                           "the URL is made of variables",
+		`curl https://a.example.com/v1/x-$ID`:                                  "the URL is made of variables",
+		`PASSWORD=hunter2 sh -c 'curl "https://a.example.com/v1?q=$PASSWORD"'`: "the URL is made of variables",
+		`X=$API_TOKEN sh -c 'curl "https://a.example.com/v1?q=$X"'`:            "sets a variable to a value that",
+		`curl --json "{\"x\":\"$DB_PASSWORD\"}" https://a.example.com/v1`:      "the body is made of variables, or of one that looks like a secret",
+		`curl -G -d "x=$DB_PASSWORD" https://a.example.com/v1`:                 "the body is made of variables",
+		`curl -H "Accept: $API_TOKEN" https://a.example.com/v1`:                "the header Accept is not taken over",
+		`curl -H "X-Key: $API_TOKEN" $API_TOKEN/v1`:                            "urlEnv: API_TOKEN",
+		`curl "https://a.example.com/v1?x=$TIER"`:                              "/v1?x=gold",
+	} {
+		r, err := importCrontab(t, importer.Options{}, secrets+command)
+		if got := text(r); !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
+			t.Errorf("%s: %v, want %q\n%s", command, err, want, got)
+		}
+	}
+	got, err := importCronJob(t, cronJob("", "", `command: [curl, "https://a.example.com/v1?x=$(API_TOKEN)"], env: [{name: API_TOKEN, value: hunter2}]`))
+	if !errors.Is(err, importer.ErrNothing) || strings.Contains(got, "hunter2") {
+		t.Errorf("of a CronJob: %v\n%s", err, got)
+	}
+}

@@ -17,13 +17,19 @@ type word []part
 
 func literal(text string) word { return word{{text: text}} }
 
+// lookup is the value of a variable. That of a secret is not known, so that no registry has it.
+func lookup(env map[string]string, name string) (string, bool) {
+	value, known := env[name]
+	return value, known && !secretName.MatchString(name) && !looksSecret(value)
+}
+
 // literal is the word's text with the values that env has.
 func (w word) literal(env map[string]string) (string, bool) {
 	var b strings.Builder
 	for _, p := range w {
 		text := p.text
 		if p.variable {
-			value, known := env[p.text]
+			value, known := lookup(env, p.text)
 			if !known {
 				return "", false
 			}
@@ -38,7 +44,7 @@ func (w word) literal(env map[string]string) (string, bool) {
 // variable that it begins with. Any other unknown variable stands as a NUL.
 func (w word) expand(env map[string]string) (text, first string) {
 	for i, p := range w {
-		value, known := env[p.text]
+		value, known := lookup(env, p.text)
 		switch {
 		case !p.variable:
 			text += p.text
