@@ -15,15 +15,15 @@ import (
 // What tells a secret from other values: a name that holds one, or a form that few others have.
 var (
 	// secretName matches names of fields, parameters and headers that hold secrets.
-	secretName = regexp.MustCompile(`(?i)(auth|token|secret|passw|pwd|api[-_]?key|access[-_]?key|private[-_]?key|credential|signature|session|cookie|jwt|^key$|^sig$|^code$|^pass$)`)
+	secretName = regexp.MustCompile(`(?i)(auth|token|secret|passw|pwd|api[-_]?key|access[-_]?key|private[-_]?key|credential|signature|session|cookie|jwt|licen[sc]e|(^|[-_.])(key|pin)$|(?-i:[a-z]Key$)|^sig$|^code$|^pass$)`)
 	// secretPrefix matches what well-known issuers put in front of their secrets.
 	secretPrefix = regexp.MustCompile(`^(sk_|pk_live|rk_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|eyJ|whsec_|ya29\.|SG\.|Bearer |Basic )`)
 	tokenLike    = regexp.MustCompile(`^[A-Za-z0-9_+/=.~-]{20,}$`)
-	// oneCase matches keys that are written in digits of base 16, 32 or 36.
-	oneCase = regexp.MustCompile(`^([0-9a-z]{20,}|[0-9A-Z]{20,})$`)
+	// oneCase matches keys that are written in digits of base 16, 32 or 36, also behind a hyphen.
+	oneCase = regexp.MustCompile(`\b([0-9a-z]{20,}|[0-9A-Z]{20,})\b`)
 	// hook matches hosts and paths of webhooks and pings: who knows their URL may call them.
 	// Their keys are shorter, or UUIDs, which elsewhere name things.
-	hook    = regexp.MustCompile(`(?i)hook|\bping\b`)
+	hook    = regexp.MustCompile(`(?i)hook|\bping\b|heartbeat|snch|cronitor|ntfy`)
 	hookKey = regexp.MustCompile(`^([0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$`)
 	// shortKey matches the keys after the host of a webhook, and words; camelCase matches
 	// words alone.
@@ -34,7 +34,8 @@ var (
 
 // looksSecret reports whether a value has the form of a secret, whatever it is called.
 func looksSecret(value string) bool {
-	if secretPrefix.MatchString(value) || oneCase.MatchString(value) && turns(value) >= 5 {
+	mixed := func(key string) bool { return turns(key) >= 5 }
+	if secretPrefix.MatchString(value) || slices.ContainsFunc(oneCase.FindAllString(value, -1), mixed) {
 		return true
 	}
 	return tokenLike.MatchString(value) && strings.ContainsAny(value, "0123456789") &&
@@ -55,8 +56,8 @@ func turns(value string) (n int) {
 // secretQuery is the name of a query parameter that looks like a secret.
 func secretQuery(query string) string {
 	values, err := url.ParseQuery(query)
-	if err != nil {
-		return ""
+	if err != nil { // what a form would not have cannot be searched
+		return "(not shown)"
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if secretName.MatchString(name) || slices.ContainsFunc(values[name], looksSecret) {

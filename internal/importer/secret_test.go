@@ -36,6 +36,8 @@ func TestKeysInAPathAreNotCopied(t *testing.T) {
 		"hooks.example.com/services/T01ABCDEF/B0/x":                                 "segment 2",
 		"hooks.example.com/OrderCreated/orderCreated/created/STATUS":                "",
 		"hooks.example.com/v2/tenants/12345/jobs":                                   "",
+		"heartbeat.example.com/m123456789-0a1b2c3d4e5f60718293a4b5c6d7e8f901234567": "segment 1",
+		"nosnch.in/c2354d53d2":                                                      "segment 1",
 		"api.example.com/v1/report2024":                                             "",
 		"api.example.com/accounts/1234567/refresh":                                  "",
 	} {
@@ -65,6 +67,26 @@ func TestKeysInAQueryOrABodyAreNotCopied(t *testing.T) {
 		line := "* * * * * curl -X POST " + args + "\n"
 		r, err := importer.Import(importer.Crontab, []importer.File{{Name: "crontab", Data: []byte(line)}}, importer.Options{Name: "acme"})
 		if got := text(r); !errors.Is(err, importer.ErrNothing) || !strings.Contains(got, `"id" looks like a secret`) || strings.Contains(got, "4f9c") {
+			t.Errorf("%s: %v\n%s", args, err, got)
+		}
+	}
+}
+
+// Names that end in key, and those of licenses and PINs, are of secrets, also where the query is
+// not as a form has it.
+func TestNamesOfSecretsAreKnown(t *testing.T) {
+	for args, name := range map[string]string{
+		`"https://api.example.com/v1?cron_key=planted"`:                                   "cron_key",
+		`"https://api.example.com/v1?routingKey=planted"`:                                 "routingKey",
+		`"https://api.example.com/v1?license=planted"`:                                    "license",
+		`"https://api.example.com/v1?token=planted;x=1"`:                                  "(not shown)",
+		`"https://api.example.com/v1?monkey=1&pinned=1&keyboard=us"`:                      "",
+		`--json '{"pin":"planted"}' https://api.example.com/v1`:                           "pin",
+		`--json '{"id":"m1-0a1b2c3d4e5f60718293a4b5planted"}' https://api.example.com/v1`: "id",
+	} {
+		r, err := importCrontab(t, importer.Options{}, "* * * * * curl "+args)
+		got := text(r)
+		if refused := strings.Contains(got, `"`+name+`" looks like a secret`); refused != (name != "") || (err == nil) == refused || strings.Contains(got, "planted") {
 			t.Errorf("%s: %v\n%s", args, err, got)
 		}
 	}
