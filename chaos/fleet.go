@@ -12,14 +12,14 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // migrations go through database/sql
+	_ "github.com/jackc/pgx/v5/stdlib" // the tables go through database/sql
 
+	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/postgres"
 	"github.com/cronce/cronce/ledger/sqlite"
-	"github.com/cronce/cronce/migrations"
 )
 
 // Setup is what a fleet is made of.
@@ -104,8 +104,7 @@ func prepare(ctx context.Context, database string) error {
 		return err
 	}
 	defer db.Close()
-	target := migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: serviceSchema}
-	if _, err := migrations.Up(ctx, db, target); err != nil {
+	if err := pgsql.New(db, pgsql.Options{Schema: serviceSchema}).CreateTable(ctx); err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, effectsTable)

@@ -35,7 +35,7 @@ func TestNotificationsSurviveKills(t *testing.T) {
 		db, err := sql.Open("pgx", database)
 		must(t, err)
 		defer db.Close()
-		_, err = migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger})
+		_, err = migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.Postgres})
 		must(t, err)
 		o := &chaos.Outbox{Cronce: cronce, Dir: workDir(t), Ledger: database}
 		o.Open = func(ctx context.Context) (ledger.Store, error) { return postgres.Open(ctx, database) }

@@ -75,7 +75,7 @@ func (f *fleet) witness(ctx context.Context) error {
 }
 
 func migrateLedger(ctx context.Context, db *sql.DB) error {
-	_, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger})
+	_, err := migrations.Up(ctx, db, migrations.Target{Engine: migrations.Postgres})
 	return err
 }
 

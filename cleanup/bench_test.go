@@ -102,7 +102,7 @@ func newSeed(b *testing.B, n int) *seed {
 	s := &seed{server: server, url: testdb.Postgres(b)}
 	x := newBench(b, s.url)
 	defer x.pool.Close()
-	text, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys})
+	text, err := migrations.PrintKeys(migrations.Postgres, "", "")
 	if err != nil {
 		b.Fatal(err)
 	}

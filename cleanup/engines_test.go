@@ -11,11 +11,11 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/cronce/cronce/idempotency/mysql"
+	"github.com/cronce/cronce/idempotency/pgsql"
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/idempotency/purge"
 	"github.com/cronce/cronce/idempotency/sqlite"
 	"github.com/cronce/cronce/internal/testdb"
-	"github.com/cronce/cronce/migrations"
 )
 
 // keys is a real table of keys.
@@ -31,7 +31,7 @@ type keys struct {
 var engines = map[string]func(*testing.T) *keys{
 	"postgres": func(t *testing.T) *keys {
 		url := testdb.Postgres(t)
-		k := newKeys(t, "pgx", url, migrations.Postgres)
+		k := newKeys(t, "pgx", url, func(db *sql.DB) creator { return pgsql.New(db, pgsql.Options{}) })
 		k.table, k.column = "cronce.idempotency_keys", "key"
 		k.ago = "clock_timestamp() - %d * interval '1 millisecond'"
 		k.open = func() (purge.Store, func(), error) {
@@ -48,7 +48,7 @@ var engines = map[string]func(*testing.T) *keys{
 			t.Fatal(err)
 		}
 		k := &keys{T: t, db: db, table: "idempotency_keys", column: "key", ago: "CAST(unixepoch('subsec') * 1000 AS INTEGER) - %d"}
-		k.migrate(migrations.SQLite)
+		k.create(sqlite.New(db, sqlite.Options{}))
 		k.open = func() (purge.Store, func(), error) {
 			db, err := sqlite.Open(path)
 			return sqlite.New(db, sqlite.Options{}), func() { db.Close() }, err
@@ -58,28 +58,30 @@ var engines = map[string]func(*testing.T) *keys{
 }
 
 func onMySQL(t *testing.T, dsn string) *keys {
-	k := newKeys(t, "mysql", dsn, migrations.MySQL)
+	k := newKeys(t, "mysql", dsn, func(db *sql.DB) creator { return mysql.New(db, mysql.Options{}) })
 	k.table, k.column = "idempotency_keys", "`key`"
 	k.ago = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000 - %d"
 	k.open = func() (purge.Store, func(), error) { return mysql.Open(dsn, mysql.Options{}) }
 	return k
 }
 
-func newKeys(t *testing.T, driver, address string, e migrations.Engine) *keys {
+type creator interface{ CreateTable(context.Context) error }
+
+func newKeys(t *testing.T, driver, address string, in func(*sql.DB) creator) *keys {
 	t.Helper()
 	db, err := sql.Open(driver, address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := &keys{T: t, db: db}
-	k.migrate(e)
+	k.create(in(db))
 	return k
 }
 
-func (k *keys) migrate(e migrations.Engine) {
+func (k *keys) create(table creator) {
 	k.Helper()
 	k.Cleanup(func() { k.db.Close() })
-	if _, err := migrations.Up(k.Context(), k.db, migrations.Target{Engine: e, Set: migrations.Keys}); err != nil {
+	if err := table.CreateTable(k.Context()); err != nil {
 		k.Fatal(err)
 	}
 }

@@ -14,19 +14,12 @@ import (
 // locker makes concurrent calls of Up wait for one another; nil on SQLite,
 // which has no lock that outlives a transaction.
 func (t Target) locker(db *sql.DB) lock.SessionLocker {
-	h := fnv.New64a()
-	h.Write([]byte("cronce migrations " + t.versions()))
-	switch t.Engine {
-	case Postgres:
-		return &transactionLock{db: db, id: int64(h.Sum64())}
-	case MySQL:
-		// The name is the server's, not the database's, and has at most 64
-		// characters. MySQL 9.6 and later have no MD5.
-		return sessionLock{`SELECT GET_LOCK(CONCAT('cronce ', ?, ' ', LEFT(SHA2(DATABASE(), 256), 32)), 300) = 1`,
-			`SELECT RELEASE_LOCK(CONCAT('cronce ', ?, ' ', LEFT(SHA2(DATABASE(), 256), 32)))`, int64(h.Sum64() >> 1)}
-	default:
+	if t.Engine != Postgres {
 		return nil
 	}
+	h := fnv.New64a()
+	h.Write([]byte("cronce migrations " + t.versions()))
+	return &transactionLock{db: db, id: int64(h.Sum64())}
 }
 
 // transactionLock is held by a transaction beside the migrations, since a pooler
@@ -72,25 +65,3 @@ func (l *transactionLock) try(ctx context.Context) (got bool, err error) {
 }
 
 func (l *transactionLock) SessionUnlock(context.Context, *sql.Conn) error { return l.tx.Rollback() }
-
-// sessionLock waits in the database, so that the next in line goes on at once.
-type sessionLock struct {
-	lock, unlock string
-	id           int64
-}
-
-func (l sessionLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	var got any // 1, 0 (waited too long) or NULL
-	if err := conn.QueryRowContext(ctx, l.lock, l.id).Scan(&got); err != nil {
-		return err
-	}
-	if n, ok := got.(int64); ok && n != 1 {
-		return errors.New("another process has been migrating for five minutes: look what it waits for, then start again")
-	}
-	return nil
-}
-
-func (l sessionLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	var ignored any
-	return conn.QueryRowContext(ctx, l.unlock, l.id).Scan(&ignored)
-}

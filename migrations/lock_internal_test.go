@@ -21,7 +21,7 @@ func TestAnIndexIsBuiltConcurrentlyWhileOthersWait(t *testing.T) {
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	target := Target{Engine: Postgres, Set: Ledger, Schema: DefaultSchema}
+	target := Target{Engine: Postgres, Schema: DefaultSchema}
 	first, second := target.locker(db), target.locker(db)
 	must(t, first.SessionLock(ctx, nil))
 	waited := make(chan error, 1)

@@ -1,6 +1,5 @@
-// Package migrations creates, migrates and prints the tables of cronce. There are two
-// sets of tables, each with its own version: the ledger's tables belong to the
-// scheduler, and the table of keys belongs to each target service.
+// Package migrations creates, migrates and prints the ledger's tables. It also prints the
+// table of keys, which belongs to each target service.
 //
 // The ledger's files are in the directory <engine>/ledger, the keys' in package
 // keytable of the kit. They are goose migrations named <version>_<what>.sql, in
@@ -28,37 +27,22 @@ var ledger embed.FS
 // Engine is a database system.
 type Engine string
 
-// The engines. MySQL has only the set Keys.
+// The engines. MySQL has keys only.
 const (
 	Postgres Engine = "postgres"
 	MySQL    Engine = "mysql" // MariaDB too
 	SQLite   Engine = "sqlite"
 )
 
-// Set is a group of tables that is versioned by itself.
-type Set string
+// DefaultSchema is the schema of the tables on PostgreSQL.
+const DefaultSchema = keytable.DefaultSchema
 
-// The sets of tables.
-const (
-	Ledger Set = "ledger" // the scheduler's runs, jobs and attempts
-	Keys   Set = "keys"   // a target service's idempotency keys
-)
-
-// Defaults of Target.
-const (
-	DefaultSchema = keytable.DefaultSchema // PostgreSQL only
-	DefaultTable  = keytable.DefaultTable  // the set Keys only
-)
-
-// Target selects what to migrate, and under which names.
+// Target selects the ledger to migrate.
 type Target struct {
 	Engine Engine
-	Set    Set
 	// Schema holds the tables on PostgreSQL; default DefaultSchema. Up creates it if
-	// needed. On the other engines the tables are in the connection's database.
+	// needed. On SQLite the tables are in the connection's database.
 	Schema string
-	// Table is the name of the table of the set Keys; default DefaultTable.
-	Table string
 }
 
 // Step is one migration.
@@ -69,8 +53,8 @@ type Step struct {
 }
 
 // Up applies the pending steps and returns them, oldest first. Each step is one
-// transaction if the engine has transactional DDL. On PostgreSQL and MySQL any number of
-// processes may call Up at once: one works, and the others wait for it.
+// transaction, except one that builds an index without blocking writers. On PostgreSQL any
+// number of processes may call Up at once: one works, and the others wait for it.
 //
 // Up does not close db. On PostgreSQL it works with any database/sql driver that takes
 // $1 parameters.
@@ -82,9 +66,6 @@ func Up(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	if err := t.createSchema(ctx, db); err != nil {
 		return nil, fmt.Errorf("create schema %s (or have it created, and usage granted): %w", t.Schema, err)
 	}
-	if err := t.createVersions(ctx, db); err != nil {
-		return nil, fmt.Errorf("create the table %s: %w", t.versions(), err)
-	}
 	p, err := t.provider(db)
 	if err != nil {
 		return nil, err
@@ -95,13 +76,13 @@ func Up(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 		steps = append(steps, Step{Version: r.Source.Version, Name: r.Source.Path, AppliedAt: time.Now().UTC()})
 	}
 	if err != nil {
-		return steps, fmt.Errorf("migrate %s/%s: %w", t.Engine, t.Set, err)
+		return steps, fmt.Errorf("migrate the ledger on %s: %w", t.Engine, err)
 	}
 	return steps, nil
 }
 
-// Status lists every step of the set, oldest first, also those that a newer program has
-// applied. It changes nothing. On MySQL the connection must have parseTime=true.
+// Status lists every step, oldest first, also those that a newer program has applied. It
+// changes nothing.
 func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	t, err := t.complete()
 	if err != nil {
@@ -116,7 +97,7 @@ func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	}
 	found, err := p.Status(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("migration status of %s/%s: %w", t.Engine, t.Set, err)
+		return nil, fmt.Errorf("migration status of the ledger on %s: %w", t.Engine, err)
 	}
 	steps := make([]Step, 0, len(found))
 	for _, s := range found {
@@ -124,7 +105,7 @@ func Status(ctx context.Context, db *sql.DB, t Target) ([]Step, error) {
 	}
 	newer, err := t.newer(ctx, db, steps)
 	if err != nil {
-		return nil, fmt.Errorf("migration status of %s/%s: %w", t.Engine, t.Set, err)
+		return nil, fmt.Errorf("migration status of the ledger on %s: %w", t.Engine, err)
 	}
 	return append(steps, newer...), nil
 }
@@ -154,10 +135,9 @@ func (t Target) newer(ctx context.Context, db *sql.DB, known []Step) (steps []St
 
 // begun reports whether the table of versions is there; goose's own Status
 // would create it.
-func (t Target) begun(ctx context.Context, db querier) (there bool, err error) {
+func (t Target) begun(ctx context.Context, db *sql.DB) (there bool, err error) {
 	ask := map[Engine]string{
 		Postgres: `SELECT to_regclass($1) IS NOT NULL`,
-		MySQL:    `SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = database() AND table_name = ?)`,
 		SQLite:   `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)`,
 	}
 	if err := db.QueryRowContext(ctx, ask[t.Engine], t.versions()).Scan(&there); err != nil {
@@ -174,53 +154,39 @@ func pending(sources []*goose.Source) []Step {
 	return steps
 }
 
-// complete fills in the defaults and refuses names that would need quoting.
+// complete fills in the default schema.
 func (t Target) complete() (Target, error) {
-	if _, err := fs.ReadDir(t.files(), "."); err != nil {
-		return t, fmt.Errorf("unknown set %q of the engine %q; valid sets: ledger and keys of postgres and sqlite, keys of mysql", t.Set, t.Engine)
+	if t.Engine != Postgres && t.Engine != SQLite {
+		return t, fmt.Errorf("no ledger is on the engine %q; use postgres or sqlite", t.Engine)
 	}
-	if t.Schema != "" && t.Engine != Postgres {
-		return t, fmt.Errorf("the engine %s has no schemas: leave the schema %q out, the tables go into the connection's database",
-			t.Engine, t.Schema)
-	}
-	if t.Schema == "" {
-		t.Schema = DefaultSchema
-	}
-	if t.Table == "" {
-		t.Table = DefaultTable
-	}
-	for _, name := range []string{t.Schema, t.Table} {
-		if err := keytable.CheckName(name); err != nil {
-			return t, err
-		}
-	}
-	return t, nil
+	schema, err := schemaOn(t.Engine, t.Schema)
+	t.Schema = schema
+	return t, err
 }
 
-// files are the set's, in a directory of their own; none for an unknown engine or
-// set.
+// schemaOn fills in the default, and refuses a name that would need quoting.
+func schemaOn(e Engine, schema string) (string, error) {
+	switch {
+	case schema == "":
+		return DefaultSchema, nil
+	case e != Postgres:
+		return "", fmt.Errorf("the engine %s has no schemas: leave the schema %q out, the tables go into the connection's database", e, schema)
+	}
+	return schema, keytable.CheckName(schema)
+}
+
+// files are the engine's, in a directory of their own.
 func (t Target) files() fs.FS {
-	all, dir := fs.FS(ledger), string(t.Engine)+"/"+string(t.Set)
-	if t.Set == Keys {
-		all, dir = keytable.Files, string(t.Engine)
-	}
-	sub, err := fs.Sub(all, dir)
-	if err != nil { // not a path
-		return embed.FS{}
-	}
+	sub, _ := fs.Sub(ledger, string(t.Engine)+"/ledger") // complete knows the engine
 	return sub
 }
 
 // versions is the name of the table that remembers which steps were applied.
 func (t Target) versions() string {
-	name := "ledger_versions"
-	if t.Set == Keys {
-		name = t.Table + "_versions"
-	}
 	if t.Engine == Postgres {
-		name = t.Schema + "." + name
+		return t.Schema + ".ledger_versions"
 	}
-	return name
+	return "ledger_versions"
 }
 
 // createSchema asks first: CREATE SCHEMA IF NOT EXISTS wants the right to
@@ -261,12 +227,8 @@ func (t Target) provider(db *sql.DB) (*goose.Provider, error) {
 }
 
 func (t Target) dialect() goose.Dialect {
-	switch t.Engine {
-	case Postgres:
+	if t.Engine == Postgres {
 		return goose.DialectPostgres
-	case MySQL:
-		return goose.DialectMySQL
-	default:
-		return goose.DialectSQLite3
 	}
+	return goose.DialectSQLite3
 }

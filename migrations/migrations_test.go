@@ -12,12 +12,11 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/cronce/cronce/idempotency/keytable"
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/migrations"
 )
 
-var postgresLedger = migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger}
+var postgresLedger = migrations.Target{Engine: migrations.Postgres}
 
 func TestUpAppliesOnceAndThenNothing(t *testing.T) {
 	db := postgres(t)
@@ -34,21 +33,11 @@ func TestUpAppliesOnceAndThenNothing(t *testing.T) {
 	}
 }
 
-// The servers of these tests are in other zones than UTC.
+// The server of these tests is in another zone than UTC.
 func TestStatusHasTheTimeOfEachStep(t *testing.T) {
-	t.Run("PostgreSQL", func(t *testing.T) { statusHasTheTime(t, postgres(t), postgresLedger) })
-	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
-		db, err := sql.Open("mysql", fresh(t)+"?parseTime=true")
-		must(t, err)
-		t.Cleanup(func() { db.Close() })
-		statusHasTheTime(t, db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys})
-	})
-}
-
-func statusHasTheTime(t *testing.T, db *sql.DB, target migrations.Target) {
-	before := time.Now()
-	up(t, db, target)
-	for _, s := range status(t, db, target) {
+	db, before := postgres(t), time.Now()
+	up(t, db, postgresLedger)
+	for _, s := range status(t, db, postgresLedger) {
 		if s.AppliedAt.Before(before.Add(-time.Minute)) || s.AppliedAt.After(time.Now().Add(time.Minute)) {
 			t.Errorf("%s was applied at %s, want about %s", s.Name, s.AppliedAt, before.UTC())
 		}
@@ -56,56 +45,12 @@ func statusHasTheTime(t *testing.T, db *sql.DB, target migrations.Target) {
 }
 
 func TestConcurrentUpsWaitForOneAnother(t *testing.T) {
-	t.Run("PostgreSQL", func(t *testing.T) { upsWaitForOneAnother(t, postgres(t), postgresLedger) })
-	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
-		db, err := sql.Open("mysql", fresh(t)+"?parseTime=true")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { db.Close() })
-		upsWaitForOneAnother(t, db, migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys})
-	})
-}
-
-// On MySQL a table is there at once, and its first row a statement later.
-func TestATableOfVersionsWithoutItsFirstRowIsCompleted(t *testing.T) {
-	testdb.EachMySQL(t, func(t *testing.T, fresh func(testing.TB) string) {
-		db, err := sql.Open("mysql", fresh(t)+"?parseTime=true")
-		must(t, err)
-		t.Cleanup(func() { db.Close() })
-		keys := migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys}
-		up(t, db, keys)
-		for _, statement := range []string{`DELETE FROM idempotency_keys_versions`, `DROP TABLE idempotency_keys`} {
-			_, err := db.Exec(statement)
-			must(t, err)
-		}
-		if done := up(t, db, keys); len(done) != len(status(t, db, keys)) {
-			t.Errorf("%d steps were done", len(done))
-		}
-	})
-}
-
-// The kit creates the table at a service's start; migrations can take over later.
-func TestUpTakesOverATableOfTheKit(t *testing.T) {
 	db := postgres(t)
-	statements, err := keytable.Create("postgres", "cronce", "idempotency_keys")
-	must(t, err)
-	for _, statement := range statements {
-		_, err := db.Exec(statement)
-		must(t, err)
-	}
-	keys := migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys}
-	if done := up(t, db, keys); len(done) != len(status(t, db, keys)) {
-		t.Errorf("%d steps were done", len(done))
-	}
-}
-
-func upsWaitForOneAnother(t *testing.T, db *sql.DB, target migrations.Target) {
 	var wg sync.WaitGroup
 	did := make([]int, 6)
 	for i := range did {
 		wg.Go(func() {
-			done, err := migrations.Up(context.WithoutCancel(t.Context()), db, target)
+			done, err := migrations.Up(context.WithoutCancel(t.Context()), db, postgresLedger)
 			if err != nil {
 				t.Error(err)
 			}
@@ -117,7 +62,7 @@ func upsWaitForOneAnother(t *testing.T, db *sql.DB, target migrations.Target) {
 	for _, n := range did {
 		sum += n
 	}
-	if want := len(status(t, db, target)); sum != want {
+	if want := len(status(t, db, postgresLedger)); sum != want {
 		t.Errorf("the processes did %v steps, want %d in all", did, want)
 	}
 }
@@ -211,28 +156,51 @@ func TestPrintedSQLIsWhatUpDoes(t *testing.T) {
 
 func TestOddNamesAreRefused(t *testing.T) {
 	for _, name := range []string{`a"b`, "a; DROP TABLE x", "Upper", "1st", strings.Repeat("a", 41), "ä"} {
-		for _, target := range []migrations.Target{
-			{Engine: migrations.Postgres, Set: migrations.Ledger, Schema: name},
-			{Engine: migrations.Postgres, Set: migrations.Ledger, Table: name},
-		} {
-			if _, err := migrations.Print(target); err == nil {
-				t.Errorf("%+v was accepted", target)
+		if _, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Schema: name}); err == nil {
+			t.Errorf("a ledger in the schema %q was printed", name)
+		}
+		for _, names := range [][2]string{{name, ""}, {"", name}} {
+			if _, err := migrations.PrintKeys(migrations.Postgres, names[0], names[1]); err == nil {
+				t.Errorf("keys in %q were printed", names)
 			}
 		}
 	}
 }
 
-func TestASetThatIsNotThereIsRefused(t *testing.T) {
-	if _, err := migrations.Print(migrations.Target{Engine: migrations.MySQL, Set: migrations.Ledger}); err == nil {
-		t.Error("there is no ledger on MySQL, but it was printed")
+func TestAnEngineWithoutTheTablesIsRefused(t *testing.T) {
+	for _, engine := range []migrations.Engine{migrations.MySQL, "", ".", "../migrations"} {
+		if _, err := migrations.Print(migrations.Target{Engine: engine}); err == nil {
+			t.Errorf("there is no ledger on %q, but it was printed", engine)
+		}
+		if _, err := migrations.PrintKeys(engine, "", ""); (err == nil) != (engine == migrations.MySQL) {
+			t.Errorf("keys on %q: %v", engine, err)
+		}
 	}
 }
 
 func TestASchemaIsRefusedWhereTheEngineHasNone(t *testing.T) {
+	if _, err := migrations.Print(migrations.Target{Engine: migrations.SQLite, Schema: "accounting"}); err == nil {
+		t.Error("the tables were printed without the schema that was asked for")
+	}
 	for _, engine := range []migrations.Engine{migrations.MySQL, migrations.SQLite} {
-		if _, err := migrations.Print(migrations.Target{Engine: engine, Set: migrations.Keys, Schema: "accounting"}); err == nil {
-			t.Errorf("the tables of %s were printed without the schema that was asked for", engine)
+		if _, err := migrations.PrintKeys(engine, "accounting", ""); err == nil {
+			t.Errorf("the keys of %s were printed without the schema that was asked for", engine)
 		}
+	}
+}
+
+func TestPrintedKeysHaveTheNamesOfTheUser(t *testing.T) {
+	text, err := migrations.PrintKeys(migrations.Postgres, "accounting", "seen")
+	must(t, err)
+	db := postgres(t)
+	_, err = db.Exec(text)
+	must(t, err)
+	_, err = db.Exec(`SELECT 1 FROM accounting.seen`)
+	must(t, err)
+	var tables int
+	must(t, db.QueryRow(`SELECT count(*) FROM pg_tables WHERE schemaname = 'accounting'`).Scan(&tables))
+	if tables != 1 {
+		t.Errorf("%d tables, want that of the keys alone", tables)
 	}
 }
 

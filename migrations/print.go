@@ -1,17 +1,21 @@
 package migrations
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
+
+	"github.com/cronce/cronce/idempotency/keytable"
 )
 
-// Print returns the migrations of a set as plain SQL, for another migration tool. The SQL
+// Print returns the ledger's migrations as plain SQL, for another migration tool. The SQL
 // ends by recording its versions, so that a later Up or Status knows which migrations
 // are applied.
 func Print(t Target) (string, error) {
@@ -19,38 +23,63 @@ func Print(t Target) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The pattern is constant and the names begin with zero-padded numbers.
-	files, err := fs.Glob(t.files(), "*.sql")
+	var b strings.Builder
+	files, err := printFiles(&b, t.Engine, t.Schema, t.files(), t.names())
 	if err != nil {
 		return "", err
-	}
-	var b strings.Builder
-	if t.Engine == Postgres {
-		fmt.Fprintf(&b, "CREATE SCHEMA IF NOT EXISTS %s;\n\n", t.Schema)
-	}
-	for _, name := range files {
-		if err := t.printFile(&b, name); err != nil {
-			return "", err
-		}
 	}
 	err = t.printVersions(&b, files)
 	return b.String(), err
 }
 
-func (t Target) printFile(b *strings.Builder, name string) error {
-	text, err := fs.ReadFile(t.files(), name)
+// PrintKeys returns the table of keys as plain SQL. The default of the schema is
+// DefaultSchema, that of the table keytable.DefaultTable.
+func PrintKeys(e Engine, schema, table string) (string, error) {
+	schema, err := schemaOn(e, schema)
 	if err != nil {
-		return err
+		return "", err
 	}
-	up, _, _ := strings.Cut(string(text), "-- +goose Down")
-	up = strings.ReplaceAll(up, " CONCURRENTLY", "") // a tool may run the SQL in a transaction, and the tables are new
-	fmt.Fprintf(b, "-- %s\n", name)
-	for line := range strings.Lines(t.names().Replace(up)) {
-		if !strings.HasPrefix(line, "-- +goose") {
-			b.WriteString(line)
+	table = cmp.Or(table, keytable.DefaultTable)
+	if err := keytable.CheckName(table); err != nil {
+		return "", err
+	}
+	if !slices.Contains([]Engine{Postgres, MySQL, SQLite}, e) {
+		return "", fmt.Errorf("unknown engine %q; use postgres, mysql or sqlite", e)
+	}
+	files, err := fs.Sub(keytable.Files, string(e))
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	_, err = printFiles(&b, e, schema, files, strings.NewReplacer("{{schema}}", schema, "{{table}}", table))
+	return b.String(), err
+}
+
+// printFiles prints migrations, and returns the names of their files.
+func printFiles(b *strings.Builder, e Engine, schema string, from fs.FS, put *strings.Replacer) ([]string, error) {
+	// The pattern is constant and the names begin with zero-padded numbers.
+	files, err := fs.Glob(from, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	if e == Postgres {
+		fmt.Fprintf(b, "CREATE SCHEMA IF NOT EXISTS %s;\n\n", schema)
+	}
+	for _, name := range files {
+		text, err := fs.ReadFile(from, name)
+		if err != nil {
+			return nil, err
+		}
+		up, _, _ := strings.Cut(string(text), "-- +goose Down")
+		up = strings.ReplaceAll(up, " CONCURRENTLY", "") // a tool may run the SQL in a transaction, and the tables are new
+		fmt.Fprintf(b, "-- %s\n", name)
+		for line := range strings.Lines(put.Replace(up)) {
+			if !strings.HasPrefix(line, "-- +goose") {
+				b.WriteString(line)
+			}
 		}
 	}
-	return nil
+	return files, nil
 }
 
 func (t Target) printVersions(b *strings.Builder, files []string) error {

@@ -6,10 +6,8 @@ import (
 	"strings"
 )
 
-// names puts the user's names in a file.
-func (t Target) names() *strings.Replacer {
-	return strings.NewReplacer("{{schema}}", t.Schema, "{{table}}", t.Table)
-}
+// names puts the user's schema in a file.
+func (t Target) names() *strings.Replacer { return strings.NewReplacer("{{schema}}", t.Schema) }
 
 // rendered is a file system whose files have the user's names put in.
 type rendered struct {

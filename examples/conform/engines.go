@@ -15,37 +15,40 @@ import (
 	"github.com/cronce/cronce/idempotency/postgres"
 	"github.com/cronce/cronce/idempotency/sqlite"
 	"github.com/cronce/cronce/idempotency/store"
-	"github.com/cronce/cronce/migrations"
 )
 
 // engine is where the service keeps keys and effects.
 type engine struct {
 	db     *sql.DB // outside of the kit's transaction
-	keys   store.Store
-	tables migrations.Target
+	keys   keyStore
+	schema string                                                     // on PostgreSQL
 	exec   func(ctx context.Context, query string, args ...any) error // in the kit's transaction
+}
+
+type keyStore interface {
+	store.Store
+	CreateTable(context.Context) error
 }
 
 // open opens the engine of a package of the kit: pgsql, postgres, mysql or sqlite.
 // Only PostgreSQL uses the schema.
 func open(ctx context.Context, name, address, schema string) (engine, error) {
-	onPostgres := migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: schema}
 	switch name {
 	case "pgsql":
 		db, err := sql.Open("pgx", address)
-		return onSQL(db, pgsql.New(db, pgsql.Options{Schema: schema}), onPostgres, pgsql.Tx), err
+		return onSQL(db, pgsql.New(db, pgsql.Options{Schema: schema}), schema, pgsql.Tx), err
 	case "mysql":
 		db, err := sql.Open("mysql", address)
-		return onSQL(db, mysql.New(db, mysql.Options{}), migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys}, mysql.Tx), err
+		return onSQL(db, mysql.New(db, mysql.Options{}), "", mysql.Tx), err
 	case "sqlite":
 		db, err := sqlite.Open(address)
-		return onSQL(db, sqlite.New(db, sqlite.Options{}), migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}, sqlite.Tx), err
+		return onSQL(db, sqlite.New(db, sqlite.Options{}), "", sqlite.Tx), err
 	case "postgres":
 		pool, err := pgxpool.New(ctx, address)
 		if err != nil {
 			return engine{}, err
 		}
-		return engine{stdlib.OpenDBFromPool(pool), postgres.New(pool, postgres.Options{Schema: schema}), onPostgres,
+		return engine{stdlib.OpenDBFromPool(pool), postgres.New(pool, postgres.Options{Schema: schema}), schema,
 			func(ctx context.Context, query string, args ...any) error {
 				_, err := postgres.Tx(ctx).Exec(ctx, query, args...)
 				return err
@@ -55,8 +58,8 @@ func open(ctx context.Context, name, address, schema string) (engine, error) {
 }
 
 // onSQL returns an engine on database/sql.
-func onSQL(db *sql.DB, keys store.Store, tables migrations.Target, tx func(context.Context) *sql.Tx) engine {
-	return engine{db, keys, tables, func(ctx context.Context, query string, args ...any) error {
+func onSQL(db *sql.DB, keys keyStore, schema string, tx func(context.Context) *sql.Tx) engine {
+	return engine{db, keys, schema, func(ctx context.Context, query string, args ...any) error {
 		_, err := tx(ctx).ExecContext(ctx, query, args...)
 		return err
 	}}
@@ -64,15 +67,15 @@ func onSQL(db *sql.DB, keys store.Store, tables migrations.Target, tx func(conte
 
 // effects is the table of the effects.
 func (e engine) effects() string {
-	if e.tables.Schema == "" {
+	if e.schema == "" {
 		return "effects"
 	}
-	return `"` + e.tables.Schema + `".effects`
+	return `"` + e.schema + `".effects`
 }
 
 // bind writes the parameters of a statement as the engine wants them.
 func (e engine) bind(query string) string {
-	if e.tables.Engine != migrations.Postgres {
+	if e.schema == "" {
 		return query
 	}
 	for n := 1; strings.Contains(query, "?"); n++ {

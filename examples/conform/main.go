@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
-	"github.com/cronce/cronce/migrations"
 )
 
 const brief = time.Second
@@ -45,7 +44,7 @@ type app struct{ engine }
 
 func service(ctx context.Context, on engine) (http.Handler, error) {
 	a := app{on}
-	if _, err := migrations.Up(ctx, on.db, on.tables); err != nil {
+	if err := on.keys.CreateTable(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := on.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+on.effects()+` (effect varchar(64) PRIMARY KEY, operation varchar(64) NOT NULL)`); err != nil {

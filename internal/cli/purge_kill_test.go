@@ -32,7 +32,7 @@ func TestAPurgeThatIsKilledIsGoneOnWith(t *testing.T) {
 		}
 		return n
 	}
-	tables, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys})
+	tables, err := migrations.PrintKeys(migrations.Postgres, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

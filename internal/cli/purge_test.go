@@ -10,7 +10,6 @@ import (
 	"github.com/cronce/cronce/idempotency/sqlite"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/jobs"
-	"github.com/cronce/cronce/migrations"
 )
 
 const withStores = `version: 1
@@ -29,7 +28,7 @@ func keyFile(t *testing.T) (url string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
+	if err := sqlite.New(db, sqlite.Options{}).CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, scope := range []string{"route:POST_/v1/payments", "route:POST_/v1/payments", "route:POST_/v1/payments", "orders", "orders", "orders"} {

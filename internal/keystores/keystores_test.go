@@ -49,7 +49,7 @@ func TestPostgresTableIsFoundBySchemaOrSearchPathOrInCronce(t *testing.T) {
 	}
 	defer pool.Close()
 	for _, schema := range []string{"cronce", "accounting", "public"} {
-		tables, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Keys, Schema: schema})
+		tables, err := migrations.PrintKeys(migrations.Postgres, schema, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestMySQLIsNamedByTheDriversFormOrAURL(t *testing.T) {
 
 func mysqlIsNamed(t *testing.T, dsn string) {
 	_, database, _ := strings.Cut(dsn, ")/")
-	tables, err := migrations.Print(migrations.Target{Engine: migrations.MySQL, Set: migrations.Keys})
+	tables, err := migrations.PrintKeys(migrations.MySQL, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestSQLiteIsAPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := migrations.Up(t.Context(), db, migrations.Target{Engine: migrations.SQLite, Set: migrations.Keys}); err != nil {
+	if err := sqlite.New(db, sqlite.Options{}).CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Exec(`INSERT INTO idempotency_keys (scope, principal, key, request_hash, state, owner, created_at, expires_at) VALUES ('a', 'p', 'k', 'h', 'done', 'o', 1, 2)`); err != nil {

@@ -23,7 +23,7 @@ func onPostgres(t *testing.T) opener {
 	url := testdb.Postgres(t)
 	return func(ctx context.Context, now func() time.Time) (ledger.Store, error) {
 		schema := fmt.Sprintf("life_%d", lifeNumber.Add(1))
-		script, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger, Schema: schema})
+		script, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Schema: schema})
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ func migrated(t testing.TB) string {
 // migrating step by step would take longer than most tests.
 func tables(t testing.TB, schema string) string {
 	t.Helper()
-	script, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger, Schema: schema})
+	script, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Schema: schema})
 	must(t, err)
 	return strings.ReplaceAll(script, "INDEX CONCURRENTLY", "INDEX") // which no transaction takes
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-var schema = migrations.Target{Engine: migrations.SQLite, Set: migrations.Ledger}
+var schema = migrations.Target{Engine: migrations.SQLite}
 
 // migrate applies the pending steps. If several processes start on one file, one of
 // them applies each step. The others fail, on the lock or because the tables exist

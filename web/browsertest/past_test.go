@@ -99,7 +99,7 @@ func (p *past) openSQLite(path string) (closed func()) {
 
 // openPostgres opens a ledger whose clock is a now() that is found before the server's.
 func (p *past) openPostgres(url string) (closed func()) {
-	script, err := migrations.Print(migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger})
+	script, err := migrations.Print(migrations.Target{Engine: migrations.Postgres})
 	must(p.T, err)
 	conn, err := pgx.Connect(p.Context(), url)
 	must(p.T, err)

@@ -17,7 +17,7 @@ func (b *Backend) OnTables(ctx context.Context, do func(context.Context, *sql.DB
 		return nil, err
 	}
 	on := func(db *sql.DB, schema string) (err error) {
-		steps, err = do(ctx, db, migrations.Target{Engine: migrations.Engine(kind), Set: migrations.Ledger, Schema: schema})
+		steps, err = do(ctx, db, migrations.Target{Engine: migrations.Engine(kind), Schema: schema})
 		return err
 	}
 	if kind == "postgres" {

@@ -65,6 +65,7 @@ func (a *app) printSteps(steps []migrations.Step, err error) error {
 
 func (a *app) migratePrintCommand() *cobra.Command {
 	var t migrations.Target
+	var set, table string
 	c := &cobra.Command{
 		Use:   "print --set ledger|keys --engine postgres|mysql|sqlite",
 		Short: "Print the tables as plain SQL, for your own migration tool",
@@ -74,7 +75,16 @@ set ledger holds all that serve needs.`,
   cronce migrate print --set ledger --engine postgres`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text, err := migrations.Print(t)
+			var text string
+			var err error
+			switch set {
+			case "ledger":
+				text, err = migrations.Print(t)
+			case "keys":
+				text, err = migrations.PrintKeys(t.Engine, t.Schema, table)
+			default:
+				err = fmt.Errorf("unknown set %q; use ledger or keys", set)
+			}
 			if err != nil {
 				return command.Usage("%w", err)
 			}
@@ -82,9 +92,9 @@ set ledger holds all that serve needs.`,
 			return err
 		},
 	}
-	c.Flags().StringVar((*string)(&t.Set), "set", string(migrations.Ledger), "ledger (the scheduler's) or keys (a target service's)")
+	c.Flags().StringVar(&set, "set", "ledger", "ledger (the scheduler's) or keys (a target service's)")
 	c.Flags().StringVar((*string)(&t.Engine), "engine", string(migrations.Postgres), "postgres, mysql or sqlite")
 	c.Flags().StringVar(&t.Schema, "schema", "", "PostgreSQL schema (default cronce)")
-	c.Flags().StringVar(&t.Table, "table", "", "the keys' table (default idempotency_keys)")
+	c.Flags().StringVar(&table, "table", "", "the keys' table (default idempotency_keys)")
 	return c
 }

@@ -28,7 +28,7 @@ func run(ctx context.Context, url string, options []postgres.Option,
 	do func(context.Context, *sql.DB, migrations.Target) ([]migrations.Step, error),
 ) (steps []migrations.Step, err error) {
 	err = postgres.WithDB(url, func(db *sql.DB, schema string) (err error) {
-		steps, err = do(ctx, db, migrations.Target{Engine: migrations.Postgres, Set: migrations.Ledger, Schema: schema})
+		steps, err = do(ctx, db, migrations.Target{Engine: migrations.Postgres, Schema: schema})
 		return err
 	}, options...)
 	return steps, err
