@@ -124,7 +124,7 @@ func (c *crontab) read(e *entry, line string) error {
 		e.job.timezone = c.zone
 	}
 	if !scheduleLike.MatchString(expression) { // an error would repeat words that may be a command's
-		return errors.New("the line does not begin with a schedule")
+		return errors.New("the line does not begin with a schedule of cron: names, numbers, ranges, and steps of * or a range")
 	}
 	if _, err := schedule.Parse(expression, e.job.timezone, ""); err != nil {
 		return err
@@ -147,9 +147,15 @@ func (c *crontab) read(e *entry, line string) error {
 	return nil
 }
 
-// scheduleLike matches five fields of numbers, three-letter names and signs, and the
-// names that nickname returns.
-var scheduleLike = regexp.MustCompile(`^(@[a-z]+|([0-9*,/?#~-]|[A-Za-z]{1,3}\b){1,60}( ([0-9*,/?#~-]|[A-Za-z]{1,3}\b){1,60}){4})$`)
+// What cron reads as cronce does; it reads 1#2 as 1, and 0/15 as 0, or refuses the line.
+const (
+	cronValue = `([0-9]+|[A-Za-z]{3})`
+	cronItem  = `((\*|` + cronValue + `-` + cronValue + `)(/[0-9]+)?|` + cronValue + `|\$)` // $ is pg_cron's
+	cronField = cronItem + `(,` + cronItem + `)*`
+)
+
+// scheduleLike matches five fields, and the names that nickname returns.
+var scheduleLike = regexp.MustCompile(`^(@[a-z]+|` + cronField + `( ` + cronField + `){4})$`)
 
 // fieldLike matches what is a schedule field where a user or a command is expected.
 var fieldLike = regexp.MustCompile(`(?i)^([*?]|[0-9]+([-,/#LW]|$)|(sun|mon|tue|wed|thu|fri|sat)([-,#L]|$))`)
@@ -204,7 +210,7 @@ func laterStars(field, span string) string {
 
 // restricted reports whether a field of days leaves out any.
 func restricted(field string) bool {
-	return !slices.ContainsFunc(strings.Split(field, ","), func(item string) bool { return item == "*" || item == "*/1" || item == "?" })
+	return !slices.ContainsFunc(strings.Split(field, ","), func(item string) bool { return item == "*" || item == "*/1" })
 }
 
 // nickname is the schedule of @daily and the like.

@@ -142,3 +142,23 @@ func TestAStarLaterInAFieldIsAListOfAll(t *testing.T) {
 	want := importedTimes(t, importer.Crontab, zone+"0,30 1 1 11 * curl https://api.example.com/x\n")
 	same(t, "0,*/30 1 on the day that repeats 01:00", got, want)
 }
+
+// Cron stops reading an item where cronce reads on, takes 0/15 for minute 0, or refuses the line.
+func TestItemsThatCronReadsOtherwiseAreRefused(t *testing.T) {
+	for _, fields := range []string{
+		"0 9 * * 1#2", "0 9 * * mon#1", "0/15 * * * *", "1,5/20 * * * *", "0 9 L * *", "0 9 L-3 * *", "0 9 15W * *", "0 9 LW * *", "0 9 * * 5L", "0 9 * * friL",
+		"0 9 ? * 1", "0 9 * * ?",
+	} {
+		r, err := importCrontab(t, importer.Options{}, fields+" curl https://x.example.com/a")
+		if got := text(r); !errors.Is(err, importer.ErrNothing) || !strings.Contains(got, "steps of * or a range") {
+			t.Errorf("%s: %v\n%s", fields, err, got)
+		}
+		got, err := importText(t, importer.PgCron, "select cron.schedule('x', '"+fields+"', $$select net.http_get('https://x.example.com/a')$$);")
+		if !errors.Is(err, importer.ErrNothing) || !strings.Contains(got, "steps of * or a range") {
+			t.Errorf("pg_cron, %s: %v\n%s", fields, err, got)
+		}
+	}
+	if r, err := importCrontab(t, importer.Options{}, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25-59/2 9-17/2 */2 jan,MAR-may * curl https://x.example.com/a"); err != nil {
+		t.Errorf("%v\n%s", err, text(r))
+	}
+}

@@ -169,15 +169,16 @@ func (e *entry) pgJob(j pgJob, zone string) error {
 		e.job.schedule = "@every " + m[1] + "s"
 		e.note(Times, "the period counts from 1970-01-01T00:00:00Z, not from the last run")
 	} else {
-		// pg_cron reads what cron reads, and $ for the last day of a month.
-		expression := strings.Join(strings.Fields(strings.ReplaceAll(j.Schedule, "$", "L")), " ")
+		expression := strings.Join(strings.Fields(j.Schedule), " ")
 		if !scheduleLike.MatchString(expression) { // an error would repeat what may be SQL
-			return errors.New("the schedule is not one of pg_cron: five fields, or such as '30 seconds'")
+			return errors.New("the schedule is not one of pg_cron: five fields of names, numbers, ranges, and steps of * or a range, or such as " +
+				"'30 seconds'")
 		}
 		var err error
 		if e.job.schedule, _, err = cutSchedule(expression + " x"); err != nil {
 			return err
 		}
+		e.job.schedule = strings.ReplaceAll(e.job.schedule, "$", "L") // the last day of a month
 	}
 	if _, err := schedule.Parse(e.job.schedule, zone, ""); err != nil {
 		return err
