@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
 )
@@ -63,7 +62,9 @@ func (s *server) reads() {
 	})
 	s.get("/v1/runs", false, s.listRuns, "job", "owner", "label", "target", "state", "reason", "since", "until", "unacknowledged", "limit",
 		"cursor")
-	s.get("/v1/runs/{id}", true, s.getRun)
+	s.get("/v1/runs/{id}", true, func(ctx context.Context, r *http.Request, _ *params) (any, error) {
+		return s.ops.Run(ctx, r.PathValue("id"))
+	})
 	s.get("/v1/runs/{id}/members", false, s.listMembers, "state", "key", "limit", "cursor")
 	s.get("/v1/why", false, s.explain, "job", "at", "member")
 	s.get("/v1/audit", false, s.listAudit, "job", "owner", "label", "target", "since", "until", "run", "by", "limit", "cursor")
@@ -136,29 +137,12 @@ func (s *server) listMembers(ctx context.Context, r *http.Request, q *params) (a
 	return answer, err
 }
 
-// compareRevisions leaves what runs send out for viewers.
 func (s *server) compareRevisions(ctx context.Context, r *http.Request, q *params) (any, error) {
 	from, to := q.text("from"), q.text("to")
 	if q.err != nil {
 		return nil, q.err
 	}
-	d, err := s.ops.Revisions(ctx, r.PathValue("id"), from, to)
-	if !access.FromContext(r.Context()).SeesBodies() {
-		d.Fields = operations.WithoutBodies(d.Fields)
-	}
-	return d, err
-}
-
-// getRun leaves the frozen request's headers and body, and what the target said, out for viewers.
-func (s *server) getRun(ctx context.Context, r *http.Request, _ *params) (any, error) {
-	run, err := s.ops.Run(ctx, r.PathValue("id"))
-	if !access.FromContext(r.Context()).SeesBodies() {
-		run.Headers, run.Body = nil, nil
-		for i := range run.History {
-			run.History[i].Excerpt = ""
-		}
-	}
-	return run, err
+	return s.ops.Revisions(ctx, r.PathValue("id"), from, to)
 }
 
 func (s *server) listChanges(ctx context.Context, _ *http.Request, q *params) (any, error) {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/jobdiff"
 	"github.com/cronce/cronce/internal/operations"
 	"github.com/cronce/cronce/ledger"
@@ -45,14 +44,8 @@ func (d *Dashboard) addChanges(r *http.Request, jobID string, v *jobView) (err e
 			v.Compared = &compared
 		}
 	}
-	// Headers and bodies may have secrets or people's data: viewers see them neither in a run nor here.
-	if !access.FromContext(r.Context()).SeesBodies() {
-		for i := range v.Changes {
-			v.Changes[i].Fields = operations.WithoutBodies(v.Changes[i].Fields)
-		}
-		if v.Compared != nil {
-			v.Compared.Fields = operations.WithoutBodies(v.Compared.Fields)
-		}
+	for i := range v.Changes {
+		v.Changes[i].Fields = operations.SeenFields(r.Context(), v.Changes[i].Fields)
 	}
 	return nil
 }

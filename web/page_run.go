@@ -73,6 +73,7 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	if err := d.Operations.AddWaiting(ctx, &run); err != nil {
 		return view{}, err
 	}
+	run.Progress = hidden(r, run.Progress)
 	v := runView{Run: run, Key: operations.KeyOf(run), Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.clockOf(r).Of(run.JobID),
 		Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
 	if run.Reason == ledger.ReasonPaused {
@@ -126,9 +127,9 @@ func bodyFor(r *http.Request, body []byte) string {
 	return hidden(r, pretty(body))
 }
 
-// hidden is a text of a body for those who may see bodies.
+// hidden is a text of a request's or an answer's body for those who may see bodies.
 func hidden(r *http.Request, text string) string {
-	if !access.FromContext(r.Context()).SeesBodies() && text != "" {
+	if !access.SeesBodies(r.Context()) && text != "" {
 		return "hidden: seen by operators and admins"
 	}
 	return text
@@ -136,7 +137,7 @@ func hidden(r *http.Request, text string) string {
 
 // headersFor are a request's own headers for those who may see its body.
 func headersFor(r *http.Request, headers map[string]string) (lines []string) {
-	if !access.FromContext(r.Context()).SeesBodies() {
+	if !access.SeesBodies(r.Context()) {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

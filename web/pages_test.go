@@ -142,6 +142,10 @@ func TestAcceptedWorkIsShownWithItsProgress(t *testing.T) {
 			}
 		}
 	}
+	s.role = access.Viewer
+	if got := s.get("/runs/" + w.RunID).body; strings.Contains(got, "40 of") || !strings.Contains(got, "<dt>Progress</dt><dd>hidden") {
+		t.Errorf("a viewer sees the progress:\n%s", got)
+	}
 }
 
 // A viewer does not see the bodies of requests, as in the API.

@@ -22,7 +22,7 @@ type Role int
 const (
 	None      Role = iota
 	Scheduler      // reads, changes, pauses and resumes the schedules of its templates, and nothing else
-	Viewer         // queries; the bodies of runs' requests are hidden
+	Viewer         // queries; see SeesBodies
 	Operator       // pauses, resumes, triggers, backfills, redrives, cancels, acknowledges
 	Admin          // forces redrives, reruns under a new key, and may let the target do work twice
 )
@@ -61,9 +61,6 @@ func (i Identity) MayChange(template string) bool {
 	return i.Role >= Operator || slices.Contains(i.Templates, template)
 }
 
-// SeesBodies reports whether the identity may see what runs send and what targets answer.
-func (i Identity) SeesBodies() bool { return i.Role >= Operator }
-
 // Needs says in words that a request needs a role, or more, that the identity does not have.
 func (i Identity) Needs(role string) string {
 	return "this needs the role " + role + ", and " + i.Principal() + " has the role " + i.Role.String()
@@ -99,6 +96,13 @@ type contextKey struct{}
 // NewContext returns a context that carries the identity of a request.
 func NewContext(ctx context.Context, i Identity) context.Context {
 	return context.WithValue(ctx, contextKey{}, i)
+}
+
+// SeesBodies reports whether the caller of a context may see what runs send and what targets
+// answer. A context without an identity is of a command that reads the ledger itself.
+func SeesBodies(ctx context.Context) bool {
+	i, served := ctx.Value(contextKey{}).(Identity)
+	return !served || i.Role >= Operator
 }
 
 // FromContext returns the identity that NewContext stored, or the zero Identity.

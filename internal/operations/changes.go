@@ -41,7 +41,7 @@ func (s *Service) Changes(ctx context.Context, sel Selection, after string) (Cha
 	if err != nil {
 		return Changes{}, err
 	}
-	runs := slices.DeleteFunc(runsOf(got.Runs), func(r Run) bool {
+	runs := slices.DeleteFunc(runsOf(ctx, got.Runs), func(r Run) bool {
 		return ids != nil && !slices.Contains(ids, r.JobID) && !(templates && slices.Contains(ids, ledger.RegistryJobID(r.JobID)))
 	})
 	return Changes{runs, got.Position, got.Lost}, nil

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"github.com/cronce/cronce/jobs"
@@ -65,7 +66,7 @@ func DescribeState(j *jobs.Job, s ledger.JobState, pauses []ledger.Pause, now ti
 }
 
 // jobOf is a job as the API has it.
-func (s *Service) jobOf(j jobs.Job, st ledger.JobStatus, pauses []ledger.Pause) Job {
+func (s *Service) jobOf(ctx context.Context, j jobs.Job, st ledger.JobStatus, pauses []ledger.Pause) Job {
 	d := DescribeJob(&j, st, pauses, s.now())
 	v := Job{
 		ID: j.ID, Schedule: j.Schedule, InWords: j.ParsedSchedule().Describe(), Timezone: j.Timezone, DST: string(j.DST),
@@ -74,16 +75,16 @@ func (s *Service) jobOf(j jobs.Job, st ledger.JobStatus, pauses []ledger.Pause) 
 		Acknowledge: string(cmp.Or(j.Acknowledge, jobs.AckByOperator)),
 		Enabled:     !j.Disabled, State: d.State, Next: TimeText(d.Next), Watermark: TimeText(st.Watermark),
 		PausedAt: actualTime(d.Pause.From), PausedBy: d.Pause.By, PausedWhy: d.Pause.Why, PausedUntil: TimeText(d.Pause.Until),
-		HeldUntil: TimeText(d.HeldUntil), LastRun: runIf(st.LastRun),
+		HeldUntil: TimeText(d.HeldUntil), LastRun: runIf(ctx, st.LastRun),
 		FailingSince: TimeText(st.FailingSince), FailingEarlier: st.FailingEarlier, Dead: st.DeadUnacknowledged,
 		Incidents: jobIncidents(st.Incidents), Description: j.Description, Owner: j.Owner, Labels: j.Labels,
 	}
 	v.SlotRun, v.LastOutcome = v.LastRun, v.LastRun // nearly always the same runs
 	if st.SlotRun != st.LastRun {
-		v.SlotRun = runIf(st.SlotRun)
+		v.SlotRun = runIf(ctx, st.SlotRun)
 	}
 	if st.LastOutcome != st.LastRun {
-		v.LastOutcome = runIf(st.LastOutcome)
+		v.LastOutcome = runIf(ctx, st.LastOutcome)
 	}
 	if j.Each != (jobs.Each{}) {
 		v.Each = j.Each.String()

@@ -75,12 +75,12 @@ func (s *Service) Enter(ctx context.Context, e ledger.Entry) (Run, error) {
 	if err := s.servedTarget(e.Call.Target); err != nil {
 		return Run{}, err
 	}
-	keep(e.Actor, func(got ledger.Entered) (any, error) { return RunOf(got.Run), nil })
+	keep(e.Actor, func(got ledger.Entered) (any, error) { return RunOf(ctx, got.Run), nil })
 	got, err := s.ledger.Enter(ctx, e)
 	if errors.Is(err, ledger.ErrCannotRerun) {
 		return Run{}, refuse(Conflict, "%v", err)
 	}
-	return RunOf(got.Run), err
+	return RunOf(ctx, got.Run), err
 }
 
 // servedTarget refuses work that no process could send anywhere.

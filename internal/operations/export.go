@@ -132,7 +132,7 @@ func (s *Service) exportRuns(ctx context.Context, e *Export) (page []any, more b
 	for _, r := range runs {
 		last := attempts[r.ID]
 		owner, _ := s.ownerAndTarget(r.JobID)
-		page = append(page, RunRecord{RunOf(r), owner, r.Call.Target, last.Error, last.Code})
+		page = append(page, RunRecord{RunOf(ctx, r), owner, r.Call.Target, last.Error, last.Code})
 	}
 	last := runs[len(runs)-1]
 	e.Runs.Before = &ledger.Cursor{ScheduledAt: last.ScheduledAt, ID: last.ID}

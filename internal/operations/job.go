@@ -127,7 +127,7 @@ func (s *Service) JobsAfter(ctx context.Context, sel Selection, after string, li
 	}
 	list = []Job{}
 	for _, j := range selected {
-		list = append(list, s.jobOf(j, known[j.ID], pauses))
+		list = append(list, s.jobOf(ctx, j, known[j.ID], pauses))
 	}
 	return list, more, nil
 }
@@ -146,7 +146,7 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	if err != nil {
 		return JobDetail{}, err
 	}
-	d := JobDetail{Job: s.jobOf(j, known[j.ID], pauses), Definition: Definition(j), Audit: []AuditEntry{}, Events: []Event{}}
+	d := JobDetail{Job: s.jobOf(ctx, j, known[j.ID], pauses), Definition: Definition(j), Audit: []AuditEntry{}, Events: []Event{}}
 	if s.ledger == nil {
 		return d, nil
 	}
@@ -190,11 +190,11 @@ func (s *Service) statuses(ctx context.Context, ids ...string) (map[string]ledge
 	return known, s.AddWaiting(ctx, shown...)
 }
 
-func runIf(r *ledger.Run) *Run {
+func runIf(ctx context.Context, r *ledger.Run) *Run {
 	if r == nil {
 		return nil
 	}
-	v := RunOf(*r)
+	v := RunOf(ctx, *r)
 	return &v
 }
 

@@ -220,7 +220,7 @@ func (s *Service) membersOf(ctx context.Context, list []ledger.MemberRun) ([]Mem
 	for i, m := range list {
 		v := Member{Key: m.Key, RunID: m.RunID, State: NotStarted}
 		if m.Run != nil {
-			r := RunOf(*m.Run)
+			r := RunOf(ctx, *m.Run)
 			v.State, v.Reason, v.Attempts, v.Status = r.State, r.Reason, r.Attempts, r.Status
 			v.NextAt, v.StartedAt, v.FinishedAt, v.AckedAt = r.NextAt, r.StartedAt, r.FinishedAt, r.AckedAt
 			if r.Attempts > 0 && r.State != ledger.Succeeded {
@@ -281,7 +281,7 @@ func (s *Service) whyMember(ctx context.Context, v Explanation, parent ledger.Ru
 	if err := s.AddWaiting(ctx, &run); err != nil {
 		return v, err
 	}
-	r := RunOf(run)
+	r := RunOf(ctx, run)
 	v.Run, v.Text = &r, Sentence(run, attempts)
 	return v, nil
 }

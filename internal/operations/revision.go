@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/jobdiff"
 	"github.com/cronce/cronce/ledger"
 )
@@ -60,7 +61,7 @@ func (s *Service) Revisions(ctx context.Context, jobID, from, to string) (Revisi
 		return d, refuse(Invalid, "another version of cronce wrote one of the two definitions, which this one cannot compare")
 	}
 	for _, j := range jobdiff.Compare(before, after, s.now(), 0).Jobs {
-		d.Fields = append(d.Fields, j.Fields...)
+		d.Fields = append(d.Fields, SeenFields(ctx, j.Fields)...)
 	}
 	return d, nil
 }
@@ -108,8 +109,11 @@ func pickRevision(declared []ledger.DeclaredDefinition, text string, otherwise i
 // bodyFields are the fields of a definition that have what a run sends.
 var bodyFields = map[string]bool{"body": true, "headers": true}
 
-// WithoutBodies returns differences for those who may not see bodies of requests.
-func WithoutBodies(fields []jobdiff.Field) []jobdiff.Field {
+// SeenFields returns differences without what the caller of the context may not see.
+func SeenFields(ctx context.Context, fields []jobdiff.Field) []jobdiff.Field {
+	if access.SeesBodies(ctx) {
+		return fields
+	}
 	out := make([]jobdiff.Field, len(fields))
 	for i, f := range fields {
 		if out[i] = f; bodyFields[f.Field] {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/clocks"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
@@ -73,8 +74,7 @@ type Attempt struct {
 	Code       string            `json:"code,omitempty"`
 	Error      string            `json:"error,omitempty"`
 	Detail     string            `json:"detail,omitempty"`
-	// Excerpt is the beginning of the answer, of a target with keepAnswers. The API and the
-	// dashboard omit it for a caller that may not see bodies.
+	// Excerpt is the beginning of the answer, of a target with keepAnswers.
 	Excerpt string `json:"excerpt,omitempty"`
 	Owner   string `json:"owner"`
 }
@@ -89,8 +89,7 @@ type RunDetail struct {
 	// not the run ID and Idempotency-Key.
 	Key       string `json:"key,omitempty"`
 	KeyHeader string `json:"keyHeader,omitempty"`
-	// Headers and Body are what the run sends, frozen when it was planned. The API and
-	// the dashboard omit them for a caller that is not allowed to see them.
+	// Headers and Body are what the run sends, frozen when it was planned.
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    json.RawMessage   `json:"body,omitempty"`
 	History []Attempt         `json:"history"`
@@ -101,16 +100,18 @@ type RunDetail struct {
 	Members map[ledger.State]int `json:"members,omitempty"`
 }
 
-// RunOf shows a run of the ledger.
-func RunOf(r ledger.Run) Run {
+// RunOf shows a run of the ledger to the caller of the context, without what that may not see.
+func RunOf(ctx context.Context, r ledger.Run) Run {
 	v := Run{
 		RunID: r.ID, JobID: r.JobID, ScheduledAt: TimeText(r.ScheduledAt), Until: TimeText(r.Until),
 		Count: r.Count, Trigger: r.Trigger, State: r.State, Reason: r.Reason, Attempts: r.Attempt,
 		Replayed: r.Replayed, Status: r.Status, SendBefore: TimeText(r.SendBefore), KeySafeUntil: TimeText(r.KeySafeUntil),
 		PlannedAt: actualTime(r.PlannedAt), StartedAt: actualTime(r.StartedAt), FinishedAt: actualTime(r.FinishedAt),
-		AcceptedAt: actualTime(r.AcceptedAt), Progress: r.Progress,
-		AckedAt: actualTime(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
+		AcceptedAt: actualTime(r.AcceptedAt), AckedAt: actualTime(r.AckedAt), RerunID: r.RerunID, By: r.By, Why: r.Why,
 		Parent: r.Parent, MemberCount: r.Fan.Members,
+	}
+	if access.SeesBodies(ctx) {
+		v.Progress = r.Progress
 	}
 	if r.Parent != "" {
 		v.Member = r.Call.MemberKey
@@ -124,10 +125,10 @@ func RunOf(r ledger.Run) Run {
 	return v
 }
 
-func runsOf(runs []ledger.Run) []Run {
+func runsOf(ctx context.Context, runs []ledger.Run) []Run {
 	out := make([]Run, len(runs))
 	for i, r := range runs {
-		out[i] = RunOf(r)
+		out[i] = RunOf(ctx, r)
 	}
 	return out
 }
@@ -190,7 +191,7 @@ func (s *Service) Runs(ctx context.Context, sel Selection, f ledger.Filter) (Run
 		waiters[i] = &runs[i]
 	}
 	err = s.AddWaiting(ctx, waiters...)
-	page.Runs = runsOf(runs)
+	page.Runs = runsOf(ctx, runs)
 	return page, err
 }
 
@@ -221,12 +222,19 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 			return RunDetail{}, err
 		}
 	}
-	v := RunDetail{Members: counts, Deliveries: deliveries, Run: RunOf(r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path,
-		Headers: r.Call.Headers, Body: r.Call.Body, History: []Attempt{}, Audit: audit}
+	v := RunDetail{Members: counts, Deliveries: deliveries, Run: RunOf(ctx, r), Target: r.Call.Target, Method: r.Call.Method, Path: r.Call.Path,
+		History: []Attempt{}, Audit: audit}
+	sees := access.SeesBodies(ctx)
+	if sees {
+		v.Headers, v.Body = r.Call.Headers, r.Call.Body
+	}
 	if k := KeyOf(r); k.Value != r.ID || k.Header != jobs.HeaderIdempotencyKey {
 		v.Key, v.KeyHeader = k.Value, k.Header
 	}
 	for _, at := range attempts {
+		if !sees {
+			at.Excerpt = ""
+		}
 		v.History = append(v.History, Attempt{
 			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Excerpt, at.Process,
 		})

@@ -66,7 +66,7 @@ func (s *Service) ActOnRuns(ctx context.Context, what RunAction, sel Selection, 
 		return RunActionResult{}, err
 	}
 	got, err := s.actOnce(ctx, what, action)
-	v := runActionResultOf(got, action.DryRun)
+	v := runActionResultOf(ctx, got, action.DryRun)
 	if err == nil && notFound(action, got) {
 		if why := s.missing(ctx, action.IDs[0]); why != "" {
 			v.Refused[0].Why = "the ledger has no such run: " + why
@@ -122,7 +122,7 @@ func (s *Service) actOnce(ctx context.Context, what RunAction, action ledger.Act
 		if refused = got; notFound(action, got) {
 			return nil, errNotKept
 		}
-		return runActionResultOf(got, false), nil
+		return runActionResultOf(ctx, got, false), nil
 	})
 	got, err := do(ctx, action)
 	if errors.Is(err, errNotKept) {
@@ -252,9 +252,9 @@ func (what RunAction) Selects(sel Selection, f ledger.Filter) bool {
 		what == Cancel && len(f.States) > 0
 }
 
-func runActionResultOf(done ledger.ActionResult, dryRun bool) RunActionResult {
+func runActionResultOf(ctx context.Context, done ledger.ActionResult, dryRun bool) RunActionResult {
 	v := NewRunActionResult(dryRun)
-	v.Changed, v.Counts.Changed, v.Remaining = runsOf(done.Changed), len(done.Changed), done.Remaining
+	v.Changed, v.Counts.Changed, v.Remaining = runsOf(ctx, done.Changed), len(done.Changed), done.Remaining
 	for cause, n := range done.LeftOut {
 		v.Counts.LeftOut[cause] += n
 	}

@@ -126,7 +126,7 @@ func (s *Service) whyRun(
 	if err := s.AddWaiting(ctx, &run); err != nil {
 		return v, err
 	}
-	r := RunOf(run)
+	r := RunOf(ctx, run)
 	if v.Verdict, v.Run, v.Text = Recorded, &r, Sentence(run, attempts); member != "" {
 		return s.whyMember(ctx, v, run, member)
 	}

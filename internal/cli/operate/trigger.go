@@ -141,7 +141,7 @@ func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry)
 	if err != nil {
 		return err
 	}
-	return a.printDriven(operations.RunOf(run))
+	return a.printDriven(operations.RunOf(ctx, run))
 }
 
 // toItsEnd drives a run until it is finished or ctx ends. A scheduler on the
