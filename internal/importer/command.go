@@ -75,8 +75,11 @@ func (e *entry) unwrap(words []word) ([]word, error) {
 			if !ok {
 				return nil, errors.New("the command sets a variable to a value that only the shell knows, or to a secret")
 			}
-			e.call.env[variable] = v
 			words = words[1:]
+			if slices.ContainsFunc(words, func(w word) bool { return slices.Contains(w, part{variable, true}) }) {
+				return nil, errors.New("the command sets a variable and uses it in the same line, where the shell puts in its earlier value")
+			}
+			e.call.env[variable] = v
 			continue
 		}
 		text, _ := words[0].literal(e.call.env)

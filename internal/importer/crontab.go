@@ -135,7 +135,7 @@ func (c *crontab) read(e *entry, line string) error {
 		return errors.New("the line ends with a backslash; cron does not continue a command on the next line")
 	}
 	if err := e.readLine(command, stdin); err != nil {
-		if words := strings.Fields(rest); !c.options.System && len(words) > 1 &&
+		if words := strings.Fields(rest); !c.options.System && len(words) > 1 && !strings.Contains(words[0], "=") &&
 			(strings.HasSuffix(words[1], "curl") || strings.HasSuffix(words[1], "wget")) {
 			return errors.New("the word before the command looks like a user; --system reads lines with users")
 		}

@@ -162,3 +162,19 @@ func TestItemsThatCronReadsOtherwiseAreRefused(t *testing.T) {
 		t.Errorf("%v\n%s", err, text(r))
 	}
 }
+
+// The shell puts values into a line before it sets the variables in front of the line's command.
+func TestAVariableThatItsOwnLineSetsIsTheShellsEarlierOne(t *testing.T) {
+	for command, want := range map[string]string{
+		`HOST=api2 curl "https://x.example.com/a?q=$HOST"`:                   "the command sets a variable and uses it in the same line",
+		`env HOST=api2 curl "https://x.example.com/a?q=$HOST"`:               "the command sets a variable and uses it in the same line",
+		`HOST=api2 sh -c 'curl "https://x.example.com/a?q=$HOST"'`:           "/a?q=api2",
+		`HOST=api2 flock /tmp/l -c 'curl "https://x.example.com/a?q=$HOST"'`: "/a?q=api2",
+		`HOST=api2 curl "https://x.example.com/a?q=$OTHER"`:                  "/a?q=api1",
+	} {
+		r, err := importCrontab(t, importer.Options{}, "HOST=api1", "OTHER=api1", "0 3 * * * "+command)
+		if got := text(r); !strings.Contains(got, want) || (err == nil) != strings.HasPrefix(want, "/") {
+			t.Errorf("%s: %v, want %s\n%s", command, err, want, got)
+		}
+	}
+}
