@@ -91,3 +91,11 @@ func TestADumpThatCannotBeReadAsAWholeIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// AWS fires a rule with a schedule and a pattern for both.
+func TestThePatternOfARuleWithAScheduleIsTold(t *testing.T) {
+	got, err := importText(t, importer.EventBridge, `{"Rules": [{"Name": "both", "ScheduleExpression": "rate(1 hour)", "EventPattern": "{}"}]}`)
+	if want := "both | not imported | the rule also waits for events"; err != nil || !strings.Contains(got, want) {
+		t.Errorf("%v: no %q in\n%s", err, want, got)
+	}
+}

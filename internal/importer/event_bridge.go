@@ -140,6 +140,8 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 		return errors.New("the rule waits for events and has no schedule")
 	case a.ScheduleExpression == "":
 		return errors.New("the object has no ScheduleExpression; dump with aws scheduler get-schedule, which list-schedules does not replace")
+	case a.EventPattern != "":
+		e.note(NotImported, "the rule also waits for events; only its schedule is imported")
 	}
 	e.describe(a.Description)
 	if err := e.awsTimes(a); err != nil {
