@@ -31,12 +31,12 @@ func once(ctx context.Context, request func(context.Context) error) error {
 	return err
 }
 
-// patiently asks again while the ledger does not answer, or has no connection
-// free, and there is time for more. Without a deadline it asks once.
-func patiently(ctx context.Context, ask func() error) error {
-	for wait := askSoon; ; wait = min(2*wait, askAgain) {
-		err := ask()
-		if !errors.Is(err, ledger.ErrUnavailable) || !timeFor(ctx, 2*askAgain) {
+// retryUnavailable repeats a request while the ledger does not answer, or has no connection
+// free, and there is time for more. Without a deadline it makes it once.
+func retryUnavailable(ctx context.Context, request func() error) error {
+	for wait := firstPoll; ; wait = min(2*wait, maxPoll) {
+		err := request()
+		if !errors.Is(err, ledger.ErrUnavailable) || !timeFor(ctx, 2*maxPoll) {
 			return err
 		}
 		sleep(ctx, wait/2+rand.N(wait)) // not all functions at once

@@ -92,7 +92,7 @@ func (d *database) open(ctx context.Context) (*postgres.Ledger, error) {
 	if d.opened != nil {
 		return d.opened, nil
 	}
-	err := patiently(ctx, func() (err error) {
+	err := retryUnavailable(ctx, func() (err error) {
 		return once(ctx, func(ctx context.Context) error { // ctx bounds the opening alone; the pool outlives the event
 			d.opened, err = postgres.Open(ctx, d.url, postgres.PoolSize(1), postgres.IdleTime(idleTime),
 				postgres.Registry(d.registry), postgres.ApplicationName("cronce lambda"),

@@ -22,7 +22,7 @@ func (h *handler) beat(ctx context.Context) error {
 	}
 	w := notify.NewNotifier(notify.Config{Registry: h.reg, Ledger: l, Runs: l, PublicURL: h.publicURL, Planned: true, Logger: h.log,
 		Now: time.Now})
-	return w.Send(ctx, h.work, func() bool { return timeFor(ctx, 2*askAgain) }) // what is left is the next tick's
+	return w.Send(ctx, h.work, func() bool { return timeFor(ctx, 2*maxPoll) }) // what is left is the next tick's
 }
 
 func (h *handler) work(ctx context.Context) error {

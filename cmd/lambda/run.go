@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// askSoon is when a run in another process's hands is looked at again: most
+	// firstPoll is when a run in another process's hands is looked at again: most
 	// calls end soon. Each wait is twice the last one.
-	askSoon = 20 * time.Millisecond
-	// askAgain is the longest wait between two looks.
-	askAgain = 500 * time.Millisecond
+	firstPoll = 20 * time.Millisecond
+	// maxPoll is the longest wait between two looks.
+	maxPoll = 500 * time.Millisecond
 )
 
 // answer is the result of one event.
@@ -51,7 +51,7 @@ func (h *handler) run(ctx context.Context, ev event) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("run %s: %w", id.runID, err)
 	}
-	run, err := drive(ctx, e, h.entry(j, id))
+	run, err := execute(ctx, e, h.entry(j, id))
 	if err != nil {
 		return answer{}, fmt.Errorf("run %s: %w", id.runID, err)
 	}
@@ -119,19 +119,19 @@ func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 	return entry
 }
 
-// drive makes the run's calls, and waits while another process makes them, while
+// execute makes the run's calls, and waits while another process makes them, while
 // the run waits for its turn, or while the ledger does not answer, as long as
 // there is time.
-func drive(ctx context.Context, e *executor.Executor, entry ledger.Entry) (run ledger.Run, err error) {
-	for wait := askSoon; ; wait = min(2*wait, askAgain) {
-		err = patiently(ctx, func() error {
+func execute(ctx context.Context, e *executor.Executor, entry ledger.Entry) (run ledger.Run, err error) {
+	for wait := firstPoll; ; wait = min(2*wait, maxPoll) {
+		err = retryUnavailable(ctx, func() error {
 			run, err = e.Execute(ctx, entry)
 			return err
 		})
 		if err != nil || run.State.Finished() {
 			return run, err
 		}
-		if _, limited := ctx.Deadline(); limited && !timeFor(ctx, 2*askAgain) || ctx.Err() != nil {
+		if _, limited := ctx.Deadline(); limited && !timeFor(ctx, 2*maxPoll) || ctx.Err() != nil {
 			return run, nil
 		}
 		if run.State == ledger.Accepted && !timeFor(ctx, time.Until(run.NextAt)) {

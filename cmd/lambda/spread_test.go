@@ -42,7 +42,7 @@ func (f *function) ticks() {
 func (f *function) event(j jobs.Job, at time.Time) {
 	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
 	defer cancel()
-	run, err := drive(ctx, f.invocation(), f.entry(j, identity{runID: jobs.RunID(j.ID, at), at: at, scheduled: true}))
+	run, err := execute(ctx, f.invocation(), f.entry(j, identity{runID: jobs.RunID(j.ID, at), at: at, scheduled: true}))
 	if err != nil || run.State != ledger.Succeeded {
 		f.Errorf("%+v, %v", run, err)
 	}

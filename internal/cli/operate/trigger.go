@@ -55,7 +55,7 @@ const triggeredByHand = "triggered by hand"
 // process.
 func (a *app) enter(ctx context.Context, action, id string, asked operations.ActionRequest, entryOf func() (ledger.Entry, error)) error {
 	if a.Server != "" {
-		return a.remotely(ctx, action, id, asked)
+		return a.executeRemotely(ctx, action, id, asked)
 	}
 	reg, err := a.SoundRegistry()
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *app) enter(ctx context.Context, action, id string, asked operations.Act
 	if entry.RerunOf == "" {
 		a.warnIfClosed(ctx, reg, entry.Call)
 	}
-	return a.drive(ctx, reg, entry)
+	return a.execute(ctx, reg, entry)
 }
 
 // triggerEntry needs the ledger only for a schedule that was made at run time.
@@ -89,7 +89,7 @@ func (a *app) triggerEntry(ctx context.Context, jobID string, w who) (ledger.Ent
 
 // warnIfClosed says at once if nothing listens at the target: the retries take a while.
 func (a *app) warnIfClosed(ctx context.Context, reg *jobs.Registry, call ledger.CallSpec) {
-	t, _ := reg.Target(call.Target) // drive reports one that is missing
+	t, _ := reg.Target(call.Target) // execute reports one that is missing
 	if host := caller.Refused(ctx, a.Env, t); host != "" {
 		var waits time.Duration
 		for _, w := range call.Backoff {
@@ -115,8 +115,8 @@ func (a *app) reachable(reg *jobs.Registry, name string) error {
 	return nil
 }
 
-// drive enters a run, makes its calls and prints what came of it.
-func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry) error {
+// execute enters a run, makes its calls and prints what came of it.
+func (a *app) execute(ctx context.Context, reg *jobs.Registry, entry ledger.Entry) error {
 	log, err := a.Logger()
 	if err != nil {
 		return err
@@ -137,17 +137,17 @@ func (a *app) drive(ctx context.Context, reg *jobs.Registry, entry ledger.Entry)
 	}
 	defer a.WatchSignals(log, executor.DefaultLease, e.Leased)()
 	entry.Lease = true // this process makes the calls
-	run, err := toItsEnd(ctx, e, s, entry)
+	run, err := executeUntilFinished(ctx, e, s, entry)
 	if err != nil {
 		return err
 	}
-	return a.printDriven(operations.RunOf(ctx, run))
+	return a.printOutcome(operations.RunOf(ctx, run))
 }
 
-// toItsEnd drives a run until it is finished or ctx ends. A scheduler on the
+// executeUntilFinished makes the calls of a run until it is finished or ctx ends. A scheduler on the
 // same ledger may take over its retries; this process then waits with it, and
 // goes on should the other one die.
-func toItsEnd(ctx context.Context, e *executor.Executor, s ledger.Store, entry ledger.Entry) (ledger.Run, error) {
+func executeUntilFinished(ctx context.Context, e *executor.Executor, s ledger.Store, entry ledger.Entry) (ledger.Run, error) {
 	for {
 		run, err := e.Execute(ctx, entry)
 		if err != nil && ctx.Err() == nil {
@@ -168,14 +168,14 @@ func toItsEnd(ctx context.Context, e *executor.Executor, s ledger.Store, entry l
 	}
 }
 
-// printDriven ends with exit code 1 unless the run succeeded, so that a script may go on after it.
-func (a *app) printDriven(r operations.Run) error {
+// printOutcome ends with exit code 1 unless the run succeeded, so that a script may go on after it.
+func (a *app) printOutcome(r operations.Run) error {
 	if a.Encoded() {
 		if err := a.Encode(r); err != nil {
 			return err
 		}
 	} else {
-		terminal.Fprintf(a.Out, "%s %s\n", r.RunID, drivenText(r))
+		terminal.Fprintf(a.Out, "%s %s\n", r.RunID, outcomeText(r))
 	}
 	if r.State != ledger.Succeeded {
 		return command.ExitWith(command.ExitFailed)
@@ -183,7 +183,7 @@ func (a *app) printDriven(r operations.Run) error {
 	return nil
 }
 
-func drivenText(r operations.Run) string {
+func outcomeText(r operations.Run) string {
 	text := string(r.State)
 	if r.Reason != "" {
 		text += " (" + string(r.Reason) + ")"
@@ -201,9 +201,9 @@ func drivenText(r operations.Run) string {
 	return text
 }
 
-// remotely makes a run on a server and waits for its end, which the processes that
+// executeRemotely makes a run on a server and waits for its end, which the processes that
 // serve bring about.
-func (a *app) remotely(ctx context.Context, action, id string, asked operations.ActionRequest) error {
+func (a *app) executeRemotely(ctx context.Context, action, id string, asked operations.ActionRequest) error {
 	s, err := a.Remote()
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (a *app) remotely(ctx context.Context, action, id string, asked operations.
 	for !run.State.Finished() {
 		select {
 		case <-ctx.Done():
-			return a.printDriven(run)
+			return a.printOutcome(run)
 		case <-time.After(backend.TakenOver):
 		}
 		if shown, err := s.Run(ctx, run.RunID); err == nil {
@@ -225,5 +225,5 @@ func (a *app) remotely(ctx context.Context, action, id string, asked operations.
 				run.RunID, err)
 		}
 	}
-	return a.printDriven(run)
+	return a.printOutcome(run)
 }

@@ -38,7 +38,7 @@ func held(t *testing.T, ends time.Duration) (waited time.Duration, looks int) {
 	}
 	l.enters = 0
 	start := time.Now()
-	run, err := drive(t.Context(), e, entry)
+	run, err := execute(t.Context(), e, entry)
 	if err != nil || run.State != ledger.Succeeded || len(c.calls) > 0 {
 		t.Fatalf("run %+v, %v, %d calls", run, err, len(c.calls))
 	}
