@@ -45,7 +45,7 @@ func (a *admitter) planDue(ctx context.Context) {
 // planner to where the jobs stand now. It reports false where the ledger
 // failed, or where nothing was admitted (its clock is behind ours).
 func (a *admitter) admit(ctx context.Context, b batch) bool {
-	a.work.markLeases(b.plans)
+	a.work.leaseMarker()(b.plans)
 	got, until, ok := a.ledger.admit(ctx, b.plans)
 	if !ok {
 		a.plan.restore(b)

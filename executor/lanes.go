@@ -191,9 +191,6 @@ func (q *lanes) forget(r *run) {
 	}
 }
 
-// empty takes out all of a lane.
-func (q *lanes) empty(l *lane) []*run { return q.removeFrom(l, always) }
-
 // remove removes the queued runs that match.
 func (q *lanes) remove(which func(*run) bool) (out []*run) {
 	for _, l := range q.order {
@@ -232,7 +229,7 @@ func (q *lanes) excess() (out []*run) {
 		return nil
 	}
 	for _, l := range q.order {
-		runs := q.empty(l)
+		runs := q.removeFrom(l, always)
 		keep := len(runs) * limit / waiting
 		for _, r := range runs[:keep] {
 			q.assign(r)

@@ -6,12 +6,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// markLeases marks the runs of plans that can start soon, so that the admission
-// leases that many and leaves the rest to any process.
-func (s *workset) markLeases(plans []ledger.Plan) { s.leaseMarker()(plans) }
-
-// leaseMarker returns a function that does what markLeases does for several admissions at once:
-// they share the places.
+// leaseMarker returns a function that marks the runs of plans that can start soon, so that the
+// admission leases that many and leaves the rest to any process. Its calls share the places.
 func (s *workset) leaseMarker() func([]ledger.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

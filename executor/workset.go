@@ -128,7 +128,7 @@ func (s *workset) giveBack(runs []*run, wait time.Duration, why ledger.WaitReaso
 func (s *workset) giveBackAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.giveBack(s.lanes.remove(func(*run) bool { return true }), 0, ledger.WaitReason{})
+	s.giveBack(s.lanes.remove(always), 0, ledger.WaitReason{})
 }
 
 // giveBackSpare gives back what this process cannot start soon and another may:
@@ -148,7 +148,7 @@ func (s *workset) giveBackHeldTargets(targets []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range targets {
-		s.giveBack(s.lanes.empty(s.lanes.of(t)), 0, ledger.WaitReason{})
+		s.giveBack(s.lanes.removeFrom(s.lanes.of(t), always), 0, ledger.WaitReason{})
 	}
 }
 
@@ -166,7 +166,7 @@ func (s *workset) closeTarget(target string, wait time.Duration, why ledger.Wait
 	defer s.mu.Unlock()
 	l := s.lanes.of(target)
 	l.closedUntil = time.Now().Add(wait)
-	s.giveBack(s.lanes.empty(l), wait, why)
+	s.giveBack(s.lanes.removeFrom(l, always), wait, why)
 }
 
 // isClosed reports whether nothing is leased for a target.

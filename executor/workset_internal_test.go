@@ -114,7 +114,7 @@ func planOf(target, job string, jobLimit, n int) ledger.Plan {
 
 // markedOf returns the jobs of the runs that may be leased.
 func markedOf(s *workset, plans ...ledger.Plan) (jobIDs []string) {
-	s.markLeases(plans)
+	s.leaseMarker()(plans)
 	for _, p := range plans {
 		for _, in := range p.Runs {
 			if in.Lease {
