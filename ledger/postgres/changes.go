@@ -18,7 +18,7 @@ func (t *tx) ChangedAfter(after string, limit int) ledger.Future[ledger.ChangedR
 	position := sqltx.One(t.Tx, sqltx.Text, `SELECT pg_current_snapshot()::text`)
 	var rows ledger.Future[[]ledger.Row]
 	if known {
-		rows = t.Rows(`SELECT`+dialect.Columns(false)+`FROM (
+		rows = t.Rows(`SELECT`+sqltx.Columns(&dialect, false)+`FROM (
 				(SELECT * FROM runs WHERE changed >= $1::text::xid8 ORDER BY changed LIMIT $3)
 				UNION ALL
 				(SELECT * FROM runs WHERE changed = ANY ($2::text[]::xid8[]) ORDER BY changed LIMIT $3)

@@ -13,7 +13,7 @@ func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Fut
 	if states != nil {
 		where, args = ` WHERE state = ANY ($3)`, append(args, sqltx.Texts(states))
 	}
-	return t.Rows(`SELECT`+dialect.Columns(false)+`FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
+	return t.Rows(`SELECT`+sqltx.Columns(&dialect, false)+`FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
 		SELECT * FROM (`+newestOfJob+`) newest`+where+` ORDER BY run_id DESC LIMIT 1) r`, args...)
 }
 

@@ -7,13 +7,13 @@ import (
 
 // LockRuns is Find, and locks the rows in the order of their IDs.
 func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] {
-	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM (SELECT * FROM runs WHERE run_id = ANY ($1) ORDER BY run_id FOR UPDATE) r
+	return t.Rows(`SELECT`+sqltx.Columns(&dialect, true)+`FROM (SELECT * FROM runs WHERE run_id = ANY ($1) ORDER BY run_id FOR UPDATE) r
 		ORDER BY scheduled_at, run_id`, ids)
 }
 
 func (t *tx) LockLate(limit int) ledger.Future[[]ledger.Row] {
 	const late = `late_at <= now() AND late_at IS NOT NULL AND due_at IS NOT NULL`
-	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM (
+	return t.Rows(`SELECT`+sqltx.Columns(&dialect, true)+`FROM (
 			SELECT * FROM runs
 			WHERE `+late+` AND run_id = ANY (ARRAY(SELECT run_id FROM runs WHERE `+late+` ORDER BY late_at, run_id LIMIT $1))
 			ORDER BY run_id`+t.Lock+`
@@ -25,7 +25,7 @@ func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	if q.Limit < 1 {
 		return ledger.Future[[]ledger.Row]{}
 	}
-	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM runs
+	return t.Rows(`SELECT`+sqltx.Columns(&dialect, true)+`FROM runs
 		WHERE due_at <= now() AND due_at IS NOT NULL AND NOT waiting
 			AND target <> ALL ($2) AND coalesce(parent, split_part(job_id, ':', 1)) <> ALL ($3)
 			AND (cardinality($4) = 0 OR run_id = ANY ($4)) AND (cardinality($5) = 0 OR state = ANY ($5))

@@ -13,7 +13,7 @@ import (
 var (
 	getPosition  = `SELECT max(position, coalesce((SELECT max(changed) FROM runs), 0)) FROM purged_changes`
 	keepPosition = `UPDATE purged_changes SET position = ?`
-	getChanges   = `SELECT` + dialect.Columns(false) + `FROM runs WHERE changed > ? AND parent IS NULL ORDER BY changed LIMIT 0 + ?`
+	getChanges   = `SELECT` + sqltx.Columns(&dialect, false) + `FROM runs WHERE changed > ? AND parent IS NULL ORDER BY changed LIMIT 0 + ?`
 )
 
 func (t *tx) ChangedAfter(after string, limit int) ledger.Future[ledger.ChangedRows] {

@@ -18,7 +18,7 @@ func TallyJob() string {
 // SelectRuns is the query of a filter, as lists have it.
 func SelectRuns(f ledger.Filter, direction string) (string, []any) {
 	s := dialect.Runs(f)
-	return s.Text(dialect.Columns(false), `runs`, dialect.Order(f, direction), f.Limit), s.Args
+	return s.Text(sqltx.Columns(&dialect, false), `runs`, dialect.Order(f, direction), f.Limit), s.Args
 }
 
 // SelectAudit is the query of a filter.

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	ofJobs = `SELECT` + dialect.Columns(false) + `FROM (SELECT value FROM json_each(?1)) j CROSS JOIN runs ON run_id = (SELECT n.run_id FROM (
+	ofJobs = `SELECT` + sqltx.Columns(&dialect, false) + `FROM (SELECT value FROM json_each(?1)) j CROSS JOIN runs ON run_id = (SELECT n.run_id FROM (
 		SELECT run_id, state FROM runs WHERE ` + sqltx.OfJob("j.value") + ` AND until IS NULL ORDER BY run_id DESC LIMIT `
 	// lastRunsIn: SQLite returns the rows of a subquery that has a LIMIT in its order. An order
 	// outside of it would be a sort of all its rows, which reads the whole window.

@@ -46,7 +46,7 @@ const (
 func (t *tx) LockRuns(ids []string) ledger.Future[[]ledger.Row] { return t.Find(ids) }
 
 func (t *tx) LockLate(limit int) ledger.Future[[]ledger.Row] {
-	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM runs
+	return t.Rows(`SELECT`+sqltx.Columns(&dialect, true)+`FROM runs
 		WHERE late_at <= ?1 AND late_at IS NOT NULL AND due_at IS NOT NULL ORDER BY late_at, run_id LIMIT 0 + ?2`, t.now, limit)
 }
 
@@ -59,7 +59,7 @@ func (t *tx) LockDue(q ledger.DueQuery) ledger.Future[[]ledger.Row] {
 	if len(q.Only) > 0 {
 		only, args = `run_id IN (SELECT value FROM json_each(?7)) AND `, append(args, q.Only)
 	}
-	return t.Rows(`SELECT`+dialect.Columns(true)+`FROM runs WHERE `+only+`due_at <= ?1 AND waiting = 0
+	return t.Rows(`SELECT`+sqltx.Columns(&dialect, true)+`FROM runs WHERE `+only+`due_at <= ?1 AND waiting = 0
 		  AND target NOT IN (SELECT value FROM json_each(?2)) AND coalesce(parent, `+registryID+`) NOT IN (SELECT value FROM json_each(?3))
 		  AND (?5 OR state IN (SELECT value FROM json_each(?6)))
 		ORDER BY due_at LIMIT 0 + ?4`, args...)

@@ -48,19 +48,6 @@ func (d *Dialect) InQuery(query string) string { return strings.Replace(d.Found,
 // Planned is the condition that a run is none with a ~: ledger.IsAdHoc.
 func (d *Dialect) Planned() string { return d.Index + "(run_id, '~') = 0" }
 
-// Columns are those of runs that a row has; a list leaves out the body that a run sends: it may be
-// large.
-func (d *Dialect) Columns(body bool) string {
-	kept := "NULL"
-	if body {
-		kept = "body"
-	}
-	return ` run_id, job_id, parent, fan, scheduled_at, until, planned_at, revision, state, reason, call, ` + kept + `,
-		trigger, ` + d.TakesSlot + `, pace, count, attempt, failures, replayed, status, due_at, waiting, slot IS NOT NULL, waits_for,
-		accepted_at, progress, lease_token, leased_by, leased_at, started_at, send_before, key_safe_until, finished_at, acked_at, late_at,
-		rerun_id, by, why `
-}
-
 // Select is a statement in the making.
 type Select struct {
 	*Dialect

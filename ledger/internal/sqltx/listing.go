@@ -10,7 +10,7 @@ func (t Tx) Newest(f ledger.Filter) ledger.Future[[]ledger.Row] { return t.filte
 
 func (t Tx) filtered(f ledger.Filter, direction string) ledger.Future[[]ledger.Row] {
 	s := t.Dialect.Runs(f)
-	text := s.Text(t.Dialect.Columns(false), `runs`, t.Dialect.Order(f, direction), f.Limit) // adds an argument
+	text := s.Text(Columns(t.Dialect, false), `runs`, t.Dialect.Order(f, direction), f.Limit) // adds an argument
 	return list(t, new(RowReader).Row, Query{Text: text, Args: s.Args, Varies: len(f.IDs) == 0})
 }
 

@@ -5,9 +5,23 @@ import (
 
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/internal/callcodec"
+	"github.com/cronce/cronce/ledger/internal/sqlfilter"
 )
 
-// RowReader reads the rows of a query of Dialect.Columns. It decodes the calls of many runs that
+// Columns are those of runs that [RowReader.Row] reads, in its order; a list leaves out the body that
+// a run sends: it may be large.
+func Columns(d *sqlfilter.Dialect, body bool) string {
+	kept := "NULL"
+	if body {
+		kept = "body"
+	}
+	return ` run_id, job_id, parent, fan, scheduled_at, until, planned_at, revision, state, reason, call, ` + kept + `,
+		trigger, ` + d.TakesSlot + `, pace, count, attempt, failures, replayed, status, due_at, waiting, slot IS NOT NULL, waits_for,
+		accepted_at, progress, lease_token, leased_by, leased_at, started_at, send_before, key_safe_until, finished_at, acked_at, late_at,
+		rerun_id, by, why `
+}
+
+// RowReader reads the rows of a query of Columns. It decodes the calls of many runs that
 // were frozen with the same bytes once.
 type RowReader struct{ calls callcodec.Decoder }
 
@@ -40,18 +54,18 @@ func (s *RowReader) Row(v Values) (r ledger.Row, err error) {
 	return r, nil
 }
 
-// Rows is the result of a query of Dialect.Columns.
+// Rows is the result of a query of Columns.
 func (t Tx) Rows(text string, args ...any) ledger.Future[[]ledger.Row] {
 	return List(t, new(RowReader).Row, text, args...)
 }
 
 func (t Tx) Find(ids []string) ledger.Future[[]ledger.Row] {
-	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs WHERE run_id `+t.Dialect.In("$1")+` ORDER BY scheduled_at, run_id`, ids)
+	return t.Rows(`SELECT`+Columns(t.Dialect, true)+`FROM runs WHERE run_id `+t.Dialect.In("$1")+` ORDER BY scheduled_at, run_id`, ids)
 }
 
 // Leased reads the unfinished runs: an index by token would cost every run two writes.
 func (t Tx) Leased(token string) ledger.Future[[]ledger.Row] {
-	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs WHERE `+t.Dialect.Leasable+` AND lease_token = $1 AND state = $2
+	return t.Rows(`SELECT`+Columns(t.Dialect, true)+`FROM runs WHERE `+t.Dialect.Leasable+` AND lease_token = $1 AND state = $2
 		ORDER BY scheduled_at, run_id`, token, string(ledger.Running))
 }
 
@@ -90,7 +104,7 @@ func (t Tx) Unfinished(jobIDs []string) ledger.Future[map[string][]string] {
 
 // LockRanges returns rows by run_id, which begins with the job and the first time.
 func (t Tx) LockRanges(jobID string, first, last time.Time) ledger.Future[[]ledger.Row] {
-	return t.Rows(`SELECT`+t.Dialect.Columns(true)+`FROM runs
+	return t.Rows(`SELECT`+Columns(t.Dialect, true)+`FROM runs
 		WHERE job_id = $1 AND until IS NOT NULL AND scheduled_at <= $3 AND until >= $2 ORDER BY run_id`+t.Lock, jobID, first, last)
 }
 
