@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -20,16 +21,20 @@ import (
 // childEnv makes the test binary a writer: its value is the ledger's path.
 const childEnv = "CRONCE_TEST_WRITER"
 
+var killSeed = flag.Uint64("seed", rand.Uint64(), "when the writers are killed; a new one each time, which the test logs")
+
 // A writer is killed at random points of its transactions, time after time,
 // while another goes on beside it; then the ledger is looked at.
 func TestKilledWritersLeaveOneRowForEachScheduledTime(t *testing.T) {
+	t.Logf("-seed %d", *killSeed)
+	random := rand.New(rand.NewPCG(*killSeed, 0))
 	path := newFile(t)
 	survivor := startWriter(t, path)
 	told := map[string]int64{}
 	survivor.follow(t, 1, told) // the jobs have begun
 	for range 8 {
 		w := startWriter(t, path)
-		w.follow(t, 1+rand.IntN(12), told)
+		w.follow(t, 1+random.IntN(12), told)
 		w.kill(t)
 	}
 	survivor.follow(t, 5, told)
