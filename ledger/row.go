@@ -10,10 +10,10 @@ type Row struct {
 	LeasedAt  time.Time
 	Token     string
 	LateAt    time.Time // when to check whether it is late; zero: never
-	TakesSlot bool      // it runs only with its job's slot, or a place of its Pace
-	Pace      Pace      // not 0: it takes a place instead of the slot
-	Waiting   bool      // for the slot, or the place
-	HasSlot   bool      // or the place
+	TakesSlot bool      // it needs its job's slot to run; with a Pace, a place instead
+	Pace      Pace      // 0: it needs no place
+	Waiting   bool      // it waits for the slot or a place
+	HasSlot   bool      // it has the slot or a place
 }
 
 // DueAt returns when a claim may take the run: the NextAt of a planned, retrying or

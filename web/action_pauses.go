@@ -115,7 +115,7 @@ func (d *Dashboard) subjectPause(r *http.Request, v *actionView) (operations.Pau
 			return p, nil
 		}
 	}
-	return operations.Pause{}, missing("There is no pause \""+id+"\" that has not ended.", "The page Pauses lists all.")
+	return operations.Pause{}, missing("The pause \""+id+"\" is unknown or has ended.", "Choose one on the page Pauses.")
 }
 
 func (d *Dashboard) previewEndPause(r *http.Request, v *actionView) error {

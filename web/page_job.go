@@ -181,7 +181,7 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 		v.Row.JobDescription = operations.JobDescription{ID: id, State: operations.JobActive}
 		v.Row.Words, v.Sends = d.sends(id), true
 	default:
-		return missing("There is no job \""+id+"\" in the registry or in the ledger.", "The page Jobs lists all jobs.")
+		return missing("Unknown job \""+id+"\": neither the registry nor the ledger has it.", "Choose one on the page Jobs.")
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func TestWhatIsWrongIsSaidWithARemedy(t *testing.T) {
 		text   string
 	}{
 		"/nowhere":             {404, "There is no page at this address."},
-		"/jobs/nobody":         {404, "There is no job &#34;nobody&#34;"},
+		"/jobs/nobody":         {404, "Unknown job &#34;nobody&#34;"},
 		"/runs/nobody@never":   {404, "The ledger has no run"},
 		"/runs?state=deaad":    {400, "Valid states: planned, running"},
 		"/runs?reason=bad":     {400, "Valid reasons: exhausted"},

@@ -135,7 +135,7 @@ func (d *Dashboard) chooseZone(w http.ResponseWriter, r *http.Request) {
 	choice, back := r.PostFormValue("zone"), r.PostFormValue("back")
 	if _, err := schedule.Zone(choice); err != nil && choice != jobZone && choice != "" {
 		d.serve(w, r, func(*http.Request) (view, error) {
-			return view{}, invalid("There is no time zone \""+choice+"\".", "Choose one in the list below the page.")
+			return view{}, invalid("Unknown time zone \""+choice+"\".", "Choose one in the list below the page, or write a name of the IANA database, such as Europe/Berlin.")
 		})
 		return
 	}

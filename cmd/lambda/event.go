@@ -108,7 +108,7 @@ func (s shape) directEvent() (event, error) {
 		return e, fmt.Errorf("%w: %w, in %s", errBadEvent, err, s.names())
 	}
 	if s.has("id") && e.id == "" {
-		return e, fmt.Errorf("%w: id is not a text, for job %q", errBadEvent, e.jobID)
+		return e, fmt.Errorf("%w: the id for job %q is not a string", errBadEvent, e.jobID)
 	}
 	if err := checkID(e); err != nil {
 		return e, err

@@ -102,7 +102,7 @@ func TestWhatIsNoEventSaysWhatWasGot(t *testing.T) {
 		"a rule's id that is none":      {`{"id":"\udfff","detail-type":"x","time":"2000-01-01T00:00:00Z","resources":["arn:aws:events:a:1:rule/hourly"]}`, "contains invalid Unicode"},
 		"Records that are null":         {`{"Records":null}`, "Records is not a list"},
 		"Records that are a text":       {`{"Records":"x"}`, "Records is not a list"},
-		"an id that is a number":        {`{"jobId":"hourly","id":7}`, "id is not a text"},
+		"an id that is a number":        {`{"jobId":"hourly","id":7}`, "is not a string"},
 		"a time that is none":           {`{"jobId":"hourly","scheduledAt":"today"}`, `"today" is not a time`},
 		"Go's zero time":                {`{"jobId":"hourly","scheduledAt":"0001-01-01T00:00:00Z"}`, "from which no event comes"},
 		"the beginning of Unix time":    {`{"jobId":"hourly","scheduledAt":"1970-01-01T00:00:30Z","id":"x"}`, "from which no event comes"},

@@ -21,7 +21,7 @@ func accountFor(name string) (*account, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
 		if u, err = user.Lookup("nobody"); err != nil {
-			return nil, fmt.Errorf("database servers do not run as root, and there is no account to drop to: %w", err)
+			return nil, fmt.Errorf("database servers do not run as root; create the account %s or nobody, or run the tests as another user: %w", name, err)
 		}
 	}
 	uid, err := strconv.Atoi(u.Uid)

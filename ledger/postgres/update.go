@@ -74,7 +74,7 @@ type updateShape struct {
 	attempt  attemptPlace
 	fenced   bool
 	scalars  uint64 // parameters
-	guarded  bool   // it fails unless it writes all rows
+	guarded  bool   // the statement fails unless it finds each row in its change's From
 }
 
 // attemptPlace is where the attempt of a change is kept.
@@ -242,7 +242,7 @@ func updateSQL(s updateShape) string {
 			text += `, kept AS (INSERT INTO attempts (run_id, ` + strings.Join(attempt, ", ") + `)
 				SELECT run_id, a_` + strings.Join(attempt, ", a_") + ` FROM done ON CONFLICT DO NOTHING)`
 		}
-		if s.guarded { // it divides by 0
+		if s.guarded { // a missing row divides by 0
 			return text + fmt.Sprintf(` SELECT 1 / (count(*) = $%d)::int FROM done`, t.parameters+1)
 		}
 		return text + ` SELECT place FROM done`

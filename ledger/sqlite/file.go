@@ -27,7 +27,7 @@ func checkPath(path string) (string, error) {
 	dir := filepath.Dir(abs)
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("open the ledger %s: there is no directory %s: create it first", path, dir)
+		return "", fmt.Errorf("open the ledger %s: the directory %s does not exist; create it", path, dir)
 	case err != nil:
 		return "", fmt.Errorf("open the ledger %s: %w", path, err)
 	case !info.IsDir():

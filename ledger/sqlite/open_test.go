@@ -29,7 +29,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{"no name", "", "name a file"},
 		{"memory", ":memory:", "a ledger in memory would forget"},
 		{"a directory", dir, "name a file, such as " + filepath.Join(dir, "cronce.db")},
-		{"no such directory", filepath.Join(dir, "no", "ledger.db"), "create it first"},
+		{"no such directory", filepath.Join(dir, "no", "ledger.db"), "create it"},
 		{"a file for a directory", filepath.Join(text, "ledger.db"), "not a directory"},
 		{"a file of two names", linked, "2 names (hard links)"},
 		{"no database", text, "not an SQLite database: name another file"},
