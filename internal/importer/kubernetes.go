@@ -57,8 +57,9 @@ type cronJobSpec struct {
 }
 
 type podSpec struct {
-	InitContainers []container `yaml:"initContainers"`
-	Containers     []container `yaml:"containers"`
+	ActiveDeadlineSeconds *int64      `yaml:"activeDeadlineSeconds"`
+	InitContainers        []container `yaml:"initContainers"`
+	Containers            []container `yaml:"containers"`
 }
 
 type container struct {
@@ -179,10 +180,12 @@ func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 	} else if n := job.Parallelism; n != nil && *n > 1 {
 		e.note(Effects, "parallelism: %d; cronce makes one call per scheduled time", *n)
 	}
-	switch d := job.ActiveDeadlineSeconds; {
-	case d != nil && *d > 0:
-		e.limit(time.Duration(min(*d, 30*24*3600)) * time.Second) // the registry's maximum
-	case d != nil:
-		e.note(Timeout, "activeDeadlineSeconds %d: Kubernetes ends each pod at once; the job does not take it over", *d)
+	for _, d := range []*int64{job.ActiveDeadlineSeconds, job.Template.Spec.ActiveDeadlineSeconds} {
+		switch {
+		case d != nil && *d > 0:
+			e.limit(time.Duration(min(*d, 30*24*3600)) * time.Second) // the registry's maximum
+		case d != nil:
+			e.note(Timeout, "activeDeadlineSeconds %d: Kubernetes ends each pod at once; the job does not take it over", *d)
+		}
 	}
 }

@@ -114,3 +114,14 @@ func TestFlockInAPodIsNotTheJobsOverlap(t *testing.T) {
 		t.Errorf("%v\n%s", err, got)
 	}
 }
+
+// The deadlines of a job and of its pod end the call, whichever is first.
+func TestTheDeadlinesOfJobAndPodAreTheTimeout(t *testing.T) {
+	for job, want := range map[string]string{"": "timeout: 40s", "activeDeadlineSeconds: 90,": "timeout: 40s", "activeDeadlineSeconds: 20,": "timeout: 20s"} {
+		manifest := cronJob("", job, `command: [curl, "https://x.example.com/a"]`)
+		got, err := importCronJob(t, strings.Replace(manifest, "containers:", "activeDeadlineSeconds: 40, containers:", 1))
+		if err != nil || !strings.Contains(got, want) || strings.Contains(got, "no time limit") {
+			t.Errorf("%s: %v, want %s\n%s", job, err, want, got)
+		}
+	}
+}
