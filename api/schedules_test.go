@@ -121,6 +121,7 @@ func TestAScheduleIsRefusedWithTheReason(t *testing.T) {
 		{acme, `{"schedule":"@daily","data":{"format":"doc"}}`, "invalid_request", "data.format"},
 		{acme, `{"schedule":"@daily","data":{"apiKey":"x"}}`, "invalid_request", "looks like a secret"},
 		{acme, `{"schedule":"@daily","data":{"format":"csv","format":"pdf"}}`, "invalid_request", "data.format is given more than once"},
+		{acme, `{"schedule":"@daily","until":"2027-01-01"}`, "invalid_request", `invalid until "2027-01-01"; use a time in whole seconds with an offset, such as "2027-01-01T00:00:00Z"`},
 		{acme, `{"schedule":"@daily","until":"0001-01-01T00:00:00Z"}`, "invalid_request", "leave it out for a schedule without an end"},
 		{acme, `{"schedule":"@daily","cron":"x"}`, "invalid_request", `unknown field "cron"`},
 		{acme, `{"schedule":"@daily","generation":1e30}`, "invalid_request", `invalid number 1e30 for the field "generation"`},

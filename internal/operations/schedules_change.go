@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -215,9 +216,11 @@ type ScheduleEnd struct{ time.Time }
 
 // UnmarshalJSON reads a time.
 func (e *ScheduleEnd) UnmarshalJSON(text []byte) error {
-	err := e.Time.UnmarshalJSON(text)
-	if err == nil && e.IsZero() && string(text) != "null" {
-		err = errors.New("until is before any time; leave it out for a schedule without an end")
+	switch err := e.Time.UnmarshalJSON(text); {
+	case err != nil:
+		return fmt.Errorf(`invalid until %.40s; use a time in whole seconds with an offset, such as "2027-01-01T00:00:00Z"`, text)
+	case e.IsZero() && string(text) != "null":
+		return errors.New("until is before any time; leave it out for a schedule without an end")
 	}
-	return err
+	return nil
 }
