@@ -47,7 +47,7 @@ func (d *desk) fanOut() (runID string) {
 	l, err := sqlite.Open(d.Context(), d.path("ledger.db"), sqlite.Options{Now: func() time.Time { return clock }})
 	d.must(err)
 	defer l.Close()
-	d.must(l.Declare(d.Context(), declaration(d.T, reg)))
+	d.must(l.Declare(d.Context(), declaration(reg)))
 	_, err = l.Assignments(d.Context(), reg.Version(), "")
 	d.must(err)
 	clock = at

@@ -197,7 +197,7 @@ func missedSeconds(t *testing.T, config, path string, n int) time.Time {
 	l, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: func() time.Time { return clock }})
 	d.must(err)
 	defer l.Close()
-	d.must(l.Declare(t.Context(), declaration(t, reg)))
+	d.must(l.Declare(t.Context(), declaration(reg)))
 	assignments, err := l.Assignments(t.Context(), reg.Version(), "")
 	d.must(err)
 	first, last := start.Add(time.Second), start.Add(time.Duration(n)*time.Second)

@@ -70,6 +70,10 @@ func TestAnEditThatWouldBreakSchedulesIsFound(t *testing.T) {
 	d := newDesk(t, keyedRegistry)
 	d.ok("schedules", "put", "customer-report", "acme", "--schedule", "@daily", "--data", `{"format":"pdf"}`)
 	d.ok("check", "--no-env", "--ledger")
+	d.declare()
+	if code, out, errs := d.run("diff"); code != exitDone {
+		t.Fatalf("diff without an edit: exit %d: %s%s", code, out, errs)
+	}
 	for edit, want := range map[[2]string]string{
 		{`"{{data.format}}"`, `"{{data.kind}}"`}:        "the schedule customer-report:acme would break: data.kind is missing",
 		{"enum: [pdf, csv]", "enum: [csv]"}:             "the schedule customer-report:acme would break: data does not match",
@@ -80,7 +84,7 @@ func TestAnEditThatWouldBreakSchedulesIsFound(t *testing.T) {
 		if !strings.Contains(out+errs, want) {
 			t.Errorf("%v: exit %d: %s%s, want %q", edit, code, out, errs, want)
 		}
-		if code, out, errs := d.run("diff", "--config", d.dir+"/edited.yaml"); !strings.Contains(out, want) {
+		if code, out, errs := d.run("diff", "--config", d.dir+"/edited.yaml"); code != exitChanges || !strings.Contains(out, want) {
 			t.Errorf("diff of %v: exit %d: %s%s, want %q", edit, code, out, errs, want)
 		}
 	}

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/cronce/cronce/executor"
@@ -34,7 +33,7 @@ func (d *desk) history() {
 	l, err := sqlite.Open(d.Context(), d.path("ledger.db"), sqlite.Options{Now: func() time.Time { return clock }})
 	d.must(err)
 	defer l.Close()
-	d.must(l.Declare(d.Context(), declaration(d.T, reg)))
+	d.must(l.Declare(d.Context(), declaration(reg)))
 	assignments, err := l.Assignments(d.Context(), reg.Version(), "")
 	d.must(err)
 	clock = noon.Add(-time.Hour)
@@ -56,6 +55,19 @@ func (d *desk) history() {
 	d.must(l.PauseJob(d.Context(), "close-books", ledger.Actor{By: "bob", Why: "the auditors are in"}))
 }
 
+// declare lets the ledger know the desk's registry, as a process does that serves it.
+func (d *desk) declare() {
+	d.Helper()
+	reg, err := jobs.Load(d.env["CRONCE_CONFIG"])
+	d.must(err)
+	l, err := sqlite.Open(d.Context(), d.path("ledger.db"), sqlite.Options{Now: func() time.Time { return noon }})
+	d.must(err)
+	defer l.Close()
+	d.must(l.Declare(d.Context(), declaration(reg)))
+	_, err = l.Assignments(d.Context(), reg.Version(), "")
+	d.must(err)
+}
+
 func (d *desk) must(err error) {
 	d.Helper()
 	if err != nil {
@@ -63,19 +75,11 @@ func (d *desk) must(err error) {
 	}
 }
 
-func declaration(t *testing.T, reg *jobs.Registry) ledger.Declaration {
-	t.Helper()
+func declaration(reg *jobs.Registry) ledger.Declaration {
 	var defs []ledger.Definition
 	dec := ledger.Declaration{Process: "p1", Registry: reg.Name(), Version: reg.Version()}
-	for _, j := range reg.Jobs() {
-		if j.Disabled {
-			continue
-		}
-		body, hash, err := j.Definition()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defs = append(defs, ledger.Definition{JobID: j.ID, Hash: hash, Body: body})
+	for d := range reg.Definitions() {
+		defs = append(defs, ledger.Definition(d))
 	}
 	dec.Definitions = slices.Values(defs)
 	return dec

@@ -29,7 +29,7 @@ type Diff struct {
 	// Registry is set if the registries' names differ.
 	Registry *Field `json:"registry,omitempty"`
 	Jobs     []Job  `json:"jobs"` // the jobs of both sides, sorted by ID
-	// Problems are of schedules in the ledger that the new side would not plan.
+	// Problems are of schedules in the ledger that do not fit the new side.
 	Problems jobs.Problems `json:"problems,omitempty"`
 }
 

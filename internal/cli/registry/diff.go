@@ -28,10 +28,11 @@ scheduled times, old and new. It only reads.
 A new definition takes effect when a process serves it: the old one is planned
 up to that time and the new one afterwards. Nothing runs retroactively. A job
 that is removed or disabled ends; its planned runs still run. Schedules in the
-ledger that the new registry would not plan are listed.
+ledger that do not fit the new registry are listed, and are changes.
 
 Only job definitions are compared: not authorization, keyTTLs, platform,
-keyStores and cleanup (see "cronce check").
+keyStores and cleanup (see "cronce check"), nor max, schema and retention of a
+template.
 
 Exit 0: no change. Exit 3: changes.`,
 		Example: `  cronce diff --config edited.yaml
@@ -68,7 +69,7 @@ func (a *app) diff(ctx context.Context, f diffFlags) error {
 		if err != nil {
 			return err
 		}
-		d.Problems = append(broken, orphaned...)
+		d.Changed, d.Problems = d.Changed || len(broken) > 0, append(broken, orphaned...)
 	}
 	if err := a.printDiff(d); err != nil {
 		return err
