@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -132,6 +133,28 @@ func TestWhySaysThatAScheduleWasDeletedAndWhatATemplateIs(t *testing.T) {
 		if _, out, errs := d.run(strings.Fields(command)...); !strings.Contains(out+errs, want) {
 			t.Errorf("%s: %s%s, want %q", command, out, errs, want)
 		}
+	}
+}
+
+func TestATokenIsBoundToTemplatesThatExist(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	token := func(template string) (int, string, string) {
+		return d.run("access", "token", "shop", "--role", "scheduler", "--template", template)
+	}
+	for _, unknown := range []string{"customer-reports", "close-day"} {
+		if code, _, errs := token(unknown); code != exitUsage || !strings.Contains(errs, "the registry's templates: customer-report") {
+			t.Errorf("%s: exit %d: %s", unknown, code, errs)
+		}
+	}
+	if code, _, errs := token("customer-report"); code != exitDone || strings.Contains(errs, "not checked") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if err := os.Remove(d.dir + "/cronce.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := token("customer-report"); code != exitDone || !strings.Contains(errs, "# not checked") {
+		t.Errorf("without a registry: exit %d: %s", code, errs)
 	}
 }
 

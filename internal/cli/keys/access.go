@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,6 +47,10 @@ and a password: the user may be any name, the password is the token.`,
 			if !access.ValidName(args[0]) {
 				return command.Usage("invalid name %+q; use 1 to 200 bytes of UTF-8 without control, invisible or bidirectional characters", args[0])
 			}
+			note, err := a.checkTemplates(templates)
+			if err != nil {
+				return err
+			}
 			token, hash := access.NewToken()
 			if a.Encoded() {
 				return a.Encode(accessToken{args[0], role, templates, token, hash})
@@ -54,9 +59,9 @@ and a password: the user may be any name, the password is the token.`,
 			if len(templates) > 0 {
 				bound = fmt.Sprintf("templates: [%s], ", strings.Join(templates, ", "))
 			}
-			fmt.Fprintf(a.Err, "# the access file; if you have one, put the last line below its \"tokens:\"\n"+
+			fmt.Fprintf(a.Err, note+"# the access file; if you have one, put the last line below its \"tokens:\"\n"+
 				"version: 1\ntokens:\n  - { name: %q, role: %s, %shash: %q }\n", args[0], role, bound, hash)
-			_, err := fmt.Fprintln(a.Out, token)
+			_, err = fmt.Fprintln(a.Out, token)
 			return err
 		},
 	}
@@ -64,6 +69,27 @@ and a password: the user may be any name, the password is the token.`,
 	c.Flags().StringSliceVar(&templates, "template", nil,
 		"ID of a job with keyed whose schedules the role scheduler may change; may be repeated")
 	return c
+}
+
+// checkTemplates refuses what is no template of the registry. Without one, it returns a note.
+func (a *app) checkTemplates(names []string) (note string, err error) {
+	reg, _ := a.CheckRegistry(nil)
+	if reg == nil && len(names) > 0 {
+		note = "# not checked whether the templates exist: there is no valid registry at --config\n"
+	}
+	for _, name := range names {
+		if reg == nil {
+			break
+		}
+		if _, is := reg.Template(name); !is {
+			var ids []string
+			for _, t := range reg.Templates() {
+				ids = append(ids, t.ID)
+			}
+			return "", command.Usage("--template: unknown template %q; the registry's templates: %s", name, cmp.Or(strings.Join(ids, ", "), "none"))
+		}
+	}
+	return note, nil
 }
 
 func (a *app) accessCheckCommand() *cobra.Command {
