@@ -4,7 +4,8 @@
 set -e
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
-	systemctl try-restart cronce.service
+	# A cronce that cannot start, since its database is down, must not leave the package half installed.
+	systemctl try-restart cronce.service || echo "cronce: the restart failed; see: journalctl -u cronce"
 fi
 if [ ! -e /etc/cronce/cronce.yaml ]; then
 	echo "cronce: write /etc/cronce/cronce.yaml (an example: /usr/share/doc/cronce/cronce.yaml), then: systemctl enable --now cronce"

@@ -4,7 +4,7 @@ set -e
 case "$1" in
 remove | purge | 0)
 	if [ -d /run/systemd/system ]; then
-		systemctl disable --now cronce.service
+		systemctl disable --now cronce.service || echo "cronce: the service could not be stopped; see: journalctl -u cronce"
 	fi
 	;;
 esac

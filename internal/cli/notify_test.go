@@ -88,7 +88,7 @@ func TestServeNotifiesSystemd(t *testing.T) {
 	fed := m.told("WATCHDOG=1")
 	eventually(t, "the watchdog to be fed after it", func() bool { return m.told("WATCHDOG=1") > fed+1 })
 	p.Interrupt()
-	if got, want := m.sequence(), "READY RELOADING READY RELOADING READY STOPPING"; got != want {
+	if got, want := m.sequence(), "EXTEND_TIMEOUT_USEC READY RELOADING READY RELOADING READY STOPPING"; got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
 }

@@ -59,6 +59,11 @@ func (s *Service) RerunEntry(ctx context.Context, runID string, a ActionRequest,
 	if err := mayRerun(run, attempts, a.MayDouble); err != nil {
 		return ledger.Entry{}, err
 	}
+	reg, err := s.registry()
+	if err != nil {
+		return ledger.Entry{}, err
+	}
+	capKeyTimes(&run.Call, reg, run.JobID)
 	return ledger.Entry{
 		JobID: run.JobID, Actor: who, RerunOf: run.ID, MayDouble: a.MayDouble,
 		RunSpec: ledger.RunSpec{
@@ -66,6 +71,20 @@ func (s *Service) RerunEntry(ctx context.Context, runID string, a ActionRequest,
 			Count: 1, State: ledger.Planned, Trigger: ledger.ByRerun, Overlap: ledger.OverlapAllow, Call: run.Call,
 		},
 	}, nil
+}
+
+// capKeyTimes has a frozen call sent no longer than the job's present definition allows: the target
+// may keep keys for less time since.
+func capKeyTimes(c *ledger.CallSpec, reg *jobs.Registry, jobID string) {
+	id := ledger.RegistryJobID(jobID)
+	j, known := reg.Job(id)
+	if !known {
+		t, isTemplate := reg.Template(id)
+		j, known = t.Job, isTemplate
+	}
+	if known {
+		c.Horizon, c.KeySafeFor = min(c.Horizon, j.Retry.Horizon), min(c.KeySafeFor, j.KeySafeFor())
+	}
 }
 
 // Enter writes the entry; a process that serves makes its calls. Repeated, it

@@ -3,7 +3,9 @@ package operations
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
 
@@ -46,5 +48,30 @@ func TestRerunOfAParentThatDidNotSucceedMustBeAllowedToDouble(t *testing.T) {
 	run.Fan = ledger.Fan{}
 	if err := mayRerun(run, []ledger.Attempt{{N: 1, Answer: ledger.AnswerRefused, Status: 403}}, false); err != nil {
 		t.Errorf("without a list: %v", err)
+	}
+}
+
+// The target may keep keys for less time than when the run was planned.
+func TestARerunIsSentNoLongerThanItsJobAllowsNow(t *testing.T) {
+	t.Parallel()
+	reg, err := jobs.NewRegistry(jobs.Name("acme"), jobs.Target{Name: "svc", URLEnv: "SVC"},
+		jobs.Job{ID: "tick", Schedule: "* * * * *", Target: "svc", Path: "/t"},
+		jobs.Template{Job: jobs.Job{ID: "bill", Target: "svc", Path: "/b/{{key}}"}, Max: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, _ := reg.Job("tick")
+	for _, c := range []struct {
+		jobID         string
+		horizon, want time.Duration
+	}{
+		{"tick", 300 * time.Hour, now.Retry.Horizon}, {"tick", time.Minute, time.Minute},
+		{"bill:c1", 300 * time.Hour, now.Retry.Horizon}, {"gone", 300 * time.Hour, 300 * time.Hour},
+	} {
+		call := ledger.CallSpec{Horizon: c.horizon, KeySafeFor: c.horizon + time.Hour}
+		if capKeyTimes(&call, reg, c.jobID); call.Horizon != c.want || call.KeySafeFor > max(c.horizon+time.Hour, now.KeySafeFor()) ||
+			c.jobID != "gone" && call.KeySafeFor > now.KeySafeFor() {
+			t.Errorf("%s, %s: %s and %s, want %s", c.jobID, c.horizon, call.Horizon, call.KeySafeFor, c.want)
+		}
 	}
 }

@@ -148,7 +148,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	notify := notifier{log}
+	opened := notify.extendStart(ctx)
 	store, err := a.OpenWithin(ctx, f.ledgerWait, log)
+	opened()
 	if err != nil {
 		return err
 	}
@@ -165,7 +168,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	notify := notifier{log}
 	var fleet *rollover.Fleet[*instance]
 	fleet = rollover.New(first, func() (*instance, error) { return s.successor(fleet.Current().registry) },
 		&reloads{log: log, metrics: metrics.Reloads(), notify: notify, now: a.Now}, log)

@@ -28,6 +28,14 @@ func (n notifier) reloading() {
 	n.send(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
 }
 
+// extendStart asks for more time to start than the unit's TimeoutStartSec, until stop is called: the
+// ledger may be down, and its migration may build an index over all runs.
+func (n notifier) extendStart(ctx context.Context) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	go every(ctx, 30*time.Second, func() bool { n.send("EXTEND_TIMEOUT_USEC=120000000"); return true })
+	return stop
+}
+
 // watch sends READY when the fleet is ready, then feeds the watchdog as long as
 // its planner makes progress, until ctx ends or stop is called: then STOPPING.
 func (n notifier) watch(ctx context.Context, fleet *rollover.Fleet[*instance]) (stop func(), err error) {
