@@ -210,7 +210,10 @@ func (s started) run(fn func(context.Context, *Work) error, failed func(*FinalEr
 	}
 	end := context.WithoutCancel(s.ctx)
 	if final := (*FinalError)(nil); errors.As(err, &final) {
-		return errors.Join(w.Finish(end, func(context.Context) (Reply, error) { return failed(final) }), err)
+		if lost := w.Finish(end, func(context.Context) (Reply, error) { return failed(final) }); lost != nil {
+			return fmt.Errorf("%w; not kept: %v", lost, err) // not a FinalError: a caller would acknowledge the event
+		}
+		return err
 	}
 	if err == nil {
 		err = w.Finish(end, func(context.Context) (Reply, error) { return Reply{Status: http.StatusNoContent}, nil })

@@ -228,6 +228,16 @@ var longCases = map[string]func(*testing.T, Engine){
 				t.Errorf("final error, delivery %d: duplicate %t, %v", n, duplicate, err)
 			}
 		}
+		op = idempotency.Operation{Scope: key("3").Scope, Principal: key("3").Principal, Key: "3"}
+		_, err = k.DoLong(t.Context(), op, func(ctx context.Context, _ *idempotency.Work) error {
+			e.Age(key("3"), lease)
+			_, err := other.DoLong(ctx, op, func(context.Context, *idempotency.Work) error { return nil })
+			ok(t, err)
+			return idempotency.Final(errNo)
+		})
+		if final := (*idempotency.FinalError)(nil); errors.As(err, &final) || !errors.Is(err, idempotency.ErrLeaseLost) {
+			t.Errorf("final error of a worker that lost its key: %v", err)
+		}
 		written(t, e, "paid", 1)
 	},
 	"a store that is down starts no long work": func(t *testing.T, e Engine) {

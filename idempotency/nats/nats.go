@@ -13,9 +13,11 @@ package nats
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -79,15 +81,23 @@ func MsgID(msg jetstream.Msg) (string, error) {
 	return id, nil
 }
 
+// maxStreamName is the length up to which a stream's name fits into a key beside the numbers.
+const maxStreamName = 64
+
 // SequenceID returns an id made of a message's sequence number in the stream and the
 // time at which it was stored: the same for every delivery, a new one for every
-// publication. It is for publishers that give their events no id.
+// publication. It is for publishers that give their events no id. The name of a stream that no
+// key can have, since it is long or has other characters than printable ASCII, is hashed.
 func SequenceID(msg jetstream.Msg) (string, error) {
 	meta, err := msg.Metadata()
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s/%d@%d", meta.Stream, meta.Sequence.Stream, meta.Timestamp.UnixNano()), nil
+	name := meta.Stream
+	if len(name) > maxStreamName || strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' }) {
+		name = fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
+	}
+	return fmt.Sprintf("%s/%d@%d", name, meta.Sequence.Stream, meta.Timestamp.UnixNano()), nil
 }
 
 // Consume handles the events of a pull consumer with explicit acknowledgement

@@ -240,3 +240,28 @@ func TestAFailedEventComesAfterLaterOnesUnlessOneIsPendingAtATime(t *testing.T) 
 		}
 	})
 }
+
+// stored is a message of a stream.
+type stored struct {
+	jetstream.Msg
+	stream string
+}
+
+func (s stored) Metadata() (*jetstream.MsgMetadata, error) {
+	return &jetstream.MsgMetadata{Stream: s.stream, Sequence: jetstream.SequencePair{Stream: 1 << 63}, Timestamp: time.Now()}, nil
+}
+
+func TestTheIDOfAnyStreamsMessageIsAKey(t *testing.T) {
+	ids := map[string]bool{}
+	for _, name := range []string{"ORDERS", "BESTÄTIGUNGEN", strings.Repeat("A", 255), strings.Repeat("A", 254) + "B"} {
+		id, err := nats.SequenceID(stored{stream: name})
+		check(t, err)
+		if err := (idempotency.Key{Scope: "event:x", Principal: "p", Value: id}).Validate(); err != nil {
+			t.Errorf("%s: %q: %v", name, id, err)
+		}
+		ids[strings.Split(id, "/")[0]] = true
+	}
+	if len(ids) != 4 {
+		t.Errorf("%d names of 4 streams", len(ids))
+	}
+}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"net/http"
 	"strings"
 	"time"
 
@@ -151,9 +151,30 @@ func underItsKey(run ledger.Run) string {
 }
 
 // unknownOutcome reports whether an attempt may have had its effect without
-// this side having heard of it.
+// this side having heard of it: also one that a gateway gave up, and long work that the target
+// accepted and never ended.
 func unknownOutcome(attempts []ledger.Attempt) bool {
-	return slices.ContainsFunc(attempts, func(at ledger.Attempt) bool {
-		return at.Answer == ledger.AnswerUnknown || at.Answer == ledger.AnswerLost || at.Answer == ledger.AnswerInProgress
-	})
+	accepted := false
+	for _, at := range attempts {
+		switch at.Answer {
+		case ledger.AnswerUnknown, ledger.AnswerLost, ledger.AnswerInProgress:
+			return true
+		case ledger.AnswerAccepted:
+			accepted = true
+		case ledger.AnswerRefused:
+			accepted = false
+		}
+		switch {
+		case at.Status == http.StatusRequestTimeout, at.Status == http.StatusBadGateway, at.Status == http.StatusGatewayTimeout,
+			at.Code == codeOutcomeUnknown, at.Code == codeTxEnded:
+			return true
+		}
+	}
+	return accepted
 }
+
+// Problem codes of targets that use the kit.
+const (
+	codeOutcomeUnknown = "idempotency_outcome_unknown"
+	codeTxEnded        = "transaction_ended_by_handler"
+)

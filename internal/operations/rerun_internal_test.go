@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cronce/cronce/idempotency"
 	"github.com/cronce/cronce/jobs"
 	"github.com/cronce/cronce/ledger"
 )
@@ -72,6 +73,30 @@ func TestARerunIsSentNoLongerThanItsJobAllowsNow(t *testing.T) {
 		if capKeyTimes(&call, reg, c.jobID); call.Horizon != c.want || call.KeySafeFor > max(c.horizon+time.Hour, now.KeySafeFor()) ||
 			c.jobID != "gone" && call.KeySafeFor > now.KeySafeFor() {
 			t.Errorf("%s, %s: %s and %s, want %s", c.jobID, c.horizon, call.Horizon, call.KeySafeFor, c.want)
+		}
+	}
+}
+
+func TestAttemptsOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	accepted, refused := ledger.Attempt{Answer: ledger.AnswerAccepted, Status: 202}, ledger.Attempt{Answer: ledger.AnswerRefused, Status: 422}
+	for _, c := range []struct {
+		attempts []ledger.Attempt
+		want     bool
+	}{
+		{nil, false},
+		{[]ledger.Attempt{refused}, false},
+		{[]ledger.Attempt{{Answer: ledger.AnswerFailed, Status: 500}}, false},
+		{[]ledger.Attempt{{Answer: ledger.AnswerLost}, refused}, true},
+		{[]ledger.Attempt{accepted, accepted}, true},
+		{[]ledger.Attempt{accepted, refused}, false}, // the work has ended
+		{[]ledger.Attempt{{Answer: ledger.AnswerFailed, Status: 504}}, true},
+		{[]ledger.Attempt{{Answer: ledger.AnswerFailed, Status: 502}, refused}, true},
+		{[]ledger.Attempt{{Answer: ledger.AnswerRefused, Status: 409, Code: idempotency.CodeOutcomeUnknown}}, true},
+		{[]ledger.Attempt{{Answer: ledger.AnswerFailed, Status: 500, Code: idempotency.CodeTxEnded}}, true},
+	} {
+		if got := unknownOutcome(c.attempts); got != c.want {
+			t.Errorf("%+v: %t", c.attempts, got)
 		}
 	}
 }
