@@ -213,19 +213,8 @@ func steps(r ledger.Run, attempts []ledger.Attempt, audit []ledger.Audit, now cl
 	}
 	add("running", "First leased", "the send-before time was set: "+now.exact(r.SendBefore), r.StartedAt)
 	for _, a := range attempts {
-		what := fmt.Sprintf("Attempt %d: %s", a.N, strings.ReplaceAll(string(a.Answer), "_", " "))
-		if a.Status > 0 {
-			what += fmt.Sprintf(" (%d)", a.Status)
-		}
-		at := a.FinishedAt
-		if at.IsZero() {
-			at = a.StartedAt
-		}
-		detail := answerWords[a.Answer]
-		if r.Fan.Frozen() && a.Status == http.StatusOK {
-			detail = "its list was fetched: " + counted(r.Fan.Members, "member")
-		}
-		add(answerKind(a.Answer), what, detail, at)
+		s := attemptStep(r, a)
+		add(s.Kind, s.What, s.Detail, s.At)
 	}
 	for _, a := range audit {
 		add("canceled", "Operator: "+string(a.Action), "by "+a.By+": "+a.Why, a.At)
@@ -239,6 +228,26 @@ func steps(r ledger.Run, attempts []ledger.Attempt, audit []ledger.Audit, now cl
 	} else if !r.NextAt.IsZero() && r.State != ledger.Running {
 		add(kind(r.State), "Next attempt", "not before this time", r.NextAt)
 	}
+	return inOrder(list)
+}
+
+func attemptStep(r ledger.Run, a ledger.Attempt) step {
+	s := step{Kind: answerKind(a.Answer), Detail: answerWords[a.Answer], At: a.FinishedAt}
+	s.What = fmt.Sprintf("Attempt %d: %s", a.N, strings.ReplaceAll(string(a.Answer), "_", " "))
+	if a.Status > 0 {
+		s.What += fmt.Sprintf(" (%d)", a.Status)
+	}
+	if s.At.IsZero() {
+		s.At = a.StartedAt
+	}
+	if r.Fan.Frozen() && a.Status == http.StatusOK {
+		s.Detail = "its list was fetched: " + counted(r.Fan.Members, "member")
+	}
+	return s
+}
+
+// inOrder sorts steps by time, and notes how long each came after the one before.
+func inOrder(list []step) []step {
 	slices.SortStableFunc(list, func(a, b step) int { return a.At.Compare(b.At) })
 	for i := range list {
 		if i > 0 && list[i].At.After(list[i-1].At) {
