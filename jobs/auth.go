@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 
@@ -126,7 +127,7 @@ func (d *draft) checkAuth(path string, a Auth) Auth {
 	switch {
 	case a.Type == AuthHeaders:
 		d.checkHeaders(path, a.Headers)
-	case a.Type == AuthJWT && a.Audience != "" && (!field.VisibleASCII(a.Audience) || len(a.Audience) > 256):
+	case a.Type == AuthJWT && a.Audience != "" && (!plaintext.VisibleASCII(a.Audience) || len(a.Audience) > 256):
 		d.Add(path+".audience", CodeBadValue, "invalid audience; it has 1 to 256 visible ASCII characters")
 	case a.Type != AuthJWT && a.Audience != "":
 		d.needless(path+".audience", "audience", AuthJWT, a.Type)

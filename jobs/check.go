@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // Bounds that keep sums of durations from overflowing, and typing errors from
@@ -21,7 +21,7 @@ const (
 
 // validKeyScope: no *, since a KeyTTL would take it for a pattern.
 func validKeyScope(s string) bool {
-	return s != "" && len(s) <= maxKeyScope && field.VisibleASCII(s) && !strings.Contains(s, "*")
+	return s != "" && len(s) <= maxKeyScope && plaintext.VisibleASCII(s) && !strings.Contains(s, "*")
 }
 
 func setDefault[T comparable](field *T, value T) {

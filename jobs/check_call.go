@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 
@@ -86,7 +87,7 @@ func badPath(path string) string {
 		return fmt.Sprintf("the path %s must begin with /; the host belongs into the target", field.Quoted(path))
 	case len(path) > maxPath:
 		return fmt.Sprintf("the path has %d bytes, at most %d are allowed", len(path), maxPath)
-	case !field.VisibleASCII(path) || strings.ContainsAny(path, `\"<>^{|}`+"`"):
+	case !plaintext.VisibleASCII(path) || strings.ContainsAny(path, `\"<>^{|}`+"`"):
 		return fmt.Sprintf("the path %s has characters that a URL cannot have; percent-encode them", field.Quoted(path))
 	case strings.Contains(path, "#"):
 		return fmt.Sprintf("the path %s must have no fragment (#...): it would not be sent", field.Quoted(path))
@@ -101,5 +102,5 @@ func badPath(path string) string {
 func dots(segment string) bool { return segment == "." || segment == ".." }
 
 func validScope(s string) bool {
-	return s != "" && len(s) <= maxKeyScope && field.VisibleASCII(s) && !strings.ContainsAny(s, `"\`)
+	return s != "" && len(s) <= maxKeyScope && plaintext.VisibleASCII(s) && !strings.ContainsAny(s, `"\`)
 }

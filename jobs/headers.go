@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 
@@ -75,7 +76,7 @@ func (d *draft) checkHeaderValue(path, name, value string, names placeholderSet)
 	n, ok := d.checkPlaceholders(path, value, names)
 	switch {
 	case !ok:
-	case value == "" || !field.VisibleASCII(strings.ReplaceAll(value, " ", "x")) || strings.TrimSpace(value) != value:
+	case value == "" || !plaintext.VisibleASCII(strings.ReplaceAll(value, " ", "x")) || strings.TrimSpace(value) != value:
 		d.Add(path, CodeBadValue, "invalid value of header %s; a value has visible ASCII characters, and spaces only between them", name)
 	case n > maxHeaderValue:
 		d.Add(path, field.OutOfRange, "the value of header %s can have %d bytes, the maximum is %d", name, n, maxHeaderValue)

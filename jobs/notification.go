@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronce/cronce/internal/plaintext"
 	"github.com/cronce/cronce/jobs/internal/field"
 )
 
@@ -220,13 +221,13 @@ func (c Channel) secrets() []authField {
 // plainAddress is a mail address without a name: visible ASCII around one @.
 func plainAddress(s string) bool {
 	local, domain, found := strings.Cut(s, "@")
-	return found && local != "" && domain != "" && len(s) <= 254 && field.VisibleASCII(s) && !strings.ContainsAny(s, `<>(),;:"\[]`) &&
+	return found && local != "" && domain != "" && len(s) <= 254 && plaintext.VisibleASCII(s) && !strings.ContainsAny(s, `<>(),;:"\[]`) &&
 		!strings.Contains(domain, "@")
 }
 
 func (d *draft) checkSelection(at string, c Channel) {
 	for i, pattern := range c.Jobs {
-		if pattern == "" || !field.VisibleASCII(pattern) || strings.ContainsAny(pattern, `[]\^`) {
+		if pattern == "" || !plaintext.VisibleASCII(pattern) || strings.ContainsAny(pattern, `[]\^`) {
 			d.Add(fmt.Sprintf("%s.jobs[%d]", at, i), CodeBadValue,
 				"invalid pattern %s; use a job's ID, in which * stands for any characters and ? for one", field.Quoted(pattern))
 		}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // Secret is a reference to a secret. At most one field is set. The zero Secret refers
@@ -116,7 +116,7 @@ func (f form) bad(value string) string {
 	case formPrivateKey:
 		return pemForm(value, "PRIVATE KEY")
 	case formField:
-		if !field.VisibleASCII(strings.ReplaceAll(value, " ", "")) || strings.TrimSpace(value) != value {
+		if !plaintext.VisibleASCII(strings.ReplaceAll(value, " ", "")) || strings.TrimSpace(value) != value {
 			return "has line breaks, blanks at its ends, control or other characters that a header field cannot have, perhaps a trailing newline"
 		}
 	case formUser:
@@ -125,7 +125,7 @@ func (f form) bad(value string) string {
 		}
 		return formToken.bad(value)
 	default:
-		if !field.VisibleASCII(value) {
+		if !plaintext.VisibleASCII(value) {
 			return "has white space, control or other characters that a secret cannot have, perhaps a trailing newline"
 		}
 	}

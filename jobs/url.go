@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/internal/hosts"
-	"github.com/cronce/cronce/jobs/internal/field"
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // BaseURL returns the URL under which the target's paths are: that of URLEnv, or URL.
@@ -63,7 +63,7 @@ func (k urlKind) parse(place, value string) (*url.URL, error) {
 	u, err := url.Parse(value)
 	code, why := CodeBadURL, ""
 	switch {
-	case err != nil || !field.VisibleASCII(value) || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+	case err != nil || !plaintext.VisibleASCII(value) || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		why = "must hold a URL such as https://membership.example.com"
 	case !hosts.Valid(u.Hostname()) || !hosts.ValidPort(u.Port()):
 		why = "holds a URL whose host or port cannot exist: the host must be a DNS name or an IP address, the port 1 to 65535"

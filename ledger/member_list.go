@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // MemberFilter selects a page of a parent's members, by run ID.
@@ -113,7 +115,7 @@ func (m *memberPage) withPrefix() error {
 	start := job + memberMark + m.Prefix
 	hashes, after := job+memberMark+"_", m.After
 	if !strings.HasPrefix(after, hashes) {
-		if isPrintable(m.Prefix) && m.Prefix[0] != '_' {
+		if plaintext.VisibleASCII(m.Prefix) && m.Prefix[0] != '_' {
 			err := m.read(MemberQuery{After: max(start, after), Below: start + "\x7f", Prefix: m.Prefix, All: true})
 			if err != nil || m.next != "" {
 				return err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // Validate returns ErrInvalidRun for plans whose rows do not lie in
@@ -90,7 +92,7 @@ func (in *RunSpec) hasValidID(jobID string) bool {
 		return in.RunID == begin+"/"+in.Until.UTC().Format(time.RFC3339)
 	}
 	suffix, ok := strings.CutPrefix(in.RunID, begin)
-	return ok && (suffix == "" || suffix[0] == '~' && suffix != "~" && isPrintable(suffix))
+	return ok && (suffix == "" || suffix[0] == '~' && suffix != "~" && plaintext.VisibleASCII(suffix))
 }
 
 func hasFourDigitYear(t time.Time) bool {
@@ -101,15 +103,6 @@ func hasFourDigitYear(t time.Time) bool {
 func isPlainJobID(jobID string) bool {
 	for i := range len(jobID) {
 		if c := jobID[i]; c <= ' ' || c >= '~' || c == '@' || c == '/' {
-			return false
-		}
-	}
-	return true
-}
-
-func isPrintable(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
 			return false
 		}
 	}

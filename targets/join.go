@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cronce/cronce/internal/hosts"
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // join puts a call's path and query under a base URL: what is escaped stays
@@ -43,11 +44,4 @@ func joinQueries(first, second string) string {
 
 // visible reports whether s is one or more visible ASCII characters: what may
 // stand in a header field or a request line and cannot end it.
-func visible(s string) bool {
-	for i := range len(s) {
-		if s[i] < '!' || s[i] > '~' {
-			return false
-		}
-	}
-	return s != ""
-}
+func visible(s string) bool { return s != "" && plaintext.VisibleASCII(s) }

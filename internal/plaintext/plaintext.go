@@ -34,6 +34,16 @@ func Check(text string) string {
 	return ""
 }
 
+// VisibleASCII reports whether a text has no white space, control or other characters.
+func VisibleASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // Line returns the text on one line: each character that moves to another line or column
 // is a space, any other that is not shown is U+FFFD.
 func Line(text string) string { return strings.Map(line, text) }

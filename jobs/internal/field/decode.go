@@ -7,6 +7,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/cronce/cronce/internal/plaintext"
 )
 
 // maxValues bounds what aliases may expand to: a file of MaxFileSize has no
@@ -134,7 +136,7 @@ func fieldNames(rows []Row) []string {
 
 // Join adds a name to a path. It quotes names that a terminal might take for more than text.
 func Join(path, name string) string {
-	if !VisibleASCII(name) {
+	if !plaintext.VisibleASCII(name) {
 		name = strconv.QuoteToASCII(name)
 	}
 	if path == "" {

@@ -130,13 +130,3 @@ func Quoted(s string) string {
 	}
 	return fmt.Sprintf("%q", s)
 }
-
-// VisibleASCII reports whether a text has no white space, control or other characters.
-func VisibleASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
