@@ -17,7 +17,8 @@ type Row struct {
 }
 
 // DueAt returns when a claim may take the run: the NextAt of a planned, retrying or
-// accepted one, the end of the lease of a running one. Zero: it is finished.
+// accepted one, the next look at the members of one that has fanned out, the end of the lease of a
+// running one. Zero: it is finished.
 func (r *Row) DueAt() time.Time {
 	if r.State == Running {
 		return r.LeasedUntil

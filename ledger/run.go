@@ -26,7 +26,7 @@ type Run struct {
 	Replayed bool // the final answer was a stored one
 	Status   int  // HTTP status of the latest answer; 0 when there was none
 
-	NextAt     time.Time  // planned, retrying and accepted: not before this
+	NextAt     time.Time  // planned, retrying and accepted: not before this; fanned out: the next look at its members
 	WaitReason WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends
 	AcceptedAt time.Time  // when the target first answered 202; zero: it has not, since the last redrive or backfill
 	Progress   string     // what it said of its progress last; at most ProgressLimit bytes

@@ -225,7 +225,7 @@ func steps(r ledger.Run, attempts []ledger.Attempt, audit []ledger.Audit, now cl
 			detail = operations.Because(r.Reason)
 		}
 		add(kindOf(r.State, r.Replayed), "Recorded: "+string(kindOf(r.State, r.Replayed)), detail, r.FinishedAt)
-	} else if !r.NextAt.IsZero() && r.State != ledger.Running {
+	} else if !r.NextAt.IsZero() && r.State != ledger.Running && r.State != ledger.FannedOut {
 		add(kind(r.State), "Next attempt", "not before this time", r.NextAt)
 	}
 	return inOrder(list)

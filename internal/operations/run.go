@@ -117,7 +117,9 @@ func RunOf(ctx context.Context, r ledger.Run) Run {
 		v.Member = r.Call.MemberKey
 	}
 	if !r.State.Finished() {
-		v.NextAt = actualTime(r.NextAt)
+		if r.State != ledger.FannedOut { // its NextAt is the next look at its members
+			v.NextAt = actualTime(r.NextAt)
+		}
 		if r.WaitReason.Code != "" {
 			v.Waiting = &Waiting{r.WaitReason.Code, r.WaitReason.Text}
 		}

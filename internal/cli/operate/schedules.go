@@ -71,7 +71,7 @@ func (a *app) printTemplates(list []operations.Template) error {
 }
 
 func (a *app) printSchedules(list []operations.Schedule) error {
-	t := a.Table("KEY", "SCHEDULE", "NEXT", "STATE", "CHANGED", "BY").Optional("BY", "CHANGED").Folding("SCHEDULE")
+	t := a.Table("KEY", "SCHEDULE", "NEXT", "STATE", "CHANGED", "BY").Optional("BY", "CHANGED").Folding("KEY", "SCHEDULE")
 	for _, s := range list {
 		t.Row(s.Key, s.InWords, cmp.Or(s.Next, "-"), a.State(string(s.State)), s.ChangedAt, s.ChangedBy)
 	}

@@ -61,7 +61,7 @@ func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mu
 
 // serveOn serves the listener of a flag, until stop.
 func serveOn(ctx context.Context, l net.Listener, h http.Handler, flag string, log *slog.Logger) (stop func()) {
-	server := newServer(ctx, h)
+	server := newServer(ctx, h, log)
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("server on "+flag+" failed", "error", err)
@@ -100,7 +100,7 @@ func (a *askers) tell() {
 	}
 }
 
-func newServer(ctx context.Context, h http.Handler) *http.Server {
+func newServer(ctx context.Context, h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: inTime(h),
 		// "OPTIONS *" too is answered only by the server's own names.
@@ -110,7 +110,8 @@ func newServer(ctx context.Context, h http.Handler) *http.Server {
 		// in progress.
 		WriteTimeout:   2 * time.Minute,
 		IdleTimeout:    time.Minute,
-		MaxHeaderBytes: 16 << 10, // net/http reads 4 KiB more
+		MaxHeaderBytes: 16 << 10,                                          // net/http reads 4 KiB more
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelError), // a handler that panics
 		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
 }

@@ -2,10 +2,13 @@ package serve
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,10 +81,15 @@ func TestAnAnswerThatNobodyReadsEnds(t *testing.T) {
 // connect is a client's connection to a server that the test ends.
 func connect(t *testing.T, h http.HandlerFunc) net.Conn {
 	t.Helper()
+	return connectLogged(t, h, slog.New(slog.DiscardHandler))
+}
+
+func connectLogged(t *testing.T, h http.HandlerFunc, log *slog.Logger) net.Conn {
+	t.Helper()
 	client, conn := net.Pipe()
 	l := lone{conns: make(chan net.Conn, 1)}
 	l.conns <- conn
-	server := newServer(context.Background(), h)
+	server := newServer(context.Background(), h, log)
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() {
 		client.Close()
@@ -105,4 +113,19 @@ func slowly(t *testing.T, h http.HandlerFunc, body string) (status int, took tim
 	}
 	res.Body.Close()
 	return res.StatusCode, time.Since(begun)
+}
+
+func TestAPanicOfAHandlerIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		client := connectLogged(t, func(http.ResponseWriter, *http.Request) { panic("broken") }, slog.New(slog.NewJSONHandler(&log, nil)))
+		if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.ReadAll(client)
+		synctest.Wait()
+		if got := log.String(); !strings.Contains(got, `"level":"ERROR"`) || !strings.Contains(got, "panic serving") || !strings.Contains(got, "broken") {
+			t.Errorf("logged %s", got)
+		}
+	})
 }
