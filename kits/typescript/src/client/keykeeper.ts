@@ -62,6 +62,9 @@ export interface Pending {
   readonly headers: Readonly<Record<"Idempotency-Key" | "Cronce-Send-Before", string>>;
 }
 
+/** SENT marks the stored key of an operation whose call was begun. */
+const SENT = " sent";
+
 /**
  * KeyKeeper gives an operation one key and keeps it until the operation's outcome
  * is known, so that a retry after a lost answer, a reload or a crash repeats the
@@ -94,17 +97,26 @@ export class KeyKeeper {
   }
 
   /** pending returns the operation's key, which it draws and stores the first time. */
-  pending(operation: string): Promise<Pending> {
+  async pending(operation: string): Promise<Pending> {
+    return (await this.#take(operation, false))[0];
+  }
+
+  /** #take returns the operation's key, and whether a call with it was begun before. */
+  #take(operation: string, sending: boolean): Promise<[pending: Pending, repeated: boolean]> {
     const name = this.#prefix + operation;
     return this.#inTurn(name, async () => {
-      let key = await this.#storage.getItem(name);
-      if (key === null) {
+      const stored = await this.#storage.getItem(name);
+      if (stored === null) {
         this.#check();
-        key = uuidv7();
-        await this.#storage.setItem(name, key); // before it is used: a crash must not forget it
+      }
+      const key = stored?.replace(SENT, "") ?? uuidv7();
+      const value = sending ? key + SENT : (stored ?? key);
+      if (value !== stored) {
+        await this.#storage.setItem(name, value); // before it is used: a crash must not forget it
       }
       const before = new Date(timeOf(key) + this.#repeatForMs).toISOString();
-      return { key, headers: { "Idempotency-Key": key, "Cronce-Send-Before": before } };
+      const headers = { "Idempotency-Key": key, "Cronce-Send-Before": before };
+      return [{ key, headers }, stored?.endsWith(SENT) ?? false];
     });
   }
 
@@ -117,14 +129,17 @@ export class KeyKeeper {
   /**
    * send makes the operation's call. It forgets the key when the answer is the
    * operation's outcome ({@link isOutcome}), and keeps it after every other answer
-   * and every error. A 412 is no outcome once the key may have expired: perhaps the
-   * operation was done and its answer lost. Find that out, and then call forget.
+   * and every error. A repetition may be refused by what is in front of the service,
+   * such as an ingress during a deploy, although the operation was done. So only a
+   * 2xx, or an answer that the service gives for the key, is the outcome of a repetition.
+   * A 412 is no outcome once the key may have expired: perhaps the operation was done
+   * and its answer lost. Find that out, and then call forget.
    */
   async send(operation: string, call: (pending: Pending) => Promise<Response>): Promise<Response> {
-    const pending = await this.pending(operation);
+    const [pending, repeated] = await this.#take(operation, true);
     const response = await call(pending);
     const lost = response.status === 412 && Date.now() >= timeOf(pending.key) + this.#ttlMs;
-    if (isOutcome(response.status) && !lost && !(response.status === 422 && (await isMismatch(response)))) {
+    if (isOutcome(response.status) && !lost && (await isOfOperation(response, repeated))) {
       await this.forget(operation);
     }
     this.#learn(response.headers);
@@ -162,11 +177,25 @@ export function isOutcome(status: number): boolean {
   return (status >= 200 && status < 400) || [400, 404, 405, 410, 412, 413, 415, 422].includes(status);
 }
 
-/** isMismatch: a service may answer 422 for a key that belongs to another payload, which was perhaps done. */
-async function isMismatch(response: Response): Promise<boolean> {
-  const problem: unknown = await response
-    .clone()
-    .json()
-    .catch(() => undefined);
-  return (problem as { code?: unknown } | null | undefined)?.code === "idempotency_key_payload_mismatch";
+/**
+ * isOfOperation reports whether an outcome is that of the operation. The kit's header
+ * fields are on stored answers only. A service may answer 422 for a key that belongs to
+ * another payload, which was perhaps done.
+ */
+async function isOfOperation(response: Response, repeated: boolean): Promise<boolean> {
+  const { ok, headers } = response;
+  if (ok || headers.has("Idempotency-Key-Expires") || headers.has("Idempotent-Replayed")) {
+    return true;
+  }
+  const code = await codeOf(response);
+  return repeated ? code === "run_too_late" : code !== "idempotency_key_payload_mismatch";
+}
+
+/** codeOf is the code of a problem document; undefined without one, or if the caller has read the body. */
+async function codeOf(response: Response): Promise<unknown> {
+  try {
+    return ((await response.clone().json()) as { code?: unknown } | null)?.code;
+  } catch {
+    return undefined;
+  }
 }

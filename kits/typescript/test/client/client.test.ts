@@ -89,4 +89,39 @@ test("only an outcome ends an operation", async () => {
   const mismatch = { code: "idempotency_key_payload_mismatch" };
   await keys.send("a", async () => Response.json(mismatch, { status: 422 }));
   assert.equal((await keys.pending("a")).key, key, "the key's first payload may have been done");
+  const read = await keys.send("b", async () => {
+    const response = Response.json({}, { status: 404 });
+    await response.text();
+    return response;
+  });
+  assert.equal(read.status, 404, "the caller may read the body first");
+});
+
+test("after a call without an outcome only the service's own answer or a success ends an operation", async () => {
+  const own = { "Idempotency-Key-Expires": new Date(Date.now() + 24 * hour).toISOString() };
+  const before: Record<string, () => Promise<Response>> = {
+    "no answer": () => Promise.reject(new TypeError("fetch failed")),
+    "a 503": async () => new Response(null, { status: 503 }),
+    "a reload": () => new Promise(() => {}), // nobody is left to hear the answer
+  };
+  for (const [name, call] of Object.entries(before)) {
+    for (const [response, kept] of [
+      [() => new Response("no such route", { status: 404 }), true], // of an ingress, during a deploy
+      [() => new Response(null, { status: 302 }), true],
+      [() => Response.json({ code: "request_too_large" }, { status: 413 }), true], // says nothing of the first call
+      [() => new Response("no such order", { status: 404, headers: own }), false],
+      [() => new Response(null, { status: 410, headers: { "Idempotent-Replayed": "true" } }), false],
+      [() => Response.json({ code: "run_too_late" }, { status: 412 }), false],
+      [() => new Response(null, { status: 412 }), true],
+      [() => new Response(null, { status: 201 }), false],
+    ] as const) {
+      const storage = memoryStorage();
+      void new KeyKeeper({ storage }).send("a", call).catch(() => {});
+      await new Promise(setImmediate);
+      const keys = new KeyKeeper({ storage });
+      const { key } = await keys.pending("a");
+      const { status } = await keys.send("a", async () => response());
+      assert.equal((await keys.pending("a")).key === key, kept, `${status} after ${name}`);
+    }
+  }
 });
