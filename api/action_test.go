@@ -40,10 +40,10 @@ func TestOneKeyIsOneRunAndTwoKeysAreTwo(t *testing.T) {
 		if e := s.send("POST", "/v1/jobs/tick/trigger", `{"by":"ann","why":"else"}`, "Idempotency-Key", "one"); e.StatusCode != 409 || e.code(s.TB) != "idempotency_key_payload_mismatch" {
 			s.Errorf("another body: %d %s", e.StatusCode, e.body)
 		}
-		var audit struct{ Acts []operations.AuditEntry }
+		var audit struct{ Audit []operations.AuditEntry }
 		s.get("/v1/audit?job=tick").into(s.TB, &audit)
-		if len(audit.Acts) != 2 || audit.Acts[0].Via != ledger.ViaAPI || audit.Acts[0].By != "ann" {
-			s.Errorf("audit %+v", audit.Acts)
+		if len(audit.Audit) != 2 || audit.Audit[0].Via != ledger.ViaAPI || audit.Audit[0].By != "ann" {
+			s.Errorf("audit %+v", audit.Audit)
 		}
 	})
 }
@@ -67,11 +67,11 @@ func TestACrowdWithOneKeyIsOneRun(t *testing.T) {
 			})
 		}
 		group.Wait()
-		var audit struct{ Acts []operations.AuditEntry }
+		var audit struct{ Audit []operations.AuditEntry }
 		s.get("/v1/audit?job=tick").into(s.TB, &audit)
 		for _, answer := range answers {
-			if answer != answers[0] || len(audit.Acts) != 1 || !strings.Contains(answer, audit.Acts[0].RunID) {
-				s.Errorf("answers %v, audit %+v", answers, audit.Acts)
+			if answer != answers[0] || len(audit.Audit) != 1 || !strings.Contains(answer, audit.Audit[0].RunID) {
+				s.Errorf("answers %v, audit %+v", answers, audit.Audit)
 			}
 		}
 	})
@@ -102,7 +102,7 @@ func TestActionsOnRunsAndJobs(t *testing.T) {
 		}
 		var run operations.RunDetail
 		s.get(runPath(s.run(2))).into(s.TB, &run)
-		if len(run.Audit) != 2 || run.Audit[0].Act != ledger.ActionAck || run.Audit[1].Act != ledger.ActionRedrive {
+		if len(run.Audit) != 2 || run.Audit[0].Action != ledger.ActionAck || run.Audit[1].Action != ledger.ActionRedrive {
 			s.Errorf("acts %+v", run.Audit)
 		}
 	})
@@ -167,10 +167,10 @@ func TestWrongActionsAreRefusedAndDoNothing(t *testing.T) {
 	if res.StatusCode != http.StatusBadRequest {
 		t.Errorf("without a key: %d", res.StatusCode)
 	}
-	var audit struct{ Acts []operations.AuditEntry }
+	var audit struct{ Audit []operations.AuditEntry }
 	s.get("/v1/audit").into(t, &audit)
-	if len(audit.Acts) != 0 {
-		t.Errorf("something was done: %+v", audit.Acts)
+	if len(audit.Audit) != 0 {
+		t.Errorf("something was done: %+v", audit.Audit)
 	}
 }
 
@@ -239,10 +239,10 @@ func TestATriggerWhoseLedgerAnswerWasLostIsOneRun(t *testing.T) {
 		if again.StatusCode != http.StatusCreated {
 			s.Fatalf("%d %s", again.StatusCode, again.body)
 		}
-		var audit struct{ Acts []operations.AuditEntry }
+		var audit struct{ Audit []operations.AuditEntry }
 		s.get("/v1/audit").into(s.TB, &audit)
-		if len(audit.Acts) != 1 || !json.Valid(again.body) || !strings.Contains(string(again.body), audit.Acts[0].RunID) {
-			s.Errorf("%+v; %s", audit.Acts, again.body)
+		if len(audit.Audit) != 1 || !json.Valid(again.body) || !strings.Contains(string(again.body), audit.Audit[0].RunID) {
+			s.Errorf("%+v; %s", audit.Audit, again.body)
 		}
 	})
 }

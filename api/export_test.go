@@ -17,7 +17,7 @@ func TestExportsHaveWhatTheListsHave(t *testing.T) {
 		s.must(s.store.PauseJob(s.Context(), "tock", ledger.Actor{By: "ann", Why: "=1+1"}))
 		s.must(s.store.ResumeJob(s.Context(), "tock", ledger.Actor{By: "ann", Why: "＝2+2"}))
 		for what, names := range map[string][]string{
-			"runs": {"runId", "owner", "target", "error", "state", "status"}, "incidents": {"id", "owner", "target", "openedAt"}, "audit": {"at", "act", "by", "why", "owner"},
+			"runs": {"runId", "owner", "target", "error", "state", "status"}, "incidents": {"id", "owner", "target", "openedAt"}, "audit": {"at", "action", "by", "why", "owner"},
 		} {
 			a := s.get("/v1/export/" + what)
 			rows, err := csv.NewReader(strings.NewReader(string(a.body))).ReadAll()
@@ -27,9 +27,9 @@ func TestExportsHaveWhatTheListsHave(t *testing.T) {
 					s.Errorf("%s has no column %s: %v", what, name, rows[0])
 				}
 			}
-			var list struct{ Runs, Incidents, Acts []any }
+			var list struct{ Runs, Incidents, Audit []any }
 			s.get("/v1/"+what).into(s.TB, &list)
-			if n := len(list.Runs) + len(list.Incidents) + len(list.Acts); len(rows)-1 != n || n == 0 {
+			if n := len(list.Runs) + len(list.Incidents) + len(list.Audit); len(rows)-1 != n || n == 0 {
 				s.Errorf("%s: %d rows, want %d", what, len(rows)-1, n)
 			}
 			if got := a.Header.Get("Content-Disposition"); got != `attachment; filename="`+what+`.csv"` || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/csv") {

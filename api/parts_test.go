@@ -75,9 +75,9 @@ func TestAnActionOfManyRequestsIsWhole(t *testing.T) {
 	do(operations.Cancel, all, 2, 0, map[ledger.RejectionCause]int{})
 	do(operations.Redrive, named, operations.MaxPart+3, 0, map[ledger.RejectionCause]int{})
 	do(operations.Cancel, all, operations.MaxPart+3, 0, map[ledger.RejectionCause]int{})
-	var audit struct{ Acts []operations.AuditEntry }
+	var audit struct{ Audit []operations.AuditEntry }
 	s.get("/v1/audit?job=tick").into(t, &audit)
-	if last := audit.Acts[0]; last.Act != ledger.ActionCancel || last.Count != operations.MaxPart+3 || last.RunID != "" {
+	if last := audit.Audit[0]; last.Action != ledger.ActionCancel || last.Count != operations.MaxPart+3 || last.RunID != "" {
 		t.Errorf("the audit shows the last act as %+v", last)
 	}
 }

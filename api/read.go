@@ -24,7 +24,7 @@ type (
 		Next string           `json:"next,omitempty"`
 	}
 	auditPage struct {
-		Audit []operations.AuditEntry `json:"acts"`
+		Audit []operations.AuditEntry `json:"audit"`
 		Next  string                  `json:"next,omitempty"`
 	}
 )

@@ -264,9 +264,9 @@ func TestTheAuditOfARemovedJobStaysReadable(t *testing.T) {
 	s.store = removed{s.store}
 	server := s.replica(loopback)
 	for path, want := range map[string]int{"/v1/audit?job=gone": 1, "/v1/audit?job=gone&by=bob": 0, "/v1/audit?job=tick": 0} {
-		var page struct{ Acts []operations.AuditEntry }
+		var page struct{ Audit []operations.AuditEntry }
 		a := s.sendTo(server, http.MethodGet, path, nil)
-		if a.into(t, &page); a.StatusCode != http.StatusOK || len(page.Acts) != want {
+		if a.into(t, &page); a.StatusCode != http.StatusOK || len(page.Audit) != want {
 			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
 		}
 	}

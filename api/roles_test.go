@@ -119,9 +119,9 @@ func TestRolesMatrix(t *testing.T) {
 	if len(asks) > 0 {
 		t.Errorf("the document has not: %v", asks)
 	}
-	var audit struct{ Acts []operations.AuditEntry }
+	var audit struct{ Audit []operations.AuditEntry }
 	s.get("/v1/audit", "Authorization", "Bearer "+tokens["viewer"]).into(t, &audit)
-	for _, a := range audit.Acts {
+	for _, a := range audit.Audit {
 		if a.By != "token:operator" && a.By != "token:admin" {
 			t.Errorf("the audit does not name who is proven: %+v", a)
 		}
@@ -162,9 +162,9 @@ func TestEveryOperationRefusesUnknownParameters(t *testing.T) {
 		}
 	}
 	s.act("/v1/runs/ack?dryRun=true", map[string]any{"job": "tick"})
-	var audit struct{ Acts []operations.AuditEntry }
-	if s.get("/v1/audit").into(t, &audit); len(audit.Acts) != 0 {
-		t.Errorf("something was done: %+v", audit.Acts)
+	var audit struct{ Audit []operations.AuditEntry }
+	if s.get("/v1/audit").into(t, &audit); len(audit.Audit) != 0 {
+		t.Errorf("something was done: %+v", audit.Audit)
 	}
 }
 

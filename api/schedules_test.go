@@ -47,9 +47,9 @@ func TestAPutOfAScheduleIsIdempotent(t *testing.T) {
 				s.Errorf("%d: %+v", i, got)
 			}
 		}
-		var audit struct{ Acts []operations.AuditEntry }
-		if s.get("/v1/audit?job=report:acme").into(s, &audit); len(audit.Acts) != 2 || audit.Acts[0].By != "ann" {
-			s.Errorf("the audit has %+v, want the two changes", audit.Acts)
+		var audit struct{ Audit []operations.AuditEntry }
+		if s.get("/v1/audit?job=report:acme").into(s, &audit); len(audit.Audit) != 2 || audit.Audit[0].By != "ann" {
+			s.Errorf("the audit has %+v, want the two changes", audit.Audit)
 		}
 	})
 }

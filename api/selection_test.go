@@ -28,9 +28,9 @@ func TestListsAndActionsTakeASelectionOfJobs(t *testing.T) {
 			}
 		}
 		count := func(path string) int {
-			var page struct{ Runs, Incidents, Acts []any }
+			var page struct{ Runs, Incidents, Audit []any }
 			s.get(path).into(s.TB, &page)
-			return len(page.Runs) + len(page.Incidents) + len(page.Acts)
+			return len(page.Runs) + len(page.Incidents) + len(page.Audit)
 		}
 		s.must(s.store.PauseJob(s.Context(), "tock", ledger.Actor{By: "ann", Why: "x"}))
 		for _, list := range []string{"/v1/runs", "/v1/incidents", "/v1/audit"} {

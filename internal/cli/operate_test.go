@@ -170,12 +170,12 @@ func TestRedriveRerunAndAck(t *testing.T) {
 		}
 		for _, either := range []string{id, rerun.RunID} {
 			acts := s.show(either).Audit
-			if last := acts[len(acts)-1]; last.Act != ledger.ActionRerun || last.RunID != id || last.RerunID != rerun.RunID ||
+			if last := acts[len(acts)-1]; last.Action != ledger.ActionRerun || last.RunID != id || last.RerunID != rerun.RunID ||
 				last.By != "ann" || last.Why != "as new work" || last.Via != ledger.ViaCLI {
 				t.Errorf("the acts on %s: %+v", either, acts)
 			}
 		}
-		if acts := s.show(id).Audit; len(acts) != 2 || acts[0].Act != ledger.ActionRedrive || acts[0].Why != "test" {
+		if acts := s.show(id).Audit; len(acts) != 2 || acts[0].Action != ledger.ActionRedrive || acts[0].Why != "test" {
 			t.Errorf("the acts on %s: %+v, want the redrive kept before the rerun", id, acts)
 		}
 		s.do(1, "runs", "rerun", id, "--new-key", "--why", "by mistake")

@@ -48,7 +48,7 @@ func TestAnActionOnThousandsOfRunsIsOneLineOfTheAudit(t *testing.T) {
 			do(to.env, append([]string{"runs", "cancel", "--job", "tick", "--state", "planned", "--why", "a test"}, to.flags...)...)
 			first = first.Add(time.Hour)
 		}
-		var audit struct{ Acts []operations.AuditEntry }
+		var audit struct{ Audit []operations.AuditEntry }
 		res, err := http.Get(server["CRONCE_SERVER"] + "/v1/audit")
 		if err != nil {
 			t.Fatal(err)
@@ -58,12 +58,12 @@ func TestAnActionOnThousandsOfRunsIsOneLineOfTheAudit(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range audit.Acts {
+		for _, a := range audit.Audit {
 			if a.Count > 1 {
-				got = append(got, string(a.Act))
+				got = append(got, string(a.Action))
 			}
 			if a.Count > 1 && a.Count != n {
-				t.Errorf("%s: %d runs, want %d", a.Act, a.Count, n)
+				t.Errorf("%s: %d runs, want %d", a.Action, a.Count, n)
 			}
 		}
 		if want := "cancel backfill cancel backfill"; strings.Join(got, " ") != want {

@@ -79,7 +79,7 @@ func TestTriggerRecordsWhoWithoutUser(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &shown); err != nil || len(shown.Audit) != 1 {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if got := shown.Audit[0]; got.Act != ledger.ActionTrigger || got.By != account() || got.Why != "triggered by hand" {
+		if got := shown.Audit[0]; got.Action != ledger.ActionTrigger || got.By != account() || got.Why != "triggered by hand" {
 			t.Errorf("%+v, want a trigger by %s", got, account())
 		}
 	})

@@ -11,7 +11,7 @@ import (
 type AuditEntry struct {
 	ID      int64             `json:"id"`
 	At      string            `json:"at"`
-	Act     ledger.ActionKind `json:"act"`
+	Action  ledger.ActionKind `json:"action"`
 	JobID   string            `json:"jobId"`
 	RunID   string            `json:"runId,omitempty"`
 	RerunID string            `json:"rerunId,omitempty"`

@@ -85,7 +85,7 @@ type JobDetail struct {
 	// Definition are its fields but for those that only some may see: headers and body.
 	Definition []jobdiff.Value `json:"definition"`
 	Events     []Event         `json:"events"`
-	Audit      []AuditEntry    `json:"acts"`
+	Audit      []AuditEntry    `json:"audit"`
 }
 
 // Event is something about a job that is not a run and that no operator did.

@@ -76,7 +76,7 @@ type Attempt struct {
 	Detail     string            `json:"detail,omitempty"`
 	// Excerpt is the beginning of the answer, of a target with keepAnswers.
 	Excerpt string `json:"excerpt,omitempty"`
-	Owner   string `json:"owner"`
+	Process string `json:"process"`
 }
 
 // RunDetail is a run with its call, its attempts and the actions of operators.
@@ -93,7 +93,7 @@ type RunDetail struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    json.RawMessage   `json:"body,omitempty"`
 	History []Attempt         `json:"history"`
-	Audit   []AuditEntry      `json:"acts"` // oldest first
+	Audit   []AuditEntry      `json:"audit"` // oldest first
 	// Deliveries are the pings of the run, and the notifications of its incidents.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 	// Members counts a parent's members by state: see MemberStates.

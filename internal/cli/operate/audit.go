@@ -16,9 +16,9 @@ func (a *app) printAudit(entries []operations.AuditEntry) error {
 	for _, e := range entries {
 		run := cmp.Or(e.RunID, e.About)
 		if e.Count > 1 {
-			run = plural.Of(e.Count, e.Act.Changes())
+			run = plural.Of(e.Count, e.Action.Changes())
 		}
-		t.Row(string(e.Act), e.At, e.By, string(e.Via), run, e.RerunID, e.Why)
+		t.Row(string(e.Action), e.At, e.By, string(e.Via), run, e.RerunID, e.Why)
 	}
 	return t.Flush()
 }

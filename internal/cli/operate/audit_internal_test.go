@@ -18,8 +18,8 @@ func TestActionsFitATerminal(t *testing.T) {
 	t.Parallel()
 	run := "release-locks@2026-11-21T07:00:00Z~0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
 	acts := []operations.AuditEntry{
-		{Act: ledger.ActionRerun, At: "2026-11-21T11:00:00.000Z", By: "ann", Via: ledger.ViaCLI, Why: strings.Repeat("again ", 40), RunID: run, RerunID: run},
-		{Act: ledger.ActionAck, At: "2026-11-21T11:00:00.000Z", By: strings.Repeat("b", 200), Via: ledger.ViaAPI, Why: "x", RunID: run},
+		{Action: ledger.ActionRerun, At: "2026-11-21T11:00:00.000Z", By: "ann", Via: ledger.ViaCLI, Why: strings.Repeat("again ", 40), RunID: run, RerunID: run},
+		{Action: ledger.ActionAck, At: "2026-11-21T11:00:00.000Z", By: strings.Repeat("b", 200), Via: ledger.ViaAPI, Why: "x", RunID: run},
 	}
 	for width, shown := range map[int]string{40: "(not shown:", 80: "2026-11-21T11", 200: run} {
 		for n := range acts {

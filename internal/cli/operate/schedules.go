@@ -141,7 +141,7 @@ func (a *app) schedulesHistoryCommand() *cobra.Command {
 }
 
 type scheduleHistory struct {
-	Audit []operations.AuditEntry `json:"acts"`
+	Audit []operations.AuditEntry `json:"audit"`
 	Runs  []operations.Run        `json:"runs"`
 }
 
