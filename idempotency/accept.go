@@ -211,7 +211,7 @@ func (s started) run(fn func(context.Context, *Work) error, failed func(*FinalEr
 	end := context.WithoutCancel(s.ctx)
 	if final := (*FinalError)(nil); errors.As(err, &final) {
 		if lost := w.Finish(end, func(context.Context) (Reply, error) { return failed(final) }); lost != nil {
-			return fmt.Errorf("%w; not kept: %v", lost, err) // not a FinalError: a caller would acknowledge the event
+			return fmt.Errorf("%w; not kept: %s", lost, err.Error()) // not a FinalError: a caller would acknowledge the event
 		}
 		return err
 	}
