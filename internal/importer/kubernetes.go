@@ -151,6 +151,8 @@ func (e *entry) noteCronJob(spec cronJobSpec, s *schedule.Schedule) {
 	switch spec.ConcurrencyPolicy {
 	case "Forbid":
 		e.job.overlap = "skip"
+		e.note(Overlaps, "concurrencyPolicy Forbid starts the latest time that it held back once the running pod ends, within "+
+			"startingDeadlineSeconds; the job skips it")
 	case "Replace":
 		e.job.overlap = "skip"
 		e.note(Overlaps, "concurrencyPolicy Replace stops the running pod; cronce never stops a call, so the job skips the new run")

@@ -125,3 +125,11 @@ func TestTheDeadlinesOfJobAndPodAreTheTimeout(t *testing.T) {
 		}
 	}
 }
+
+// The controller starts the latest time that Forbid held back once the running pod ends.
+func TestThatForbidRunsLateIsTold(t *testing.T) {
+	got, err := importCronJob(t, cronJob("concurrencyPolicy: Forbid,", "", `command: [curl, "https://x.example.com/a"]`))
+	if want := "x | overlap | concurrencyPolicy Forbid starts the latest time that it held back"; err != nil || !strings.Contains(got, want) {
+		t.Errorf("%v: no %q in\n%s", err, want, got)
+	}
+}
