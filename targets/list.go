@@ -16,12 +16,12 @@ import (
 const maxList = 32 << 20
 
 // pageOf returns the address of a page of a list. It must be of the target's own origin: the
-// call has the target's credentials.
+// call has the target's credentials. The error does not quote the page: viewers read errors.
 func (to *target) pageOf(page string) (*url.URL, error) {
 	u, err := url.Parse(page)
 	switch {
 	case err != nil || u.Scheme != to.base.Scheme || u.Host != to.base.Host || u.User != nil:
-		return nil, fmt.Errorf("the list's next page %.200q is not of %s://%s", page, to.base.Scheme, to.base.Host)
+		return nil, fmt.Errorf("the list's next page is not of %s://%s", to.base.Scheme, to.base.Host)
 	case u.Fragment != "":
 		u.Fragment = ""
 	}
