@@ -19,7 +19,7 @@ type action struct {
 	actionForm
 }
 
-// actView is the page of an action.
+// actionView is the page of an action.
 type actionView struct {
 	action
 	Subject string // what it acts on, in words
@@ -58,7 +58,7 @@ type leftOut struct {
 
 type field struct{ Name, Value string }
 
-// actLink leads to the page of an action.
+// actionLink leads to the page of an action.
 type actionLink struct{ Name, Label, Path string }
 
 // allowed returns those of the links whose actions the identity of a request may do. It only spares a
@@ -76,7 +76,7 @@ func (d *Dashboard) allowed(r *http.Request, links ...actionLink) (list []action
 
 func actionPath(name string, pairs ...string) string { return address("/act/"+name, pairs...) }
 
-// actOf returns the action that an address names, if the caller is allowed to do it.
+// actionOf returns the action that an address names, if the caller is allowed to do it.
 func (d *Dashboard) actionOf(r *http.Request) (action, error) {
 	offered, known := operations.ActionOf(r.PathValue("act"))
 	a, who := action{offered, actionForms[offered.Name]}, access.FromContext(r.Context())
@@ -90,7 +90,7 @@ func (d *Dashboard) actionOf(r *http.Request) (action, error) {
 	return a, nil
 }
 
-// actPage is the page of an action on what its query selects.
+// actionPage is the page of an action on what its query selects.
 func (d *Dashboard) actionPage(r *http.Request) (view, error) {
 	v, err := d.newActionView(r, r.URL.Query())
 	if err != nil {
@@ -156,13 +156,13 @@ func sentenceOf(text string) string {
 	return strings.TrimRight(text, ". ") + "."
 }
 
-// runAct is an action that fits a run's state: as a link, and as a command.
+// runAction is an action that fits a run's state: as a link, and as a command.
 type runAction struct {
 	actionLink
 	command string
 }
 
-// runActs are the actions that fit a run's state. A dead run is redriven under its own key while
+// runActions returns the actions that fit a run's state. A dead run is redriven under its own key while
 // that is safe, and otherwise repeated as new work.
 func runActions(run ledger.Run, now time.Time) []runAction {
 	one := func(name, flags string) runAction {
@@ -200,7 +200,7 @@ func notRun(run ledger.Run) bool {
 	return false
 }
 
-// jobActs are the actions that fit a job's state.
+// jobActions returns the actions that fit a job's state.
 func (d *Dashboard) jobActions(r *http.Request, v jobView) []actionLink {
 	if v.Job == nil {
 		return nil
@@ -216,7 +216,7 @@ func (d *Dashboard) jobActions(r *http.Request, v jobView) []actionLink {
 	return d.allowed(r, pause, link("trigger"), link("backfill"))
 }
 
-// filterActs returns the actions on all runs of a filter that narrows the ledger down. some reports
+// filterActions returns the actions on all runs of a filter that narrows the ledger down. some reports
 // whether runs in a state may be among them: an action that would find none is not offered.
 func (d *Dashboard) filterActions(r *http.Request, f runFilter, parsed ledger.Filter, some func(func(ledger.State) bool) bool) []actionLink {
 	link := func(name, label string) actionLink {

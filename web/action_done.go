@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// actDone is the answer to an action. Each kind of action has its own of the fields.
+// actionResult is the answer to an action. Each kind of action has its own of the fields.
 type actionResult struct {
 	ID      int64                       `json:"id"`    // of a new pause
 	RunID   string                      `json:"runId"` // of a new run

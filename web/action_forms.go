@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// actForm holds what the dashboard has for an action: its page, its form, and the notice of the next page.
+// actionForm holds what the dashboard has for an action: its page, its form, and the notice of the next page.
 type actionForm struct {
 	// preview fills in what the action will do.
 	preview func(*Dashboard, *http.Request, *actionView) error
@@ -26,7 +26,7 @@ type actionForm struct {
 	notice func(form url.Values, done actionResult) (n notice, path string)
 }
 
-// actForms has each of operations.Actions by its name.
+// actionForms has each of operations.Actions by its name.
 var actionForms = map[string]actionForm{
 	"pause":   {preview: (*Dashboard).previewPause, subject: "job", notice: pausedNotice},
 	"resume":  {preview: (*Dashboard).previewResume, subject: "job", notice: resumedNotice},

@@ -85,7 +85,7 @@ func sharedGroups(dead []ledger.RunGroup, now time.Time) (groups []runGroup, res
 	return groups, rest
 }
 
-// groupActs are the actions on the dead runs of a group: those of a job, or, of a cause that
+// groupActions returns the actions on the dead runs of a group: those of a job, or, of a cause that
 // several jobs have, those of the target.
 func (d *Dashboard) groupActions(r *http.Request, g runGroup) (links []actionLink) {
 	selection := []string{"job", g.JobID, "state", string(ledger.Dead), "reason", string(g.Reason)}

@@ -114,7 +114,7 @@ func memberKind(s ledger.State) kind {
 	return kind(s)
 }
 
-// memberActs are the actions on all members of a run that fit their states.
+// memberActions returns the actions on all members of a run that fit their states.
 func (d *Dashboard) memberActions(r *http.Request, run string, counts map[ledger.State]int) (links []actionLink) {
 	if n := counts[ledger.Dead]; n > 0 {
 		if n <= ledger.MaxOpenMembers { // else the run is redriven itself

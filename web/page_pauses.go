@@ -47,7 +47,7 @@ func (d *Dashboard) pausesPage(r *http.Request) (view, error) {
 	return view{Template: "pauses", Title: "Pauses", Section: "Pauses", Data: v}, nil
 }
 
-// targetActs are the actions on a target.
+// targetActions returns the actions on a target.
 func (d *Dashboard) targetActions(r *http.Request, name string) []actionLink {
 	return d.allowed(r, actionLink{operations.AddPause, "Pause its jobs…", actionPath(operations.AddPause, "target", name, "until", "1h")},
 		actionLink{operations.AddPause, "Hold it…", actionPath(operations.AddPause, "kind", string(ledger.PauseHold), "target", name, "until", "1h")})

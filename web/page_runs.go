@@ -119,7 +119,7 @@ func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) err
 	return nil
 }
 
-// addFilterActs adds the actions on all runs of a filter. states are those of the runs at hand; a
+// addFilterActions adds the actions on all runs of a filter. states are those of the runs at hand; a
 // page that is not the whole list may leave out runs in any state.
 func (d *Dashboard) addFilterActions(r *http.Request, v *runsView, f ledger.Filter, states []ledger.State) {
 	if operations.Redrive.Selects(v.Filter.Selection, f) {

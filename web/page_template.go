@@ -101,7 +101,7 @@ func (d *Dashboard) scheduleRows(r *http.Request, list []operations.Schedule) ([
 	return rows, nil
 }
 
-// templateActs pause or resume all schedules of a template.
+// templateActions pause or resume all schedules of a template.
 func (d *Dashboard) templateActions(r *http.Request, v templateView) []actionLink {
 	if v.Job == nil || v.Status == nil {
 		return nil
