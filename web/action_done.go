@@ -52,12 +52,12 @@ func textNotice(text, path string) func(url.Values, actionResult) (notice, strin
 
 func pausedNotice(form url.Values, _ actionResult) (notice, string) {
 	job := form.Get("job")
-	return notice{"Paused. Scheduled times from now on are skipped.", "Resume it again", actionPath("resume", "job", job)}, jobPath(job)
+	return notice{"Paused. Its scheduled times are skipped until it is resumed.", "Resume it again", actionPath("resume", "job", job)}, jobPath(job)
 }
 
 func resumedNotice(form url.Values, _ actionResult) (notice, string) {
 	job := form.Get("job")
-	return notice{"Resumed. Scheduled times from now on run.", "Pause it again", actionPath("pause", "job", job)}, jobPath(job)
+	return notice{"Resumed. Its scheduled times run again.", "Pause it again", actionPath("pause", "job", job)}, jobPath(job)
 }
 
 func newRunNotice(did string) func(url.Values, actionResult) (notice, string) {

@@ -8,8 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqlfilter"
 )
 
-// Columns are those of runs that [RowReader.Row] reads, in its order; a list leaves out the body that
-// a run sends: it may be large.
+// Columns returns the columns of runs that [RowReader.Row] reads, in its order. A list leaves out the
+// body that a run sends: it may be large.
 func Columns(d *sqlfilter.Dialect, body bool) string {
 	kept := "NULL"
 	if body {
