@@ -84,13 +84,11 @@ func TestATargetWithoutTheKitIsDetected(t *testing.T) {
 	}
 }
 
-// sound returns the directory of the logs.
-func sound(t *testing.T, d time.Duration, s chaos.Setup, on func(*testing.T, *chaos.Setup) chaos.Server) (logs string) {
+func sound(t *testing.T, d time.Duration, s chaos.Setup, on func(*testing.T, *chaos.Setup) chaos.Server) {
 	t.Helper()
 	if err := run(t, d, &s, on); err != nil {
 		t.Fatalf("seed %d: %v", *seed, err)
 	}
-	return s.Dir
 }
 
 // run breaks a fleet; on starts its database and puts the URL in the setup.

@@ -1,7 +1,6 @@
 package chaos_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,18 +17,7 @@ import (
 // version, whose first process migrates the tables while others plan and record,
 // and those in between roll it back.
 func TestNothingIsLostOrDoubledAcrossAnUpgrade(t *testing.T) {
-	logs := sound(t, *duration, chaos.Setup{Next: nextVersion(t)}, oneServer)
-	var all []byte
-	files, err := filepath.Glob(filepath.Join(logs, "serve-*.log"))
-	must(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		must(t, err)
-		all = append(all, text...)
-	}
-	if !bytes.Contains(all, []byte("the ledger's tables are newer than this program")) {
-		t.Error("no process of the former version said that the tables are newer")
-	}
+	sound(t, *duration, chaos.Setup{Next: nextVersion(t)}, oneServer)
 }
 
 // The next version waits for the migration where it may not migrate itself; the

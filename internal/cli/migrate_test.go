@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"net/url"
 	"strings"
 	"testing"
@@ -33,6 +34,35 @@ func TestServeNeedsNoRightToCreateAfterMigrateUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// After an upgrade, a process of the former version works on, and says so.
+func TestServeWarnsOfTablesOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, db string) {
+		if code, _, errs := invoke(t, nil, "migrate", "up", "--db", db); code != 0 {
+			t.Fatalf("migrate up: exit %d, %s", code, errs)
+		}
+		driver, source, table := "pgx", db, "cronce.ledger_versions"
+		if path, isFile := strings.CutPrefix(db, "sqlite:"); isFile {
+			driver, source, table = "sqlite", path, "ledger_versions"
+		}
+		tables, err := sql.Open(driver, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tables.Close()
+		if _, err := tables.Exec(`INSERT INTO ` + table + ` (version_id, is_applied) VALUES (99999, true)`); err != nil {
+			t.Fatal(err)
+		}
+		svc := newService(t)
+		p := spawn(t, []string{"SVC_URL=" + svc.URL}, "serve", "--config", writeFile(t, everySecond), "--db", db, "--listen", "127.0.0.1:0")
+		eventually(t, "a run", func() bool { _, n := svc.count(); return n > 0 })
+		p.Interrupt()
+		if log := p.Log.String(); !strings.Contains(log, "the ledger's tables are newer than this program") || !strings.Contains(log, "tables=99999") {
+			t.Errorf("no warning:\n%s", log)
+		}
+	})
 }
 
 // servedAs makes the tables, and returns the URL of a role that may only use them.
