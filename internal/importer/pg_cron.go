@@ -19,9 +19,10 @@ type pgJob struct {
 	Command  string `json:"command"`
 	Active   *bool  `json:"active"`
 
-	file    string
-	line    int
-	problem error
+	file        string
+	line        int
+	conditional bool // the script schedules it only if a condition holds
+	problem     error
 }
 
 // pgCron reads rows of cron.job as JSON, and SQL that calls functions of pg_cron.
@@ -39,7 +40,7 @@ func (b *builder) pgCron(files []File) error {
 			}
 			continue
 		}
-		p.scan(f, string(f.Data), 0, 0)
+		p.scan(f, sqlToken{text: string(f.Data)}, sqlFlow{first: true}, 0)
 	}
 	for _, j := range p.jobs {
 		e := &entry{file: j.file, line: j.line, name: j.Name}
@@ -56,18 +57,19 @@ type pgScript struct {
 	jobs []pgJob
 }
 
-// scan reads SQL that begins at an offset of the file, and code within dollar quotes, such
-// as a DO block.
-func (p *pgScript) scan(f File, text string, offset, depth int) {
-	tokens := sqlTokens(text)
+// scan reads SQL, and code within dollar quotes, such as a DO block.
+func (p *pgScript) scan(f File, code sqlToken, at sqlFlow, depth int) {
+	tokens := sqlTokens(code.text)
 	for i := 0; i < len(tokens); i++ {
+		at.next(tokens[i])
+		tokens[i].at += code.at
 		if tokens[i].kind == sqlDollar && depth < 3 {
-			p.scan(f, tokens[i].text, offset+tokens[i].at, depth+1)
+			p.scan(f, tokens[i], at.within(), depth+1)
 		}
 		if i+2 >= len(tokens) || !tokens[i].named("cron") || !tokens[i+1].is(".") || tokens[i+2].kind != sqlName {
 			continue
 		}
-		line := lineAt(f.Data, offset+tokens[i].at)
+		line := lineAt(f.Data, tokens[i].at)
 		if tokens[i+2].named("job") { // the table; queries only read it
 			if i > 0 && writesTable(tokens[:i]) {
 				p.add(Difference{File: f.Name, Line: line, Aspect: NotImported, Text: "SQL that writes to cron.job is not applied; check its jobs"})
@@ -79,43 +81,64 @@ func (p *pgScript) scan(f File, text string, offset, depth int) {
 			p.refuse(&entry{file: f.Name, line: line}, errors.New("the call of pg_cron is not closed; nothing after it is read"))
 			return
 		}
-		p.call(tokens[i+2].text, args, f.Name, line)
+		j := pgJob{file: f.Name, line: line, conditional: at.inCondition() || sqlWhere(rest)}
+		if function := tokens[i+2].text; at.inFunction() {
+			p.uncalled(function, args, j)
+		} else {
+			p.call(function, args, j)
+		}
 		i = len(tokens) - len(rest) - 1 // the arguments are no calls of their own
 	}
 }
 
-// call applies a function of pg_cron.
-func (p *pgScript) call(function string, args []sqlToken, file string, line int) {
-	j := pgJob{file: file, line: line}
+// uncalled reports a call in the body of a function. Whether the function was ever called, only the
+// database knows.
+func (p *pgScript) uncalled(function string, args []sqlToken, j pgJob) {
+	const why = " is in the body of a function, which may never be called"
 	switch function {
 	case "schedule", "schedule_in_database":
-		var names []string // of the arguments in their order
-		if parts := sqlSplit(args, ","); len(parts) > 2 || function != "schedule" {
-			names = []string{"job_name", "schedule", "command", "database", "username", "active"}
-		} else {
-			names = []string{"schedule", "command"}
+		j.read(function, args)
+		p.refuse(&entry{file: j.file, line: j.line, name: j.Name}, errors.New("cron."+function+why+"; if cron.job has the job, import that row as JSON"))
+	case "unschedule", "alter_job":
+		p.add(Difference{File: j.file, Line: j.line, Aspect: NotImported, Text: "cron." + function + why + ", and is not applied; check the job that it is for"})
+	}
+}
+
+// read takes the job from the arguments of cron.schedule or cron.schedule_in_database.
+func (j *pgJob) read(function string, args []sqlToken) {
+	names := []string{"job_name", "schedule", "command", "database", "username", "active"}
+	if function == "schedule" && len(sqlSplit(args, ",")) < 3 {
+		names = []string{"schedule", "command"}
+	}
+	given := sqlArguments(args, names)
+	j.Name = given.text("job_name", &j.problem)
+	j.Schedule, j.Command = given.text("schedule", &j.problem), given.text("command", &j.problem)
+	if active := sqlBare(given["active"]); len(active) > 0 {
+		on := active[0].named("true") || active[0].text == "true"
+		if !on && active[0].text != "false" {
+			j.problem = errors.New("the argument active is not true or false")
 		}
-		given := sqlArguments(args, names)
-		j.Name = given.text("job_name", &j.problem)
-		j.Schedule, j.Command = given.text("schedule", &j.problem), given.text("command", &j.problem)
-		if active := sqlBare(given["active"]); len(active) > 0 {
-			on := active[0].named("true") || active[0].text == "true"
-			if !on && active[0].text != "false" {
-				j.problem = errors.New("the argument active is not true or false")
-			}
-			j.Active = &on
-		}
-		p.drop(j.Name, fmt.Sprintf("replaced by the job of the same name at %s", Difference{File: file, Line: line}.Place()))
+		j.Active = &on
+	}
+}
+
+// call applies a function of pg_cron.
+func (p *pgScript) call(function string, args []sqlToken, j pgJob) {
+	place := Difference{File: j.file, Line: j.line}
+	switch function {
+	case "schedule", "schedule_in_database":
+		j.read(function, args)
+		p.drop(j.Name, "replaced by the job of the same name at "+place.Place())
 		p.jobs = append(p.jobs, j)
 	case "unschedule":
 		if len(args) == 1 && args[0].isText() {
-			p.drop(args[0].text, fmt.Sprintf("removed by cron.unschedule at %s", Difference{File: file, Line: line}.Place()))
+			p.drop(args[0].text, "removed by cron.unschedule at "+place.Place())
 			return
 		}
 		fallthrough // the number is given by the database, and the files do not have it
 	case "alter_job":
-		p.add(Difference{File: file, Line: line, Aspect: NotImported,
-			Text: "cron." + function + " names a job by its number and is not applied; check the job that it is for"})
+		place.Aspect, place.Text = NotImported, "cron."+function+" names a job by its number and is not applied; check the job that it is for"
+		p.add(place)
 	}
 }
 
@@ -164,7 +187,11 @@ func (e *entry) pgJob(j pgJob, zone string) error {
 		return j.problem
 	}
 	e.job.timezone, e.job.overlap, e.job.catchUp = zone, "allow", "none"
-	e.job.disabled = j.Active != nil && !*j.Active
+	e.job.disabled = j.conditional || j.Active != nil && !*j.Active
+	if j.conditional {
+		e.note(Effects, "the source schedules it only under a condition (IF, CASE, LOOP, EXCEPTION or WHERE), which is not evaluated; the job is "+
+			"disabled; remove enabled: false if the condition holds")
+	}
 	if m := everySeconds.FindStringSubmatch(strings.TrimSpace(j.Schedule)); m != nil {
 		e.job.schedule = "@every " + m[1] + "s"
 		e.note(Times, "the period counts from 1970-01-01T00:00:00Z, not from the last run")
@@ -179,6 +206,10 @@ func (e *entry) pgJob(j pgJob, zone string) error {
 			return err
 		}
 		e.job.schedule = strings.ReplaceAll(e.job.schedule, "$", "L") // the last day of a month
+		if f := strings.Fields(e.job.schedule); len(f) == 5 && f[2][0] != '*' && f[4][0] != '*' {
+			e.note(Times, "pg_cron runs on days that match either day field unless cron.match_dom_and_dow is on, which the file does not say; the "+
+				"job runs on either")
+		}
 	}
 	if _, err := schedule.Parse(e.job.schedule, zone, ""); err != nil {
 		return err

@@ -46,6 +46,62 @@ func TestWhatPgCronRunsAtOtherTimesIsRefused(t *testing.T) {
 	}
 }
 
+// The jobs that a script certainly schedules are enabled. Those under a condition are disabled, and those
+// that only a function schedules are not imported; a row says so for each.
+func TestCallsOfPgCronThatMayNotRunAreTold(t *testing.T) {
+	const (
+		call     = "cron.schedule('purge-all', '0 3 * * *', $c$select net.http_delete('https://api.example.com/v1/all')$c$)"
+		enabled  = ""
+		disabled = "purge-all | effects | the source schedules it only under a condition"
+		uncalled = " |  | not imported | purge-all: cron.schedule is in the body of a function"
+	)
+	for script, want := range map[string]string{
+		"select CALL":             enabled,
+		"begin; select CALL; end": enabled,
+		"do $$ begin drop table if exists x; perform CALL; end $$":                                                                                  enabled,
+		"do $$ declare n int; begin if n > 1 then raise exception 'no'; else n := 2; end if; perform CALL; exception when others then null; end $$": enabled,
+		"do $$ begin for r in select 1 loop case r when 1 then null; else n := case when a then b end; end case; end loop; perform CALL; end $$":    enabled,
+		"create function f() returns int as $f$ select 1 $f$ language sql; select CALL":                                                             enabled,
+		"create function f() returns int begin atomic select 1; end; select CALL":                                                                   enabled,
+		"drop function f; grant execute on function g to x; select CALL":                                                                            enabled,
+
+		"select CALL where not exists (select 1 from cron.job)":                                  disabled,
+		"select case when current_setting('app.env') = 'production' then CALL end":               disabled,
+		"do $$ begin if env = 'production' then perform CALL; end if; end $$":                    disabled,
+		"do $$ begin if a then null; elsif env = 'production' then perform CALL; end if; end $$": disabled,
+		"do $$ begin if a then begin perform CALL; end; end if; end $$":                          disabled,
+		"do $$ begin for r in select 1 loop perform CALL; end loop; end $$":                      disabled,
+		"do $$ begin perform 1; exception when others then perform CALL; end $$":                 disabled,
+		"do $$ begin if env <> 'production' then return; end if; perform CALL; end $$":           disabled,
+		"do $$ begin if a then execute $x$ select CALL $x$; end if; end $$":                      disabled,
+
+		"create function f() returns void as $f$ begin perform CALL; end $f$ language plpgsql":                    uncalled,
+		"create or replace procedure f() language sql as $f$ select CALL $f$; select 1":                           uncalled,
+		"create function f() returns void begin atomic select 1; select case when a then b end; select CALL; end": uncalled,
+		"do $$ begin create function f() returns void as $f$ select CALL; select 1 $f$ language sql; end $$":      uncalled,
+	} {
+		got, err := importText(t, importer.PgCron, strings.ReplaceAll(script, "CALL", call))
+		if (err != nil) != (want == uncalled) || !strings.Contains(got, want) ||
+			strings.Contains(got, "enabled: false") != (want == disabled) || want == enabled && strings.Contains(got, "condition") {
+			t.Errorf("%s: %v, want %q\n%s", script, err, want, got)
+		}
+	}
+	body := "select " + call + "; create function f() returns void as $f$ select cron.unschedule('purge-all') $f$ language sql;"
+	if got, err := importText(t, importer.PgCron, body); err != nil || !strings.Contains(got, "cron.unschedule is in the body of a function") {
+		t.Errorf("%v: the job is removed, or no row says why not:\n%s", err, got)
+	}
+}
+
+// With cron.match_dom_and_dow, which only the database knows, both day fields must match.
+func TestThatPgCronMayWantBothDaysToMatchIsTold(t *testing.T) {
+	for schedule, told := range map[string]bool{"0 9 1 * 6-7": true, "0 9 $ * 1": true, "0 9 * * 1": false, "0 9 1 * *": false, "@monthly": false} {
+		got, err := importText(t, importer.PgCron, "select cron.schedule('"+schedule+"', $$select net.http_get('https://api.example.com/x')$$)")
+		if err != nil || strings.Contains(got, "| times | pg_cron runs on days that match either day field unless cron.match_dom_and_dow is on") != told {
+			t.Errorf("%s: %v\n%s", schedule, err, got)
+		}
+	}
+}
+
 // Each schedule of a workflow is refused with its line, its times and what to do instead.
 func TestSchedulesOfGitHubActionsAreRefusedWithAReason(t *testing.T) {
 	got, err := importText(t, importer.GitHubActions, `name: Nightly
