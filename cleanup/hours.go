@@ -26,7 +26,8 @@ func CountHours(ctx context.Context, l interface {
 		}
 		start := time.Now()
 		more, err := l.RollUp(ctx)
-		if wait = countEvery; more {
+		wait = countEvery
+		if more {
 			wait = time.Since(start)
 		}
 		if err != nil && ctx.Err() == nil && !failed {

@@ -32,7 +32,8 @@ func (h *health) record(op string, err error, now time.Time) (down, up bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.called = true
-	if delete(h.failures, op); err != nil {
+	delete(h.failures, op)
+	if err != nil {
 		h.failures[op] = failure{err, now}
 	}
 	failing := h.latestFailure(now) != nil

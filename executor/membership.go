@@ -78,7 +78,8 @@ func (m *membership) heartbeat(ctx context.Context) {
 	if !m.stale.Swap(false) && slices.Equal(m.liveVersions, reply.LiveVersions) {
 		return
 	}
-	if m.liveVersions = reply.LiveVersions; !m.applyAssignments(ctx) {
+	m.liveVersions = reply.LiveVersions
+	if !m.applyAssignments(ctx) {
 		m.stale.Store(true)
 	}
 }

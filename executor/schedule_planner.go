@@ -174,7 +174,8 @@ func (p *schedulePlanner) sweep(ctx context.Context, todo ledger.ScheduleSweep) 
 	if !ok {
 		return
 	}
-	if p.page.After = next; next != 0 {
+	p.page.After = next
+	if next != 0 {
 		p.advanceTo(time.Now())
 	}
 }

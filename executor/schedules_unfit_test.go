@@ -58,7 +58,8 @@ func TestTheTimesOfAScheduleThatCannotBeCalledAreMissed(t *testing.T) {
 					if !in.Until.IsZero() {
 						text = fmt.Sprintf("%s..%s %d", text, in.Until.Format("15:04"), in.Count)
 					}
-					if got = append(got, text); in.State != ledger.Missed || in.Reason != ledger.ReasonNotPlannable {
+					got = append(got, text)
+					if in.State != ledger.Missed || in.Reason != ledger.ReasonNotPlannable {
 						t.Errorf("%+v", in)
 					}
 				}

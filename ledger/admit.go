@@ -119,7 +119,8 @@ func (m *admissionTx) read() (current []currentPlan, err error) {
 		return nil, err
 	}
 	jobs := take(&err, jobsFuture)
-	if m.pauses = take(&err, pausesFuture); err != nil {
+	m.pauses = take(&err, pausesFuture)
+	if err != nil {
 		return nil, err
 	}
 	if err := m.lockAndGrant(slotsFuture, existingFuture); err != nil {

@@ -33,7 +33,8 @@ func (l *Ledger) Claim(ctx context.Context, c ClaimRequest) (Claimed, error) {
 		if !expired && len(step.freeJobs) == 0 || len(got.Work) >= c.Limit {
 			return got, nil
 		}
-		if scan = (slotScan{}); expired {
+		scan = slotScan{}
+		if expired {
 			scan = l.scanner.next(c.Only)
 		}
 	}

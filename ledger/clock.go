@@ -177,7 +177,8 @@ func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time
 		for i := range rows {
 			old := rows[i]
 			due := old.DueAt()
-			if rows[i].followClock(step, now); paused.delays(&old) {
+			rows[i].followClock(step, now)
+			if paused.delays(&old) {
 				rows[i].SetDueAt(due)
 			}
 			changes[i] = DiffRows(&old, &rows[i])

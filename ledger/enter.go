@@ -104,7 +104,8 @@ func (m *entryTx) read() (known bool, err error) {
 		m.found = take(&err, rangesFuture)
 	}
 	slots := take(&err, slotsFuture)
-	if m.pauses = take(&err, pausesFuture); err != nil || scheduled && len(jobs) == 0 {
+	m.pauses = take(&err, pausesFuture)
+	if err != nil || scheduled && len(jobs) == 0 {
 		return false, err
 	}
 	if scheduled {

@@ -55,7 +55,8 @@ func (l *Ledger) CountedFrom(ctx context.Context) (time.Time, error) {
 		if err != nil || len(runs) == 0 {
 			return from, err
 		}
-		if from = span.From; !span.From.Before(span.To) {
+		from = span.From
+		if !span.From.Before(span.To) {
 			from = countable(now)
 		}
 		if first := clocks.Later(hourOf(now.Add(-HoursKept)), hourOf(runs[0].ScheduledAt)); !first.Before(from) {
@@ -134,7 +135,8 @@ func (r *hourReader) addStored(rowsFutures []Future[[]HourRow], from, to time.Ti
 			}
 			if h.Stale {
 				stale = append(stale, *h)
-				if sign = -1; !r.ofAllJobs() {
+				sign = -1
+				if !r.ofAllJobs() {
 					continue
 				}
 			}

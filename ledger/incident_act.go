@@ -80,7 +80,8 @@ func (l *Ledger) AckIncident(ctx context.Context, a IncidentAction) (Incident, e
 		if !i.Open() || !a.Close && !i.AckedAt.IsZero() {
 			return i, addAudit(tx, entry, nil, i)
 		}
-		if i.Why = a.Why; a.Close {
+		i.Why = a.Why
+		if a.Close {
 			i.close(a.By, now)
 			i.ClosedByOperator = true
 		} else {

@@ -108,17 +108,16 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		if err != nil {
 			return p, err
 		}
-		action := ActionAddPause
-		if c.ID == 0 {
+		switch {
+		case c.ID == 0:
 			p, err = c.begin(now)
-		} else if action, err = ActionChangePause, ErrNotFound; len(found) > 0 {
+		case len(found) == 0:
+			return p, ErrNotFound
+		default:
 			p, err = c.apply(found[0], now)
 		}
 		if err != nil {
 			return p, err
-		}
-		if c.End {
-			action = ActionEndPause
 		}
 		p.By, p.Why = c.By, c.Why
 		if p.ID, err = tx.PutPause(p).Get(); err != nil {
@@ -126,15 +125,27 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		}
 		if p.Kind == PauseCatchUp {
 			old := p
-			if old.Until = old.From; len(found) > 0 { // a new one covered nothing
+			old.Until = old.From
+			if len(found) > 0 { // a new one covered nothing
 				old = found[0]
 			}
 			if err := moveDue(tx, old, p); err != nil {
 				return p, err
 			}
 		}
-		return p, addAudit(tx, Audit{Action: action, About: p.about(), Count: 1, Actor: c.Actor}, nil, p)
+		return p, addAudit(tx, Audit{Action: c.action(), About: p.about(), Count: 1, Actor: c.Actor}, nil, p)
 	})
+}
+
+// action returns the kind of action that the audit has for the change.
+func (c PauseChange) action() ActionKind {
+	switch {
+	case c.End:
+		return ActionEndPause
+	case c.ID == 0:
+		return ActionAddPause
+	}
+	return ActionChangePause
 }
 
 // about names the pause in the audit.
@@ -160,7 +171,8 @@ func (c PauseChange) apply(p Pause, now time.Time) (Pause, error) {
 		return p, ErrPauseEnded
 	case c.End:
 		p.EndedAt = now
-		if p.Until = wholeSecondAfter(now); p.From.After(now) {
+		p.Until = wholeSecondAfter(now)
+		if p.From.After(now) {
 			p.Until = p.From
 		}
 		return p, nil

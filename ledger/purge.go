@@ -91,7 +91,8 @@ func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error)
 	if err != nil {
 		return Purged{}, err
 	}
-	if got.Runs = step.Runs; step.More {
+	got.Runs = step.Runs
+	if step.More {
 		got.More = true
 	} else {
 		got.Next.Found = got.Next.Found[n:]

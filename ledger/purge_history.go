@@ -160,7 +160,8 @@ func (p HistoryPurge) definitions(tx Tx, until time.Time, used []string, limit i
 			return 0, err
 		}
 		for i := range page {
-			if after = page[i].DefinitionKey; !page[i].isNeeded(until) && (limit < 1 || len(gone) < limit) {
+			after = page[i].DefinitionKey
+			if !page[i].isNeeded(until) && (limit < 1 || len(gone) < limit) {
 				gone = append(gone, after)
 			}
 		}

@@ -228,7 +228,8 @@ func (o *Outcome) accept(r *Row, now time.Time) {
 
 // fanOut makes the list of a parent final. If it was frozen before, nothing was sent.
 func (o *Outcome) fanOut(r *Row) {
-	if r.Failures = o.Failures; o.Attempt.N == 0 {
+	r.Failures = o.Failures
+	if o.Attempt.N == 0 {
 		r.Attempt--
 	}
 	if !r.Fan.Frozen() {
@@ -242,7 +243,8 @@ func (l *Ledger) results(ctx context.Context, outcomes []Outcome, written []bool
 	results := make([]RecordResult, len(outcomes))
 	var ids []string
 	for i := range outcomes {
-		if results[i] = Recorded; !written[i] {
+		results[i] = Recorded
+		if !written[i] {
 			results[i] = Fenced
 			ids = append(ids, outcomes[i].RunID)
 		}

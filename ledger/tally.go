@@ -54,7 +54,8 @@ func addCounts(to *map[State]int, counts map[State]int, sign int) {
 		if *to == nil {
 			*to = make(map[State]int, len(counts))
 		}
-		if (*to)[k] += sign * n; (*to)[k] == 0 {
+		(*to)[k] += sign * n
+		if (*to)[k] == 0 {
 			delete(*to, k)
 		}
 	}

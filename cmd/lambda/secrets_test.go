@@ -88,7 +88,8 @@ func TestSecretsAreKeptAndReadAgain(t *testing.T) {
 			time.Sleep(after)
 			a.secret.Store(secret)
 			before := p.handler
-			if p.renewed(t.Context()); (p.handler != before) != wantNew || a.asked.Load() != wantAsked {
+			p.renewed(t.Context())
+			if (p.handler != before) != wantNew || a.asked.Load() != wantAsked {
 				t.Errorf("asked %d times, want %d; renewed %v, want %v", a.asked.Load(), wantAsked, p.handler != before, wantNew)
 			}
 		}

@@ -196,7 +196,8 @@ func auditPages(t *fixture) {
 		for f := c.filter; ; f.Before = all[len(all)-1].ID {
 			f.Limit = 3
 			page := t.audit(f)
-			if all = append(all, page...); len(page) < 3 {
+			all = append(all, page...)
+			if len(page) < 3 {
 				break
 			}
 		}

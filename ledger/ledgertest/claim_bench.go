@@ -21,7 +21,8 @@ func BenchmarkClaim(b *testing.B, open func(*testing.B) (ledger.Store, ledger.Ro
 			claim := func() {
 				n++
 				got, err := l.Claim(b.Context(), ledger.ClaimRequest{Process: "p", Token: fmt.Sprint(n), Limit: 100, LeaseFor: time.Minute})
-				if must(b, err); len(got.Work) > 0 {
+				must(b, err)
+				if len(got.Work) > 0 {
 					b.Fatalf("claimed %d", len(got.Work))
 				}
 			}

@@ -80,7 +80,8 @@ func (s *hourSteps) plan(j *job) {
 	}
 	for i := first; i < first+5; i++ {
 		in := j.leased(i, ledger.OverlapAllow)
-		if in.Call.Horizon = 30 * time.Hour; s.IntN(4) == 0 {
+		in.Call.Horizon = 30 * time.Hour
+		if s.IntN(4) == 0 {
 			in = j.missed(i)
 		}
 		in.Lease = in.Lease && s.IntN(2) == 0
@@ -138,7 +139,8 @@ func (s *hourSteps) purgeSome() {
 		left[r.ID] = true
 	}
 	for _, r := range before {
-		if hour := r.ScheduledAt.UTC().Truncate(time.Hour); !left[r.ID] {
+		hour := r.ScheduledAt.UTC().Truncate(time.Hour)
+		if !left[r.ID] {
 			s.purged[ledger.HourKey{Hour: hour, JobID: r.JobID}], s.purged[ledger.HourKey{Hour: hour}] = true, true
 		}
 	}

@@ -154,10 +154,12 @@ var tellCases = []testCase{
 		e := t.now("j").adHocAt(9, "x")
 		e.Trigger, e.Call.FinishWithin = ledger.ByOperator, 5*time.Minute
 		t.mustEnter(e)
-		if t.advance(4 * time.Minute); t.markLate() != 0 {
+		t.advance(4 * time.Minute)
+		if t.markLate() != 0 {
 			t.Error("late before its time")
 		}
-		if t.advance(2 * time.Minute); t.markLate() != 1 {
+		t.advance(2 * time.Minute)
+		if t.markLate() != 1 {
 			t.Error("want one late run")
 		}
 		if late := t.incident("notify-ops"); late.Cause != ledger.IncidentLate || late.RunID != n.Runs[0].RunID {

@@ -113,7 +113,8 @@ var paceCases = []testCase{
 	{"more at a time than the maximum is refused", func(t *fixture) {
 		j := t.job("j")
 		f := j.request(false, 0)
-		if f.Pace = -ledger.MaxParallel - 1; f.Validate() == nil {
+		f.Pace = -ledger.MaxParallel - 1
+		if f.Validate() == nil {
 			t.Error("accepted")
 		}
 	}},

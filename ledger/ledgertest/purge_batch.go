@@ -66,7 +66,8 @@ var purgeBatchCases = []testCase{
 		n := 1
 		for got := first; got.More; n += got.Runs {
 			p.From = got.Next
-			if got = t.purge(p); n > 9 {
+			got = t.purge(p)
+			if n > 9 {
 				t.Fatal("the purge does not end")
 			}
 		}

@@ -126,10 +126,12 @@ var pastHour = time.Now().UTC().Truncate(time.Hour).Add(-2 * time.Hour)
 // was scheduled.
 func inState(state ledger.State, r ledger.Row) ledger.Row {
 	due := r.DueAt()
-	if r.State = state; state == ledger.Running {
+	r.State = state
+	if state == ledger.Running {
 		r.LeasedBy, r.Token, r.LeasedAt = "p", "t", r.ScheduledAt
 	}
-	if r.SetDueAt(due); state.Finished() {
+	r.SetDueAt(due)
+	if state.Finished() {
 		r.FinishedAt = r.ScheduledAt
 		r.SetDueAt(time.Time{})
 	}

@@ -112,7 +112,8 @@ var transactionCases = []rowsCase{
 				return nil
 			})
 		}
-		if slices.Sort(claimed); len(claimed) != 8 || len(slices.Compact(claimed)) != 8 {
+		slices.Sort(claimed)
+		if len(claimed) != 8 || len(slices.Compact(claimed)) != 8 {
 			t.Errorf("claimed %v", claimed)
 		}
 	}},

@@ -23,7 +23,8 @@ var updateCases = []rowsCase{
 				was := t.row(r.ID)
 				is := was
 				due := is.DueAt()
-				if f.change(&is); f.name == "State" {
+				f.change(&is)
+				if f.name == "State" {
 					is.SetDueAt(due)
 				}
 				c := ledger.DiffRows(&was, &is)
@@ -59,7 +60,8 @@ var updateCases = []rowsCase{
 		t.insert(fits, moved, taken)
 		for _, r := range []ledger.Row{gone, taken, fits, moved} {
 			c := delay(r, ledger.Running)
-			if c.LeasedAs = "t"; r.ID == taken.ID {
+			c.LeasedAs = "t"
+			if r.ID == taken.ID {
 				c.LeasedAs = "another"
 			}
 			changes = append(changes, c)

@@ -229,7 +229,8 @@ func (t *fixture) wantRunsOf(key string, want []string) {
 		ids = append(ids, r.ID)
 	}
 	slices.Sort(ids)
-	if slices.Sort(want); !slices.Equal(ids, want) {
+	slices.Sort(want)
+	if !slices.Equal(ids, want) {
 		t.Errorf("runs of %s:\n got %v\nwant %v", key, ids, want)
 	}
 }

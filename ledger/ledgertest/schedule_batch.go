@@ -18,7 +18,8 @@ var scheduleFairCases = []testCase{
 		bad := planner
 		bad.Rules = broken{key: "k0001"}
 		got, err := t.PlanSchedules(t.ctx, bad)
-		if t.must(err); len(got.Plans) != 2 || len(got.Failed) != 1 || got.Failed[0].JobID != "t:k0001" {
+		t.must(err)
+		if len(got.Plans) != 2 || len(got.Failed) != 1 || got.Failed[0].JobID != "t:k0001" {
 			t.Errorf("%+v", got)
 		}
 		t.advance(16 * time.Minute)
@@ -41,7 +42,8 @@ var scheduleFairCases = []testCase{
 		plan := func(p ledger.SchedulePlanning, failed int) {
 			t.Helper()
 			got, err := t.PlanSchedules(t.ctx, p)
-			if t.must(err); len(got.Failed) != failed {
+			t.must(err)
+			if len(got.Failed) != failed {
 				t.Errorf("%+v", got.Failed)
 			}
 		}
@@ -91,7 +93,8 @@ var scheduleFairCases = []testCase{
 			t.advance(15 * time.Minute)
 			for failed := 0; failed < 1001; {
 				got, err := t.PlanSchedules(t.ctx, bad)
-				if t.must(err); len(got.Failed) == 0 {
+				t.must(err)
+				if len(got.Failed) == 0 {
 					t.Fatalf("%d were tried", failed)
 				}
 				failed += len(got.Failed)

@@ -109,7 +109,8 @@ var scheduleChangeCases = []testCase{
 			upsert("a", "1m"), upsert("once", at(t.time().Add(time.Minute))), upsert("c", "1m"),
 		}}
 		got, err := t.ChangeSchedules(t.ctx, c)
-		if t.must(err); got[0].Err != nil || got[1].Err != nil || !errors.Is(got[2].Err, ledger.ErrQuota) {
+		t.must(err)
+		if got[0].Err != nil || got[1].Err != nil || !errors.Is(got[2].Err, ledger.ErrQuota) {
 			t.Fatalf("%+v", got)
 		}
 		t.inQuota(2)
@@ -121,7 +122,8 @@ var scheduleChangeCases = []testCase{
 		}
 		c.Items = []ledger.ScheduleChange{upsert("c", "1m"), upsert("d", "1m"), {JobID: "t:a", Delete: true}, upsert("e", "1m")}
 		got, err = t.ChangeSchedules(t.ctx, c)
-		if t.must(err); got[0].Err != nil || !errors.Is(got[1].Err, ledger.ErrQuota) || got[2].Err != nil || got[3].Err != nil {
+		t.must(err)
+		if got[0].Err != nil || !errors.Is(got[1].Err, ledger.ErrQuota) || got[2].Err != nil || got[3].Err != nil {
 			t.Fatalf("%+v", got)
 		}
 		t.inQuota(2)
@@ -156,7 +158,8 @@ var scheduleChangeCases = []testCase{
 		t.wantSchedules(ledger.ScheduleFilter{Template: "t", KeyPrefix: "k001", AfterKey: "k0010"}, "k0011")
 		t.wantSchedules(ledger.ScheduleFilter{Template: "t", KeyPrefix: "x"})
 		counts, err := t.Templates(t.ctx)
-		if t.must(err); !slices.Equal(counts, []ledger.TemplateCount{{Template: "t", Schedules: 15}, {Template: "u", Schedules: 1}}) {
+		t.must(err)
+		if !slices.Equal(counts, []ledger.TemplateCount{{Template: "t", Schedules: 15}, {Template: "u", Schedules: 1}}) {
 			t.Errorf("templates: %+v", counts)
 		}
 	}},

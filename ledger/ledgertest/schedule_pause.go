@@ -88,7 +88,8 @@ var schedulePauseCases = []testCase{
 			}
 			_, err = t.ChangePause(t.ctx, end(pause))
 			t.must(err)
-			if t.advance(2 * time.Second); t.planAll() != nil {
+			t.advance(2 * time.Second)
+			if t.planAll() != nil {
 				t.Error("planned without a sweep: the case shows nothing")
 			}
 			if runs := t.sweepAll(); len(runs) < 2 {

@@ -112,14 +112,16 @@ var schedulePlanCases = []testCase{
 		t.putSchedule(upsert("a", "1m"), ledger.ScheduleCreated)
 		t.advance(time.Hour)
 		got, err := t.PlanSchedules(t.ctx, planner)
-		if t.must(err); len(got.Plans) > 0 || !slices.Equal(got.Moved, []string{"t"}) {
+		t.must(err)
+		if len(got.Plans) > 0 || !slices.Equal(got.Moved, []string{"t"}) {
 			t.Errorf("a template that no process declares: %+v", got)
 		}
 		t.template()
 		other := planner
 		other.Templates = []ledger.TemplateRevision{{Template: "t", Revision: 2}}
 		got, err = t.PlanSchedules(t.ctx, other)
-		if t.must(err); len(got.Plans) > 0 || !slices.Equal(got.Moved, []string{"t"}) || !got.NextAt.IsZero() {
+		t.must(err)
+		if len(got.Plans) > 0 || !slices.Equal(got.Moved, []string{"t"}) || !got.NextAt.IsZero() {
 			t.Errorf("another revision: %+v", got)
 		}
 		if runs := t.planAll(); len(runs) < 50 {
@@ -148,22 +150,26 @@ var schedulePlanCases = []testCase{
 		}
 		first := t.all("t:s")[1].ID
 		got, err := t.Redrive(t.ctx, ledger.Action{Filter: ledger.Filter{IDs: []string{first}}, Actor: someone})
-		if t.must(err); len(got.Changed) != 1 {
+		t.must(err)
+		if len(got.Changed) != 1 {
 			t.Errorf("redrive: %+v", got)
 		}
 		skipped := t.all("t:s")[0]
 		filled, err := t.Backfill(t.ctx, ledger.BackfillRequest{JobID: "t:s", Runs: []ledger.RunSpec{{
 			RunID: skipped.ID, ScheduledAt: skipped.ScheduledAt, Count: 1, State: ledger.Planned, Trigger: ledger.ByBackfill, Call: callOf("t:s"),
 		}}, Actor: someone})
-		if t.must(err); filled.Planned != 1 {
+		t.must(err)
+		if filled.Planned != 1 {
 			t.Errorf("backfill: %+v", filled)
 		}
 		list, err := t.Jobs(t.ctx)
-		if t.must(err); len(list) != 1 {
+		t.must(err)
+		if len(list) != 1 {
 			t.Errorf("a list of jobs has no schedules: %+v", list)
 		}
 		list, err = t.Jobs(t.ctx, "t:s")
-		if t.must(err); len(list) != 1 || list[0].SlotRun == nil {
+		t.must(err)
+		if len(list) != 1 || list[0].SlotRun == nil {
 			t.Errorf("a schedule is found by its ID: %+v", list)
 		}
 	}},

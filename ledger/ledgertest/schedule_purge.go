@@ -15,13 +15,15 @@ var schedulePurgeCases = []testCase{
 		t.putSchedule(ledger.ScheduleChange{JobID: "t:gone", Delete: true}, ledger.ScheduleDeleted)
 		purge := ledger.HistoryPurge{Retention: time.Hour, AuditRetention: time.Hour}
 		got, err := t.PurgeHistory(t.ctx, purge)
-		if t.must(err); got.Schedules != 0 {
+		t.must(err)
+		if got.Schedules != 0 {
 			t.Errorf("too early: %+v", got)
 		}
 		t.advance(2 * time.Hour)
 		t.declare("planner", "v1", "t")
 		got, err = t.PurgeHistory(t.ctx, purge)
-		if t.must(err); got.Schedules != 2 {
+		t.must(err)
+		if got.Schedules != 2 {
 			t.Errorf("%+v", got)
 		}
 		t.wantSchedules(ledger.ScheduleFilter{Template: "t"}, "stays")

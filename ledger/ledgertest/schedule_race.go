@@ -93,7 +93,8 @@ var scheduleRaceCases = []testCase{
 			all.Go(func() {
 				c := ledger.ChangeSchedulesRequest{Template: "t", Max: room, Items: []ledger.ScheduleChange{in}, Rules: timing{}, Actor: by}
 				list, err := t.ChangeSchedules(t.ctx, c)
-				if errs[i] = err; err == nil {
+				errs[i] = err
+				if err == nil {
 					results[i] = list[0]
 				}
 			})

@@ -75,7 +75,8 @@ var settledCases = []testCase{
 		first := j.repeat(w.RunID, "c")
 		t.mustEnter(first)
 		again, err := t.Enter(t.ctx, first) // as after an answer that was lost
-		if t.must(err); again.Inserted || again.Run.ID != first.RunID {
+		t.must(err)
+		if again.Inserted || again.Run.ID != first.RunID {
 			t.Errorf("%+v: want the rerun found", again)
 		}
 		second := j.repeat(w.RunID, "d")

@@ -137,7 +137,8 @@ func TestFreeSlotsOfManyJobs(t *testing.T) {
 			s.succeed(s.process(), held[8])
 			got, err := s.process().Claim(context.Background(),
 				ledger.ClaimRequest{Process: "p", Token: "t2", Limit: 1, LeaseFor: time.Hour, Only: []string{s.waits("i")}})
-			if s.must(err); len(got.Work) != 1 || !got.NextAt.After(got.Now) {
+			s.must(err)
+			if len(got.Work) != 1 || !got.NextAt.After(got.Now) {
 				s.Errorf("claimed %+v", got)
 			}
 		},

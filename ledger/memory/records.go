@@ -79,7 +79,8 @@ func setValue[T any](t *tx, at *T, value T) {
 func putEntry[K comparable, V any](t *tx, m map[K]V, key K, value V) {
 	before, known := m[key]
 	t.undo = append(t.undo, func() {
-		if m[key] = before; !known {
+		m[key] = before
+		if !known {
 			delete(m, key)
 		}
 	})

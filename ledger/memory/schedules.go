@@ -98,7 +98,8 @@ func (t *tx) LockSchedulesAfter(template string, after int64, limit int) ledger.
 		func(a, b ledger.ScheduleRow) int { return cmp.Compare(a.ID, b.ID) })
 	var page ledger.SchedulePage
 	for _, s := range all[:min(limit, len(all))] {
-		if page.Last = s.ID; s.Template() == template && !s.NextAt.IsZero() {
+		page.Last = s.ID
+		if s.Template() == template && !s.NextAt.IsZero() {
 			page.Rows = append(page.Rows, s)
 		}
 	}

@@ -186,7 +186,8 @@ func (t *tx) AckedOrRerun(f ledger.Filter) ledger.Future[[]ledger.AckedOrRerunCo
 	}
 	var list []ledger.AckedOrRerunCount
 	for c, n := range counts {
-		if c.Count = n; c.Acknowledged || c.Rerun {
+		c.Count = n
+		if c.Acknowledged || c.Rerun {
 			list = append(list, c)
 		}
 	}

@@ -22,7 +22,8 @@ func TestChangesAreToldWhenTheyCommit(t *testing.T) {
 			ids = append(ids, r.ID)
 		}
 		slices.Sort(ids)
-		if position = got.Position; got.Lost || !slices.Equal(ids, want) {
+		position = got.Position
+		if got.Lost || !slices.Equal(ids, want) {
 			t.Errorf("%q changed, want %q", ids, want)
 		}
 	}

@@ -32,7 +32,8 @@ func TestAPurgeLeavesARunThatWasRevivedMeanwhile(t *testing.T) {
 		t.Errorf("purged %d runs, want the revived one kept: %v", r.purged.Runs, r.err)
 	}
 	runs, err := f.List(t.Context(), ledger.Filter{})
-	if must(t, err); len(runs) != 1 || runs[0].State != ledger.Retrying {
+	must(t, err)
+	if len(runs) != 1 || runs[0].State != ledger.Retrying {
 		t.Errorf("the ledger has %+v, want the run, retrying", runs)
 	}
 }

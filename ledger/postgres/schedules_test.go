@@ -38,7 +38,8 @@ func TestPlanningABatchOfSchedulesTakesFewRoundTrips(t *testing.T) {
 	got, err := f.PlanSchedules(t.Context(), ledger.SchedulePlanning{
 		Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Process: "p", Token: "token", LeaseFor: time.Minute,
 	})
-	if must(t, err); len(got.Plans) != 100 || relay.Trips()-before > 5 {
+	must(t, err)
+	if len(got.Plans) != 100 || relay.Trips()-before > 5 {
 		t.Errorf("%d schedules were planned in %d round trips", len(got.Plans), relay.Trips()-before)
 	}
 }
@@ -70,7 +71,8 @@ func TestSchedulesAreFoundByTheirIndexes(t *testing.T) {
 		got, err := f.PlanSchedules(t.Context(), ledger.SchedulePlanning{
 			Templates: []ledger.TemplateRevision{{Template: "t", Revision: 1}}, Rules: minutes{}, Process: "p", Token: "token", LeaseFor: time.Minute,
 		})
-		if must(t, err); len(seen.texts) < 30 && len(got.Plans) == 0 {
+		must(t, err)
+		if len(seen.texts) < 30 && len(got.Plans) == 0 {
 			t.Fatalf("nothing was due: %+v", got)
 		}
 		_, err = f.Schedules(t.Context(), ledger.ScheduleFilter{Template: "t", AfterKey: "150000", Limit: 50})
@@ -79,7 +81,8 @@ func TestSchedulesAreFoundByTheirIndexes(t *testing.T) {
 			Template: "t", Rules: minutes{}, Actor: ledger.Actor{By: "ann", Why: "asked"},
 			Items: []ledger.ScheduleChange{{JobID: "t:150000", ScheduleContent: ledger.ScheduleContent{Expr: time.Now().String()}}, {JobID: "t:new" + time.Now().Format("150405.000000")}},
 		})
-		if must(t, err); results[0].Err != nil || results[1].Err != nil {
+		must(t, err)
+		if results[0].Err != nil || results[1].Err != nil {
 			t.Fatalf("%+v", results)
 		}
 		_, err = f.SweepSchedules(t.Context(), ledger.ScheduleSweep{

@@ -68,7 +68,8 @@ type values struct {
 }
 
 func (v *values) scan(rows *sql.Rows) error {
-	if v.read = 0; v.into == nil {
+	v.read = 0
+	if v.into == nil {
 		names, err := rows.Columns()
 		if err != nil {
 			return err

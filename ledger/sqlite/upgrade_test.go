@@ -52,7 +52,8 @@ func TestRunsOfTheFirstTablesGoOn(t *testing.T) {
 			outcomes = append(outcomes, ledger.Outcome{Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: ledger.Succeeded,
 				Attempt: ledger.Attempt{RunID: w.RunID, N: w.Attempt, StartedAt: expired, FinishedAt: expired, Status: 200, Answer: ledger.AnswerFresh}})
 		}
-		if slices.Sort(ids); !slices.Equal(ids, want) {
+		slices.Sort(ids)
+		if !slices.Equal(ids, want) {
 			t.Fatalf("claimed %q, want %q", ids, want)
 		}
 		results, err := l.Record(t.Context(), outcomes)
