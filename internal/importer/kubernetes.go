@@ -63,17 +63,20 @@ type podSpec struct {
 }
 
 type container struct {
-	Image   string   `yaml:"image"`
-	Command []string `yaml:"command"`
-	Args    []string `yaml:"args"`
-	Env     []struct {
-		Name      string  `yaml:"name"`
-		Value     *string `yaml:"value"`
-		ValueFrom struct {
-			Secret *keyRef `yaml:"secretKeyRef"`
-			Config *keyRef `yaml:"configMapKeyRef"`
-		} `yaml:"valueFrom"`
-	} `yaml:"env"`
+	Image   string     `yaml:"image"`
+	Command []string   `yaml:"command"`
+	Args    []string   `yaml:"args"`
+	Env     []envVar   `yaml:"env"`
+	EnvFrom []struct{} `yaml:"envFrom"`
+}
+
+type envVar struct {
+	Name      string  `yaml:"name"`
+	Value     *string `yaml:"value"`
+	ValueFrom struct {
+		Secret *keyRef `yaml:"secretKeyRef"`
+		Config *keyRef `yaml:"configMapKeyRef"`
+	} `yaml:"valueFrom"`
 }
 
 type keyRef struct {

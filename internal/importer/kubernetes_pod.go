@@ -10,17 +10,7 @@ import (
 
 // container reads the command of a container.
 func (e *entry) container(namespace string, c container) error {
-	e.call.env, e.call.origins = map[string]string{}, map[string]string{}
-	for _, v := range c.Env {
-		switch {
-		case v.Value != nil:
-			e.call.env[v.Name] = *v.Value
-		case v.ValueFrom.Secret != nil:
-			e.call.origins[v.Name] = fmt.Sprintf("secret %s/%s/%s", namespace, v.ValueFrom.Secret.Name, v.ValueFrom.Secret.Key)
-		case v.ValueFrom.Config != nil:
-			e.call.origins[v.Name] = fmt.Sprintf("config %s/%s/%s", namespace, v.ValueFrom.Config.Name, v.ValueFrom.Config.Key)
-		}
-	}
+	e.environment(namespace, c)
 	var words []word
 	for _, text := range append(append([]string{}, c.Command...), c.Args...) {
 		words = append(words, dependent(text))
@@ -45,6 +35,41 @@ func (e *entry) container(namespace string, c container) error {
 		e.note(Overlaps, "flock in a pod locks a file of this pod; the job takes over concurrencyPolicy alone")
 	}
 	return nil
+}
+
+// environment reads the variables of a container. A value that is made of others, of which one is not in the
+// manifest or is a secret, is as one that comes from a Secret: the registry has the variable's name.
+func (e *entry) environment(namespace string, c container) {
+	env, origins := map[string]string{}, map[string]string{}
+	e.call.env, e.call.origins = env, origins
+	for i, v := range c.Env {
+		switch {
+		case v.Value != nil:
+			var known bool
+			w := c.resolve(dependent(*v.Value), i)
+			if env[v.Name], known = w.literal(env); !known {
+				origins[v.Name] = "value " + e.call.originOf(w)
+				delete(env, v.Name)
+			}
+		case v.ValueFrom.Secret != nil:
+			origins[v.Name] = fmt.Sprintf("secret %s/%s/%s", namespace, v.ValueFrom.Secret.Name, v.ValueFrom.Secret.Key)
+		case v.ValueFrom.Config != nil:
+			origins[v.Name] = fmt.Sprintf("config %s/%s/%s", namespace, v.ValueFrom.Config.Name, v.ValueFrom.Config.Key)
+		}
+	}
+}
+
+// resolve leaves a variable in a value if Kubernetes replaces it: it is defined above, or not in the manifest,
+// such as the address of a service. Kubernetes does not replace any other $(NAME).
+func (c container) resolve(value word, at int) (w word) {
+	for _, p := range value {
+		above := slices.ContainsFunc(c.Env[:at], func(v envVar) bool { return v.Name == p.text })
+		if p.variable && !above && len(c.EnvFrom) == 0 && !strings.Contains(p.text, "_SERVICE_") {
+			p = part{text: "$(" + p.text + ")"}
+		}
+		w = append(w, p)
+	}
+	return w
 }
 
 // isCommand reports whether the image of curl runs its first argument as a command, as

@@ -133,3 +133,29 @@ func TestThatForbidRunsLateIsTold(t *testing.T) {
 		t.Errorf("%v: no %q in\n%s", err, want, got)
 	}
 }
+
+// Kubernetes puts the values of variables above into the value of a variable. What it does not know stays.
+func TestValuesOfACronJobThatReferToOthers(t *testing.T) {
+	const env = `{name: A, value: a}, {name: API_TOKEN, value: hunter2}, {name: S, valueFrom: {secretKeyRef: {name: s, key: k}}}, `
+	for value, want := range map[string]string{
+		"$(A)/$(A)":           "/v1/a/a/x",
+		"$$(A)":               "/v1/$%28A%29/x",
+		"$$$(A)":              "/v1/$a/x",
+		"$(B)$(LATE)":         "/v1/$%28B%29$%28LATE%29/x",
+		"$(A":                 "/v1/$%28A/x",
+		"$(S)":                "the URL is made of variables",
+		"$(API_TOKEN)":        "the URL is made of variables",
+		"$(API_SERVICE_HOST)": "the URL is made of variables",
+	} {
+		got, _ := importCronJob(t, cronJob("", "", `command: [curl, "https://x.example.com/v1/$(B)/x"], env: [`+env+`{name: B, value: "`+value+`"}, {name: LATE, value: late}]`))
+		if !strings.Contains(strings.NewReplacer("(", "%28", ")", "%29").Replace(got), want) || strings.Contains(got, "hunter2") {
+			t.Errorf("%s: want %s\n%s", value, want, got)
+		}
+	}
+	for _, more := range []string{`env: [` + env + `{name: B, value: "http://$(S)"}]`, `env: [{name: B, value: "http://$(HOST)"}], envFrom: [{secretRef: {name: s}}]`} {
+		got, err := importCronJob(t, cronJob("", "", `command: [curl, "$(B)/x"], `+more))
+		if err != nil || !strings.Contains(got, "urlEnv: B") {
+			t.Errorf("%s: %v\n%s", more, err, got)
+		}
+	}
+}

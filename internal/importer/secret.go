@@ -207,6 +207,16 @@ func (c *call) origin(name string) string {
 	return "\x00" + cmp.Or(c.origins[name], c.env[name])
 }
 
+// originOf tells apart values that are made of variables.
+func (c *call) originOf(w word) (origin string) {
+	for _, p := range w {
+		if origin += "\x00" + p.text; p.variable {
+			origin += c.origin(p.text)
+		}
+	}
+	return origin
+}
+
 // bearer is the token of an Authorization header of that kind.
 func (c *call) bearer() word {
 	h := c.headers[0]
