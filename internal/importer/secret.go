@@ -112,8 +112,7 @@ func secretField(value any) string {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			text, isText := v[name].(string)
-			if isText && text != "" && secretName.MatchString(name) || looksSecret(name) {
+			if secretName.MatchString(name) && mayBeSecret(v[name]) || looksSecret(name) {
 				return printable(name)
 			}
 			if field := secretField(v[name]); field == "value" {
@@ -124,6 +123,20 @@ func secretField(value any) string {
 		}
 	}
 	return ""
+}
+
+// mayBeSecret reports whether a value under the name of a secret can be one. A number of fewer than four
+// digits rather counts something. The fields of an object have names of their own.
+func mayBeSecret(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return v != ""
+	case float64:
+		return v >= 1000
+	case []any:
+		return slices.ContainsFunc(v, mayBeSecret)
+	}
+	return false
 }
 
 // printable returns the name of a field, or a placeholder if the name looks like a secret or

@@ -76,13 +76,16 @@ func TestKeysInAQueryOrABodyAreNotCopied(t *testing.T) {
 // not as a form has it.
 func TestNamesOfSecretsAreKnown(t *testing.T) {
 	for args, name := range map[string]string{
-		`"https://api.example.com/v1?cron_key=planted"`:                                   "cron_key",
-		`"https://api.example.com/v1?routingKey=planted"`:                                 "routingKey",
-		`"https://api.example.com/v1?license=planted"`:                                    "license",
-		`"https://api.example.com/v1?token=planted;x=1"`:                                  "(not shown)",
-		`"https://api.example.com/v1?monkey=1&pinned=1&keyboard=us"`:                      "",
-		`--json '{"pin":"planted"}' https://api.example.com/v1`:                           "pin",
-		`--json '{"id":"m1-0a1b2c3d4e5f60718293a4b5planted"}' https://api.example.com/v1`: "id",
+		`"https://api.example.com/v1?cron_key=planted"`:                                         "cron_key",
+		`"https://api.example.com/v1?routingKey=planted"`:                                       "routingKey",
+		`"https://api.example.com/v1?license=planted"`:                                          "license",
+		`"https://api.example.com/v1?token=planted;x=1"`:                                        "(not shown)",
+		`"https://api.example.com/v1?monkey=1&pinned=1&keyboard=us"`:                            "",
+		`--json '{"pin":"planted"}' https://api.example.com/v1`:                                 "pin",
+		`--json '{"pin":9381}' https://api.example.com/v1`:                                      "pin",
+		`--json '{"a":{"tokens":["",93817]}}' https://api.example.com/v1`:                       "tokens",
+		`--json '{"session":30,"auth":true,"key":null,"tokens":[]}' https://api.example.com/v1`: "",
+		`--json '{"id":"m1-0a1b2c3d4e5f60718293a4b5planted"}' https://api.example.com/v1`:       "id",
 	} {
 		r, err := importCrontab(t, importer.Options{}, "* * * * * curl "+args)
 		got := text(r)
