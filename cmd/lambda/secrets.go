@@ -30,17 +30,21 @@ type secrets struct {
 	log    *slog.Logger
 
 	mu    sync.Mutex
-	known map[awssecrets.Reference]string
-	due   time.Time // when they are read again
+	known map[awssecrets.Reference]secret
 	// ctx bounds the reading under way; err is the first failure of it.
 	ctx context.Context //nolint:containedctx // lookup's signature, which others call, has none
 	err error
 }
 
+type secret struct {
+	value string
+	due   time.Time // when it is read again
+}
+
 func newSecrets(env func(string) (string, bool), log *slog.Logger) *secrets {
 	return &secrets{
 		env: env, client: &awssecrets.Client{Lookup: env, HTTP: &http.Client{Timeout: secretsRead}},
-		log: log, known: map[awssecrets.Reference]string{},
+		log: log, known: map[awssecrets.Reference]secret{},
 	}
 }
 
@@ -52,7 +56,6 @@ func (s *secrets) handler(ctx context.Context) (*handler, error) {
 	defer cancel()
 	s.ctx, s.err = ctx, nil
 	h, err := newHandler(s.lookup, s.log)
-	s.due = time.Now().Add(secretsLife)
 	if s.err != nil { // it is the cause of whatever else is wrong
 		return nil, ofKind(errSecret, s.err)
 	}
@@ -67,8 +70,8 @@ func (s *secrets) lookup(name string) (string, bool) {
 		return value, set
 	}
 	if err == nil {
-		if value, have := s.known[ref]; have {
-			return value, true
+		if known, have := s.known[ref]; have {
+			return known.value, true
 		}
 		value, err = s.client.Get(s.ctx, ref)
 	}
@@ -78,30 +81,32 @@ func (s *secrets) lookup(name string) (string, bool) {
 		}
 		return "", false
 	}
-	s.known[ref] = value
+	s.known[ref] = secret{value, time.Now().Add(secretsLife)}
 	return value, true
 }
 
-// changed reads the secrets again when they are due, and reports whether one is
-// another now. Secrets that cannot be read again are used as they were.
+// changed reads the secrets again that are due, and reports whether one is another now.
+// One that cannot be read is used as it was, and does not keep the others from being
+// renewed: neither a secret that is gone, nor so many that they take several events.
 func (s *secrets) changed(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.known) == 0 || time.Now().Before(s.due) {
-		return false
-	}
 	ctx, cancel := context.WithTimeout(ctx, secretsRenewal)
 	defer cancel()
-	read, other := map[awssecrets.Reference]string{}, false
-	for ref, value := range s.known {
-		now, err := s.client.Get(ctx, ref)
+	now, other := time.Now(), false
+	for ref, known := range s.known {
+		if now.Before(known.due) {
+			continue
+		}
+		value, err := s.client.Get(ctx, ref)
 		if err != nil {
 			s.log.Warn("secret not refreshed; last value used", "error", err)
-			s.due = time.Now().Add(secretsRetry)
-			return false
+			value, known.due = known.value, now.Add(secretsRetry)
+		} else {
+			known.due = now.Add(secretsLife)
 		}
-		read[ref], other = now, other || now != value
+		other = other || value != known.value
+		s.known[ref] = secret{value, known.due}
 	}
-	s.known, s.due = read, time.Now().Add(secretsLife)
 	return other
 }

@@ -101,6 +101,68 @@ func TestSecretsAreKeptAndReadAgain(t *testing.T) {
 	})
 }
 
+// A secret that is gone keeps its last value, and so many that they take longer than one
+// event may wait are read at the next ones: neither holds up the other secrets.
+func TestEachSecretIsRenewed(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		secrets int
+		latency time.Duration
+		gone    string
+		within  time.Duration
+	}{
+		{"one is gone", 3, 20 * time.Millisecond, "/acme/1", 5 * time.Minute},
+		{"many secrets", 30, 90 * time.Millisecond, "", 7 * time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				env := map[string]string{"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+				for i := range c.secrets {
+					env[fmt.Sprint(i)] = fmt.Sprintf(`{"ssm":"/acme/%d"}`, i)
+				}
+				lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+				rotated := ""
+				s := newSecrets(lookup, slog.New(slog.DiscardHandler))
+				s.client = &awssecrets.Client{Lookup: lookup, HTTP: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					body, _ := io.ReadAll(r.Body)
+					select {
+					case <-time.After(c.latency):
+					case <-r.Context().Done():
+						return nil, r.Context().Err()
+					}
+					if rotated != "" && c.gone != "" && strings.Contains(string(body), c.gone) {
+						return nil, fmt.Errorf("gone")
+					}
+					answer := fmt.Sprintf(`{"Parameter":{"Value":%q}}`, "value"+rotated)
+					return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(answer))}, nil
+				})}}
+				s.ctx = t.Context()
+				for name := range env {
+					s.lookup(name)
+				}
+				rotated = " after rotation"
+				for range c.within / time.Minute {
+					time.Sleep(time.Minute)
+					s.changed(t.Context())
+				}
+				for i := range c.secrets {
+					want := "value" + rotated
+					if name := fmt.Sprintf("/acme/%d", i); name == c.gone {
+						want = "value"
+					}
+					if got, ok := s.lookup(fmt.Sprint(i)); !ok || got != want {
+						t.Errorf("secret %d is %q, %v, want %q", i, got, ok, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // parameters answers as the parameter store does.
 type parameters struct{ *answers }
 
