@@ -52,12 +52,12 @@ var fieldName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 // endpoint takes the URL apart. Its errors do not repeat it.
 func (c *call) endpoint() (endpoint, error) {
 	if slices.ContainsFunc(c.headers, func(h header) bool { return !fieldName.MatchString(h.name) }) {
-		return endpoint{}, errors.New("a header's name has characters that a name cannot have")
+		return endpoint{}, errors.New("a header's name has characters that a name cannot have; use letters, digits, - and _")
 	}
 	// An unknown variable at the beginning is the base URL. Any other one is a NUL in text.
 	text, urlEnv := c.url.expand(c.env)
 	if urlEnv != "" && text != "" && text[0] != '/' && text[0] != '?' {
-		return endpoint{}, fmt.Errorf("the URL has a variable within its host; cronce takes the whole base URL from one variable")
+		return endpoint{}, errors.New("the URL has a variable within its host; cronce takes the whole base URL from one variable")
 	}
 	if strings.Contains(text, "\x00") {
 		return endpoint{}, errors.New("the URL is made of variables, or of one that looks like a secret; cronce takes the base URL from one " +
@@ -79,9 +79,9 @@ func (c *call) endpoint() (endpoint, error) {
 	case err != nil:
 		return endpoint{}, errors.New("the URL is invalid; write it as https://host/path")
 	case urlEnv == "" && u.Scheme != "http" && u.Scheme != "https":
-		return endpoint{}, errors.New("the URL is not http or https")
+		return endpoint{}, errors.New("the URL is not http or https; write it as https://host/path")
 	case urlEnv == "" && u.Hostname() == "":
-		return endpoint{}, errors.New("the URL has no host")
+		return endpoint{}, errors.New("the URL has no host; write it as https://host/path")
 	case secretQuery(u.RawQuery) != "":
 		return endpoint{}, fmt.Errorf("the URL's query parameter %q looks like a secret, and a registry holds none; send it as a header",
 			secretQuery(u.RawQuery))

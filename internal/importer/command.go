@@ -58,7 +58,7 @@ func (e *entry) readShell(words []word, stdin string) error {
 		case strings.HasSuffix(text, "c") && i+1 < len(words): // -c, or a cluster such as -lc
 			line, ok := words[i+1].literal(nil)
 			if !ok {
-				return errors.New("the shell's command line has a variable of an outer shell")
+				return errors.New("the shell's command line has a variable of an outer shell; use single quotes")
 			}
 			return e.readLine(line, stdin)
 		}
@@ -73,11 +73,11 @@ func (e *entry) unwrap(words []word) ([]word, error) {
 		if variable, ok := name.literal(nil); assigns && ok && isName(variable) {
 			v, ok := value.literal(e.call.env)
 			if !ok {
-				return nil, errors.New("the command sets a variable to a value that only the shell knows, or to a secret")
+				return nil, errors.New("the command sets a variable to a value that only the shell knows, or to a secret; define it outside of the command")
 			}
 			words = words[1:]
 			if slices.ContainsFunc(words, func(w word) bool { return slices.Contains(w, part{variable, true}) }) {
-				return nil, errors.New("the command sets a variable and uses it in the same line, where the shell puts in its earlier value")
+				return nil, errors.New("the command sets a variable and uses it in the same line, where the shell puts in its earlier value; write the value that the call needs")
 			}
 			e.call.env[variable] = v
 			continue

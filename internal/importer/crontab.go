@@ -115,7 +115,7 @@ func (c *crontab) read(e *entry, line string) error {
 	if c.options.System {
 		user := strings.IndexAny(rest, " \t")
 		if user < 0 {
-			return errors.New("the line has no command after its user")
+			return errors.New("the line has no command after its user; expected MINUTE HOUR DAY MONTH WEEKDAY USER COMMAND")
 		}
 		rest = strings.TrimLeft(rest[user:], " \t")
 	}
@@ -171,13 +171,13 @@ func cutSchedule(line string) (expression, rest string, err error) {
 		rest = strings.TrimLeft(rest, " \t")
 		end := strings.IndexAny(rest, " \t")
 		if end < 0 {
-			return "", "", errors.New("the line has fewer than five schedule fields and a command")
+			return "", "", errors.New("the line is too short; expected MINUTE HOUR DAY MONTH WEEKDAY COMMAND")
 		}
 		words, rest = append(words, rest[:end]), rest[end:]
 	}
 	rest = strings.TrimLeft(rest, " \t")
 	if rest == "" {
-		return "", "", errors.New("the line has no command")
+		return "", "", errors.New("the line has no command; expected MINUTE HOUR DAY MONTH WEEKDAY COMMAND")
 	}
 	if fields == 1 {
 		expression, err = nickname(words[0])

@@ -137,7 +137,7 @@ func (d *awsDump) target(e *entry, a awsObject) *awsTarget {
 func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) error {
 	switch {
 	case a.ScheduleExpression == "" && a.EventPattern != "":
-		return errors.New("the rule waits for events and has no schedule")
+		return errors.New("the rule waits for events and has no schedule; cronce calls at scheduled times")
 	case a.ScheduleExpression == "":
 		return errors.New("the object has no ScheduleExpression; dump with aws scheduler get-schedule, which list-schedules does not replace")
 	case a.EventPattern != "":

@@ -70,13 +70,13 @@ func (f *flags) readLong(w word) error {
 	name, value, inline := w.cut('=')
 	text, ok := name.literal(nil)
 	if !ok {
-		return errors.New("an option's name has a variable")
+		return errors.New("an option's name has a variable; write the name")
 	}
 	text = text[2:]
 	valued, known := f.valued[text]
 	switch {
 	case !known:
-		return fmt.Errorf("the option --%s is not known to the importer", printable(text))
+		return fmt.Errorf("the option --%s is not known to the importer; remove it, or write the job by hand", printable(text))
 	case !valued:
 		return f.accept(text, nil)
 	case !inline:
@@ -88,7 +88,7 @@ func (f *flags) readLong(w word) error {
 // next gives the option the following word.
 func (f *flags) next(name string) error {
 	if len(f.words) == 0 {
-		return fmt.Errorf("the option --%s has no value", name)
+		return fmt.Errorf("the option --%s needs a value", name)
 	}
 	value := f.words[0]
 	f.words = f.words[1:]
@@ -99,7 +99,7 @@ func (f *flags) readShort(w word, text string) error {
 	for i := 1; i < len(text); i++ {
 		name, known := f.short[text[i]]
 		if !known {
-			return fmt.Errorf("the option -%s is not known to the importer", printable(text[i:i+1]))
+			return fmt.Errorf("the option -%s is not known to the importer; remove it, or write the job by hand", printable(text[i:i+1]))
 		}
 		if !f.valued[name] {
 			if err := f.accept(name, nil); err != nil {
@@ -113,7 +113,7 @@ func (f *flags) readShort(w word, text string) error {
 		return f.next(name)
 	}
 	if len(w) > 1 {
-		return errors.New("an option's name has a variable")
+		return errors.New("an option's name has a variable; write the name")
 	}
 	return nil
 }

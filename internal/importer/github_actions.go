@@ -46,7 +46,7 @@ func (b *builder) gitHubActions(files []File) error {
 	return eachDocument(files, "write them out", func(f File, line int, body ast.Node) error {
 		var w workflow
 		if err := yaml.NodeToValue(body, &w); err != nil {
-			return fmt.Errorf("%s:%d: not a workflow of GitHub Actions", f.Name, line)
+			return fmt.Errorf("%s:%d: not a workflow of GitHub Actions; the importer reads .github/workflows/*.yml", f.Name, line)
 		}
 		for _, t := range w.On.Schedule {
 			when := "its schedule"

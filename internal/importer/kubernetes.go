@@ -105,7 +105,7 @@ func (b *builder) manifest(file string, line int, m manifest) {
 	}
 	e := &entry{file: file, line: line, name: m.Metadata.Name}
 	if m.Kind != "CronJob" {
-		b.refuse(e, fmt.Errorf("the kind %q is not CronJob", printable(m.Kind)))
+		b.refuse(e, fmt.Errorf("the kind %q is not CronJob; the importer reads CronJobs", printable(m.Kind)))
 		return
 	}
 	b.take(e, b.cronJob(e, m))

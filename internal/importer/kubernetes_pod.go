@@ -19,7 +19,7 @@ func (e *entry) container(namespace string, c container) error {
 		image, _, _ := strings.Cut(c.Image, "@")
 		name := image[strings.LastIndexByte(image, '/')+1:]
 		if name, _, _ = strings.Cut(name, ":"); name != "curl" {
-			return errors.New("the container has no command; what its image runs is not known")
+			return errors.New("the container has no command; write it, because what its image runs is not known")
 		}
 		if len(words) == 0 || !isCommand(words[0]) {
 			words = append([]word{literal("curl")}, words...)

@@ -176,7 +176,7 @@ func (a sqlArgs) text(name string, problem *error) string {
 	if t := sqlBare(a[name]); len(t) == 1 && t[0].isText() {
 		return t[0].text
 	}
-	*problem = cmp.Or(*problem, fmt.Errorf("the argument %s is not a constant text", name))
+	*problem = cmp.Or(*problem, fmt.Errorf("the argument %s is not a constant text; write the text", name))
 	return ""
 }
 

@@ -83,7 +83,7 @@ func (e *entry) pgNetCall(method string, args sqlArgs) (err error) {
 			case string:
 				e.header(name, literal(value))
 			default:
-				return errors.New("a header's value is not a text")
+				return errors.New("a header's value is not a text; put it in quotes")
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (e *entry) pgNetTimeout(value []sqlToken) error {
 	text, ok := w.literal(nil)
 	ms, bad := strconv.Atoi(text)
 	if err != nil || !ok || bad != nil || ms < 1 {
-		return errors.New("timeout_milliseconds is not a number of milliseconds")
+		return errors.New("timeout_milliseconds is not a number of milliseconds; write one, such as 5000")
 	}
 	e.call.timeout = time.Duration(ms) * time.Millisecond
 	return nil

@@ -2,114 +2,8 @@ package importer
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
-
-// part is a piece of a word: text, or the name of a variable.
-type part struct {
-	text     string
-	variable bool
-}
-
-// word is one word of a command, or one value of a manifest.
-type word []part
-
-func literal(text string) word { return word{{text: text}} }
-
-// lookup is the value of a variable. That of a secret is not known, so that no registry has it.
-func lookup(env map[string]string, name string) (string, bool) {
-	value, known := env[name]
-	return value, known && !secretName.MatchString(name) && !looksSecret(value)
-}
-
-// literal is the word's text with the values that env has.
-func (w word) literal(env map[string]string) (string, bool) {
-	var b strings.Builder
-	for _, p := range w {
-		text := p.text
-		if p.variable {
-			value, known := lookup(env, p.text)
-			if !known {
-				return "", false
-			}
-			text = value
-		}
-		b.WriteString(text)
-	}
-	return b.String(), true
-}
-
-// expand is the word's text with the values that env has, and the name of the unknown
-// variable that it begins with. Any other unknown variable stands as a NUL.
-func (w word) expand(env map[string]string) (text, first string) {
-	for i, p := range w {
-		value, known := lookup(env, p.text)
-		switch {
-		case !p.variable:
-			text += p.text
-		case known:
-			text += value
-		case i == 0:
-			first = p.text
-		default:
-			text += "\x00"
-		}
-	}
-	return text, first
-}
-
-// variable is the name of the variable that the word consists of, or "".
-func (w word) variable() string {
-	if len(w) == 1 && w[0].variable {
-		return w[0].text
-	}
-	return ""
-}
-
-// key is equal for equal words.
-func (w word) key() string {
-	var b strings.Builder
-	for _, p := range w {
-		fmt.Fprintf(&b, "%t%q", p.variable, p.text)
-	}
-	return b.String()
-}
-
-// cut splits a word at the first separator in its text.
-func (w word) cut(separator byte) (before, after word, found bool) {
-	for i, p := range w {
-		if at := strings.IndexByte(p.text, separator); at >= 0 && !p.variable {
-			before = append(append(word{}, w[:i]...), textPart(p.text[:at])...)
-			return before, append(textPart(p.text[at+1:]), w[i+1:]...), true
-		}
-	}
-	return w, nil, false
-}
-
-// cutPrefix is the word without its prefix, which may be in any case; nil if it does
-// not begin with it.
-func (w word) cutPrefix(prefix string) word {
-	if len(w) == 0 || w[0].variable || len(w[0].text) < len(prefix) || !strings.EqualFold(w[0].text[:len(prefix)], prefix) {
-		return nil
-	}
-	return append(textPart(strings.TrimLeft(w[0].text[len(prefix):], " ")), w[1:]...)
-}
-
-// trimLeft is the word without blanks in front of it.
-func (w word) trimLeft() word {
-	if len(w) == 0 || w[0].variable {
-		return w
-	}
-	return append(textPart(strings.TrimLeft(w[0].text, " \t")), w[1:]...)
-}
-
-func textPart(text string) word {
-	if text == "" {
-		return nil
-	}
-	return word{{text: text}}
-}
 
 // command is a simple command of a shell.
 type command struct {
@@ -201,71 +95,90 @@ func (s *shell) redirect() bool {
 
 var errSubstitution = errors.New("the command line runs another command with $(...) or backquotes; cronce sends a fixed call")
 
+var errOpenQuote = errors.New("unterminated quote in the command line; close it")
+
 // word reads one word.
 func (s *shell) word() (word, error) {
-	var w word
-	var text strings.Builder
-	push := func(p part) {
-		if text.Len() > 0 {
-			w = append(w, part{text: text.String()})
-			text.Reset()
-		}
-		if p.variable {
-			w = append(w, p)
-		}
-	}
+	w := &wordBuilder{}
 	quoted := false // within double quotes
 	for s.rest != "" {
 		c := s.rest[0]
+		size, err := 1, error(nil)
 		switch {
 		case c == '`':
 			return nil, errSubstitution
 		case c == '\\' && len(s.rest) > 1:
-			if quoted && !strings.ContainsRune("$`\"\\\n", rune(s.rest[1])) {
-				text.WriteByte('\\')
-			}
-			if s.rest[1] != '\n' {
-				text.WriteByte(s.rest[1])
-			}
-			s.rest = s.rest[2:]
-			continue
+			size = w.escape(s.rest, quoted)
 		case c == '$' && len(s.rest) > 1:
-			name, size, err := variableAt(s.rest)
-			if err != nil {
-				return nil, err
-			}
-			if size > 0 {
-				push(part{name, true})
-				s.rest = s.rest[size:]
-				continue
-			}
-			text.WriteByte(c)
+			size, err = w.dollar(s.rest)
 		case c == '"':
 			quoted = !quoted
 		case quoted:
-			text.WriteByte(c)
+			w.text.WriteByte(c)
 		case c == '\'':
-			end := strings.IndexByte(s.rest[1:], '\'')
-			if end < 0 {
-				return nil, errors.New("the command line has a quote without its end")
-			}
-			text.WriteString(s.rest[1 : 1+end])
-			s.rest = s.rest[1+end:]
+			size, err = w.quote(s.rest)
 		case strings.IndexByte(" \t\n\r|&;()<>", c) >= 0:
-			push(part{})
-			return w, nil
-		case c == '{' || c == '[' && text.Len() == 0:
+			return w.word(), nil
+		case c == '{' || c == '[' && w.text.Len() == 0:
 			return nil, errors.New("the command line has a pattern that the shell or curl expands; put it in quotes, or write one call")
 		default:
-			text.WriteByte(c)
+			w.text.WriteByte(c)
 		}
-		s.rest = s.rest[1:]
+		if err != nil {
+			return nil, err
+		}
+		s.rest = s.rest[size:]
 	}
 	if quoted {
-		return nil, errors.New("the command line has a quote without its end")
+		return nil, errOpenQuote
 	}
-	push(part{})
-	return w, nil
+	return w.word(), nil
+}
+
+// wordBuilder collects the parts of a word. Its methods read what is at the beginning of a text, and return
+// its size.
+type wordBuilder struct {
+	parts word
+	text  strings.Builder // not yet a part
+}
+
+// word returns the word.
+func (w *wordBuilder) word() word {
+	w.parts = append(w.parts, textPart(w.text.String())...)
+	w.text.Reset()
+	return w.parts
+}
+
+// escape reads a backslash and the character behind it. In double quotes most backslashes are text.
+func (w *wordBuilder) escape(text string, quoted bool) int {
+	if quoted && !strings.ContainsRune("$`\"\\\n", rune(text[1])) {
+		w.text.WriteByte('\\')
+	}
+	if text[1] != '\n' {
+		w.text.WriteByte(text[1])
+	}
+	return 2
+}
+
+// dollar reads a variable, or a dollar sign.
+func (w *wordBuilder) dollar(text string) (int, error) {
+	name, size, err := variableAt(text)
+	if size == 0 && err == nil {
+		w.text.WriteByte('$')
+		return 1, nil
+	}
+	w.parts = append(w.word(), part{name, true})
+	return size, err
+}
+
+// quote reads a text in single quotes.
+func (w *wordBuilder) quote(text string) (int, error) {
+	end := strings.IndexByte(text[1:], '\'')
+	if end < 0 {
+		return 0, errOpenQuote
+	}
+	w.text.WriteString(text[1 : 1+end])
+	return end + 2, nil
 }
 
 // variableAt reads $NAME or ${NAME} at the beginning of a text. Size 0 is a plain $.
@@ -276,7 +189,7 @@ func variableAt(text string) (name string, size int, err error) {
 	case text[1] == '{':
 		end := strings.IndexByte(text, '}')
 		if end < 0 || !isName(text[2:end]) {
-			return "", 0, errors.New("the command line has a shell expansion ${...} that is more than a variable")
+			return "", 0, errors.New("the command line has a shell expansion ${...} that is more than a variable; write the value")
 		}
 		return text[2:end], end + 1, nil
 	}
@@ -285,7 +198,7 @@ func variableAt(text string) (name string, size int, err error) {
 		end++
 	}
 	if end == 1 && strings.IndexByte("0123456789@*#?!$-", text[1]) >= 0 {
-		return "", 0, errors.New("the command line has a variable of the shell itself, such as $$ or $1")
+		return "", 0, errors.New("the command line has a variable of the shell itself, such as $$ or $1; write the value")
 	}
 	if end == 1 {
 		return "", 0, nil

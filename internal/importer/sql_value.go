@@ -99,7 +99,7 @@ func sqlJSON(tokens []sqlToken) (any, error) {
 	d := json.NewDecoder(strings.NewReader(marked))
 	d.UseNumber()
 	if d.Decode(&value) != nil || d.More() {
-		return nil, errors.New("an argument that must be JSON is not")
+		return nil, errors.New("an argument is not valid JSON; pg_net needs JSON there")
 	}
 	return unmarked(value, w), nil
 }

@@ -35,7 +35,7 @@ func (t *tool) field(w word) (name string, value word, err error) {
 func (t *tool) text(name string, value word) (string, error) {
 	text, ok := value.literal(t.call.env)
 	if !ok {
-		return "", fmt.Errorf("the value of %s --%s is a variable", t.name, name)
+		return "", fmt.Errorf("the value of %s --%s is a variable; write the value", t.name, name)
 	}
 	return text, nil
 }
@@ -52,7 +52,7 @@ func (t *tool) unread(name string, err error) error {
 func (t *tool) end(ca string) error {
 	switch {
 	case !t.hasURL:
-		return fmt.Errorf("%s has no URL", t.name)
+		return fmt.Errorf("%s has no URL; write it as https://host/path", t.name)
 	case t.call.ca != "" && t.call.ca[0] != '/':
 		return fmt.Errorf("%s --%s is a relative path; write an absolute one", t.name, ca)
 	case t.quiet:
