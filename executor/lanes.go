@@ -255,9 +255,10 @@ func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 	return targets, jobIDs
 }
 
-// starved tells what a claim leaves out that is for jobs with nothing waiting here, and how
-// many runs it may lease: none where an ordinary claim finds them. It leaves out the jobs
-// that wait, and the targets that take not even the first run of a job.
+// starved returns the limits of a claim for starved jobs: those that have no run waiting here while
+// others have a backlog. limit is 0 if no job can be starved: an ordinary claim finds all. targets
+// and jobIDs are left out of the claim: the targets that take not even the first run of a job, and the
+// jobs that wait here or are at their limits.
 func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 	backlogged := q.all.waiting > q.room()
 	for _, l := range q.order {

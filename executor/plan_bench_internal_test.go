@@ -9,9 +9,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// BenchmarkDue plans 100,000 jobs that are all due in one second, to the rows
-// that are to be written, in batches as the executor does; the ledger is not
-// part of it.
+// BenchmarkDue100000Jobs plans 100,000 jobs that are all due in one second, to the rows
+// that are to be written, in batches as the executor does. The ledger is not part of it.
 func BenchmarkDue100000Jobs(b *testing.B) {
 	for _, schedule := range []string{"0 * * * *", "at(2026-11-21T12:00:00)"} {
 		b.Run(schedule[:2], func(b *testing.B) { benchmarkDue(b, 100_000, schedule) })

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// inProgressWait is the wait before the next call to a target
-	// that says "in progress" without a Retry-After.
+	// inProgressWait is the wait before the next call to a target that says "in progress" without
+	// a Retry-After.
 	inProgressWait = time.Second
-	// unsentWait is the same for a call that could not be sent.
+	// unsentWait is the wait before a call that could not be sent is tried again.
 	unsentWait = time.Second
 )
 
@@ -40,8 +40,8 @@ func outcomeOf(w ledger.Work, a Answer, now time.Time, rnd func() float64) ledge
 	case a.Kind == ledger.AnswerAccepted:
 		return acceptedOutcome(o, w, a, now, rnd)
 	case a.Kind == ledger.AnswerInProgress:
-		// The first call still works on it: another call is not a failure,
-		// and is bounded by SendBefore alone.
+		// The first call still works on it: another call is not a failure, and is bounded by
+		// SendBefore alone.
 		o.State = ledger.Retrying
 		requested := capped(a.RetryAfter, w.Call.MaxRetryAfter)
 		o.Wait = orElse(jitteredAfter(requested, requested/5, rnd), inProgressWait)
@@ -62,9 +62,9 @@ func overdue(w ledger.Work, now time.Time) bool {
 	return !w.AcceptedAt.IsZero() && !now.Before(w.AcceptedAt.Add(w.Call.Within))
 }
 
-// acceptedOutcome has the target called again: after what it asks for, or poll, and for
-// the last time when the time for its work is over. The target answers, so earlier
-// failures are over.
+// acceptedOutcome has the target called again after the wait that it asks for, or else Poll, and for
+// the last time when the time for its work is over. Earlier failures no longer count, since the
+// target answers.
 func acceptedOutcome(o ledger.Outcome, w ledger.Work, a Answer, now time.Time, rnd func() float64) ledger.Outcome {
 	o.State, o.Failures, o.Progress = ledger.Accepted, 0, a.Progress
 	o.Wait = orElse(capped(a.RetryAfter, max(w.Call.MaxRetryAfter, w.Call.Poll)), w.Call.Poll)
@@ -79,7 +79,7 @@ func acceptedOutcome(o ledger.Outcome, w ledger.Work, a Answer, now time.Time, r
 	return o
 }
 
-// waitReason is why a call was not sent, as the run's row has it.
+// waitReason returns why a call was not sent, as the run's row keeps it.
 func waitReason(a Answer) ledger.WaitReason {
 	why := a.WaitReason
 	if why.Code == "" {

@@ -249,8 +249,7 @@ func (s *workset) busy() (targets, jobIDs []string) {
 	return s.lanes.busy(time.Now())
 }
 
-// starved tells what a claim leaves out that is for jobs with nothing waiting here, and how
-// many runs it may lease.
+// starved returns the limits of a claim for starved jobs. See lanes.starved.
 func (s *workset) starved() (limit int, targets, jobIDs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

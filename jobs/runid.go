@@ -64,8 +64,8 @@ func RangeID(jobID string, from, to time.Time) string {
 
 // ParseRunID splits a run ID into its parts; token is empty for a scheduled run. It
 // accepts only the form that RunID, RunIDWithToken and MemberRunID write; of a member it
-// returns the job. So no two texts name the
-// same run, and a run ID is always safe in an HTTP header. Errors wrap ErrBadRunID.
+// returns the job. So no two texts name the same run, and a run ID is always safe in an
+// HTTP header. Errors wrap ErrBadRunID.
 func ParseRunID(id string) (jobID string, at time.Time, token string, err error) {
 	if len(id) > MaxRunIDLength {
 		return "", time.Time{}, "", fmt.Errorf("%w: %d bytes; the maximum is %d", ErrBadRunID, len(id), MaxRunIDLength)

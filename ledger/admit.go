@@ -196,10 +196,7 @@ func (m *admissionTx) countSingleRows() {
 
 // current returns the plans that were made from where their jobs stand.
 func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
-	byID := make(map[string]*JobRow, len(jobs))
-	for i := range jobs {
-		byID[jobs[i].JobID] = &jobs[i]
-	}
+	byID := jobsByID(jobs)
 	current = make([]currentPlan, 0, len(m.Plans))
 	for i := range m.Plans {
 		p := &m.Plans[i]

@@ -63,11 +63,7 @@ func (s *slotScanner) addHints(jobs []string) {
 // next returns what the next claim scans. A claim of certain runs alone scans only their jobs.
 func (s *slotScanner) next(only []string) slotScan {
 	if len(only) > 0 {
-		jobs := make([]string, len(only))
-		for i, id := range only {
-			jobs[i] = JobOf(id)
-		}
-		return slotScan{jobs: jobs}
+		return slotScan{jobs: jobsOf(only)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

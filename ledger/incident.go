@@ -25,10 +25,9 @@ import "time"
 // within ReopenWithin of the closing opens the same incident again, unless an
 // operator closed it.
 //
-// The job's next success, of any run, closes the open incidents of the job, except
-// those of IncidentUnplanned, and that of IncidentExpiry if the success has the same problem.
-// Record does that. A success and a dead run of one job in
-// one Record leave the incidents open.
+// Record closes the open incidents of a job at its next success, of any run, except those
+// of IncidentUnplanned, and that of IncidentExpiry if the success has the same problem. A
+// success and a dead run of one job in one Record leave the incidents open.
 type Incident struct {
 	ID     int64 // unique in the ledger; one opened later has a greater one
 	JobID  string

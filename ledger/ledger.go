@@ -97,6 +97,33 @@ func runIDs(rows []Row) []string {
 	return ids
 }
 
+// summaryIDs returns the run IDs of summaries.
+func summaryIDs(list []RunSummary) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].RunID
+	}
+	return ids
+}
+
+// jobsByID returns the rows of jobs by their IDs. They point into the list.
+func jobsByID(list []JobRow) map[string]*JobRow {
+	jobs := make(map[string]*JobRow, len(list))
+	for i := range list {
+		jobs[list[i].JobID] = &list[i]
+	}
+	return jobs
+}
+
+// jobsOf returns the jobs of run IDs, each once, in order.
+func jobsOf(runIDs []string) []string {
+	jobs := make([]string, len(runIDs))
+	for i, id := range runIDs {
+		jobs[i] = JobOf(id)
+	}
+	return sortedSet(jobs)
+}
+
 // distinctJobs returns the jobs of rows, each once, in order.
 func distinctJobs(rows []Row) []string {
 	ids := make([]string, len(rows))

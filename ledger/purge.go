@@ -138,10 +138,11 @@ func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 	if err != nil {
 		return got, err
 	}
-	jobs, err := jobsByID(jobsFuture)
+	list, err := jobsFuture.Get()
 	if err != nil {
 		return got, err
 	}
+	jobs := jobsByID(list)
 	found = withoutAhead(found, jobs)
 	members, err := tx.DeleteOldMembers(found, p.oldRuns(now), min(p.BatchSize(), membersPurged)).Get()
 	if err != nil || len(members) > 0 {
@@ -157,11 +158,7 @@ func (p Purge) delete(tx Tx, found []string) (got Purged, err error) {
 	if err := raisePurgedThrough(tx, gone, jobs); err != nil {
 		return got, err
 	}
-	ids := make([]string, len(gone))
-	for i := range gone {
-		ids[i] = gone[i].RunID
-	}
-	return Purged{Runs: len(gone)}, tx.FlagHours(hoursOfRuns(ids), HourPurged)
+	return Purged{Runs: len(gone)}, tx.FlagHours(hoursOfRuns(summaryIDs(gone)), HourPurged)
 }
 
 // markPurged notes in parents that some of their members were deleted: without them, they could
@@ -182,15 +179,6 @@ func markPurged(tx Tx, members []string) error {
 		changes[i].Unlisted = true
 	}
 	return update(tx, changes)
-}
-
-func jobsByID(jobsFuture Future[[]JobRow]) (map[string]*JobRow, error) {
-	list, err := jobsFuture.Get()
-	jobs := make(map[string]*JobRow, len(list))
-	for i := range list {
-		jobs[list[i].JobID] = &list[i]
-	}
-	return jobs, err
 }
 
 // raisePurgedThrough raises each job's PurgedThrough to the newest scheduled time that is
@@ -256,13 +244,10 @@ func (p Purge) countPass(tx Tx, from PurgeCursor) (n int, err error) {
 			break
 		}
 		after, more = found[len(found)-1].ScheduledAt, len(found) >= countPage
-		ids := make([]string, len(found))
-		for i, r := range found {
-			ids[i] = r.RunID
-		}
-		var jobs map[string]*JobRow
-		jobs, err = jobsByID(tx.LockJobs(jobsOf(ids)))
-		n += len(withoutAhead(ids, jobs))
+		ids := summaryIDs(found)
+		var list []JobRow
+		list, err = tx.LockJobs(jobsOf(ids)).Get()
+		n += len(withoutAhead(ids, jobsByID(list)))
 	}
 	return n, err
 }
@@ -273,12 +258,3 @@ const membersPurged = 150
 
 // countPage is the number of runs that are read at once to be counted.
 const countPage = 10_000
-
-// jobsOf returns the jobs of runs, each once, in order.
-func jobsOf(runIDs []string) []string {
-	jobs := make([]string, len(runIDs))
-	for i, id := range runIDs {
-		jobs[i] = JobOf(id)
-	}
-	return sortedSet(jobs)
-}

@@ -18,9 +18,9 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 			return Future[[]bool]{}, err
 		}
 		changes, rows := make([]RowChange, len(leases)), make([]Row, len(leases))
-		for i, h := range leases {
-			rows[i].ID, rows[i].State, rows[i].LeasedUntil = h.RunID, Running, now.Add(microsecond(d))
-			changes[i] = RowChange{Row: &rows[i], From: Running, LeasedAs: h.leasedAs(), Set: ColDue, Unlisted: true}
+		for i, lease := range leases {
+			rows[i].ID, rows[i].State, rows[i].LeasedUntil = lease.RunID, Running, now.Add(microsecond(d))
+			changes[i] = RowChange{Row: &rows[i], From: Running, LeasedAs: lease.leasedAs(), Set: ColDue, Unlisted: true}
 		}
 		return updateFenced(tx, changes), nil
 	})
@@ -39,7 +39,7 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 
 // leasedAs returns the token that the lease's run must be leased under. A lease without
 // a token holds nothing: it gets one that no lease has.
-func (h Lease) leasedAs() string { return cmp.Or(h.Token, "none") }
+func (l Lease) leasedAs() string { return cmp.Or(l.Token, "none") }
 
 // Record writes outcomes, each fenced by its lease's token, and returns a result for
 // each, in order.

@@ -34,6 +34,19 @@ func (r *Row) SetDueAt(at time.Time) {
 	}
 }
 
+// SlotKey returns what the row has in the unique column slot of an engine, so that no two runs have
+// one slot: the job's ID in the run that has the job's slot, and the run's own ID in one that has a
+// place, which is between job@ and jobA; "" in a run that has neither.
+func (r *Row) SlotKey() string {
+	switch {
+	case !r.HasSlot:
+		return ""
+	case r.Pace != 0:
+		return r.ID
+	}
+	return r.JobID
+}
+
 // Visible returns the run as callers see it: LeasedBy only while the lease lasts.
 func (r *Row) Visible() Run {
 	run := r.Run

@@ -92,7 +92,8 @@ func (n *Notifier) writeOne(ctx context.Context, inc *decided, now time.Time) (b
 			if err != nil {
 				return false, err
 			}
-			change.Runs, mine = append(change.Runs, e), append(mine, d)
+			change.Runs = append(change.Runs, e)
+			mine = append(mine, d)
 			d.runID = e.RunID
 		} else if !d.written {
 			return false, nil // the notification that names this incident was not written
@@ -178,7 +179,8 @@ func (n *Notifier) group(list []*decided, now time.Time) {
 					shared[k] = d
 				}
 			} else {
-				if d.message.Others = append(d.message.Others, m); len(d.message.Others) == groupMost-1 {
+				d.message.Others = append(d.message.Others, m)
+				if len(d.message.Others) == groupMost-1 {
 					delete(shared, k)
 				}
 			}

@@ -48,15 +48,7 @@ var runTable = []column{
 	{"status", ledger.ColStatus, int4Kind, func(b []byte, r *encodedRow) []byte { return appendInt4(b, r.Status) }},
 	{"due_at", ledger.ColDue, timeKind, func(b []byte, r *encodedRow) []byte { return appendTime(b, r.DueAt()) }},
 	{"waiting", ledger.ColSlot, boolKind, func(b []byte, r *encodedRow) []byte { return appendBool(b, r.Waiting) }},
-	{"slot", ledger.ColSlot, textKind, func(b []byte, r *encodedRow) []byte {
-		switch {
-		case !r.HasSlot:
-			return appendNull(b)
-		case r.Pace != 0: // the places of a job are between job@ and jobA
-			return appendText(b, r.ID)
-		}
-		return appendText(b, r.JobID)
-	}},
+	{"slot", ledger.ColSlot, textKind, func(b []byte, r *encodedRow) []byte { return appendTextOrNull(b, r.SlotKey()) }},
 	{"waits_for", ledger.ColWait, textKind, func(b []byte, r *encodedRow) []byte { return appendTextOrNull(b, r.WaitReason.String()) }},
 	{"accepted_at", ledger.ColAccepted, timeKind, func(b []byte, r *encodedRow) []byte { return appendTime(b, r.AcceptedAt) }},
 	{"progress", ledger.ColProgress, textKind, func(b []byte, r *encodedRow) []byte { return appendTextOrNull(b, r.Progress) }},

@@ -10,9 +10,9 @@ import (
 var (
 	ofJobs = `SELECT` + sqltx.Columns(&dialect, false) + `FROM (SELECT value FROM json_each(?1)) j CROSS JOIN runs ON run_id = (SELECT n.run_id FROM (
 		SELECT run_id, state FROM runs WHERE ` + sqltx.OfJob("j.value") + ` AND until IS NULL ORDER BY run_id DESC LIMIT `
-	// lastRunsIn: SQLite returns the rows of a subquery that has a LIMIT in its order. An order
-	// outside of it would be a sort of all its rows, which reads the whole window.
-	lastRuns   = ofJobs + `1) n)`
+	lastRuns = ofJobs + `1) n)`
+	// lastRunsIn relies on SQLite, which returns the rows of a subquery that has a LIMIT in its order.
+	// An order outside of it would be a sort of all its rows, which reads the whole window.
 	lastRunsIn = ofJobs + `0 + ?2) n WHERE n.state IN (SELECT value FROM json_each(?3)) LIMIT 1)`
 	// streak is of the rows that are newer than the newest good one, ?1, or than all.
 	firstGood = `SELECT n.run_id FROM (SELECT run_id, state FROM runs WHERE ` + sqltx.OfJob("?1") + ` AND until IS NULL

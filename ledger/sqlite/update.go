@@ -48,7 +48,7 @@ var runTable = []column{
 	{"status", ledger.ColStatus, func(r *encodedRow) any { return r.Status }},
 	{"due_at", ledger.ColDue, func(r *encodedRow) any { return micros(r.DueAt()) }},
 	{"waiting", ledger.ColSlot, func(r *encodedRow) any { return r.Waiting }},
-	{"slot", ledger.ColSlot, slotOf},
+	{"slot", ledger.ColSlot, func(r *encodedRow) any { return orNull(r.SlotKey()) }},
 	{"waits_for", ledger.ColWait, func(r *encodedRow) any { return orNull(r.WaitReason.String()) }},
 	{"accepted_at", ledger.ColAccepted, func(r *encodedRow) any { return micros(r.AcceptedAt) }},
 	{"progress", ledger.ColProgress, func(r *encodedRow) any { return orNull(r.Progress) }},
@@ -88,18 +88,6 @@ func overlapOf(r *encodedRow) any {
 		return takesSlot
 	}
 	return ""
-}
-
-// slotOf is the job's ID in the one run that has the slot, and the run's own in one that has a
-// place: those of a job are between job@ and jobA.
-func slotOf(r *encodedRow) any {
-	switch {
-	case !r.HasSlot:
-		return nil
-	case r.Pace != 0:
-		return r.ID
-	}
-	return r.JobID
 }
 
 // Update writes the changes. The write lock protects their rows.
