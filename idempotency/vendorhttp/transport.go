@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,9 @@ import (
 // Transport is an [http.RoundTripper] for services that understand idempotency keys. It
 // sends a key with every request that is not a GET, HEAD, OPTIONS or TRACE, the same on
 // each retry. That is the key that the request already has, or the key of the
-// [idempotency.Call] whose context it carries, or else a random one.
+// [idempotency.Call] whose context it carries. Without either it refuses the request
+// with [ErrNoKey] and sends nothing: under a random key a caller that repeats the request,
+// after an error or a crash, would get a second effect.
 //
 // It retries network errors, attempts that exceed AttemptTimeout, 408, 425, 429 and 5xx,
 // and a 409 with Retry-After. It returns every other answer, and the last one when no
@@ -53,6 +54,10 @@ type Transport struct {
 	AttemptTimeout time.Duration
 }
 
+// ErrNoKey refuses a request that changes something and has no key.
+var ErrNoKey = fmt.Errorf("%w: the request has no idempotency key; send it in idempotency.Call with the context of Do, or set its header to a "+
+	"key that each repetition has again", idempotency.ErrNotDone)
+
 // RoundTrip sends a request and its retries, as the Transport describes. It implements
 // [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -63,7 +68,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	header := cmp.Or(t.Header, idempotency.HeaderKey)
 	key := r.Header.Get(header)
 	if key == "" && mutates(r.Method) {
-		key = cmp.Or(vendorkey.Next(r.Context()), rand.Text())
+		if key = vendorkey.Next(r.Context()); key == "" {
+			return nil, ErrNoKey
+		}
 	}
 	backoff := t.Backoff
 	if backoff == nil {

@@ -45,8 +45,12 @@ func (v *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: v.answers[n], Header: v.header, Body: io.NopCloser(strings.NewReader("answer"))}, nil
 }
 
+// post sends a request with the key of a Call, or with that of the context.
 func post(t *testing.T, tr *vendorhttp.Transport, ctx context.Context) (int, error) {
 	t.Helper()
+	if vendorkey.Of(ctx) == "" {
+		ctx = vendorkey.With(ctx, "key")
+	}
 	r, err := http.NewRequestWithContext(ctx, "POST", "http://vendor.test/charges", io.NopCloser(strings.NewReader("amount=100")))
 	if err != nil {
 		t.Fatal(err)
@@ -205,24 +209,28 @@ func TestTransportIsNotDoneOnlyIfNoAttemptWasSent(t *testing.T) {
 	}
 }
 
-func TestTransportGivesEachRequestItsOwnKeyAndKeepsTheCallers(t *testing.T) {
+func TestTransportKeepsTheKeyOfARequest(t *testing.T) {
 	v := &fake{answers: []int{200}}
-	tr := &vendorhttp.Transport{Base: v}
-	for range 2 {
-		if _, err := post(t, tr, t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, _ := http.NewRequest("POST", "http://vendor.test/", nil)
+	r, _ := http.NewRequestWithContext(vendorkey.With(t.Context(), "order"), "POST", "http://vendor.test/", nil)
 	r.Header.Set("Idempotency-Key", "mine")
 	g, _ := http.NewRequest("GET", "http://vendor.test/", nil)
 	for _, r := range []*http.Request{r, g} {
-		if _, err := tr.RoundTrip(r); err != nil {
+		if _, err := (&vendorhttp.Transport{Base: v}).RoundTrip(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if v.keys[0] == v.keys[1] || v.keys[2] != "mine" || v.keys[3] != "" {
-		t.Errorf("keys %q", v.keys)
+	if want := []string{"mine", ""}; !slices.Equal(v.keys, want) {
+		t.Errorf("keys %q, want %q", v.keys, want)
+	}
+}
+
+// A caller that repeats a request without a key would do it twice, whatever key the transport drew.
+func TestTransportRefusesARequestWithoutAKey(t *testing.T) {
+	v := &fake{answers: []int{200}}
+	r, _ := http.NewRequest("POST", "http://vendor.test/", strings.NewReader("amount=100"))
+	_, err := (&vendorhttp.Transport{Base: v}).RoundTrip(r)
+	if !errors.Is(err, vendorhttp.ErrNoKey) || !errors.Is(err, idempotency.ErrNotDone) || len(v.keys) > 0 {
+		t.Errorf("%v, keys %q", err, v.keys)
 	}
 }
 
