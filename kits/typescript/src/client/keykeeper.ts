@@ -132,6 +132,8 @@ export class KeyKeeper {
    * and every error. A repetition may be refused by what is in front of the service,
    * such as an ingress during a deploy, although the operation was done. So only a
    * 2xx, or an answer that the service gives for the key, is the outcome of a repetition.
+   * A 202 with Retry-After is none: long work goes on, and only a repetition learns how it
+   * ends, or continues it after a crash of the service.
    * A 412 is no outcome once the key may have expired: perhaps the operation was done
    * and its answer lost. Find that out, and then call forget.
    */
@@ -179,13 +181,16 @@ export function isOutcome(status: number): boolean {
 
 /**
  * isOfOperation reports whether an outcome is that of the operation. The kit's header
- * fields are on stored answers only. A service may answer 422 for a key that belongs to
+ * fields are on stored answers only, which a 202 about long work is not. A service may answer 422 for a key that belongs to
  * another payload, which was perhaps done.
  */
 async function isOfOperation(response: Response, repeated: boolean): Promise<boolean> {
-  const { ok, headers } = response;
-  if (ok || headers.has("Idempotency-Key-Expires") || headers.has("Idempotent-Replayed")) {
+  const { ok, status, headers } = response;
+  if (headers.has("Idempotency-Key-Expires") || headers.has("Idempotent-Replayed")) {
     return true;
+  }
+  if (ok) {
+    return status !== 202 || !headers.has("Retry-After");
   }
   const code = await codeOf(response);
   return repeated ? code === "run_too_late" : code !== "idempotency_key_payload_mismatch";

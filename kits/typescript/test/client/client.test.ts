@@ -125,3 +125,22 @@ test("after a call without an outcome only the service's own answer or a success
     }
   }
 });
+
+test("long work ends with its stored answer, not with the 202s before it", async () => {
+  const expires = { "Idempotency-Key-Expires": new Date(Date.now() + 24 * hour).toISOString() };
+  const working = () => new Response('{"progress":null}', { status: 202, headers: { "Retry-After": "10" } });
+  for (const last of [
+    new Response(null, { status: 200, headers: expires }),
+    new Response(null, { status: 202, headers: { ...expires, "Retry-After": "10" } }), // a stored one is of no long work
+    new Response(null, { status: 202 }), // of a service without the kit, which only takes the operation
+  ]) {
+    const keys = new KeyKeeper();
+    const { key } = await keys.pending("a");
+    for (let i = 0; i < 2; i++) {
+      await keys.send("a", async () => working());
+      assert.equal((await keys.pending("a")).key, key, "the work goes on");
+    }
+    await keys.send("a", async () => last);
+    assert.notEqual((await keys.pending("a")).key, key, `${last.status}`);
+  }
+});
