@@ -97,7 +97,8 @@ func (s *site) measure(b *testing.B, path string) {
 		_, err = io.Copy(io.Discard, res.Body)
 		s.must(err)
 		res.Body.Close()
-		if took = append(took, time.Since(begin)); res.StatusCode != http.StatusOK {
+		took = append(took, time.Since(begin))
+		if res.StatusCode != http.StatusOK {
 			b.Fatalf("%s: %d", path, res.StatusCode)
 		}
 	}

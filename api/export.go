@@ -57,7 +57,8 @@ func (s *server) exportTo(ctx context.Context, out *stream, q *params, read func
 	if formats := oneOf(q, "format", operations.Formats); len(formats) > 0 {
 		e.Format = formats[0]
 	}
-	if read(q, &e); q.err != nil {
+	read(q, &e)
+	if q.err != nil {
 		return q.err
 	}
 	out.format = e.Format

@@ -93,7 +93,8 @@ func TestExportsInProgressAreLimited(t *testing.T) {
 		asked := func(who, path string, want int) {
 			s.Helper()
 			w := httptest.NewRecorder()
-			if ask(who, path, w); w.Code != want {
+			ask(who, path, w)
+			if w.Code != want {
 				s.Errorf("%s of %s: %d %s, want %d", path, who, w.Code, w.Body, want)
 			}
 		}

@@ -21,7 +21,8 @@ func (l *lines) part() (part []line, err error) {
 	for size := 0; len(part) < operations.MaxScheduleChanges && size < maxPart; {
 		text, err := l.reader.ReadSlice('\n')
 		l.number++
-		if size += len(text); errors.Is(err, bufio.ErrBufferFull) {
+		size += len(text)
+		if errors.Is(err, bufio.ErrBufferFull) {
 			part = append(part, line{number: l.number, err: problem(413, "request_too_large",
 				"the line is longer than 64 KiB; data has at most 16 KiB")})
 			err = l.skip()

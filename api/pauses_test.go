@@ -28,7 +28,8 @@ func TestAPauseOfManyIsAddedChangedAndEnded(t *testing.T) {
 		}
 		var j operations.JobDetail
 		for range 20 { // what is known of pauses may be a second old
-			if s.get("/v1/jobs/tick").into(s.TB, &j); j.State == operations.JobPaused {
+			s.get("/v1/jobs/tick").into(s.TB, &j)
+			if j.State == operations.JobPaused {
 				break
 			}
 			time.Sleep(100 * time.Millisecond)

@@ -244,7 +244,8 @@ func TestJobsComeInPages(t *testing.T) {
 		t.Errorf("the pages have %v, want %v", ids, want)
 	}
 	var two struct{ Jobs []operations.Job }
-	if s.get("/v1/jobs?limit=2").into(t, &two); len(two.Jobs) != 2 || two.Jobs[1].LastRun == nil || two.Jobs[1].Watermark == "" {
+	s.get("/v1/jobs?limit=2").into(t, &two)
+	if len(two.Jobs) != 2 || two.Jobs[1].LastRun == nil || two.Jobs[1].Watermark == "" {
 		t.Errorf("the page lacks what the ledger knows: %+v", two.Jobs)
 	}
 }
@@ -266,7 +267,8 @@ func TestTheAuditOfARemovedJobStaysReadable(t *testing.T) {
 	for path, want := range map[string]int{"/v1/audit?job=gone": 1, "/v1/audit?job=gone&by=bob": 0, "/v1/audit?job=tick": 0} {
 		var page struct{ Audit []operations.AuditEntry }
 		a := s.sendTo(server, http.MethodGet, path, nil)
-		if a.into(t, &page); a.StatusCode != http.StatusOK || len(page.Audit) != want {
+		a.into(t, &page)
+		if a.StatusCode != http.StatusOK || len(page.Audit) != want {
 			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
 		}
 	}

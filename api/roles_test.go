@@ -163,7 +163,8 @@ func TestEveryOperationRefusesUnknownParameters(t *testing.T) {
 	}
 	s.act("/v1/runs/ack?dryRun=true", map[string]any{"job": "tick"})
 	var audit struct{ Audit []operations.AuditEntry }
-	if s.get("/v1/audit").into(t, &audit); len(audit.Audit) != 0 {
+	s.get("/v1/audit").into(t, &audit)
+	if len(audit.Audit) != 0 {
 		t.Errorf("something was done: %+v", audit.Audit)
 	}
 }

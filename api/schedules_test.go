@@ -48,7 +48,8 @@ func TestAPutOfAScheduleIsIdempotent(t *testing.T) {
 			}
 		}
 		var audit struct{ Audit []operations.AuditEntry }
-		if s.get("/v1/audit?job=report:acme").into(s, &audit); len(audit.Audit) != 2 || audit.Audit[0].By != "ann" {
+		s.get("/v1/audit?job=report:acme").into(s, &audit)
+		if len(audit.Audit) != 2 || audit.Audit[0].By != "ann" {
 			s.Errorf("the audit has %+v, want the two changes", audit.Audit)
 		}
 	})

@@ -71,7 +71,8 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actionView) error {
 	if done.Planned > 0 {
 		v.Lines = append(v.Lines, done.Takes.String())
 	}
-	if v.Button = "Run " + counted(done.Planned, "scheduled time"); done.Planned == 0 {
+	v.Button = "Run " + counted(done.Planned, "scheduled time")
+	if done.Planned == 0 {
 		v.Refused = "There is nothing to run between these times."
 	}
 	return nil

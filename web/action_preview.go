@@ -139,7 +139,8 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actionView) error {
 	}
 	v.Refused = sentenceOf(refused.Message)
 	// If only the doubt about the first run stands against it, the page offers to go on in spite of it.
-	if ask.MayDouble = true; !double {
+	ask.MayDouble = true
+	if !double {
 		if _, err := d.Operations.RerunEntry(r.Context(), id, ask, nobody); err == nil {
 			v.LeftOut = []leftOut{{1, v.Refused, "Rerun it although the work may be done twice", actionPath("rerun", "run", id, "mayDouble", "1")}}
 		}
@@ -199,7 +200,8 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actionView) error {
 // selected keeps what the action selects, for the form and as a command.
 func (v *actionView) selected(ids []string, f runFilter, a *ledger.Action) {
 	command := []string{"cronce runs", v.Name}
-	if a.IDs = ids; len(ids) > 0 {
+	a.IDs = ids
+	if len(ids) > 0 {
 		v.Subject, v.Back = counted(len(ids), "run"), "/runs"
 		if len(ids) == 1 {
 			v.Subject, v.Back = ids[0], runPath(ids[0])

@@ -78,7 +78,8 @@ func (d *Dashboard) doForm(w http.ResponseWriter, r *http.Request) (a action, do
 func (d *Dashboard) doAction(ctx context.Context, a action, ask operations.ActionRequest, by operations.Caller) (done actionResult, err error) {
 	key, requests := by.Key, 0
 	request := func(ctx context.Context, part operations.ActionRequest, answer any) error {
-		if part.ID, part.Series = ask.ID, ""; ask.Limit != nil || !ask.From.IsZero() {
+		part.ID, part.Series = ask.ID, ""
+		if ask.Limit != nil || !ask.From.IsZero() {
 			part.Series = key
 		}
 		if requests++; requests > 1 {

@@ -21,7 +21,8 @@ const (
 var kinds = func() []kind {
 	var list []kind
 	for _, s := range ledger.States {
-		if list = append(list, kind(s)); s == ledger.Succeeded {
+		list = append(list, kind(s))
+		if s == ledger.Succeeded {
 			list = append(list, replayed)
 		}
 	}

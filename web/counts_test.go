@@ -57,7 +57,8 @@ func TestDeadRunsAreCountedAndNotRead(t *testing.T) {
 	s.die("hourly", 0, 599, ledger.ReasonPermanent)
 	status := func() {
 		v, err := s.board.Operations.Status(t.Context())
-		if must(t, err); len(v.Attention.Causes) != 1 || v.Attention.Causes[0].Runs != 600 || v.Attention.More != 0 {
+		must(t, err)
+		if len(v.Attention.Causes) != 1 || v.Attention.Causes[0].Runs != 600 || v.Attention.More != 0 {
 			t.Errorf("%+v", v.Attention)
 		}
 	}
@@ -65,7 +66,8 @@ func TestDeadRunsAreCountedAndNotRead(t *testing.T) {
 		"status": status, "overview": func() { s.get("/") }, "job": func() { s.get("/jobs/hourly") }, "groups": func() { s.get("/runs?state=dead&group=1") },
 	} {
 		s.read = 0
-		if read(); s.read > 50 {
+		read()
+		if s.read > 50 {
 			t.Errorf("%s reads %d runs", name, s.read)
 		}
 	}

@@ -57,7 +57,8 @@ func TestPagesShowWhetherANotificationArrived(t *testing.T) {
 		t.Errorf("a channel's page offers what is for jobs:\n%s", got)
 	}
 	detail, err := s.board.Operations.Incident(t.Context(), incident.ID)
-	if must(t, err); len(detail.Notified) != 1 || detail.Notified[0].RunID != id || detail.Notified[0].Arrived == "" || detail.Notified[0].Event != "opened" {
+	must(t, err)
+	if len(detail.Notified) != 1 || detail.Notified[0].RunID != id || detail.Notified[0].Arrived == "" || detail.Notified[0].Event != "opened" {
 		t.Errorf("%+v", detail.Notified)
 	}
 }

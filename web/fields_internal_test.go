@@ -195,7 +195,8 @@ func (c *checker) fields(is reflect.Type, names []string, at parse.Node) reflect
 			c.t.Errorf("page %s: %s: %s has no field or method %s", c.page, strings.TrimSpace(at.String()), is, name)
 			return nil
 		}
-		if is = f.Type; s == reflect.TypeFor[view]() && name == "Data" || s == reflect.TypeFor[frame]() && name == "Data" {
+		is = f.Type
+		if s == reflect.TypeFor[view]() && name == "Data" || s == reflect.TypeFor[frame]() && name == "Data" {
 			is = c.data
 		}
 	}

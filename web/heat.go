@@ -124,7 +124,8 @@ func badShare(d oneDay) (height int, class string) {
 	if ok == 0 || bad == 0 {
 		return 0, ""
 	}
-	if class = "dead"; dead == 0 {
+	class = "dead"
+	if dead == 0 {
 		class = "missed"
 	}
 	return min(max(heatSide*bad/(ok+bad), 3), heatSide-5), class

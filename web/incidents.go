@@ -110,10 +110,12 @@ func (d *Dashboard) jobIncidents(r *http.Request, jobID string) (items []attenti
 	for _, i := range list {
 		a := incidentItem(i)
 		a.Notified = notified[i.ID]
-		if a.Link = ""; i.RunID != "" {
+		a.Link = ""
+		if i.RunID != "" {
 			a.Link = runPath(i.RunID)
 		}
-		if a.Actions = d.incidentActions(r, i.ID); !i.AckedAt.IsZero() {
+		a.Actions = d.incidentActions(r, i.ID)
+		if !i.AckedAt.IsZero() {
 			a.Do, a.CLI, a.Actions = "Acknowledged by "+i.AckedBy+": "+sentenceOf(i.Why), "", nil
 		}
 		items = append(items, a)

@@ -177,7 +177,8 @@ func jobsAt(q url.Values, name, value string) string {
 			out[kept] = q[kept]
 		}
 	}
-	if out.Set(name, value); value == "" {
+	out.Set(name, value)
+	if value == "" {
 		out.Del(name)
 	}
 	if len(out) == 0 {

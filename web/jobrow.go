@@ -33,7 +33,8 @@ func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error
 	}
 	byID, others := map[string]ledger.JobStatus{}, []string(nil)
 	for _, status := range statuses {
-		if byID[status.JobID] = status; d.definitionOf(status.JobID) == nil {
+		byID[status.JobID] = status
+		if d.definitionOf(status.JobID) == nil {
 			others = append(others, status.JobID)
 		}
 	}

@@ -90,7 +90,8 @@ func (v *membersView) count(run string, counts map[ledger.State]int) {
 	x := 0.0
 	for _, state := range operations.MemberStates {
 		c := memberCount{state, memberWords(state), memberKind(state), counts[state], membersPath(run, string(state), "", "")}
-		if v.States = append(v.States, c); c.Count == 0 {
+		v.States = append(v.States, c)
+		if c.Count == 0 {
 			continue
 		}
 		v.Counts, words = append(v.Counts, c), append(words, thousands(c.Count)+" "+c.Words)

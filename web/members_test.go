@@ -63,7 +63,8 @@ func TestARunShowsItsMembers(t *testing.T) {
 		for more && !strings.Contains(after[:strings.Index(after, "<")], "Next") {
 			_, after, more = strings.Cut(after, `<a href="/runs/hourly@`)
 		}
-		if next = ""; more {
+		next = ""
+		if more {
 			path, _, _ := strings.Cut(after, "#")
 			next = "/runs/hourly@" + strings.ReplaceAll(path, "&amp;", "&")
 		}

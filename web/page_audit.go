@@ -66,7 +66,8 @@ func (d *Dashboard) audit(r *http.Request) (view, error) {
 	// The ledger has no owners, labels and targets: Narrow turns them into job IDs, of any filter.
 	runs := ledger.Filter{}
 	err = d.Operations.Narrow(ctx, w.Selection, &runs)
-	if f.JobID, f.JobIDs, f.WithSchedules = runs.JobID, runs.JobIDs, runs.WithSchedules; err == nil {
+	f.JobID, f.JobIDs, f.WithSchedules = runs.JobID, runs.JobIDs, runs.WithSchedules
+	if err == nil {
 		v.Audit, err = d.Ledger.Audit(ctx, f)
 	}
 	if refused, is := operationsError(err); is {

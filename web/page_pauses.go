@@ -36,7 +36,8 @@ func (d *Dashboard) pausesPage(r *http.Request) (view, error) {
 		row := pauseRow{Pause: p, Of: ledger.Selector(p.Selection).String()}
 		row.Begin, _ = time.Parse(time.RFC3339, p.From) // as the service writes them
 		row.Stop, _ = time.Parse(time.RFC3339, p.Until)
-		if id := strconv.FormatInt(p.ID, 10); p.State != operations.PauseEnded {
+		id := strconv.FormatInt(p.ID, 10)
+		if p.State != operations.PauseEnded {
 			row.Actions = d.allowed(r, actionLink{operations.ChangePause, "Change…", actionPath(operations.ChangePause, "pause", id)},
 				actionLink{operations.EndPause, "End…", actionPath(operations.EndPause, "pause", id)})
 		}

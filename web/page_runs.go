@@ -159,7 +159,8 @@ func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error
 	rows, all := make([]runRow, len(runs)), make([]*ledger.Run, len(runs))
 	for i, run := range runs {
 		rows[i] = runRow{Run: run, Kind: kindOf(run.State, run.Replayed)}
-		if all[i] = &rows[i].Run; !run.StartedAt.IsZero() && !run.FinishedAt.IsZero() {
+		all[i] = &rows[i].Run
+		if !run.StartedAt.IsZero() && !run.FinishedAt.IsZero() {
 			rows[i].Took = run.FinishedAt.Sub(run.StartedAt)
 		}
 	}

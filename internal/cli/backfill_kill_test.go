@@ -56,7 +56,8 @@ func TestABackfillInWavesUnderKills(t *testing.T) {
 			if time.Since(begin) > 4*maxWait {
 				t.Fatalf("%d effects after %s and %d kills", effects, time.Since(begin), kills)
 			}
-			if time.Sleep(1500 * time.Millisecond); kills < 4 {
+			time.Sleep(1500 * time.Millisecond)
+			if kills < 4 {
 				kills++
 				p.Kill()
 				p = serve()

@@ -76,7 +76,8 @@ func TestABackupUnderLoadIsRestored(t *testing.T) {
 		if err != nil || times[r.ScheduledAt] {
 			t.Fatalf("%s twice, or %v", r.ScheduledAt, err)
 		}
-		if times[r.ScheduledAt] = true; first.IsZero() || at.Before(first) {
+		times[r.ScheduledAt] = true
+		if first.IsZero() || at.Before(first) {
 			first = at
 		}
 		if at.After(last) {

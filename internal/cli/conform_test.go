@@ -89,7 +89,8 @@ func TestConformCallsWhereServeMay(t *testing.T) {
 	if code, _, errs := d.run("conform", "--url", s.URL, "--allow-target", "10.0.0.0/99"); code != exitUsage || !strings.Contains(errs, "--allow-target") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if _, _, errs := d.run("conform", "--wait", "1ms", "--url", s.URL, "--allow-target", "127.0.0.1"); asked.Load() == 0 {
+	_, _, errs := d.run("conform", "--wait", "1ms", "--url", s.URL, "--allow-target", "127.0.0.1")
+	if asked.Load() == 0 {
 		t.Errorf("not asked: %s", errs)
 	}
 }

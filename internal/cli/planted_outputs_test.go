@@ -50,7 +50,8 @@ func everyEndpoint(t *testing.T, at, runID string) (text string) {
 			id = url.PathEscape(runID)
 		}
 		if strings.Contains(path, "/schedules") {
-			if id = "job-keyed"; found[2] == "post" {
+			id = "job-keyed"
+			if found[2] == "post" {
 				continue // takes lines, and answers with what a PUT does
 			}
 		}

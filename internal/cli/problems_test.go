@@ -89,7 +89,8 @@ func TestTryAsksBeforeItCalls(t *testing.T) {
 			t.Fatalf("answer %q: exit %d, %d calls: %s", answer, code, calls.Load(), shown)
 		}
 	}
-	if d.typed(t.Context(), "y\n", "try", "--url", server.URL+"/x"); calls.Load() == 0 {
+	d.typed(t.Context(), "y\n", "try", "--url", server.URL+"/x")
+	if calls.Load() == 0 {
 		t.Error("yes makes no call")
 	}
 	calls.Store(0)

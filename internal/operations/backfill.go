@@ -80,7 +80,8 @@ func (b Backfill) Notes() []string {
 			notes[0] = fmt.Sprintf("Up to %d of them run at a time, the %s first.", p, order)
 		}
 	}
-	if notes = append(notes, slot); b.NeverPlanned {
+	notes = append(notes, slot)
+	if b.NeverPlanned {
 		notes = append(notes, "Times that were never planned are run too: the target is called for times at which the job, "+
 			"or its schedule of today, did not exist.")
 	}

@@ -95,7 +95,8 @@ func (s *Service) Members(ctx context.Context, q MemberQuery) (page MemberPage, 
 		case got.Next != "": // the ledger stopped before its limit: it looks at a bounded number of keys
 			page.Next = fmt.Sprintf("%d/%s", from+i, got.Next)
 		}
-		if after = ""; page.Next != "" {
+		after = ""
+		if page.Next != "" {
 			break
 		}
 	}
@@ -144,7 +145,8 @@ func withStates(f ledger.MemberFilter, states []ledger.State) ledger.MemberFilte
 		return f
 	}
 	for _, st := range states {
-		if f.Missing = f.Missing || st == NotStarted; st != NotStarted {
+		f.Missing = f.Missing || st == NotStarted
+		if st != NotStarted {
 			f.States = append(f.States, st)
 		}
 	}
@@ -154,7 +156,8 @@ func withStates(f ledger.MemberFilter, states []ledger.State) ledger.MemberFilte
 // selectMembers adds to a filter which members somebody asks for. Those that are named by
 // their keys are selected by their run IDs.
 func (s *Service) selectMembers(ctx context.Context, f *ledger.Filter, a ActionRequest) error {
-	if f.Parent = a.Parent; len(a.Member) == 0 {
+	f.Parent = a.Parent
+	if len(a.Member) == 0 {
 		return nil
 	}
 	if a.Parent == "" {

@@ -70,7 +70,8 @@ func TestARerunIsSentNoLongerThanItsJobAllowsNow(t *testing.T) {
 		{"bill:c1", 300 * time.Hour, now.Retry.Horizon}, {"gone", 300 * time.Hour, 300 * time.Hour},
 	} {
 		call := ledger.CallSpec{Horizon: c.horizon, KeySafeFor: c.horizon + time.Hour}
-		if capKeyTimes(&call, reg, c.jobID); call.Horizon != c.want || call.KeySafeFor > max(c.horizon+time.Hour, now.KeySafeFor()) ||
+		capKeyTimes(&call, reg, c.jobID)
+		if call.Horizon != c.want || call.KeySafeFor > max(c.horizon+time.Hour, now.KeySafeFor()) ||
 			c.jobID != "gone" && call.KeySafeFor > now.KeySafeFor() {
 			t.Errorf("%s, %s: %s and %s, want %s", c.jobID, c.horizon, call.Horizon, call.KeySafeFor, c.want)
 		}

@@ -116,7 +116,8 @@ func SeenFields(ctx context.Context, fields []jobdiff.Field) []jobdiff.Field {
 	}
 	out := make([]jobdiff.Field, len(fields))
 	for i, f := range fields {
-		if out[i] = f; bodyFields[f.Field] {
+		out[i] = f
+		if bodyFields[f.Field] {
 			out[i].Old, out[i].New = "hidden", "hidden"
 		}
 	}

@@ -119,7 +119,8 @@ func (s *Service) actOnce(ctx context.Context, what RunAction, action ledger.Act
 	}
 	var refused ledger.ActionResult
 	keep(action.Actor, func(got ledger.ActionResult) (any, error) {
-		if refused = got; notFound(action, got) {
+		refused = got
+		if notFound(action, got) {
 			return nil, errNotKept
 		}
 		return runActionResultOf(ctx, got, false), nil
@@ -177,7 +178,8 @@ func ActOnAll(ctx context.Context, ask ActionRequest, do func(context.Context, A
 				return all, err
 			}
 			// A filter may gain runs as fast as it loses them, and a server may be of another version.
-			if all.add(part); all.Remaining > 0 && all.Remaining >= before {
+			all.add(part)
+			if all.Remaining > 0 && all.Remaining >= before {
 				return all, fmt.Errorf("%d runs are left, and a request did not make them fewer; repeat the action to go on", all.Remaining)
 			}
 			before = all.Remaining

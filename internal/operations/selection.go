@@ -196,7 +196,8 @@ func (s *Service) Narrow(ctx context.Context, sel Selection, f *ledger.Filter) e
 		return sel.check()
 	}
 	ids, templates, err := s.Select(ctx, sel)
-	if f.JobIDs, f.WithSchedules = ids, templates; len(ids) == 1 && !templates {
+	f.JobIDs, f.WithSchedules = ids, templates
+	if len(ids) == 1 && !templates {
 		f.JobIDs, f.JobID = nil, ids[0]
 	}
 	return err

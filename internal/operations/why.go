@@ -127,7 +127,8 @@ func (s *Service) whyRun(
 		return v, err
 	}
 	r := RunOf(ctx, run)
-	if v.Verdict, v.Run, v.Text = Recorded, &r, Sentence(run, attempts); member != "" {
+	v.Verdict, v.Run, v.Text = Recorded, &r, Sentence(run, attempts)
+	if member != "" {
 		return s.whyMember(ctx, v, run, member)
 	}
 	return v, nil

@@ -92,7 +92,8 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 func backfilling(jobID string, from, to, at time.Time, newestFirst bool, done operations.Backfilled) string {
 	part := 1.0
 	if span := to.Sub(from); span > 0 {
-		if part = float64(at.Sub(from)) / float64(span); newestFirst {
+		part = float64(at.Sub(from)) / float64(span)
+		if newestFirst {
 			part = 1 - part
 		}
 	}

@@ -112,7 +112,8 @@ func (f *memberFlags) flags(c *cobra.Command) {
 
 // add adds the members to a filter.
 func (f *memberFlags) add(to *ledger.Filter) error {
-	if to.Parent = f.parent; len(f.keys) == 0 {
+	to.Parent = f.parent
+	if len(f.keys) == 0 {
 		return nil
 	}
 	if f.parent == "" {

@@ -83,7 +83,8 @@ func (a *app) importFiles(source importer.Source, names []string, f importFlags)
 	if a.Encoded() {
 		return err
 	}
-	if shown := a.printDifferences(result); err == nil {
+	shown := a.printDifferences(result)
+	if err == nil {
 		err = shown
 	}
 	return err

@@ -28,11 +28,13 @@ func TestAFloodOfScrapesIsPutOff(t *testing.T) {
 		if w := ask("10.0.0.1:1", 1000); served != 10 || w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%d of 1000 scrapes at once were served; the last: %d %v", served, w.Code, w.Header())
 		}
-		if ask("10.0.0.2:1", 1); served != 1 {
+		ask("10.0.0.2:1", 1)
+		if served != 1 {
 			t.Error("another address was put off")
 		}
 		time.Sleep(time.Second)
-		if ask("10.0.0.1:2", 1000); served != 5 {
+		ask("10.0.0.1:2", 1000)
+		if served != 5 {
 			t.Errorf("%d scrapes were served a second later, want 5", served)
 		}
 	})

@@ -29,7 +29,8 @@ func (a *app) supervise(ctx context.Context, service []string) (stop func(), err
 	var running sync.WaitGroup
 	running.Go(func() {
 		for ctx.Err() == nil {
-			if err := a.serviceProcess(ctx, service).Run(); ctx.Err() == nil {
+			err := a.serviceProcess(ctx, service).Run()
+			if ctx.Err() == nil {
 				fmt.Fprintf(a.Err, "cronce: the service ended (%v); it is started again\n", ended(err))
 			}
 			select {
