@@ -74,15 +74,18 @@ func (d *Dashboard) allowed(r *http.Request, links ...actionLink) (list []action
 	return list
 }
 
-func actionPath(name string, pairs ...string) string { return address("/act/"+name, pairs...) }
+// actionsPath begins the addresses of the pages of actions, and of nothing else.
+const actionsPath = "/actions/"
+
+func actionPath(name string, pairs ...string) string { return address(actionsPath+name, pairs...) }
 
 // actionOf returns the action that an address names, if the caller is allowed to do it.
 func (d *Dashboard) actionOf(r *http.Request) (action, error) {
-	offered, known := operations.ActionOf(r.PathValue("act"))
+	offered, known := operations.ActionOf(r.PathValue("action"))
 	a, who := action{offered, actionForms[offered.Name]}, access.FromContext(r.Context())
 	switch {
 	case !known || !d.Actions:
-		return a, missing("There is no page at this address.", "Choose one in the menu above.")
+		return a, errNoPage
 	case a.Permits(who, operations.ActionRequest{}) != nil:
 		return a, &pageError{http.StatusForbidden, "This needs the role " + a.MinRole.String() + ", and you have the role " + who.Role.String() + ".",
 			"Ask somebody who has it; the access file grants roles."}
@@ -170,12 +173,12 @@ func runActions(run ledger.Run, now time.Time) []runAction {
 	}
 	backfill := func(label string, through time.Time) []runAction {
 		from, to := run.ScheduledAt.Format(time.RFC3339), through.Format(time.RFC3339)
-		return []runAction{{actionLink{"backfill", label, actionPath("backfill", "job", run.JobID, "from", from, "to", to)},
+		return []runAction{{actionLink{operations.BackfillJob, label, actionPath(operations.BackfillJob, "job", run.JobID, "from", from, "to", to)},
 			"cronce backfill " + shellQuote(run.JobID) + " --from " + from + " --to " + to + why}}
 	}
 	switch {
 	case !run.State.Finished():
-		return []runAction{one("cancel", "")}
+		return []runAction{one(operations.Cancel, "")}
 	case run.Count > 1:
 		return backfill("Backfill", run.Until)
 	case notRun(run):
@@ -183,12 +186,12 @@ func runActions(run ledger.Run, now time.Time) []runAction {
 	}
 	var list []runAction
 	if run.State == ledger.Dead && !run.KeyUnsafe(now) {
-		list = append(list, one("redrive", ""))
+		list = append(list, one(operations.Redrive, ""))
 	}
 	if run.State == ledger.Dead && run.AckedAt.IsZero() {
-		list = append(list, one("ack", ""))
+		list = append(list, one(operations.Ack, ""))
 	}
-	return append(list, one("rerun", " --new-key"))
+	return append(list, one(operations.Rerun, " --new-key"))
 }
 
 // notRun reports whether a scheduled time did not run, so that a backfill runs it.
@@ -206,14 +209,14 @@ func (d *Dashboard) jobActions(r *http.Request, v jobView) []actionLink {
 		return nil
 	}
 	link := func(name string) actionLink { return actionLink{Name: name, Path: actionPath(name, "job", v.Row.ID)} }
-	pause := link("pause")
+	pause := link(operations.PauseJob)
 	switch {
 	case v.Status == nil:
 		return nil
 	case !v.Status.PausedAt.IsZero():
-		pause = link("resume")
+		pause = link(operations.ResumeJob)
 	}
-	return d.allowed(r, pause, link("trigger"), link("backfill"))
+	return d.allowed(r, pause, link(operations.TriggerJob), link(operations.BackfillJob))
 }
 
 // filterActions returns the actions on all runs of a filter that narrows the ledger down. some reports
@@ -221,18 +224,18 @@ func (d *Dashboard) jobActions(r *http.Request, v jobView) []actionLink {
 func (d *Dashboard) filterActions(r *http.Request, f runFilter, parsed ledger.Filter, some func(func(ledger.State) bool) bool) []actionLink {
 	link := func(name, label string) actionLink {
 		narrow := f
-		if name == "cancel" { // refuses all others
+		if name == operations.Cancel { // refuses all others
 			narrow.States = slices.DeleteFunc(slices.Clone(f.States), func(s string) bool { return ledger.State(s).Finished() })
 		}
 		return actionLink{name, label, actionPath(name, narrow.pairs()...)}
 	}
 	var links []actionLink
 	if (len(f.States) == 0 || f.Has(ledger.Dead)) && some(func(s ledger.State) bool { return s == ledger.Dead }) {
-		links = append(links, link("redrive", "Redrive the dead…"), link("ack", "Acknowledge the dead…"))
+		links = append(links, link(operations.Redrive, "Redrive the dead…"), link(operations.Ack, "Acknowledge the dead…"))
 	}
 	unfinished := func(s ledger.State) bool { return !s.Finished() }
 	if (len(f.States) == 0 || slices.ContainsFunc(parsed.States, unfinished)) && parsed.Reason == "" && some(unfinished) {
-		links = append(links, link("cancel", "Cancel the unfinished…"))
+		links = append(links, link(operations.Cancel, "Cancel the unfinished…"))
 	}
 	return d.allowed(r, links...)
 }

@@ -73,7 +73,7 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actionView) error {
 	}
 	v.Button = "Run " + counted(done.Planned, "scheduled time")
 	if done.Planned == 0 {
-		v.Refused = "There is nothing to run between these times."
+		v.Refused = "Nothing to run between these times."
 	}
 	return nil
 }

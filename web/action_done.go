@@ -52,17 +52,17 @@ func textNotice(text, path string) func(url.Values, actionResult) (notice, strin
 
 func pausedNotice(form url.Values, _ actionResult) (notice, string) {
 	job := form.Get("job")
-	return notice{"Paused. Its scheduled times are skipped until it is resumed.", "Resume it again", actionPath("resume", "job", job)}, jobPath(job)
+	return notice{"Paused. Its scheduled times are skipped until it is resumed.", "Resume it again", actionPath(operations.ResumeJob, "job", job)}, jobPath(job)
 }
 
 func resumedNotice(form url.Values, _ actionResult) (notice, string) {
 	job := form.Get("job")
-	return notice{"Resumed. Its scheduled times run again.", "Pause it again", actionPath("pause", "job", job)}, jobPath(job)
+	return notice{"Resumed. Its scheduled times run again.", "Pause it again", actionPath(operations.PauseJob, "job", job)}, jobPath(job)
 }
 
 func newRunNotice(did string) func(url.Values, actionResult) (notice, string) {
 	return func(_ url.Values, done actionResult) (notice, string) {
-		return notice{did + ": this is the new run.", "Cancel it", actionPath("cancel", "run", done.RunID)}, runPath(done.RunID)
+		return notice{did + ": this is the new run.", "Cancel it", actionPath(operations.Cancel, "run", done.RunID)}, runPath(done.RunID)
 	}
 }
 
@@ -75,7 +75,7 @@ func addPauseNotice(form url.Values, done actionResult) (notice, string) {
 // for an address.
 func backfillNotice(form url.Values, done actionResult) (notice, string) {
 	job := form.Get("job")
-	undo := actionPath("cancel", "job", job, "state", "planned,retrying", "since", form.Get("from"), "until", secondAfter(form.Get("to")))
+	undo := actionPath(operations.Cancel, "job", job, "state", "planned,retrying", "since", form.Get("from"), "until", secondAfter(form.Get("to")))
 	return notice{"Backfill: " + counted(done.Planned, "scheduled time") + " planned.", "Cancel those that have not run", undo}, jobPath(job)
 }
 
@@ -95,11 +95,11 @@ func undoRedrive(changed []operations.Run) (label, path string) {
 	if len(changed) > undoneAtOnce {
 		return "", ""
 	}
-	q := url.Values{}
+	var pairs []string
 	for _, r := range changed {
-		q.Add("run", r.RunID)
+		pairs = append(pairs, "run", r.RunID)
 	}
-	return "Cancel what is unfinished", "/act/cancel?" + q.Encode()
+	return "Cancel what is unfinished", actionPath(operations.Cancel, pairs...)
 }
 
 // undoCancel runs one scheduled time after all. Several may have others between them, which a
@@ -109,7 +109,7 @@ func undoCancel(changed []operations.Run) (label, path string) {
 		return "", ""
 	}
 	at := changed[0].ScheduledAt
-	return "Run it after all", actionPath("backfill", "job", changed[0].JobID, "from", at, "to", at)
+	return "Run it after all", actionPath(operations.BackfillJob, "job", changed[0].JobID, "from", at, "to", at)
 }
 
 // runsChanged is the page of the run that an action was for, or of all that its form selected.

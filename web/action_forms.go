@@ -28,12 +28,12 @@ type actionForm struct {
 
 // actionForms has each of operations.Actions by its name.
 var actionForms = map[string]actionForm{
-	"pause":   {preview: (*Dashboard).previewPause, subject: "job", notice: pausedNotice},
-	"resume":  {preview: (*Dashboard).previewResume, subject: "job", notice: resumedNotice},
-	"trigger": {preview: (*Dashboard).previewTrigger, subject: "job", notice: newRunNotice("Triggered")},
-	"rerun": {preview: (*Dashboard).previewRerun, subject: "run", notice: newRunNotice("Rerun"),
+	operations.PauseJob:   {preview: (*Dashboard).previewPause, subject: "job", notice: pausedNotice},
+	operations.ResumeJob:  {preview: (*Dashboard).previewResume, subject: "job", notice: resumedNotice},
+	operations.TriggerJob: {preview: (*Dashboard).previewTrigger, subject: "job", notice: newRunNotice("Triggered")},
+	operations.Rerun: {preview: (*Dashboard).previewRerun, subject: "run", notice: newRunNotice("Rerun"),
 		read: func(ask *operations.ActionRequest, _ url.Values) { ask.NewKey = true }},
-	"backfill":             {preview: (*Dashboard).previewBackfill, subject: "job", do: doBackfill, notice: backfillNotice},
+	operations.BackfillJob: {preview: (*Dashboard).previewBackfill, subject: "job", do: doBackfill, notice: backfillNotice},
 	operations.AddPause:    {preview: (*Dashboard).previewAddPause, read: readPause, notice: addPauseNotice},
 	operations.ChangePause: {preview: (*Dashboard).previewChangePause, subject: "pause", notice: textNotice("Changed.", "/pauses")},
 	operations.EndPause: {preview: (*Dashboard).previewEndPause, subject: "pause",
@@ -42,10 +42,10 @@ var actionForms = map[string]actionForm{
 		notice: func(form url.Values, done actionResult) (notice, string) {
 			return notice{Text: "Acknowledged. The incident asks for no attention until it closes."}, jobPath(done.JobID)
 		}},
-	string(operations.Redrive): onRuns("Each is sent again under its own key, with all its retries: a target that has done the work answers "+
+	operations.Redrive: onRuns("Each is sent again under its own key, with all its retries: a target that has done the work answers "+
 		"from its store, and nothing is done twice.", "Redrove", undoRedrive),
-	string(operations.Cancel): onRuns("Each ends as canceled. A call that is under way may still have its effect.", "Canceled", undoCancel),
-	string(operations.Ack): onRuns("Each stays dead and counts as settled: it no longer asks for attention. This cannot be undone.",
+	operations.Cancel: onRuns("Each ends as canceled. A call that is under way may still have its effect.", "Canceled", undoCancel),
+	operations.Ack: onRuns("Each stays dead and counts as settled: it no longer asks for attention. This cannot be undone.",
 		"Acknowledged", func([]operations.Run) (label, path string) { return "", "" }),
 }
 

@@ -51,7 +51,7 @@ func noticeOf(r *http.Request) *notice {
 	if err != nil || json.Unmarshal(text, &n) != nil || n.Text == "" {
 		return nil
 	}
-	if !strings.HasPrefix(n.Link, "/act/") {
+	if !strings.HasPrefix(n.Link, actionsPath) {
 		n.Undo, n.Link = "", ""
 	}
 	return &n

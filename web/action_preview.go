@@ -142,7 +142,7 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actionView) error {
 	ask.MayDouble = true
 	if !double {
 		if _, err := d.Operations.RerunEntry(r.Context(), id, ask, nobody); err == nil {
-			v.LeftOut = []leftOut{{1, v.Refused, "Rerun it although the work may be done twice", actionPath("rerun", "run", id, "mayDouble", "1")}}
+			v.LeftOut = []leftOut{{1, v.Refused, "Rerun it although the work may be done twice", actionPath(operations.Rerun, "run", id, "mayDouble", "1")}}
 		}
 	}
 	return nil
@@ -189,7 +189,7 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actionView) error {
 	}
 	d.addLeftOut(r, v, done, a)
 	if n == 0 {
-		v.Refused = "There is no run to " + strings.ToLower(v.Verb) + "."
+		v.Refused = "Nothing to " + strings.ToLower(v.Verb) + "."
 		if len(a.IDs) == 1 && len(done.Refused) == 1 {
 			v.Refused = sentenceOf(done.Refused[0].Why)
 		}
@@ -214,7 +214,7 @@ func (v *actionView) selected(ids []string, f runFilter, a *ledger.Action) {
 		v.Subject, v.Back = f.words(), f.address("", false)
 		v.hide(f.pairs()...)
 		narrow := f
-		if v.Name != "cancel" {
+		if v.Name != operations.Cancel {
 			narrow.States = nil // the command takes dead runs only
 		}
 		command = append(command, narrow.flags()...)
@@ -252,11 +252,11 @@ func (d *Dashboard) addLeftOut(r *http.Request, v *actionView, done operations.R
 		words := overrides[cause]
 		left := leftOut{Count: n, Why: cause.Text()}
 		// Runs that are named are taken also if they are acknowledged, and only a redrive has overrides.
-		taken := words.param == "includeAcknowledged" && len(a.IDs) > 0 || v.Name != "redrive"
+		taken := words.param == "includeAcknowledged" && len(a.IDs) > 0 || v.Name != operations.Redrive
 		if words.param != "" && !taken && v.Permits(access.FromContext(r.Context()), words.ask) == nil {
 			q := r.URL.Query()
 			q.Set(words.param, "1")
-			left.Option, left.Link = words.option, "/act/"+v.Name+"?"+q.Encode()
+			left.Option, left.Link = words.option, actionPath(v.Name)+"?"+q.Encode()
 		}
 		v.LeftOut = append(v.LeftOut, left)
 	}

@@ -21,7 +21,7 @@ import (
 // send sends a form as somebody.
 func (s *site) send(name string, who access.Identity, form url.Values, header ...string) *httptest.ResponseRecorder {
 	s.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/act/"+name, strings.NewReader(form.Encode()))
+	r := httptest.NewRequest(http.MethodPost, "/actions/"+name, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -91,7 +91,7 @@ func TestOnlyUnfinishedStatesAreOfferedForCancel(t *testing.T) {
 	s.board.Actions, s.role = true, access.Admin
 	s.day()
 	got := s.get("/runs?job=hourly&state=dead&state=planned&state=running")
-	_, link, _ := strings.Cut(got.body, "/act/cancel?")
+	_, link, _ := strings.Cut(got.body, "/actions/cancel?")
 	link, _, _ = strings.Cut(link, `"`)
 	q, err := url.ParseQuery(html.UnescapeString(link))
 	must(t, err)
@@ -99,7 +99,7 @@ func TestOnlyUnfinishedStatesAreOfferedForCancel(t *testing.T) {
 		t.Fatalf("the link to cancel has %v\n%s", q, got.body)
 	}
 	for query, refused := range map[string]bool{q.Encode(): false, "job=hourly&state=dead": true} {
-		page := s.get("/act/cancel?" + query)
+		page := s.get("/actions/cancel?" + query)
 		if page.Code != http.StatusOK || strings.Contains(page.body, "cannot be canceled") != refused {
 			t.Errorf("%s: %d, refused should be %t\n%s", query, page.Code, refused, page.body)
 		}
@@ -136,7 +136,7 @@ func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 	several := s.rangeSpec("hourly", len(states), len(states)+5, ledger.Missed, ledger.ReasonCatchUpWindow)
 	s.admit("hourly", several)
 	link := func(from, to time.Time) string {
-		return "/act/backfill?" + url.Values{"job": {"hourly"}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}.Encode()
+		return "/actions/backfill?" + url.Values{"job": {"hourly"}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}.Encode()
 	}
 	if got := s.get(link(several.ScheduledAt, several.Until)).body; !strings.Contains(got, "How long they take is not known") {
 		t.Errorf("the preview of a job that never succeeded does not say that its time is unknown:\n%s", got)
@@ -151,14 +151,14 @@ func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 	}
 	for id, path := range want {
 		got := html.UnescapeString(s.get("/runs/" + url.PathEscape(id)).body)
-		if strings.Contains(got, `href="/act/backfill`) != (path != "") || !strings.Contains(got, `href="`+path+`"`) && path != "" {
+		if strings.Contains(got, `href="/actions/backfill`) != (path != "") || !strings.Contains(got, `href="`+path+`"`) && path != "" {
 			t.Errorf("%s: want the link %q:\n%s", id, path, got)
 		}
-		if offered := strings.Contains(got, `href="/act/rerun`); offered != (path == "") {
+		if offered := strings.Contains(got, `href="/actions/rerun`); offered != (path == "") {
 			t.Errorf("%s: a rerun is offered: %v", id, offered)
 		}
 		s.role = access.Viewer
-		if got := s.get("/runs/" + url.PathEscape(id)).body; strings.Contains(got, `href="/act/`) {
+		if got := s.get("/runs/" + url.PathEscape(id)).body; strings.Contains(got, `href="/actions/`) {
 			t.Errorf("%s: offers a viewer an act", id)
 		}
 		s.role = access.Admin
@@ -203,7 +203,7 @@ func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 		s.down = down
 		w := s.send("trigger", access.Identity{Name: "ann", Role: access.Operator}, url.Values{"key": {"the-first-key"}, "job": {"hourly"}, "why": {"a <b>reason</b>"}})
 		for _, want := range []string{
-			"may have been done or not", `action="/act/trigger" method="post"`, `name="key" value="the-first-key"`, `name="job" value="hourly"`, "a &lt;b&gt;reason&lt;/b&gt;",
+			"may have been done or not", `action="/actions/trigger" method="post"`, `name="key" value="the-first-key"`, `name="job" value="hourly"`, "a &lt;b&gt;reason&lt;/b&gt;",
 		} {
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("ledger down (%v): no %q:\n%s", down, want, w.Body)

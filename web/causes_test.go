@@ -21,12 +21,12 @@ func TestTheOutageOfATargetIsOneLine(t *testing.T) {
 		must(t, err)
 	}
 	got := s.get("/").body
-	for _, want := range []string{"Target env:SVC_URL: 2 jobs", "2 dead runs", "(503)", "/act/ack?reason=exhausted&amp;state=dead&amp;target=env%3ASVC_URL"} {
+	for _, want := range []string{"Target env:SVC_URL: 2 jobs", "2 dead runs", "(503)", "/actions/ack?reason=exhausted&amp;state=dead&amp;target=env%3ASVC_URL"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the overview does not have %q:\n%s", want, got)
 		}
 	}
-	if n := strings.Count(got, "/act/ack?"); n != 1 {
+	if n := strings.Count(got, "/actions/ack?"); n != 1 {
 		t.Errorf("%d links to acknowledge, want 1", n)
 	}
 }

@@ -44,26 +44,26 @@ type subpath struct {
 
 // shapes are drawn in a box of 8 by 14; figures within others are holes.
 var shapes = map[kind][]subpath{
-	"planned":    {{1, 7, "a3 3 0 1 0 6 0a3 3 0 1 0-6 0z"}, {2.5, 7, "a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0z"}},
-	"running":    {{0, 7, "a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"}},
-	"accepted":   {{0, 7, "a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"}, {2.4, 7, "a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0-3.2 0z"}},
-	"fanned_out": {{0, 0, "h8v4h-8z"}, {0, 5, "h8v4h-8z"}, {0, 10, "h8v4h-8z"}},
-	"retrying":   {{4, 1.5, "l4 5.5-4 5.5-4-5.5z"}},
-	"succeeded":  {{0, 0, "h8v14h-8z"}},
-	"replayed":   {{0, 0, "h8v14h-8z"}, {2.4, 5, "h3.2v4h-3.2z"}},
-	"dead":       {{0, 2, "l2-2 2 4.4 2-4.4 2 2-2.3 5 2.3 5-2 2-2-4.4-2 4.4-2-2 2.3-5z"}},
-	"skipped":    {{0, 5.4, "h8v3.2h-8z"}},
-	"missed":     {{0, 0, "h8v14h-8z"}, {1.8, 1.8, "v10.4h4.4v-10.4z"}},
-	"superseded": {{1, 2, "l6.5 5-6.5 5z"}},
-	"canceled":   {{0, 14, "l5.4-14h2.6l-5.4 14z"}},
-	none:         {{3, 6, "h2v2h-2z"}},
+	kind(ledger.Planned):    {{1, 7, "a3 3 0 1 0 6 0a3 3 0 1 0-6 0z"}, {2.5, 7, "a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0z"}},
+	kind(ledger.Running):    {{0, 7, "a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"}},
+	kind(ledger.Accepted):   {{0, 7, "a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"}, {2.4, 7, "a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0-3.2 0z"}},
+	kind(ledger.FannedOut):  {{0, 0, "h8v4h-8z"}, {0, 5, "h8v4h-8z"}, {0, 10, "h8v4h-8z"}},
+	kind(ledger.Retrying):   {{4, 1.5, "l4 5.5-4 5.5-4-5.5z"}},
+	kind(ledger.Succeeded):  {{0, 0, "h8v14h-8z"}},
+	replayed:                {{0, 0, "h8v14h-8z"}, {2.4, 5, "h3.2v4h-3.2z"}},
+	kind(ledger.Dead):       {{0, 2, "l2-2 2 4.4 2-4.4 2 2-2.3 5 2.3 5-2 2-2-4.4-2 4.4-2-2 2.3-5z"}},
+	kind(ledger.Skipped):    {{0, 5.4, "h8v3.2h-8z"}},
+	kind(ledger.Missed):     {{0, 0, "h8v14h-8z"}, {1.8, 1.8, "v10.4h4.4v-10.4z"}},
+	kind(ledger.Superseded): {{1, 2, "l6.5 5-6.5 5z"}},
+	kind(ledger.Canceled):   {{0, 14, "l5.4-14h2.6l-5.4 14z"}},
+	none:                    {{3, 6, "h2v2h-2z"}},
 }
 
 // shapeAt is a kind's shape as path data, its box's corner at x, y.
 func shapeAt(k kind, x, y float64) string {
 	figures, ok := shapes[k]
 	if !ok {
-		figures = shapes["planned"]
+		figures = shapes[kind(ledger.Planned)]
 	}
 	var b strings.Builder
 	for _, f := range figures {

@@ -44,7 +44,7 @@ func TestCountsOfDeadRunsAgree(t *testing.T) {
 	_, err := s.Ack(t.Context(), ledger.Action{Filter: ledger.Filter{JobID: "hourly", Reason: ledger.ReasonPermanent}, Actor: ledger.Actor{By: "ann", Why: "seen"}})
 	must(t, err)
 	s.has("/", "304 dead runs nobody", "300 dead runs: ", "4 dead runs: ", `--reason</span> exhausted`)
-	s.has("/runs?state=dead&unacked=1&group=1", "Of all 304 rows that match", `data-label="Scheduled times">300</td>`)
+	s.has("/runs?state=dead&unacknowledged=1&group=1", "Of all 304 rows that match", `data-label="Scheduled times">300</td>`)
 	if got := s.get("/").body; strings.Contains(got, "more dead run") || strings.Contains(got, ", by <a") {
 		t.Errorf("all dead runs were read, and the overview says that there are others:\n%s", got)
 	}
@@ -101,7 +101,7 @@ func TestAnEmptyListingOffersNothing(t *testing.T) {
 	s.board.Actions = true
 	s.day()
 	for _, path := range []string{"/runs?job=paris", "/runs?job=hourly&reason=exhausted", "/runs?job=nobody&state=dead", "/runs?job=hourly&state=succeeded"} {
-		if got := s.get(path); got.Code != http.StatusOK || strings.Contains(got.body, "/act/") {
+		if got := s.get(path); got.Code != http.StatusOK || strings.Contains(got.body, "/actions/") {
 			t.Errorf("%s: %d offers an action on no run:\n%s", path, got.Code, got.body)
 		}
 	}
@@ -119,5 +119,5 @@ func TestAnEmptyListingOffersNothing(t *testing.T) {
 func TestTheCommandOfAListingHasEachFilter(t *testing.T) {
 	s := newSite(t)
 	s.day()
-	s.has("/runs?state=dead&unacked=1&job=hourly", `cronce runs list <span class="nowrap">--job</span> hourly <span class="nowrap">--state</span> dead <span class="nowrap">--unacknowledged</span>`)
+	s.has("/runs?state=dead&unacknowledged=1&job=hourly", `cronce runs list <span class="nowrap">--job</span> hourly <span class="nowrap">--state</span> dead <span class="nowrap">--unacknowledged</span>`)
 }

@@ -12,7 +12,7 @@ func TestPagesLeadToAnExportOfTheirFilter(t *testing.T) {
 	s.day()
 	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
 	s.board.Actions = true
-	s.has("/runs?state=dead&target=env%3ASVC_URL&since=2026-01-01&unacked=1",
+	s.has("/runs?state=dead&target=env%3ASVC_URL&since=2026-01-01&unacknowledged=1",
 		`href="/v1/export/runs?format=csv&amp;since=2026-01-01T00%3A00%3A00Z&amp;state=dead&amp;target=env%3ASVC_URL&amp;unacknowledged=true"`, "format=ndjson")
 	s.has("/audit?owner=Europe+team&by=ann&since=2026-01-01", `href="/v1/export/audit?by=ann&amp;format=csv&amp;owner=Europe&#43;team&amp;since=2026-01-01T00%3A00%3A00Z"`,
 		`href="/v1/export/incidents?format=csv&amp;owner=Europe&#43;team"`, `href="/jobs/paris"`)

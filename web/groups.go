@@ -93,7 +93,7 @@ func (d *Dashboard) groupActions(r *http.Request, g runGroup) (links []actionLin
 		selection[0], selection[1] = "target", g.Target
 	}
 	if g.Sendable {
-		links = append(links, actionLink{Name: "redrive", Path: actionPath("redrive", selection...)})
+		links = append(links, actionLink{Name: operations.Redrive, Path: actionPath(operations.Redrive, selection...)})
 	}
-	return d.allowed(r, append(links, actionLink{Name: "ack", Path: actionPath("ack", selection...)})...)
+	return d.allowed(r, append(links, actionLink{Name: operations.Ack, Path: actionPath(operations.Ack, selection...)})...)
 }

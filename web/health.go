@@ -85,7 +85,7 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 		h.Items = append(h.Items, attention{
 			Kind: failedKind, What: counted(n, "dead run") + " nobody has acknowledged",
 			Do:   "Redrive them when the cause is mended, or acknowledge them.",
-			Link: runsPath("state", "dead", "unacked", "1", "group", "1"), OfDead: true,
+			Link: runsPath("state", "dead", "unacknowledged", "1", "group", "1"), OfDead: true,
 		})
 	}
 	incidents, err := d.incidentTrouble(ctx, counts)

@@ -124,9 +124,9 @@ func badShare(d oneDay) (height int, class string) {
 	if ok == 0 || bad == 0 {
 		return 0, ""
 	}
-	class = "dead"
+	class = string(ledger.Dead)
 	if dead == 0 {
-		class = "missed"
+		class = string(ledger.Missed)
 	}
 	return min(max(heatSide*bad/(ok+bad), 3), heatSide-5), class
 }
@@ -140,9 +140,9 @@ func heatLook(d oneDay, most int) (class, shape string) {
 	case all == 0:
 		return "n0", speck
 	case dead > 0:
-		return "dead", crossed
+		return string(ledger.Dead), crossed
 	case by[ledger.Missed] > 0:
-		return "missed", hollow
+		return string(ledger.Missed), hollow
 	case ok == 0 && not == all:
 		return string(ledger.Skipped), barred
 	case ok == 0:

@@ -46,7 +46,7 @@ func TestDeadRunsPastTheirSendBeforeTimeAreNotRedriven(t *testing.T) {
 	}
 	s.ShiftClock(30 * 24 * time.Hour)
 	for _, path := range paths {
-		if got := s.get(path).body; strings.Contains(got, "runs redrive") || strings.Contains(got, "/act/redrive") {
+		if got := s.get(path).body; strings.Contains(got, "runs redrive") || strings.Contains(got, "/actions/redrive") {
 			t.Errorf("%s offers to redrive what may not be sent any more:\n%s", path, got)
 		}
 	}

@@ -86,10 +86,10 @@ func TestAFormActsOnTheRunsOfAnOwner(t *testing.T) {
 	s.board.Actions = true
 	s.die("hourly", 0, 0, ledger.ReasonPermanent)
 	s.die("paris", 0, 0, ledger.ReasonPermanent)
-	if got := s.get("/runs?owner=Europe+team").body; !strings.Contains(got, `href="/act/ack?owner=Europe&#43;team"`) {
+	if got := s.get("/runs?owner=Europe+team").body; !strings.Contains(got, `href="/actions/ack?owner=Europe&#43;team"`) {
 		t.Errorf("the runs of an owner cannot be acknowledged:\n%s", got)
 	}
-	if got := s.get("/act/ack?owner=Europe+team").body; !strings.Contains(got, `<input type="hidden" name="owner" value="Europe team">`) || !strings.Contains(got, s.id("paris", 0)) || strings.Contains(got, s.id("hourly", 0)) {
+	if got := s.get("/actions/ack?owner=Europe+team").body; !strings.Contains(got, `<input type="hidden" name="owner" value="Europe team">`) || !strings.Contains(got, s.id("paris", 0)) || strings.Contains(got, s.id("hourly", 0)) {
 		t.Errorf("the preview:\n%s", got)
 	}
 	form := url.Values{"key": {"k"}, "owner": {"Europe team"}, "why": {"seen"}, "by": {"ann"}, "limit": {"1"}}

@@ -119,9 +119,9 @@ func memberKind(s ledger.State) kind {
 func (d *Dashboard) memberActions(r *http.Request, run string, counts map[ledger.State]int) (links []actionLink) {
 	if n := counts[ledger.Dead]; n > 0 {
 		if n <= ledger.MaxOpenMembers { // else the run is redriven itself
-			links = append(links, actionLink{"redrive", "Redrive the dead…", actionPath("redrive", "parent", run, "state", "dead")})
+			links = append(links, actionLink{operations.Redrive, "Redrive the dead…", actionPath(operations.Redrive, "parent", run, "state", "dead")})
 		}
-		links = append(links, actionLink{"ack", "Acknowledge the dead…", actionPath("ack", "parent", run, "state", "dead")})
+		links = append(links, actionLink{operations.Ack, "Acknowledge the dead…", actionPath(operations.Ack, "parent", run, "state", "dead")})
 	}
 	return d.allowed(r, links...)
 }
@@ -142,10 +142,10 @@ func (d *Dashboard) membersFollow(r *http.Request, v *actionView, changed []oper
 		open += counts[state]
 	}
 	switch v.Name {
-	case "redrive":
+	case operations.Redrive:
 		v.Lines = []string{fmt.Sprintf("Its list stays as it is. Its %s, acknowledged ones left out, are sent again, "+
 			"each under its own key; the others are left.", counted(counts[ledger.Dead], "dead member"))}
-	case "cancel":
+	case operations.Cancel:
 		v.Lines = append(v.Lines, fmt.Sprintf("Its %s end with it, and %s are not started.", counted(open, "unfinished member"),
 			thousands(counts[operations.NotStarted])))
 	}

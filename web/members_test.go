@@ -42,7 +42,7 @@ func TestARunShowsItsMembers(t *testing.T) {
 	page := s.get(runPage(id)).body
 	for _, text := range []string{
 		`aria-label="120 members: 2 dead, 118 succeeded"`, `class="c dead"`, "is dead: not all of its members succeeded.",
-		"HTTP 404: no such tenant", "/act/redrive?parent=hourly%40", "format=csv&amp;run=hourly%40", "cronce runs members hourly@", "its list was fetched: 120 members",
+		"HTTP 404: no such tenant", "/actions/redrive?parent=hourly%40", "format=csv&amp;run=hourly%40", "cronce runs members hourly@", "its list was fetched: 120 members",
 		`<option value="not_succeeded">not succeeded</option>`,
 	} {
 		if !strings.Contains(page, text) {
@@ -86,7 +86,7 @@ func TestARunShowsItsMembers(t *testing.T) {
 	s.has("/runs", "120 members")
 	s.has("/", "1 dead run nobody has acknowledged", "not all of its members succeeded.")
 	s.ShiftClock(30 * 24 * time.Hour) // each key may be forgotten, but the run sends nothing of its own
-	if group := s.get("/jobs/hourly").body; !strings.Contains(group, "/act/redrive?job=hourly") || strings.Contains(group, "send-before time has passed") {
+	if group := s.get("/jobs/hourly").body; !strings.Contains(group, "/actions/redrive?job=hourly") || strings.Contains(group, "send-before time has passed") {
 		t.Errorf("the run cannot be redriven:\n%s", group)
 	}
 }
@@ -96,11 +96,11 @@ func TestRedrivesOfMembersHaveAPreview(t *testing.T) {
 	s := newSite(t)
 	s.board.Actions = true
 	id := s.fanOut(120)
-	s.has("/act/redrive?state=dead&parent="+url.QueryEscape(id), "dead members of "+id, "Redrive 2 runs", `name="parent" value="`+id+`"`, "--parent</span> "+id)
-	s.has("/act/redrive?run="+url.QueryEscape(id), "Its 2 dead members", "the others are left")
+	s.has("/actions/redrive?state=dead&parent="+url.QueryEscape(id), "dead members of "+id, "Redrive 2 runs", `name="parent" value="`+id+`"`, "--parent</span> "+id)
+	s.has("/actions/redrive?run="+url.QueryEscape(id), "Its 2 dead members", "the others are left")
 	open := newSite(t)
 	open.board.Actions = true
 	id = open.fanOut(100)
 	open.has(runPage(id), "2 dead, 20 not started, 98 succeeded")
-	open.has("/act/cancel?run="+url.QueryEscape(id), "Its 0 unfinished members end with it, and 20 are not started")
+	open.has("/actions/cancel?run="+url.QueryEscape(id), "Its 0 unfinished members end with it, and 20 are not started")
 }

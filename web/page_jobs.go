@@ -101,7 +101,7 @@ func (d *Dashboard) newJobsView(r *http.Request) (jobsView, error) {
 	if !sel.IsZero() {
 		pairs := selectionPairs(sel)
 		v.Runs = []actionLink{{Label: "Runs", Path: runsPath(pairs...)},
-			{Label: "Dead runs", Path: runsPath(append(pairs, "state", "dead", "unacked", "1")...)}}
+			{Label: "Dead runs", Path: runsPath(append(pairs, "state", "dead", "unacknowledged", "1")...)}}
 	}
 	return v, nil
 }

@@ -148,12 +148,18 @@ func headersFor(r *http.Request, headers map[string]string) (lines []string) {
 
 // answerKinds are the shapes and colors of attempts by their answers.
 var answerKinds = map[ledger.AnswerKind]kind{
-	ledger.AnswerFresh: "succeeded", ledger.AnswerReplayed: replayed, ledger.AnswerInProgress: "running", ledger.AnswerThrottled: "retrying",
-	ledger.AnswerAccepted: "accepted",
-	ledger.AnswerFailed:   "retrying", ledger.AnswerRefused: "dead", ledger.AnswerUnknown: "missed", ledger.AnswerLost: "missed",
+	ledger.AnswerFresh:      kind(ledger.Succeeded),
+	ledger.AnswerReplayed:   replayed,
+	ledger.AnswerAccepted:   kind(ledger.Accepted),
+	ledger.AnswerInProgress: kind(ledger.Running),
+	ledger.AnswerThrottled:  kind(ledger.Retrying),
+	ledger.AnswerFailed:     kind(ledger.Retrying),
+	ledger.AnswerRefused:    kind(ledger.Dead),
+	ledger.AnswerUnknown:    kind(ledger.Missed),
+	ledger.AnswerLost:       kind(ledger.Missed),
 }
 
-func answerKind(a ledger.AnswerKind) kind { return cmp.Or(answerKinds[a], "retrying") }
+func answerKind(a ledger.AnswerKind) kind { return cmp.Or(answerKinds[a], kind(ledger.Retrying)) }
 
 // answerWords says what an attempt's answer means.
 var answerWords = map[ledger.AnswerKind]string{
@@ -202,22 +208,22 @@ func steps(r ledger.Run, attempts []ledger.Attempt, audit []ledger.Audit, now cl
 		}
 	}
 	if ledger.IsAdHoc(r.ID) {
-		add("planned", "Asked for", "new work beside the schedule ("+string(r.Trigger)+")", r.ScheduledAt)
+		add(kind(ledger.Planned), "Asked for", "new work beside the schedule ("+string(r.Trigger)+")", r.ScheduledAt)
 	} else {
-		add("planned", "Scheduled time", "the time that the run is for", r.ScheduledAt)
+		add(kind(ledger.Planned), "Scheduled time", "the time that the run is for", r.ScheduledAt)
 	}
 	if r.Revision > 0 {
-		add("planned", "Planned", fmt.Sprintf("by revision %d of the job; its request is frozen from here on", r.Revision), r.PlannedAt)
+		add(kind(ledger.Planned), "Planned", fmt.Sprintf("by revision %d of the job; its request is frozen from here on", r.Revision), r.PlannedAt)
 	} else {
-		add("planned", "Planned", "its request is frozen from here on", r.PlannedAt)
+		add(kind(ledger.Planned), "Planned", "its request is frozen from here on", r.PlannedAt)
 	}
-	add("running", "First leased", "the send-before time was set: "+now.exact(r.SendBefore), r.StartedAt)
+	add(kind(ledger.Running), "First leased", "the send-before time was set: "+now.exact(r.SendBefore), r.StartedAt)
 	for _, a := range attempts {
 		s := attemptStep(r, a)
 		add(s.Kind, s.What, s.Detail, s.At)
 	}
 	for _, a := range audit {
-		add("canceled", "Operator: "+string(a.Action), "by "+a.By+": "+a.Why, a.At)
+		add(kind(ledger.Canceled), "Operator: "+string(a.Action), "by "+a.By+": "+a.Why, a.At)
 	}
 	if r.State.Finished() {
 		detail := ""

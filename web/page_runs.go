@@ -122,7 +122,7 @@ func (d *Dashboard) addGroups(r *http.Request, v *runsView, f ledger.Filter) err
 // addFilterActions adds the actions on all runs of a filter. states are those of the runs at hand; a
 // page that is not the whole list may leave out runs in any state.
 func (d *Dashboard) addFilterActions(r *http.Request, v *runsView, f ledger.Filter, states []ledger.State) {
-	if operations.Redrive.Selects(v.Filter.Selection, f) {
+	if operations.RunAction(operations.Redrive).Selects(v.Filter.Selection, f) {
 		v.Actions = d.filterActions(r, v.Filter, f, func(want func(ledger.State) bool) bool {
 			return v.Cut || f.Before != nil || slices.ContainsFunc(states, want)
 		})

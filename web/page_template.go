@@ -106,9 +106,9 @@ func (d *Dashboard) templateActions(r *http.Request, v templateView) []actionLin
 	if v.Job == nil || v.Status == nil {
 		return nil
 	}
-	name := "pause"
+	name := operations.PauseJob
 	if !v.Status.PausedAt.IsZero() {
-		name = "resume"
+		name = operations.ResumeJob
 	}
 	return d.allowed(r, actionLink{Name: name, Path: actionPath(name, "job", v.ID)})
 }

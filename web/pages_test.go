@@ -44,7 +44,7 @@ func TestWhatIsWrongIsSaidWithARemedy(t *testing.T) {
 		status int
 		text   string
 	}{
-		"/nowhere":             {404, "There is no page at this address."},
+		"/nowhere":             {404, "No page has this address."},
 		"/jobs/nobody":         {404, "Unknown job &#34;nobody&#34;"},
 		"/runs/nobody@never":   {404, "The ledger has no run"},
 		"/runs?state=deaad":    {400, "Valid states: planned, running"},
@@ -72,7 +72,7 @@ func TestARunIDMayHaveAnyOffset(t *testing.T) {
 	s := newSite(t)
 	s.day()
 	s.board.Actions = true
-	for _, path := range []string{"/runs/hourly@", "/act/redrive?run=hourly@"} {
+	for _, path := range []string{"/runs/hourly@", "/actions/redrive?run=hourly@"} {
 		written := strings.ReplaceAll(s.time("hourly", 1).In(time.FixedZone("", 3600)).Format(time.RFC3339), "+", "%2B")
 		if got := s.get(path + written); got.Code != http.StatusOK || !strings.Contains(got.body, s.id("hourly", 1)) {
 			t.Errorf("%s%s: %d\n%s", path, written, got.Code, got.body)

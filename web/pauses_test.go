@@ -29,14 +29,14 @@ func TestAPauseOfManyIsShownWhereItMatters(t *testing.T) {
 		"/":                  {"Paused until", "job hour*", "nothing is sent to target env:SVC_URL", "1 job paused without an end"},
 		"/jobs?state=paused": {"/jobs/hourly", "until", "/jobs/paris", "target held until"},
 		"/jobs/hourly":       {"the database moves", `href="/pauses"`},
-		"/pauses":            {"job hour*", "the database moves", "/act/end-pause?pause=1", "/act/change-pause?pause=2"},
+		"/pauses":            {"job hour*", "the database moves", "/actions/end-pause?pause=1", "/actions/change-pause?pause=2"},
 		"/audit":             {"#1: pause job hour* from "},
-		"/act/add-pause?target=env:SVC_URL&until=1h":            {"Pause until ", "scheduled times in it"},
-		"/act/add-pause?kind=hold&target=env:SVC_URL&until=30m": {"Hold until "},
-		"/act/add-pause?target=nowhere&until=30m":               {"No job has the target"},
-		"/act/change-pause?pause=1&until=2h":                    {"Change it"},
-		"/act/end-pause?pause=2":                                {"End it now"},
-		"/act/add-pause?until=30m":                              {"selects no jobs"},
+		"/actions/add-pause?target=env:SVC_URL&until=1h":            {"Pause until ", "scheduled times in it"},
+		"/actions/add-pause?kind=hold&target=env:SVC_URL&until=30m": {"Hold until "},
+		"/actions/add-pause?target=nowhere&until=30m":               {"No job has the target"},
+		"/actions/change-pause?pause=1&until=2h":                    {"Change it"},
+		"/actions/end-pause?pause=2":                                {"End it now"},
+		"/actions/add-pause?until=30m":                              {"selects no jobs"},
 	} {
 		got := s.get(path).body
 		for _, text := range want {
@@ -79,7 +79,7 @@ func TestTheNextRunIsTheFirstAfterEveryPause(t *testing.T) {
 		t.Errorf("by the next run: %q", times)
 	}
 	must(t, s.PauseJob(t.Context(), "minutely", ann))
-	s.has("/act/resume?job=minutely", "The next is "+until.UTC().Format("2006-01-02 15:04:05"))
+	s.has("/actions/resume?job=minutely", "The next is "+until.UTC().Format("2006-01-02 15:04:05"))
 }
 
 // The page of a template offers to pause all its schedules; a job that the registry lacks is not
@@ -88,13 +88,13 @@ func TestATemplateIsPausedAndResumedByAForm(t *testing.T) {
 	s := withTemplate(t, 1)
 	s.board.Actions = true
 	s.declare(s.now.Registry)
-	s.has("/jobs/report", `href="/act/pause?job=report"`)
-	s.has("/act/pause?job=report", "Pause the job")
+	s.has("/jobs/report", `href="/actions/pause?job=report"`)
+	s.has("/actions/pause?job=report", "Pause the job")
 	must(t, s.PauseJob(t.Context(), "report", ledger.Actor{By: "ann", Why: "x"}))
 	must(t, s.PauseJob(t.Context(), "hourly", ledger.Actor{By: "ann", Why: "x"}))
-	s.has("/act/resume?job=report", "by ann: x", "Resume the job")
+	s.has("/actions/resume?job=report", "by ann: x", "Resume the job")
 	s.has("/jobs?q=report", `<span class="tag warn">paused</span>`)
-	if got := s.get("/act/resume?job=hourly"); !strings.Contains(got.body, "does not have the job") || strings.Contains(got.body, "Resume the job") {
+	if got := s.get("/actions/resume?job=hourly"); !strings.Contains(got.body, "does not have the job") || strings.Contains(got.body, "Resume the job") {
 		t.Errorf("a job that the registry lacks: %d\n%s", got.Code, got.body)
 	}
 }

@@ -15,7 +15,7 @@ type runFilter struct {
 	operations.Selection
 	Reason, Since, Until string
 	States               []string
-	Unacked              bool
+	Unacknowledged       bool
 	Parent               string // of an action: its members
 }
 
@@ -26,8 +26,8 @@ func (f runFilter) Has(s ledger.State) bool { return slices.Contains(f.States, s
 func (f *runFilter) parse(q url.Values, now time.Time) (ledger.Filter, error) {
 	f.Selection = selectionOf(q)
 	f.Reason, f.Since, f.Until = q.Get("reason"), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
-	f.Unacked = q.Get("unacked") != ""
-	out := ledger.Filter{Unacknowledged: f.Unacked}
+	f.Unacknowledged = q.Get("unacknowledged") != ""
+	out := ledger.Filter{Unacknowledged: f.Unacknowledged}
 	for _, list := range q["state"] {
 		for _, s := range strings.Split(list, ",") {
 			if s == "" {
@@ -71,7 +71,7 @@ func parseSpan(since, until string, now time.Time) (from, to time.Time, err erro
 func join[T ~string](list []T) string { return strings.Join(operations.Texts(list), ", ") }
 
 func (f runFilter) any() bool {
-	return !f.IsZero() || f.Reason+f.Since+f.Until != "" || len(f.States) > 0 || f.Unacked
+	return !f.IsZero() || f.Reason+f.Since+f.Until != "" || len(f.States) > 0 || f.Unacknowledged
 }
 
 // address is the page with these filters, after a run, grouped or not.
@@ -80,8 +80,8 @@ func (f runFilter) address(before string, grouped bool) string {
 		return runPath(f.Parent)
 	}
 	pairs := append(f.pairs(), "before", before)
-	if f.Unacked {
-		pairs = append(pairs, "unacked", "1")
+	if f.Unacknowledged {
+		pairs = append(pairs, "unacknowledged", "1")
 	}
 	if grouped {
 		pairs = append(pairs, "group", "1")
@@ -102,7 +102,7 @@ func (f runFilter) exportPairs() []string {
 	for _, s := range f.States {
 		pairs = append(pairs, "state", s)
 	}
-	if f.Unacked {
+	if f.Unacknowledged {
 		pairs = append(pairs, "unacknowledged", "true")
 	}
 	return pairs
@@ -129,7 +129,7 @@ func (f runFilter) words() string {
 // command is the same listing on the command line.
 func (f runFilter) command() string {
 	words := append([]string{"cronce runs list"}, f.flags()...)
-	if f.Unacked {
+	if f.Unacknowledged {
 		words = append(words, "--unacknowledged")
 	}
 	return strings.Join(words, " ")

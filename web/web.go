@@ -81,26 +81,24 @@ func New(c Config) *Dashboard {
 	d := &Dashboard{Config: c}
 	mux := http.NewServeMux()
 	for pattern, page := range map[string]func(*http.Request) (view, error){
-		"GET /{$}":          d.overview,
-		"GET /jobs":         d.jobs,
-		"GET /jobs/{id}":    d.job,
-		"GET /runs":         d.runs,
-		"GET /runs/{id...}": d.run,
-		"GET /targets":      d.targets,
-		"GET /targets/{id}": d.target,
-		"GET /keys":         d.keys,
-		"GET /processes":    d.processes,
-		"GET /pauses":       d.pausesPage,
-		"GET /audit":        d.audit,
-		"GET /act/{act}":    d.actionPage,
-		"GET /{unknown...}": func(*http.Request) (view, error) {
-			return view{}, missing("There is no page at this address.", "Choose one in the menu above.")
-		},
+		"GET /{$}":                        d.overview,
+		"GET /jobs":                       d.jobs,
+		"GET /jobs/{id}":                  d.job,
+		"GET /runs":                       d.runs,
+		"GET /runs/{id...}":               d.run,
+		"GET /targets":                    d.targets,
+		"GET /targets/{id}":               d.target,
+		"GET /keys":                       d.keys,
+		"GET /processes":                  d.processes,
+		"GET /pauses":                     d.pausesPage,
+		"GET /audit":                      d.audit,
+		"GET " + actionsPath + "{action}": d.actionPage,
+		"GET /{unknown...}":               func(*http.Request) (view, error) { return view{}, errNoPage },
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { d.serve(w, r, page) })
 	}
 	mux.HandleFunc("GET /find", d.find)
-	mux.HandleFunc("POST /act/{act}", d.postAction)
+	mux.HandleFunc("POST "+actionsPath+"{action}", d.postAction)
 	mux.HandleFunc("POST /zone", d.chooseZone)
 	mux.HandleFunc("GET /assets/{name}", serveAsset)
 	d.handler = secure(mux)
@@ -148,6 +146,9 @@ func (e *pageError) Error() string { return e.what + " " + e.remedy }
 func missing(what, remedy string) error {
 	return &pageError{http.StatusNotFound, what, remedy}
 }
+
+// errNoPage answers an address that no page has.
+var errNoPage = missing("No page has this address.", "Choose one in the menu above.")
 
 func invalid(what, remedy string) error {
 	return &pageError{http.StatusBadRequest, what, remedy}

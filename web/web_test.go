@@ -248,7 +248,7 @@ func (s *site) get(path string, header ...string) answer {
 
 var paths = []string{
 	"/", "/?span=30d", "/jobs", "/jobs?state=failing", "/jobs?owner=Europe+team&sort=-next", "/runs?label=tier", "/find?q=h", "/jobs/hourly", "/jobs/paris", "/jobs/off", "/runs", "/runs?state=dead&group=1",
-	"/runs?job=hourly&since=2026-01-01&unacked=1", "/targets", "/targets/env:SVC_URL", "/targets/env:SVC_URL?span=30d", "/keys", "/processes", "/audit", "/audit?by=ann",
+	"/runs?job=hourly&since=2026-01-01&unacknowledged=1", "/targets", "/targets/env:SVC_URL", "/targets/env:SVC_URL?span=30d", "/keys", "/processes", "/audit", "/audit?by=ann",
 }
 
 // inline matches what the policy would refuse.

@@ -165,7 +165,7 @@ func (d *Dashboard) readInZone(r *http.Request) *http.Request {
 		shown.zone = written
 	}
 	read := operations.ParseTime
-	if act := strings.TrimPrefix(r.URL.Path, "/act/"); act == operations.AddPause || act == operations.ChangePause {
+	if action := strings.TrimPrefix(r.URL.Path, actionsPath); action == operations.AddPause || action == operations.ChangePause {
 		read = operations.ParseTimeAhead
 	}
 	for _, name := range []string{"since", "until", "from", "to"} {

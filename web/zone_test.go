@@ -26,7 +26,7 @@ func TestEveryTimeObeysTheChosenZone(t *testing.T) {
 	s.day()
 	s.board.Actions = true
 	must(t, s.PauseJob(t.Context(), "paris", ledger.Actor{By: "ann", Why: "x", Via: ledger.ViaCLI}))
-	list := append(paths, "/pauses", "/runs/"+s.id("hourly", 1), "/act/pause?job=hourly", "/act/resume?job=paris", "/act/"+operations.AddPause+"?job=hourly&until=1h", "/jobs/hourly?at="+s.time("hourly", 1).Format("15:04"))
+	list := append(paths, "/pauses", "/runs/"+s.id("hourly", 1), "/actions/pause?job=hourly", "/actions/resume?job=paris", "/actions/"+operations.AddPause+"?job=hourly&until=1h", "/jobs/hourly?at="+s.time("hourly", 1).Format("15:04"))
 	for _, path := range list {
 		got := s.get(path, inZone("Asia/Tokyo")...)
 		if found := utcTime.FindString(ownTime.ReplaceAllString(got.body, "")); found != "" || got.Code != http.StatusOK {

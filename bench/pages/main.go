@@ -76,7 +76,7 @@ func pages(busiest string) []string {
 	return []string{
 		"/", "/?span=30d", "/jobs", "/jobs/" + busiestJob, "/jobs/" + jobID(7), "/jobs/" + busiestJob + "?at=" + day(time.Hour), "/runs",
 		"/runs?job=" + busiestJob, "/runs?since=" + day(50*24*time.Hour) + "&until=" + day(49*24*time.Hour),
-		"/runs?state=dead&group=1", "/runs?state=dead&unacked=1", "/runs?state=missed", "/runs?state=canceled", "/runs?reason=payload_mismatch",
+		"/runs?state=dead&group=1", "/runs?state=dead&unacknowledged=1", "/runs?state=missed", "/runs?state=canceled", "/runs?reason=payload_mismatch",
 		"/runs?job=" + busiestJob + "&state=missed", "/runs?job=" + busiestJob + "&state=dead&group=1", "/runs?job=nobody",
 		"/runs/" + url.PathEscape(busiest), "/targets", "/targets/env:SVC_URL", "/targets/env:SVC_URL?span=30d", "/keys", "/processes", "/audit",
 		"/pauses", "/jobs?sort=slower", "/find?q=" + jobID(7)[:3],

@@ -31,7 +31,7 @@ func (a *app) completeBelow(root *cobra.Command) {
 		}
 		states := fixed(ledger.States)
 		switch {
-		case c.Name() == string(operations.Cancel):
+		case c.Name() == operations.Cancel:
 			states = fixed(ledger.Unfinished)
 		case root.Name() == "jobs":
 			states = fixed(operations.JobStates)

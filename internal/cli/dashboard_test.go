@@ -113,7 +113,7 @@ func TestABrowserAsksForAToken(t *testing.T) {
 			t.Errorf("%+v: %d, %q", tc, got.StatusCode, got.Header.Get("WWW-Authenticate"))
 		}
 	}
-	for _, path := range []string{"/v1/jobs/tick/pause", "/act/pause"} { // a form on another site sends the password too
+	for _, path := range []string{"/v1/jobs/tick/pause", "/actions/pause"} { // a form on another site sends the password too
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost:"+port+path, strings.NewReader("job=tick&why=x&key=k-1"))
 		if err != nil {
 			t.Fatal(err)

@@ -24,25 +24,42 @@ type Action struct {
 	do          func(*Service, context.Context, ActionRequest) (any, error)
 }
 
-// AckIncident names the action on an incident.
-const AckIncident = "ack-incident"
+// The names of the actions. Most commands of the program have the same names. They are untyped, so that those on runs are
+// also values of RunAction.
+const (
+	PauseJob    = "pause"
+	ResumeJob   = "resume"
+	TriggerJob  = "trigger"
+	BackfillJob = "backfill"
+	Rerun       = "rerun"
+
+	Cancel  = "cancel"
+	Redrive = "redrive"
+	Ack     = "ack"
+
+	AddPause    = "add-pause" // of many jobs, or a hold of a target
+	ChangePause = "change-pause"
+	EndPause    = "end-pause"
+
+	AckIncident = "ack-incident"
+)
 
 // Actions are all actions.
 var Actions = slices.Concat([]Action{
-	{Name: "pause", Verb: "Pause", Path: "/v1/jobs/{id}/pause", MinRole: access.Operator, OfSchedules: true,
+	{Name: PauseJob, Verb: "Pause", Path: "/v1/jobs/{id}/pause", MinRole: access.Operator, OfSchedules: true,
 		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) {
 			return s.Pause(ctx, a.ID, a.actor)
 		}},
-	{Name: "resume", Verb: "Resume", Path: "/v1/jobs/{id}/resume", MinRole: access.Operator, OfSchedules: true,
+	{Name: ResumeJob, Verb: "Resume", Path: "/v1/jobs/{id}/resume", MinRole: access.Operator, OfSchedules: true,
 		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) {
 			return s.Resume(ctx, a.ID, a.actor)
 		}},
-	{Name: "trigger", Verb: "Trigger", Path: "/v1/jobs/{id}/trigger", MinRole: access.Operator,
+	{Name: TriggerJob, Verb: "Trigger", Path: "/v1/jobs/{id}/trigger", MinRole: access.Operator,
 		Status: http.StatusCreated, do: (*Service).doTrigger},
-	{Name: "backfill", Verb: "Backfill", Path: "/v1/jobs/{id}/backfill", MinRole: access.Operator,
+	{Name: BackfillJob, Verb: "Backfill", Path: "/v1/jobs/{id}/backfill", MinRole: access.Operator,
 		Fields: []string{"dryRun", "from", "to", "parallel", "newestFirst", "neverPlanned", "series"},
 		Status: http.StatusOK, do: (*Service).doBackfill},
-	{Name: "rerun", Verb: "Rerun", Path: "/v1/runs/{id}/rerun", MinRole: access.Admin,
+	{Name: Rerun, Verb: "Rerun", Path: "/v1/runs/{id}/rerun", MinRole: access.Admin,
 		Fields: []string{"newKey", "mayDouble"}, Status: http.StatusCreated, do: (*Service).doRerun},
 	{Name: AddPause, Verb: "Pause", Path: "/v1/pauses", MinRole: access.Operator,
 		Fields: []string{"kind", "all", "job", "owner", "label", "target", "from", "until", "dryRun"},

@@ -75,7 +75,8 @@ const (
 	JobEnded    JobState = "ended" // removed from the registry, or a schedule that has ended
 )
 
-// JobStates are all states of the registry's jobs, those that need somebody first.
+// JobStates are the states that jobs of the registry can have; those that need somebody come first. JobUnfit and JobEnded are
+// states of schedules made at run time and of removed jobs, so they are not in the list.
 var JobStates = []JobState{JobFailing, JobPaused, JobActive, JobNew, JobDisabled}
 
 // JobDetail is a job with its whole definition, its newest events and the actions of operators on

@@ -110,7 +110,7 @@ func (q MemberQuery) groups(parent string) (list []ledger.MemberFilter, err erro
 	states := slices.Clone(q.States)
 	for _, st := range states {
 		if !slices.Contains(MemberFilterStates, st) {
-			return nil, refuse(Invalid, "unknown state %q of a member; valid states: %s", st, strings.Join(Texts(MemberFilterStates), ", "))
+			return nil, unknownName("state", st, MemberFilterStates...)
 		}
 	}
 	if slices.Contains(states, NotSucceeded) {

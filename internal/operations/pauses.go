@@ -11,13 +11,6 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// The names of the actions on pauses of many jobs and holds of targets.
-const (
-	AddPause    = "add-pause"
-	ChangePause = "change-pause"
-	EndPause    = "end-pause"
-)
-
 // Pause is a pause of many jobs until a time, or a hold of a target.
 type Pause struct {
 	ID   int64            `json:"id"`

@@ -11,14 +11,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// RunAction names an action of operators on runs that exist.
+// RunAction is the name of an action on runs that exist: Cancel, Redrive or Ack.
 type RunAction string
-
-const (
-	Cancel  RunAction = "cancel"
-	Redrive RunAction = "redrive"
-	Ack     RunAction = "ack"
-)
 
 // MaxPart bounds the runs that one transaction changes. The planner waits for each: of a
 // million runs in SQLite, 1,000 take up to half a second, and 10,000 take three.

@@ -51,7 +51,7 @@ type Explanation struct {
 func (s *Service) Why(ctx context.Context, jobID, text, member string) (Explanation, error) {
 	v := Explanation{JobID: jobID}
 	if jobID == "" {
-		return v, refuse(Invalid, "the question names no job; say which job (job)")
+		return v, refuse(Invalid, "job is missing; set it to the ID of a job")
 	}
 	j, err := s.registered(ctx, jobID, "")
 	gone := "" // why the ledger knows it by its runs alone

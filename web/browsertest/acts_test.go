@@ -59,7 +59,7 @@ func (b *tab) link(page, act string) {
 	b.Helper()
 	eventually(b.T, "the form to "+act, func() bool {
 		b.visit(page)
-		b.focus(`main .actions a[href^="/act/` + act + `"]`)
+		b.focus(`main .actions a[href^="/actions/` + act + `"]`)
 		ctx, cancel := context.WithTimeout(b.ctx, maxWait/4)
 		defer cancel()
 		return chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet input[name=why]"))) == nil
@@ -155,7 +155,7 @@ func TestActions(t *testing.T) {
 
 		eventually(t, "skipped times", func() bool { return len(s.runsOf("nap", "skipped")) > 1 })
 		b.visit("/jobs/nap")
-		b.do(chromedp.Click(chromedp.CSS(`main .actions a[href^="/act/backfill"]`)), chromedp.WaitReady(chromedp.CSS("input[name=from]")),
+		b.do(chromedp.Click(chromedp.CSS(`main .actions a[href^="/actions/backfill"]`)), chromedp.WaitReady(chromedp.CSS("input[name=from]")),
 			chromedp.KeyEvent(time.Now().UTC().Add(-time.Hour).Format("2006-01-02 15:04")), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet")))
 		says(b.shown("main"), "will run")
 		says(b.sendForm("maria"), "Backfill: ")
@@ -165,7 +165,7 @@ func TestActions(t *testing.T) {
 		says(b.shown("main"), "will change")
 		says(b.shown(".cli"), "cronce runs ack --job refused --why")
 		says(b.sendForm("maria"), "Acknowledged ")
-		b.visit("/act/redrive?job=refused&state=dead")
+		b.visit("/actions/redrive?job=refused&state=dead")
 		says(b.shown("main"), "acknowledged by an operator")
 		b.link("/jobs/refused", "ack-incident")
 		says(b.shown("main"), "refused fails: the target gave a final answer")
@@ -182,13 +182,13 @@ func TestAPreviewIsSeenBeforeTheForm(t *testing.T) {
 		b := open(t, s)
 		const place = `[scrollY, document.activeElement.name ?? ""].join(" ")`
 		b.look(1280, "light")
-		b.visit("/act/pause?job=tick")
+		b.visit("/actions/pause?job=tick")
 		if got := eval[string](b, place); got != "0 why" {
 			t.Errorf("wide: scroll and focus are %q, want the focus on the reason", got)
 		}
 		b.look(360, "light")
 		eventually(t, "a preview that is longer than the screen", func() bool {
-			b.visit("/act/ack?job=refused&state=dead")
+			b.visit("/actions/ack?job=refused&state=dead")
 			return eval[bool](b, `document.querySelector("form.sheet").getBoundingClientRect().top > innerHeight`)
 		})
 		if got := eval[string](b, place); got != "0 " {
@@ -203,7 +203,7 @@ func runPage(id string) string { return "/runs/" + url.PathEscape(id) }
 func TestAFormSentTwiceIsOneAction(t *testing.T) {
 	busy(t, func(t *testing.T, s *server) {
 		b := open(t, s)
-		b.visit("/act/trigger?job=yearly")
+		b.visit("/actions/trigger?job=yearly")
 		statuses := eval[string](b, `(async () => {
 			const form = document.querySelector("form.sheet");
 			form.why.value = "a double click"; form.by.value = "maria";
@@ -232,7 +232,7 @@ func TestAFormOfAnotherSiteIsRefused(t *testing.T) {
 	busy(t, func(t *testing.T, s *server) {
 		evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprintf(w, `<!doctype html><main><form id="f" method="post" action="%s/act/pause"><input name="job" value="tick"><input name="why" value="x"><input name="by" value="x"><input name="key" value="0123456789abcdef0123"></form>
+			fmt.Fprintf(w, `<!doctype html><main><form id="f" method="post" action="%s/actions/pause"><input name="job" value="tick"><input name="why" value="x"><input name="by" value="x"><input name="key" value="0123456789abcdef0123"></form>
 				<script>document.getElementById("f").submit()</script></main>`, s.url)
 		}))
 		defer evil.Close()
@@ -276,25 +276,25 @@ grants: [{ role: viewer, users: [vera] }, { role: operator, users: [oscar] }, { 
 			t.Errorf("%s may do %q to a run, want %q", user, got, want.run)
 		}
 		if user == "vera" {
-			b.visit("/act/pause?job=tick")
+			b.visit("/actions/pause?job=tick")
 			if text := b.text("main"); !strings.Contains(text, "needs the role operator") {
 				t.Errorf("a viewer sees %q", text)
 			}
-			status := eval[int](b, `fetch("/act/pause", {method: "POST", body: new URLSearchParams({job: "tick", why: "x", key: "0123456789abcdef"})}).then((r) => r.status)`)
+			status := eval[int](b, `fetch("/actions/pause", {method: "POST", body: new URLSearchParams({job: "tick", why: "x", key: "0123456789abcdef"})}).then((r) => r.status)`)
 			if status != http.StatusForbidden || s.paused("tick") {
 				t.Errorf("a viewer's form: %d", status)
 			}
 			b.forgiveEach(2, "status of 403")
 		}
 		if user == "oscar" { // the proven name is the audit's, whatever a form says
-			b.visit("/act/pause?job=tick")
+			b.visit("/actions/pause?job=tick")
 			b.focus("form.sheet input[name=why]")
 			b.do(chromedp.KeyEvent(reason), chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS(".notice")))
 			if out := s.run("jobs", "show", "tick"); !strings.Contains(out, "oscar") {
 				t.Errorf("the pause is not oscar's: %s", out)
 			}
 			s.run("jobs", "resume", "tick", "--why", "x", "--by", "test")
-			b.visit("/act/rerun?run=" + url.QueryEscape(dead))
+			b.visit("/actions/rerun?run=" + url.QueryEscape(dead))
 			if text := b.text("main"); !strings.Contains(text, "needs the role admin") {
 				t.Errorf("an operator sees %q", text)
 			}

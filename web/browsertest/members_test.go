@@ -47,7 +47,7 @@ func TestMembersAreSoundInABrowser(t *testing.T) {
 	})
 	b := open(t, s)
 	member := strings.Replace(parent, "bill@", "bill::t007@", 1)
-	for _, path := range []string{"/runs/" + parent, "/runs/" + parent + "?key=nobody", "/runs/" + member, "/act/redrive?state=dead&parent=" + parent} {
+	for _, path := range []string{"/runs/" + parent, "/runs/" + parent + "?key=nobody", "/runs/" + member, "/actions/redrive?state=dead&parent=" + parent} {
 		for _, scheme := range []string{"light", "dark"} {
 			b.look(1280, scheme)
 			b.visit(path)

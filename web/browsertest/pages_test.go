@@ -84,8 +84,8 @@ func busy(t *testing.T, test func(t *testing.T, s *server)) {
 var pagePaths = []string{
 	"/", "/?span=30d", "/jobs", "/jobs/tick", "/jobs/refused", "/jobs/yearly", "/jobs/yearly?at=2020-01-01", "/runs", "/runs?state=dead&group=1",
 	"/runs?job=nobody", "/find?q=e", "/targets", "/targets/env:SVC_URL", "/jobs?sort=-state&owner=nobody", "/audit?since=1h", "/keys", "/processes", "/audit", "/nowhere",
-	"/pauses", "/jobs/report", "/jobs/report?key=zzz", "/jobs/report:acme", "/act/add-pause?target=env%3ASVC_URL&until=1h", "/act/add-pause?kind=hold&target=env%3ASVC_URL&until=1h",
-	"/act/pause?job=tick", "/act/backfill?job=nap&from=2020-01-01", "/act/redrive?job=refused&state=dead", "/act/resume?job=tick", "/act/ack-incident?incident=1",
+	"/pauses", "/jobs/report", "/jobs/report?key=zzz", "/jobs/report:acme", "/actions/add-pause?target=env%3ASVC_URL&until=1h", "/actions/add-pause?kind=hold&target=env%3ASVC_URL&until=1h",
+	"/actions/pause?job=tick", "/actions/backfill?job=nap&from=2020-01-01", "/actions/redrive?job=refused&state=dead", "/actions/resume?job=tick", "/actions/ack-incident?incident=1",
 }
 
 // Each page, wide and narrow, light and dark: nothing that the browser complains
@@ -128,7 +128,7 @@ func (b *tab) previews(paths []string) (list []string) {
 		if path == "/nowhere" {
 			b.forgive()
 		}
-		for _, link := range eval[[]string](b, `[...document.querySelectorAll("a[href^='/act/']")].map((a) => a.getAttribute("href"))`) {
+		for _, link := range eval[[]string](b, `[...document.querySelectorAll("a[href^='/actions/']")].map((a) => a.getAttribute("href"))`) {
 			if action := strings.SplitN(link, "?", 2)[0]; !byAction[action] {
 				byAction[action] = true
 				list = append(list, link)

@@ -24,7 +24,7 @@ func shown() map[string]string {
 	from := time.Now().UTC().Add(-15 * 24 * time.Hour).Format("2006-01-02 15:04")
 	return map[string]string{
 		"overview":     "/",
-		"act-backfill": "/act/backfill?job=refresh-exchange-rates&from=" + url.QueryEscape(from),
+		"act-backfill": "/actions/backfill?job=refresh-exchange-rates&from=" + url.QueryEscape(from),
 	}
 }
 

@@ -76,7 +76,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	defer close()
 	line := terminal.NewLine(a.Err)
 	done, err := operations.BackfillAll(ctx, b, func(ctx context.Context, part operations.ActionRequest) (v operations.Backfilled, err error) {
-		err = o.DoAction(ctx, "backfill", jobID, part, &v)
+		err = o.DoAction(ctx, operations.BackfillJob, jobID, part, &v)
 		return v, err
 	}, func(at time.Time, done operations.Backfilled) {
 		line.Show(backfilling(jobID, from, to, at, b.NewestFirst, done))

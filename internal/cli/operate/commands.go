@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronce/cronce/internal/cli/backend"
 	"github.com/cronce/cronce/internal/cli/command"
+	"github.com/cronce/cronce/internal/operations"
 )
 
 type app struct{ *backend.Backend }
@@ -19,8 +20,8 @@ func Commands(b *backend.Backend) []*cobra.Command {
 	a := &app{b}
 	jobs := command.Group("jobs", "List, show, compare, pause and resume jobs",
 		a.jobsListCommand(), a.jobsShowCommand(), a.jobsDiffCommand(),
-		a.pauseCommand("pause", "JOB", "Pause a job: its scheduled times are recorded as skipped (paused)"),
-		a.pauseCommand("resume", "JOB", "Resume a paused job; skipped times stay skipped (see backfill)"))
+		a.pauseCommand(operations.PauseJob, "JOB", "Pause a job: its scheduled times are recorded as skipped (paused)"),
+		a.pauseCommand(operations.ResumeJob, "JOB", "Resume a paused job; skipped times stay skipped (see backfill)"))
 	runs, incidents, schedules := a.runsCommand(), a.incidentsCommand(), a.schedulesCommand()
 	all := []*cobra.Command{jobs, runs, incidents, a.pausesCommand(), a.triggerCommand(), schedules}
 	command.WithIDs(all...)

@@ -31,7 +31,7 @@ whose answer was that an earlier call is in progress.`,
 			}
 			ctx := c.Context()
 			// With --server the server finds the run; else this process reads it, and then makes the calls.
-			return a.enter(ctx, "rerun", args[0], w.sign(asked), func() (ledger.Entry, error) {
+			return a.enter(ctx, operations.Rerun, args[0], w.sign(asked), func() (ledger.Entry, error) {
 				o, done, err := a.Operations(ctx)
 				if err != nil {
 					return ledger.Entry{}, err

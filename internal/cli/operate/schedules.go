@@ -19,8 +19,8 @@ import (
 func (a *app) schedulesCommand() *cobra.Command {
 	c := command.Group("schedules", "Make, change and show schedules that are made at run time",
 		a.schedulesListCommand(), a.schedulesGetCommand(), a.schedulesPutCommand(), a.schedulesDeleteCommand(),
-		a.pauseCommand("pause", "TEMPLATE KEY", "Pause a schedule: its times are recorded as skipped (paused)"),
-		a.pauseCommand("resume", "TEMPLATE KEY", "Resume a paused schedule; its skipped times stay skipped"),
+		a.pauseCommand(operations.PauseJob, "TEMPLATE KEY", "Pause a schedule: its times are recorded as skipped (paused)"),
+		a.pauseCommand(operations.ResumeJob, "TEMPLATE KEY", "Resume a paused schedule; its skipped times stay skipped"),
 		a.schedulesHistoryCommand())
 	c.Long = `schedules works on the schedules of a template, which is a job of the registry
 with keyed. A schedule is named by its template and its key. As a job it is

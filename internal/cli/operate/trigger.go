@@ -37,7 +37,7 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 				return err
 			}
 			ctx := c.Context()
-			return a.enter(ctx, "trigger", args[0], w.sign(operations.ActionRequest{}), func() (ledger.Entry, error) {
+			return a.enter(ctx, operations.TriggerJob, args[0], w.sign(operations.ActionRequest{}), func() (ledger.Entry, error) {
 				return a.triggerEntry(ctx, args[0], w)
 			})
 		},
