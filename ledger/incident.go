@@ -77,6 +77,36 @@ const (
 // IncidentCauses lists every cause.
 var IncidentCauses = []IncidentCause{IncidentDead, IncidentMissed, IncidentLate, IncidentUnplanned, IncidentOverdue, IncidentExpiry}
 
+// Problem returns the problem in words that follow the job's ID, as notifications and the dashboard
+// show it. Incidents that differ in their Reason have those of the cause alone.
+func (i Incident) Problem() string {
+	switch {
+	case i.Cause == IncidentDead && i.Reason != "":
+		return "dead runs (" + string(i.Reason) + ")"
+	case i.Reason == ReasonNotStarted:
+		return "a run has not started in time"
+	case i.Reason == ReasonNotFinished:
+		return "a run has not finished in time"
+	case i.Cause == IncidentUnplanned && i.Reason == ReasonNotPlannable:
+		return "schedules do not fit their template"
+	}
+	switch i.Cause {
+	case IncidentDead:
+		return "dead runs"
+	case IncidentMissed:
+		return "missed scheduled times"
+	case IncidentLate:
+		return "late runs"
+	case IncidentUnplanned:
+		return "no process plans the job"
+	case IncidentOverdue:
+		return "the purge is overdue"
+	case IncidentExpiry:
+		return "the target keeps keys for too short a time"
+	}
+	return string(i.Cause)
+}
+
 // Reasons of an incident of IncidentLate.
 const (
 	ReasonNotStarted  Reason = "not_started"  // not started within Call.StartWithin

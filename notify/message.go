@@ -58,38 +58,7 @@ func (m Message) title() string {
 	case m.Event == Reminded:
 		state = "still "
 	}
-	return fmt.Sprintf("[%s] %s: %s%s", m.Registry, about, state, what(i))
-}
-
-// what is the problem in words; without a Reason, of incidents that differ in it.
-func what(i ledger.Incident) string {
-	switch i.Cause {
-	case ledger.IncidentDead:
-		if i.Reason == "" {
-			return "dead runs"
-		}
-		return fmt.Sprintf("dead runs (%s)", i.Reason)
-	case ledger.IncidentMissed:
-		return "missed scheduled times"
-	case ledger.IncidentLate:
-		switch i.Reason {
-		case ledger.ReasonNotStarted:
-			return "a run has not started in time"
-		case ledger.ReasonNotFinished:
-			return "a run has not finished in time"
-		}
-		return "late runs"
-	case ledger.IncidentUnplanned:
-		if i.Reason == ledger.ReasonNotPlannable {
-			return "schedules do not fit their template"
-		}
-		return "no process plans the job"
-	case ledger.IncidentOverdue:
-		return "the purge is overdue"
-	case ledger.IncidentExpiry:
-		return "the target keeps keys for too short a time"
-	}
-	return string(i.Cause)
+	return fmt.Sprintf("[%s] %s: %s%s", m.Registry, about, state, i.Problem())
 }
 
 // line is one fact of a message, such as the job or the last error.

@@ -56,7 +56,7 @@ var incidentKinds = map[ledger.IncidentCause]kind{
 func incidentItem(i ledger.Incident) attention {
 	a := attention{
 		Kind: cmp.Or(incidentKinds[i.Cause], failedKind), What: incidentWords(i), Link: jobPath(i.JobID), Since: i.OpenedAt, Incident: i.ID,
-		Do:  "An open incident: it closes " + closing(i) + ", and an acknowledgement silences it.",
+		Do:  "An open incident of " + counted(i.Count, "problem") + ": it closes " + closing(i) + ", and an acknowledgement silences it.",
 		CLI: fmt.Sprintf("cronce incidents ack %d%s", i.ID, why),
 	}
 	if i.Error != "" {
@@ -76,29 +76,8 @@ func closing(i ledger.Incident) string {
 	return "with the job's next success"
 }
 
-func incidentWords(i ledger.Incident) string {
-	switch i.Cause {
-	case ledger.IncidentDead:
-		return i.JobID + " fails: " + operations.Because(i.Reason)
-	case ledger.IncidentMissed:
-		return i.JobID + " missed " + counted(i.Count, "scheduled time")
-	case ledger.IncidentLate:
-		if i.Reason == ledger.ReasonNotFinished {
-			return i.JobID + " is late: it has not finished in time"
-		}
-		return i.JobID + " is late: it has not started in time"
-	case ledger.IncidentUnplanned:
-		if i.Reason == ledger.ReasonNotPlannable {
-			return "Schedules of " + i.JobID + " do not fit their template"
-		}
-		return "No process plans " + i.JobID
-	case ledger.IncidentOverdue:
-		return "The nightly purge is overdue"
-	case ledger.IncidentExpiry:
-		return "The target of " + i.JobID + " keeps keys for too short a time"
-	}
-	return i.JobID + ": " + string(i.Cause)
-}
+// incidentWords names the job of an incident, and its problem.
+func incidentWords(i ledger.Incident) string { return i.JobID + ": " + i.Problem() }
 
 // jobIncidents are the open incidents of a job, acknowledged ones too.
 func (d *Dashboard) jobIncidents(r *http.Request, jobID string) (items []attention, err error) {

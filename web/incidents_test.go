@@ -14,7 +14,7 @@ func TestAnAcknowledgedIncidentIsSilent(t *testing.T) {
 	s := newSite(t)
 	must(t, s.ReconcileIncidents(t.Context(), ledger.IncidentUnplanned, []ledger.JobProblem{{JobID: "paris", Error: "<b>nobody</b>"}}))
 	for _, path := range []string{"/", "/jobs/paris"} {
-		if got := s.get(path).body; !strings.Contains(got, "No process plans paris") || !strings.Contains(got, "&lt;b&gt;nobody") {
+		if got := s.get(path).body; !strings.Contains(got, "paris: no process plans the job") || !strings.Contains(got, "&lt;b&gt;nobody") {
 			t.Errorf("%s does not say what is wrong:\n%s", path, got)
 		}
 		if got := s.get(path).body; !strings.Contains(got, "it closes when a process plans the job") {
@@ -68,10 +68,10 @@ func TestAnOverduePurgeIsShownOnce(t *testing.T) {
 			}
 		}
 	}
-	want("/", "The nightly purge is overdue</a>", "It never succeeded. An open incident: it closes with the job&#39;s next success")
+	want("/", "purge-expired-keys: the purge is overdue</a>", "It never succeeded. An open incident of 1 problem: it closes with the job&#39;s next success")
 	s.now.PurgeWarning = "the nightly purge has not succeeded since yesterday"
 	want("/", "The nightly purge is overdue</a>", "The nightly purge has not succeeded since yesterday.")
-	want("/jobs/purge-expired-keys", "The nightly purge is overdue", "it closes with the job&#39;s next success")
+	want("/jobs/purge-expired-keys", "purge-expired-keys: the purge is overdue", "it closes with the job&#39;s next success")
 }
 
 // Very many incidents stay few lines.
@@ -83,7 +83,7 @@ func TestManyIncidentsAreAFewLines(t *testing.T) {
 	}
 	must(t, s.ReconcileIncidents(t.Context(), ledger.IncidentUnplanned, list))
 	got := s.get("/").body
-	if n := strings.Count(got, "No process plans job-"); n != 5 || !strings.Contains(got, "15 more open incidents") {
+	if n := strings.Count(got, ": no process plans the job"); n != 5 || !strings.Contains(got, "15 more open incidents") {
 		t.Errorf("%d of 20 incidents:\n%s", n, got)
 	}
 }

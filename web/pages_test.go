@@ -91,7 +91,7 @@ func TestTroubleIsInTheTitleAndTheIcon(t *testing.T) {
 	s.now.PurgeWarning, s.now.ReloadWarning = "the nightly purge has not succeeded since yesterday", "cronce.yaml:3:1: unknown field"
 	got := s.get("/").body
 	for _, want := range []string{
-		"(6) 6 problems", "favicon-trouble", "1 dead run nobody has acknowledged", "No process plans hourly", "hourly missed ", "cronce incidents ack ", "circuit breaker of target env:SVC_URL is open",
+		"(6) 6 problems", "favicon-trouble", "1 dead run nobody has acknowledged", "hourly: no process plans the job", "hourly: missed scheduled times", "An open incident of ", "cronce incidents ack ", "circuit breaker of target env:SVC_URL is open",
 		"nightly purge is overdue", "unknown field", `cronce runs redrive <span class="nowrap">--job</span> hourly <span class="nowrap">--reason</span> permanent`,
 	} {
 		if !strings.Contains(got, want) {
