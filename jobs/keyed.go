@@ -72,6 +72,9 @@ func (t Template) Check(s KeyedSchedule) (KeyedSchedule, error) {
 	if s.Until.Nanosecond() != 0 {
 		return s, problemOf(CodeBadValue, "until %s has a fraction of a second; use whole seconds", s.Until.Format(time.RFC3339Nano))
 	}
+	if s.Until.UTC().Year() > 9999 {
+		return s, problemOf(CodeBadValue, "until is after the year 9999 in UTC; leave it out for a schedule without an end")
+	}
 	var err error
 	if s.Data, err = compactData(s.Data); err != nil {
 		return s, err
@@ -104,6 +107,8 @@ func compactData(data json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case err != nil:
 		return nil, problemOf(CodeBadData, "data cannot be written as JSON: %v", err)
+	case bytes.Contains(compact, []byte("\uFFFD")):
+		return nil, problemOf(CodeBadData, "data has half of a UTF-16 surrogate pair, or U+FFFD, which replaces one; send the character that is meant")
 	case len(compact) > MaxData:
 		return nil, problemOf(CodeBadData, "data has %d bytes as JSON, the maximum is %d; let the target look it up", len(compact), MaxData)
 	}

@@ -121,6 +121,8 @@ func TestAScheduleIsRefusedThatCouldNotBeCalled(t *testing.T) {
 		{"a secret by its name", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`{"to":"a","pages":1,"format":"pdf","apiKey":"x"}`)}, "data.apiKey looks like a secret"},
 		{"a secret by its form", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`{"to":["sk_live_1"],"pages":1,"format":"pdf"}`)}, "data.to looks like a secret"},
 		{"a fraction of a second", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(good), Until: time.Unix(1, 1)}, "use whole seconds"},
+		{"a year that RFC 3339 cannot write", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(good), Until: time.Date(9999, 12, 31, 23, 59, 0, 0, time.FixedZone("", -60))}, "after the year 9999"},
+		{"half of a surrogate pair", jobs.KeyedSchedule{Key: "k", Schedule: "@daily", Data: []byte(`{"to":"\ud800","pages":1,"format":"pdf"}`)}, "half of a UTF-16 surrogate pair"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			_, err := tmpl.Check(tc.s)

@@ -110,7 +110,7 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		}
 		switch {
 		case c.ID == 0:
-			p, err = c.begin(now)
+			p, err = c.Begin(now)
 		case len(found) == 0:
 			return p, ErrNotFound
 		default:
@@ -119,7 +119,6 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		if err != nil {
 			return p, err
 		}
-		p.By, p.Why = c.By, c.Why
 		if p.ID, err = tx.PutPause(p).Get(); err != nil {
 			return p, err
 		}
@@ -151,12 +150,13 @@ func (c PauseChange) action() ActionKind {
 // about names the pause in the audit.
 func (p Pause) about() string { return fmt.Sprintf("#%d: %s", p.ID, p) }
 
-// begin returns the new pause.
-func (c PauseChange) begin(now time.Time) (Pause, error) {
+// Begin returns the new pause that the change makes at a time, without an ID. It returns
+// ErrInvalidPause.
+func (c PauseChange) Begin(now time.Time) (Pause, error) {
 	if c.End {
 		return Pause{}, fmt.Errorf("%w: name the one to end by its ID", ErrInvalidPause)
 	}
-	p := Pause{Kind: c.Kind, Selector: c.Selector, From: now.Truncate(time.Second), CreatedAt: now}
+	p := Pause{Kind: c.Kind, Selector: c.Selector, From: now.Truncate(time.Second), CreatedAt: now, By: c.By, Why: c.Why}
 	if c.From.After(now) {
 		p.From = c.From.UTC()
 	}
@@ -166,6 +166,7 @@ func (c PauseChange) begin(now time.Time) (Pause, error) {
 
 // apply returns the pause with the change.
 func (c PauseChange) apply(p Pause, now time.Time) (Pause, error) {
+	p.By, p.Why = c.By, c.Why
 	switch {
 	case !p.EndedAt.IsZero() || !now.Before(p.Until):
 		return p, ErrPauseEnded

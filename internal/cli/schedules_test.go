@@ -177,6 +177,22 @@ func TestAnUntilThatStandsForNoneIsRefused(t *testing.T) {
 	}
 }
 
+// A schedule whose template became a job with a schedule of its own can be deleted.
+func TestAScheduleOfWhatIsNoTemplateNowCanBeDeleted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, keyedRegistry)
+	put := []string{"schedules", "put", "customer-report", "acme", "--schedule", "@daily", "--data", `{"format":"pdf"}`}
+	d.ok(put...)
+	d.write("cronce.yaml", "version: 1\nname: acme\njobs:\n  - { id: customer-report, schedule: '@daily', targetUrlEnv: REPORTS_URL, path: /v1/reports }\n")
+	if code, _, errs := d.run(put...); code == exitDone || !strings.Contains(errs, "can be read, paused, resumed and deleted") {
+		t.Errorf("put: exit %d: %s", code, errs)
+	}
+	d.ok("schedules", "delete", "customer-report", "acme")
+	if code, _, errs := d.run("schedules", "list", "customer-report"); code != exitDone {
+		t.Errorf("list: exit %d: %s", code, errs)
+	}
+}
+
 // A time that has come and cannot be called any more has a row all the same.
 func TestADeletionMissesWhatAScheduleWithoutItsTemplateWasDueToDo(t *testing.T) {
 	t.Parallel()

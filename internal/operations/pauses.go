@@ -111,15 +111,14 @@ func (s *Service) ChangePause(ctx context.Context, c PauseChange) (Pause, error)
 			return Pause{}, err
 		}
 	}
+	var p ledger.Pause
+	var err error
 	if c.DryRun {
-		p := ledger.Pause{Kind: c.Kind, Selector: c.Selector, From: c.From, Until: c.Until, By: c.By, Why: c.Why}
-		if now := s.now().UTC().Truncate(time.Second); p.From.Before(now) { // as the ledger takes it
-			p.From = now
-		}
-		return s.pauseOf(p), nil
+		p, err = c.Begin(s.now().UTC())
+	} else {
+		keep(c.Actor, func(p ledger.Pause) (any, error) { return s.pauseOf(p), nil })
+		p, err = s.ledger.ChangePause(ctx, c.PauseChange)
 	}
-	keep(c.Actor, func(p ledger.Pause) (any, error) { return s.pauseOf(p), nil })
-	p, err := s.ledger.ChangePause(ctx, c.PauseChange)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return Pause{}, refuse(UnknownPause, `unknown pause %d; "cronce pauses list" lists those that have not ended`, c.ID)

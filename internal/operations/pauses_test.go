@@ -40,7 +40,7 @@ jobs:
 		{ledger.PauseSkip, ledger.Selector{Job: "other:acme"}, false},
 		{ledger.PauseSkip, ledger.Selector{Target: "spare"}, false},
 	} {
-		change := ledger.PauseChange{Kind: c.kind, Selector: c.of, Until: time.Now().Add(time.Hour)}
+		change := ledger.PauseChange{Kind: c.kind, Selector: c.of, Until: time.Now().Truncate(time.Second).Add(time.Hour)}
 		p, err := s.ChangePause(t.Context(), operations.PauseChange{PauseChange: change, DryRun: true})
 		templates := 0
 		if c.ok && c.of.Target != "spare" {
@@ -48,6 +48,30 @@ jobs:
 		}
 		if (err == nil) != c.ok || p.Templates != templates {
 			t.Errorf("%s %s: %d templates, %v", c.kind, c.of, p.Templates, err)
+		}
+	}
+}
+
+// A preview refuses what the ledger would refuse.
+func TestAPreviewOfAPauseIsChecked(t *testing.T) {
+	s, _ := served(t, jobs.Job{ID: "j", Schedule: "0 * * * *"}, 0)
+	now := time.Now().Truncate(time.Second)
+	for _, c := range []struct {
+		kind  ledger.PauseKind
+		until time.Time
+		ok    bool
+	}{
+		{ledger.PauseSkip, now.Add(time.Hour), true},
+		{"pause", now.Add(time.Hour), false},
+		{ledger.PauseSkip, now.Add(ledger.MaxPause + time.Hour), false},
+		{ledger.PauseSkip, now.Add(-time.Hour), false},
+	} {
+		change := ledger.PauseChange{Kind: c.kind, Until: c.until, Selector: ledger.Selector{Job: "j"}, Actor: ledger.Actor{By: "ann", Why: "x"}}
+		for _, dry := range []bool{true, false} {
+			_, err := s.ChangePause(t.Context(), operations.PauseChange{PauseChange: change, DryRun: dry})
+			if (err == nil) != c.ok {
+				t.Errorf("%s until %s, dry %v: %v", c.kind, c.until, dry, err)
+			}
 		}
 	}
 }

@@ -181,10 +181,6 @@ func (s *Service) template(ctx context.Context, id string) (jobs.Template, error
 	if t, known := reg.Template(id); known {
 		return t, nil
 	}
-	if _, isJob := reg.Index(id); isJob {
-		return jobs.Template{}, refuse(Invalid,
-			"the job %q has a schedule of its own; only a job with keyed has schedules that are made at run time", id)
-	}
 	names := []string{}
 	for _, t := range reg.Templates() {
 		names = append(names, t.ID)
@@ -197,6 +193,10 @@ func (s *Service) template(ctx context.Context, id string) (jobs.Template, error
 	}
 	if err != nil {
 		return jobs.Template{}, err
+	}
+	if _, isJob := reg.Index(id); isJob {
+		return jobs.Template{}, refuse(Invalid,
+			"the job %q has a schedule of its own; only a job with keyed has schedules that are made at run time", id)
 	}
 	return jobs.Template{}, refuse(UnknownJob, "unknown template %q%s a template is a job of the registry with keyed", id,
 		cmp.Or(suggest.DidYouMean(id, names), ";"))
