@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/cronce/cronce/internal/jobdiff"
 	"github.com/cronce/cronce/internal/operations"
@@ -17,12 +16,8 @@ import (
 )
 
 const (
-	// recentCells are linked one by one on a job's page.
-	recentCells = 90
-	// durationRuns is the number of a job's last rows whose durations are shown.
-	durationRuns = 100
-	comingTimes  = 10
-	pastOnPage   = 10
+	comingTimes = 10
+	pastOnPage  = 10
 )
 
 // fieldsInWords are fields of a definition that the page shows with words or links of its own.
@@ -59,75 +54,77 @@ type jobView struct {
 	Now       clock
 }
 
-// jobCell is one row of the ledger as a link.
-type jobCell struct {
-	Kind  kind
-	Link  string
-	Title string
-}
-
+// job is the page of a job, of a schedule that was made at run time, or of a template. Each step adds its part of the page. The
+// steps come in this order because later ones read what earlier ones found.
 func (d *Dashboard) job(r *http.Request) (view, error) {
-	id, ctx := r.PathValue("id"), r.Context()
-	if t, is, err := d.templateOf(r, id); is || err != nil {
-		if err != nil {
-			return view{}, err
-		}
+	id := r.PathValue("id")
+	t, isTemplate, err := d.templateOf(r, id)
+	switch {
+	case err != nil:
+		return view{}, err
+	case isTemplate:
 		return d.template(r, t)
 	}
 	v := jobView{Now: d.clockOf(r), At: r.URL.Query().Get("at")}
-	if err := d.findJob(r, id, &v); err != nil {
-		return view{}, err
+	for _, add := range []func(*http.Request, string, *jobView) error{
+		d.findJob, d.addCells, d.addDays, d.addTimes, d.addChanges, d.addPast, d.addProblems, d.addAnswer,
+	} {
+		if err := add(r, id, &v); err != nil {
+			return view{}, err
+		}
 	}
-	cells, err := d.Ledger.Recent(ctx, []string{id}, durationRuns)
+	v.Do = d.jobActions(r, v)
+	return view{Template: "job", Title: id + ": " + string(v.Row.State), Section: "Jobs", Data: v}, nil
+}
+
+// addDays adds how the job's runs went day by day: the calendar and the trend of their durations.
+func (d *Dashboard) addDays(r *http.Request, id string, v *jobView) error {
+	if v.Status == nil {
+		return nil
+	}
+	days, hours, err := d.countDays(r.Context(), id, cmp.Or(v.Job, &jobs.Job{}).ParsedSchedule(), heatDays)
 	if err != nil {
-		return view{}, err
+		return err
 	}
-	mine := cells[id]
-	if v.Sends { // Recent lists scheduled times, and these runs are for none
-		if mine, err = d.newest(ctx, id); err != nil {
-			return view{}, err
-		}
-	}
-	v.Durations = newDurationBars(mine, v.Now)
-	v.Row.Strip = newStrip(mine, stripCells)
-	for _, c := range slices.Backward(mine[:min(len(mine), recentCells)]) {
-		v.Cells = append(v.Cells, newJobCell(c, v.Now))
-	}
-	if v.Status != nil {
-		days, hours, err := d.countDays(ctx, id, cmp.Or(v.Job, &jobs.Job{}).ParsedSchedule(), heatDays)
-		if err != nil {
-			return view{}, err
-		}
-		v.Heat, v.Trend = newHeat(id, days), newTrend(days, hours, v.Now.Time)
-	}
+	v.Heat, v.Trend = newHeat(id, days), newTrend(days, hours, v.Now.Time)
+	return nil
+}
+
+// addTimes adds the job's next scheduled times, and those around the next clock change of its zone.
+func (d *Dashboard) addTimes(_ *http.Request, _ string, v *jobView) error {
 	if v.Job != nil {
 		v.Coming, v.Change = comingTimesOf(*v.Job, v.Now.Time), atClockChange(*v.Job, v.Now.Time)
 	}
-	if v.Events, err = d.Ledger.Events(ctx, id, pastOnPage); err != nil {
-		return view{}, err
+	return nil
+}
+
+// addPast adds what happened to the job itself: events of the ledger, and actions of operators.
+func (d *Dashboard) addPast(r *http.Request, id string, v *jobView) (err error) {
+	if v.Events, err = d.Ledger.Events(r.Context(), id, pastOnPage); err != nil {
+		return err
 	}
-	if err := d.addChanges(r, id, &v); err != nil {
-		return view{}, err
-	}
-	if v.Audit, err = d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: id, Limit: pastOnPage}); err != nil {
-		return view{}, err
-	}
-	if v.Dead, err = d.deadOf(ctx, v.Status); err != nil {
-		return view{}, err
+	v.Audit, err = d.Ledger.Audit(r.Context(), ledger.AuditFilter{JobID: id, Limit: pastOnPage})
+	return err
+}
+
+// addProblems adds what needs somebody: dead runs that nobody has acknowledged, and open incidents.
+func (d *Dashboard) addProblems(r *http.Request, id string, v *jobView) (err error) {
+	if v.Dead, err = d.deadOf(r.Context(), v.Status); err != nil {
+		return err
 	}
 	for i, g := range v.Dead {
 		v.Dead[i].Actions = d.groupActions(r, g)
 	}
-	if v.Incidents, err = d.jobIncidents(r, id); err != nil {
-		return view{}, err
-	}
-	v.Do = d.jobActions(r, v)
+	v.Incidents, err = d.jobIncidents(r, id)
+	return err
+}
+
+// addAnswer answers the question at the foot of the page, why the job ran or did not at a time, if it was asked.
+func (d *Dashboard) addAnswer(r *http.Request, _ string, v *jobView) (err error) {
 	if v.At != "" {
-		if v.Answer, err = d.why(ctx, v); err != nil {
-			return view{}, err
-		}
+		v.Answer, err = d.why(r.Context(), *v)
 	}
-	return view{Template: "job", Title: id + ": " + string(v.Row.State), Section: "Jobs", Data: v}, nil
+	return err
 }
 
 // deadOf groups a job's dead runs that nobody has acknowledged.
@@ -202,18 +199,6 @@ func (d *Dashboard) sends(id string) string {
 	return ""
 }
 
-// newest are a job's newest runs, of any kind, as cells.
-func (d *Dashboard) newest(ctx context.Context, jobID string) (list []ledger.RunSummary, err error) {
-	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobID, Limit: durationRuns})
-	for _, r := range runs {
-		list = append(list, ledger.RunSummary{
-			RunID: r.ID, ScheduledAt: r.ScheduledAt, Count: r.Count, State: r.State, Reason: r.Reason, Replayed: r.Replayed, StartedAt: r.StartedAt,
-			FinishedAt: r.FinishedAt,
-		})
-	}
-	return list, err
-}
-
 // jobOf returns a job of the registry, or of a schedule that was made at run time.
 func (d *Dashboard) jobOf(ctx context.Context, id string) (j jobs.Job, found bool, err error) {
 	if _, _, keyed := jobs.SplitJobID(id); !keyed {
@@ -225,18 +210,6 @@ func (d *Dashboard) jobOf(ctx context.Context, id string) (j jobs.Job, found boo
 		return j, false, nil
 	}
 	return j, err == nil, err
-}
-
-func newJobCell(c ledger.RunSummary, now clock) jobCell {
-	k := kindOf(c.State, c.Replayed)
-	title := now.exact(c.ScheduledAt) + ": " + string(k)
-	if c.Count > 1 {
-		title = now.exact(c.ScheduledAt) + " to " + now.exact(c.Until) + ": " + counted(c.Count, "scheduled time") + " " + string(k)
-	}
-	if c.Reason != "" {
-		title += " (" + strings.ReplaceAll(string(c.Reason), "_", " ") + ")"
-	}
-	return jobCell{k, runPath(c.RunID), title}
 }
 
 // pretty indents JSON for reading; what is none stays as it is.

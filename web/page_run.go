@@ -56,6 +56,7 @@ type step struct {
 	After  string // since the step before
 }
 
+// run is the page of a run, which the address names by its run ID or by its idempotency key.
 func (d *Dashboard) run(r *http.Request) (view, error) {
 	ctx := r.Context()
 	id, err := d.Operations.FindRun(ctx, r.PathValue("id"))
@@ -75,36 +76,43 @@ func (d *Dashboard) run(r *http.Request) (view, error) {
 	}
 	run.Progress = hidden(r, run.Progress)
 	v := runView{Run: run, Key: operations.KeyOf(run), Job: run.JobID, Kind: kindOf(run.State, run.Replayed), Now: d.clockOf(r).Of(run.JobID),
+		Sentence: operations.Sentence(run, attempts), Attempts: attemptViews(attempts),
 		Headers: headersFor(r, run.Call.Headers), Body: bodyFor(r, run.Call.Body)}
-	if run.Reason == ledger.ReasonPaused {
-		if v.Pause, err = d.pauseOf(ctx, run); err != nil {
-			return view{}, err
-		}
+	for i := range v.Attempts {
+		v.Attempts[i].Excerpt = hidden(r, v.Attempts[i].Excerpt)
 	}
-	v.Sentence = operations.Sentence(run, attempts)
-	if v.Audit, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: id, Limit: 50}); err != nil {
+	if err := d.addRelated(r, &v); err != nil {
 		return view{}, err
 	}
-	slices.Reverse(v.Audit)
-	if v.Deliveries, err = d.Operations.RunDeliveries(ctx, run); err != nil {
-		return view{}, err
-	}
-	if v.Members, err = d.members(r, run); err != nil {
-		return view{}, err
-	}
+	v.Steps = steps(run, attempts, v.Audit, v.Now)
 	v.Commands = []string{"cronce runs show " + shellQuote(run.ID)}
 	for _, a := range runActions(run, v.Now.Time) {
 		v.Do, v.Commands = append(v.Do, d.allowed(r, a.actionLink)...), append(v.Commands, a.command)
 	}
-	v.Attempts = attemptViews(attempts)
-	for i := range v.Attempts {
-		v.Attempts[i].Excerpt = hidden(r, v.Attempts[i].Excerpt)
-	}
-	v.Steps = steps(run, attempts, v.Audit, v.Now)
 	if !run.SendBefore.IsZero() && run.SendBefore.After(v.Now.Time) {
 		v.Left = run.SendBefore.Sub(v.Now.Time)
 	}
 	return view{Template: "run", Title: fmt.Sprintf("%s: %s", v.Kind, id), Section: "Runs", Data: v}, nil
+}
+
+// addRelated adds what the ledger keeps beside the run's own row: the pause that skipped it, the actions of operators on it, its
+// notifications and pings, and its members.
+func (d *Dashboard) addRelated(r *http.Request, v *runView) (err error) {
+	ctx := r.Context()
+	if v.Run.Reason == ledger.ReasonPaused {
+		if v.Pause, err = d.pauseOf(ctx, v.Run); err != nil {
+			return err
+		}
+	}
+	if v.Audit, err = d.Ledger.Audit(ctx, ledger.AuditFilter{RunID: v.Run.ID, Limit: 50}); err != nil {
+		return err
+	}
+	slices.Reverse(v.Audit)
+	if v.Deliveries, err = d.Operations.RunDeliveries(ctx, v.Run); err != nil {
+		return err
+	}
+	v.Members, err = d.members(r, v.Run)
+	return err
 }
 
 // entriesForPause is the number of audit entries of a job that are searched for a pause.

@@ -9,11 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronce/cronce/executor"
+	"github.com/cronce/cronce/internal/access"
 	"github.com/cronce/cronce/internal/cli/command"
 	"github.com/cronce/cronce/internal/hosts"
 	"github.com/cronce/cronce/internal/rollover"
 	"github.com/cronce/cronce/internal/telemetry"
 	"github.com/cronce/cronce/jobs"
+	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/schedule"
 )
 
@@ -122,6 +124,7 @@ func checkListen(flag, address string) error {
 	return nil
 }
 
+// serve runs the registry until ctx ends, or until the terminal that it writes to has gone. It returns nil after a graceful stop.
 func (a *app) serve(ctx context.Context, f serveFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -135,49 +138,75 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if f.access != "" {
 		read = append(read, f.access)
 	}
-	files := rollover.NewWatch(read...)
-	reg, err := a.readRegistry(log) // before a ledger is made
+	files := rollover.NewWatch(read...) // before they are read, so that no later change is missed
+	o, err := a.open(ctx, f, log)
 	if err != nil {
 		return err
 	}
-	hosts, err := a.hosts(f)
-	if err != nil {
-		return err
-	}
-	control, reloadAccess, err := a.apiAccess(f.access, f.listen, log)
-	if err != nil {
-		return err
-	}
-	notify := notifier{log}
-	opened := notify.extendStart(ctx)
-	store, err := a.OpenWithin(ctx, f.ledgerWait, log)
-	opened()
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	unlock, err := a.lockLedger()
-	if err != nil {
-		return err
-	}
-	defer unlock()
+	defer o.close()
 	a.warnAtStart(ctx, log)
 	metrics := telemetry.NewMetrics()
-	s := &server{app: a, flags: f, store: store, metrics: metrics, purges: metrics.Purge(), log: log, reloadAccess: reloadAccess}
-	first, err := s.instance(reg)
+	s := &server{app: a, flags: f, store: o.store, metrics: metrics, purges: metrics.Purge(), log: log, reloadAccess: o.reloadAccess}
+	return s.run(ctx, o, hangups, files)
+}
+
+// opened has what serve takes from outside its process: the files that it has read, and the ledger.
+type opened struct {
+	registry     *jobs.Registry
+	hosts        access.Hosts
+	control      access.Control // nil: the API and the dashboard are not served
+	reloadAccess func() error
+	store        ledger.Store
+	unlock       func()
+}
+
+// open reads the files and then opens the ledger, which creates it if it is embedded: a mistake in a file must not leave a
+// ledger behind. The caller closes what it returns.
+func (a *app) open(ctx context.Context, f serveFlags, log *slog.Logger) (o opened, err error) {
+	if o.registry, err = a.readRegistry(log); err != nil {
+		return o, err
+	}
+	if o.hosts, err = a.hosts(f); err != nil {
+		return o, err
+	}
+	if o.control, o.reloadAccess, err = a.apiAccess(f.access, f.listen, log); err != nil {
+		return o, err
+	}
+	extended := notifier{log}.extendStart(ctx)
+	o.store, err = a.OpenWithin(ctx, f.ledgerWait, log)
+	extended()
+	if err != nil {
+		return o, err
+	}
+	if o.unlock, err = a.lockLedger(); err != nil {
+		o.store.Close()
+	}
+	return o, err
+}
+
+func (o opened) close() {
+	o.unlock()
+	o.store.Close()
+}
+
+// run starts what reaches the server from outside (HTTP, signals, files, systemd), runs the fleet, and stops these in the
+// opposite order. HTTP is stopped after the fleet, so that clients can still see how the last runs end.
+func (s *server) run(ctx context.Context, o opened, hangups *hangups, files *rollover.Watch) error {
+	first, err := s.instance(o.registry)
 	if err != nil {
 		return err
 	}
+	notify := notifier{s.log}
 	var fleet *rollover.Fleet[*instance]
 	fleet = rollover.New(first, func() (*instance, error) { return s.successor(fleet.Current().registry) },
-		&reloads{log: log, metrics: metrics.Reloads(), notify: notify, now: a.Now}, log)
+		&reloads{log: s.log, metrics: s.metrics.Reloads(), notify: notify, now: s.app.Now}, s.log)
 	s.fleet = fleet
-	clients, closeServers, err := s.answer(ctx, fleet, hosts, control)
+	clients, closeServers, err := s.answer(ctx, fleet, o.hosts, o.control)
 	if err != nil {
 		return err
 	}
 	defer closeServers()
-	defer a.WatchSignals(log, f.lease, leasedBy(fleet))()
+	defer s.app.WatchSignals(s.log, s.flags.lease, leasedBy(fleet))()
 	defer s.requestReloads(ctx, fleet, hangups, files)()
 	unwatch, err := notify.watch(ctx, fleet)
 	if err != nil {
@@ -186,7 +215,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	defer unwatch()
 	err = fleet.Run(ctx)
 	clients.tell()
-	log.Info("stopped")
+	s.log.Info("stopped")
 	return err
 }
 
