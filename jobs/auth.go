@@ -73,22 +73,22 @@ type authField struct {
 // secrets are all the secrets that a target's auth can have, set or not.
 func (a Auth) secrets() []authField {
 	list := []authField{
-		{"token", "the token", a.Token, AuthBearer, formToken, false},
-		{"clientId", "the client's id", a.ClientID, AuthOAuth2, formToken, false},
-		{"clientSecret", "the client's secret", a.ClientSecret, AuthOAuth2, formToken, false},
-		{"username", "the user's name", a.Username, AuthBasic, formUser, false},
-		{"password", "the password", a.Password, AuthBasic, formField, false},
-		{"key", "the private key that signs", a.Key, AuthJWT, formKey, false},
-		{"routingKey", "the integration key", a.RoutingKey, AuthRoutingKey, formToken, false},
-		{"nextKey", "the private key that signs next", a.NextKey, AuthJWT, formKey, true},
-		{"secret", "the secret that signs", a.Secret, AuthHMAC, formToken, false},
-		{"nextSecret", "the secret that signs too", a.NextSecret, AuthHMAC, formToken, true},
-		{"accessKeyId", "the access key's ID", a.AccessKeyID, AuthSigV4, formToken, false},
-		{"secretAccessKey", "the secret access key", a.SecretAccessKey, AuthSigV4, formToken, false},
-		{"sessionToken", "the session's token", a.SessionToken, AuthSigV4, formToken, true},
+		{name: "token", holds: "the token", secret: a.Token, of: AuthBearer},
+		{name: "clientId", holds: "the client's id", secret: a.ClientID, of: AuthOAuth2},
+		{name: "clientSecret", holds: "the client's secret", secret: a.ClientSecret, of: AuthOAuth2},
+		{name: "username", holds: "the user's name", secret: a.Username, of: AuthBasic, form: formUser},
+		{name: "password", holds: "the password", secret: a.Password, of: AuthBasic, form: formField},
+		{name: "key", holds: "the private key that signs", secret: a.Key, of: AuthJWT, form: formKey},
+		{name: "routingKey", holds: "the integration key", secret: a.RoutingKey, of: AuthRoutingKey},
+		{name: "nextKey", holds: "the private key that signs next", secret: a.NextKey, of: AuthJWT, form: formKey, optional: true},
+		{name: "secret", holds: "the secret that signs", secret: a.Secret, of: AuthHMAC},
+		{name: "nextSecret", holds: "the secret that signs too", secret: a.NextSecret, of: AuthHMAC, optional: true},
+		{name: "accessKeyId", holds: "the access key's ID", secret: a.AccessKeyID, of: AuthSigV4},
+		{name: "secretAccessKey", holds: "the secret access key", secret: a.SecretAccessKey, of: AuthSigV4},
+		{name: "sessionToken", holds: "the session's token", secret: a.SessionToken, of: AuthSigV4, optional: true},
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
-		list = append(list, authField{"headers." + name, "the field's value", a.Headers[name], AuthHeaders, formField, false})
+		list = append(list, authField{name: "headers." + name, holds: "the field's value", secret: a.Headers[name], of: AuthHeaders, form: formField})
 	}
 	return list
 }

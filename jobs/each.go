@@ -67,7 +67,7 @@ func MemberRunID(parentID, key string) (string, error) {
 func CheckMemberKey(key string) error {
 	switch {
 	case key == "":
-		return fmt.Errorf("a key is empty")
+		return fmt.Errorf("empty key; a key has 1 to %d bytes", MaxMemberKey)
 	case len(key) > MaxMemberKey:
 		return fmt.Errorf("the key %.40q… has %d bytes; the maximum is %d", key, len(key), MaxMemberKey)
 	case !utf8.ValidString(key) || strings.ContainsRune(key, 0):

@@ -55,17 +55,18 @@ const (
 // channelTypes says what each type of channel takes of the fields that not all have. Package notify
 // renders the notifications of each.
 var channelTypes = []channelType{
-	{ChannelWebhook, "urlEnv", "secret", false},
-	{ChannelSlack, "urlEnv", "", true},
-	{ChannelPagerDuty, "key", "urlEnv", false},
-	{ChannelAlertmanager, "urlEnv", "", true},
-	{ChannelEmail, "smtp to", "from", true},
+	{name: ChannelWebhook, needs: []string{"urlEnv"}, may: "secret"},
+	{name: ChannelSlack, needs: []string{"urlEnv"}, groups: true},
+	{name: ChannelPagerDuty, needs: []string{"key"}, may: "urlEnv"},
+	{name: ChannelAlertmanager, needs: []string{"urlEnv"}, groups: true},
+	{name: ChannelEmail, needs: []string{"smtp", "to"}, may: "from", groups: true},
 }
 
 type channelType struct {
-	name       ChannelType
-	needs, may string // fields that it requires, and that it can have
-	groups     bool   // one message may be of many incidents; events are of one each
+	name   ChannelType
+	needs  []string // fields that it requires
+	may    string   // the field that it can have
+	groups bool     // one message may be of many incidents; events are of one each
 }
 
 // kind returns the row of the channel's type; without a name, if it is unknown.
@@ -177,7 +178,7 @@ func (d *draft) checkChannels() []Channel {
 func (d *draft) checkChannelFields(at string, c *Channel) {
 	kind := c.kind()
 	check := func(field string, set bool, what string) {
-		needed := strings.Contains(kind.needs, field)
+		needed := slices.Contains(kind.needs, field)
 		switch {
 		case set && !needed && kind.may != field && kind.name != "":
 			d.Add(at+"."+field, codeNeedlessField, "%s has no meaning for type: %s; remove it or change the type", field, c.Type)
@@ -212,9 +213,9 @@ func (d *draft) checkChannelFields(at string, c *Channel) {
 
 func (c Channel) secrets() []authField {
 	return []authField{
-		{"key", "the integration key", c.Key, AuthRoutingKey, formToken, true},
-		{"secret", "the secret that signs", c.Secret, AuthHMAC, formToken, true},
-		{"smtp", "the server's address", c.SMTP, AuthNone, formToken, true},
+		{name: "key", holds: "the integration key", secret: c.Key, of: AuthRoutingKey, optional: true},
+		{name: "secret", holds: "the secret that signs", secret: c.Secret, of: AuthHMAC, optional: true},
+		{name: "smtp", holds: "the server's address", secret: c.SMTP, of: AuthNone, optional: true},
 	}
 }
 

@@ -263,7 +263,8 @@ func (r *Registry) hash() error {
 			if err != nil {
 				return err
 			}
-			if e.hash = sha256.Sum256(body); !e.shared.Disabled {
+			e.hash = sha256.Sum256(body)
+			if !e.shared.Disabled {
 				fmt.Fprintln(sum, hex.EncodeToString(e.hash[:]))
 			}
 		}

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -63,11 +64,11 @@ func (i interval) aws() (expr string, align bool, err error) {
 
 func (c *cronFields) aws() (string, error) {
 	if c.fields[secondField].bits != 1 {
-		return "", fmt.Errorf("AWS has no seconds; let the job start at second 0, or let a tick drive it")
+		return "", errors.New("AWS has no seconds; let the job start at second 0, or let a tick drive it")
 	}
 	dom, dow := c.fields[domField], c.fields[dowField]
 	if !dom.star && !dow.star {
-		return "", fmt.Errorf("AWS cannot fire on days of the month or of the week, whichever comes first; make two jobs of it, or let a tick drive it")
+		return "", errors.New("AWS cannot fire on days of the month or of the week, whichever comes first; make two jobs of it, or let a tick drive it")
 	}
 	byMonth, err := dom.awsDays()
 	if err != nil {

@@ -60,7 +60,8 @@ func (t *workTx) beforeEnd(ctx context.Context, texts ...string) error {
 			var statement string
 			statement, more = l.next()
 			word, rest := firstWord(statement)
-			switch word = strings.ToUpper(word); {
+			word = strings.ToUpper(word)
+			switch {
 			case word == "" && rest == "":
 			case ended:
 				return errMixed

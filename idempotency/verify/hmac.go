@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -42,7 +43,7 @@ func NewHMAC(principal string, secrets ...string) (*HMAC, error) {
 		h.keys = append(h.keys, key)
 	}
 	if principal == "" || len(h.keys) == 0 {
-		return nil, fmt.Errorf("a verifier needs a principal and at least one secret")
+		return nil, errors.New("a verifier needs a principal and at least one secret")
 	}
 	return h, nil
 }

@@ -66,7 +66,8 @@ func (c *crontab) assignment(line string, n int) bool {
 	switch name {
 	case "CRON_TZ":
 		_, err := schedule.Parse("0 0 * * *", value, "")
-		if c.zone, c.badZone = value, err != nil; err != nil {
+		c.zone, c.badZone = value, err != nil
+		if c.badZone {
 			note(TimeZone, "CRON_TZ is not a time zone; the jobs below are not imported")
 		}
 	case "TZ":

@@ -60,7 +60,8 @@ func (l *lock) option(name string, value word, env map[string]string) error {
 		if err != nil || strings.Trim(text, "0123456789.") != "" {
 			return fmt.Errorf("the option --%s needs a number of seconds", name)
 		}
-		if l.nowait, l.waits = limit == 0, text; limit == 0 {
+		l.nowait, l.waits = limit == 0, text
+		if l.nowait {
 			l.waits = ""
 		}
 	}

@@ -223,7 +223,8 @@ func (c *call) origin(name string) string {
 // originOf tells apart values that are made of variables.
 func (c *call) originOf(w word) (origin string) {
 	for _, p := range w {
-		if origin += "\x00" + p.text; p.variable {
+		origin += "\x00" + p.text
+		if p.variable {
 			origin += c.origin(p.text)
 		}
 	}

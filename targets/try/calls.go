@@ -92,7 +92,8 @@ func (t *trial) start(ctx context.Context, body []byte) {
 	calls.Wait()
 	t.calls = append(append(t.calls, t.lost), t.together...)
 	for _, c := range t.together {
-		if t.first = c; c.done() {
+		t.first = c
+		if t.first.done() {
 			return
 		}
 	}
