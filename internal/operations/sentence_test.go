@@ -43,3 +43,13 @@ func TestSentenceSaysWhatBecameOfARun(t *testing.T) {
 		}
 	}
 }
+
+// A new state needs a case in stateText. Its default fits the states of times at which nothing was called.
+func TestSentenceHasWordsForEachUnfinishedState(t *testing.T) {
+	for _, s := range ledger.States {
+		got := operations.Sentence(ledger.Run{State: s}, nil)
+		if !s.Finished() && got == "This run was "+string(s)+"." {
+			t.Errorf("%q says no more than the state", got)
+		}
+	}
+}
