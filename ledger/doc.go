@@ -5,9 +5,9 @@
 //     the rest. Their comments say what each operation does.
 //   - [Store] lists every operation of a ledger. A consumer declares the part that it uses.
 //   - [Ledger] has the rules, one file an operation: admit.go, enter.go, claim.go, record.go,
-//     act.go, backfill.go and so on. What operations share is in transition.go (the moves of
-//     a run), slot.go (who gets a job's slot), process.go (which processes are alive) and
-//     problem.go (what opens an incident). Operators read by list.go, jobstatus.go, waiting.go
+//     action_apply.go, backfill.go and so on. What operations share is in transition.go (the
+//     moves of a run), slot.go (who gets a job's slot), process.go (which processes are alive)
+//     and problem.go (what opens an incident). Operators read by list.go, jobstatus.go, waiting.go
 //     and hours.go. Every change of a run's state passes one check
 //     against the diagram of [State].
 //   - [Rows] is what an engine stores for a Ledger: transactions over rows that are read,
@@ -15,9 +15,10 @@
 //     reads the clock, decides and writes: see [Tx], whose methods are in rows_*.go.
 //
 // Begin with run.go, state.go, plan.go and store.go, then rows.go, admit.go, claim.go and
-// record.go. Files with one prefix are of one topic: schedule_* of schedules made at run
-// time, member_* of runs with members, pause_*, incident_*, list_*, purge_*, and rows_* of
-// what an engine stores.
+// record.go. Files with one prefix are of one topic: action_* of operators' actions on runs,
+// schedule_* of schedules made at run time, member_* of runs with members, pause_*,
+// incident_*, list_*, purge_*, and rows_* of what an engine stores. The file without a suffix
+// has the topic's nouns.
 //
 // An operation of several steps is a type whose name ends in Tx, with what the steps have read:
 //

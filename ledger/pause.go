@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -52,21 +52,6 @@ var ErrPauseEnded = errors.New("the pause has ended")
 // written.
 var ErrInvalidPause = errors.New("invalid pause")
 
-// PauseChange makes a pause, or changes the times of one that has not ended.
-type PauseChange struct {
-	ID       int64     // 0: a new one, of Kind and Selector
-	Kind     PauseKind // of a new one
-	Selector           // of a new one
-	// From is the time at which the pause begins. Zero begins a new pause now, and leaves an existing
-	// one as it is. A pause that has begun keeps its From.
-	From time.Time
-	// Until is the time at which the pause ends; zero: the existing one keeps it.
-	Until time.Time
-	// End ends the existing pause now. If the pause has not begun, it then covers no time at all.
-	End bool
-	Actor
-}
-
 // Covers reports whether a scheduled time of a job is in the pause.
 func (p Pause) Covers(jobID string, t Traits, at time.Time) bool {
 	return p.Kind != PauseHold && p.contains(at) && p.Selects(jobID, t)
@@ -85,112 +70,8 @@ func (p Pause) String() string {
 	return fmt.Sprintf("%s %s from %s until %s", verb, p.Selector, p.From.UTC().Format(time.RFC3339), p.Until.UTC().Format(time.RFC3339))
 }
 
-// ChangePause makes, changes or ends a pause, and returns it. It returns ErrNotFound,
-// ErrPauseEnded or ErrInvalidPause.
-func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) {
-	if err := c.Actor.Validate(); err != nil {
-		return Pause{}, err
-	}
-	return write(ctx, l, "change a pause", func(tx Tx) (p Pause, err error) {
-		pausesFuture := tx.Pauses(time.Time{})
-		now, err := tx.Now()
-		if err != nil {
-			return p, err
-		}
-		list, err := pausesFuture.Get()
-		if err != nil {
-			return p, err
-		}
-		if err := c.lockCatchUps(tx, list, now); err != nil {
-			return p, err
-		}
-		found, err := tx.LockPause(c.ID).Get()
-		if err != nil {
-			return p, err
-		}
-		switch {
-		case c.ID == 0:
-			p, err = c.Begin(now)
-		case len(found) == 0:
-			return p, ErrNotFound
-		default:
-			p, err = c.apply(found[0], now)
-		}
-		if err != nil {
-			return p, err
-		}
-		if p.ID, err = tx.PutPause(p).Get(); err != nil {
-			return p, err
-		}
-		if p.Kind == PauseCatchUp {
-			old := p
-			old.Until = old.From
-			if len(found) > 0 { // a new one covered nothing
-				old = found[0]
-			}
-			if err := moveDue(tx, old, p); err != nil {
-				return p, err
-			}
-		}
-		return p, addAudit(tx, Audit{Action: c.action(), About: p.about(), Count: 1, Actor: c.Actor}, nil, p)
-	})
-}
-
-// action returns the kind of action that the audit has for the change.
-func (c PauseChange) action() ActionKind {
-	switch {
-	case c.End:
-		return ActionEndPause
-	case c.ID == 0:
-		return ActionAddPause
-	}
-	return ActionChangePause
-}
-
 // about names the pause in the audit.
 func (p Pause) about() string { return fmt.Sprintf("#%d: %s", p.ID, p) }
-
-// Begin returns the new pause that the change makes at a time, without an ID. It returns
-// ErrInvalidPause.
-func (c PauseChange) Begin(now time.Time) (Pause, error) {
-	if c.End {
-		return Pause{}, fmt.Errorf("%w: name the one to end by its ID", ErrInvalidPause)
-	}
-	p := Pause{Kind: c.Kind, Selector: c.Selector, From: now.Truncate(time.Second), CreatedAt: now, By: c.By, Why: c.Why}
-	if c.From.After(now) {
-		p.From = c.From.UTC()
-	}
-	p.Until = c.Until.UTC()
-	return p, p.validate(now)
-}
-
-// apply returns the pause with the change.
-func (c PauseChange) apply(p Pause, now time.Time) (Pause, error) {
-	p.By, p.Why = c.By, c.Why
-	switch {
-	case !p.EndedAt.IsZero() || !now.Before(p.Until):
-		return p, ErrPauseEnded
-	case c.End:
-		p.EndedAt = now
-		p.Until = wholeSecondAfter(now)
-		if p.From.After(now) {
-			p.Until = p.From
-		}
-		return p, nil
-	case !c.From.IsZero() && p.From.After(now):
-		if p.From = c.From.UTC(); p.From.Before(now) {
-			p.From = now.Truncate(time.Second)
-		}
-	}
-	if !c.Until.IsZero() {
-		p.Until = c.Until.UTC()
-	}
-	return p, p.validate(now)
-}
-
-// wholeSecondAfter returns the first whole second after a time: scheduled times up to the
-// time are in what ends there.
-func wholeSecondAfter(t time.Time) time.Time { return t.Truncate(time.Second).Add(time.Second) }
 
 func (p Pause) validate(now time.Time) error {
 	var what string
@@ -218,58 +99,43 @@ func (p Pause) validate(now time.Time) error {
 // MaxPause is how far ahead a pause may end.
 const MaxPause = 366 * 24 * time.Hour
 
-// Pauses lists the pauses that have not ended, by ID; with ended, all that the ledger keeps.
-func (l *Ledger) Pauses(ctx context.Context, ended bool) ([]Pause, error) {
-	return read(ctx, l, "list pauses", func(tx Tx) ([]Pause, error) {
-		after := time.Time{}
-		if ended {
-			after = time.Unix(0, 0)
-		}
-		return tx.Pauses(after).Get()
-	})
-}
-
-// ClosePauses notes in the audit which pauses have ended by themselves, and returns how many
-// they are. Their ends do not depend on it.
-func (l *Ledger) ClosePauses(ctx context.Context) (int, error) {
-	readEnded := func(tx Tx) (list []Pause, err error) {
-		pausesFuture := tx.Pauses(time.Time{})
-		now, err := tx.Now()
-		if err != nil {
-			return nil, err
-		}
-		all, err := pausesFuture.Get()
-		for _, p := range all {
-			if !now.Before(p.Until) {
-				list = append(list, p)
-			}
-		}
-		return list, err
-	}
-	found, err := read(ctx, l, "look for pauses that are over", readEnded)
-	if err != nil || len(found) == 0 {
-		return 0, err
-	}
-	return write(ctx, l, "close pauses", func(tx Tx) (n int, err error) {
-		for _, p := range found {
-			locked, err := tx.LockPause(p.ID).Get()
-			if err != nil || len(locked) == 0 || !locked[0].EndedAt.IsZero() || !locked[0].Until.Equal(p.Until) {
-				return n, err // another process was first; the next look finds the rest
-			}
-			p = locked[0]
-			p.EndedAt = p.Until
-			if _, err := tx.PutPause(p).Get(); err != nil {
-				return n, err
-			}
-			a := Audit{Action: ActionEndPause, About: p.about(), Count: 1, Actor: Actor{By: SystemActor, Why: "its time is over"}}
-			if err := addAudit(tx, a, nil, p); err != nil {
-				return n, err
-			}
-			n++
-		}
-		return n, nil
-	})
-}
-
 // SystemActor is By in the audit of what no operator did.
 const SystemActor = "cronce"
+
+// pauses has the pauses that a transaction has read.
+type pauses []Pause
+
+// covering returns the pause that a scheduled time of a job is in, or nil. A pause that skips goes
+// before a pause that catches up; among several of a kind, the last to end.
+func (list pauses) covering(jobID string, t Traits, at time.Time) (found *Pause) {
+	for i := range list {
+		p := &list[i]
+		if !p.Covers(jobID, t, at) {
+			continue
+		}
+		if found == nil || cmp.Or(cmp.Compare(string(p.Kind), string(found.Kind)), p.Until.Compare(found.Until)) > 0 {
+			found = p // "skip" is after "catch-up"
+		}
+	}
+	return found
+}
+
+// holdOf returns the hold of a target that ends last, or nil if the target is not held.
+func (list pauses) holdOf(target string, now time.Time) (found *Pause) {
+	for i := range list {
+		if p := &list[i]; p.Holds(target, now) && (found == nil || p.Until.After(found.Until)) {
+			found = p
+		}
+	}
+	return found
+}
+
+// heldTargets returns the targets that are held at a time, each once, in order.
+func (list pauses) heldTargets(now time.Time) (targets []string) {
+	for _, p := range list {
+		if p.Holds(p.Target, now) {
+			targets = append(targets, p.Target)
+		}
+	}
+	return sortedSet(targets)
+}

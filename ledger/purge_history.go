@@ -191,36 +191,18 @@ func (d *OldDefinition) isNeeded(until time.Time) bool {
 	}
 }
 
-// OldRows selects the rows of a kind up to a time.
-type OldRows struct {
-	Kind  HistoryKind
-	Until time.Time
-	Of    OfTemplates // of ScheduleRows
+// TemplateRetention has the retention of a template's schedules and of their runs, counted from
+// their end.
+type TemplateRetention struct {
+	Template  string
+	Retention time.Duration
 }
 
-// HistoryKind is a kind of rows that are kept for a time.
-type HistoryKind int
-
-// The kinds, and the time that counts.
-const (
-	AuditRows    HistoryKind = iota // At
-	EventRows                       // At
-	PauseRows                       // Until
-	IncidentRows                    // ClosedAt
-	ProcessRows                     // HeartbeatAt
-	ExcerptRows                     // KeepUntil
-	ScheduleRows                    // EndedAt
-)
-
-// DefinitionKey identifies a definition.
-type DefinitionKey struct{ JobID, Hash string }
-
-// OldDefinition is a definition, and what decides whether it is needed.
-type OldDefinition struct {
-	DefinitionKey
-	NextAt time.Time // when the job's next definition was first declared; zero: it is the newest
-	// Of the job's row. A job without one has none of them.
-	Revision int64
-	Current  string // the hash of the current revision
-	EndedAt  time.Time
+// otherTemplates selects what has no retention of its own.
+func otherTemplates(list []TemplateRetention) OfTemplates {
+	others := OfTemplates{Except: true}
+	for _, t := range list {
+		others.Templates = append(others.Templates, t.Template)
+	}
+	return others
 }

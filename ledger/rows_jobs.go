@@ -1,5 +1,7 @@
 package ledger
 
+import "time"
+
 // JobTable is the part of a Tx that has the jobs of the registry, with their slots.
 type JobTable interface {
 	// JobsAfter returns jobs by ID, without their bodies and without a lock: the first ones
@@ -25,4 +27,45 @@ type JobTable interface {
 	// PutJobs writes changes of jobs that the transaction has locked, or new jobs. A new
 	// one that another transaction has inserted meanwhile stays as it is.
 	PutJobs([]JobChange) error
+}
+
+// ProcessTable is the part of a Tx that has the registry's name, the processes, and the
+// definitions that they declare.
+type ProcessTable interface {
+	// BindRegistry stores the name of the registry that has the ledger, unless one is
+	// stored, and returns the stored one.
+	BindRegistry(name string) Future[string]
+	// Processes returns all processes, by ID.
+	Processes() Future[[]ProcessRow]
+	// PutProcess writes a process, a new one or in place of the stored one.
+	PutProcess(ProcessRow) error
+	// SetHeartbeats writes the HeartbeatAt of those of the processes that exist.
+	SetHeartbeats(ids []string, at time.Time) error
+	// DeleteProcess deletes a process if it exists.
+	DeleteProcess(id string) error
+	// PutDefinitions adds definitions, by job ID, to a version. One that is new is the last
+	// of its job: its Order is the greatest. The slice belongs to the caller.
+	PutDefinitions(version string, list []Definition) error
+	// Declared returns the definitions of a version, by job ID: the first ones after a job
+	// ID, up to limit.
+	Declared(version, after string, limit int) Future[[]JobDefinition]
+	// CountDefinitions counts the definitions of each version that a process declares.
+	CountDefinitions() Future[map[string]int]
+	// Bodies returns the bodies of those of the definitions that exist, one of each job, by job.
+	Bodies([]Definition) Future[map[string][]byte]
+	// LockAll keeps other transactions from writing runs, incidents and processes. It is the
+	// first call of its transaction.
+	LockAll() error
+}
+
+// PauseTable is the part of a Tx that has the pauses of many jobs, and the holds of targets.
+type PauseTable interface {
+	// Pauses returns the pauses that have no EndedAt, and, if a time is not zero, those whose
+	// Until is after it; by ID, and without a lock.
+	Pauses(after time.Time) Future[[]Pause]
+	// LockPause locks and returns a pause, or none.
+	LockPause(id int64) Future[[]Pause]
+	// PutPause writes a pause that the transaction has locked, or a new one, whose ID is 0,
+	// and returns its ID.
+	PutPause(Pause) Future[int64]
 }

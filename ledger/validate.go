@@ -113,3 +113,13 @@ func (in *RunSpec) invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: run %.200q at %s: %s", ErrInvalidRun, in.RunID, in.ScheduledAt.UTC().Format(time.RFC3339Nano),
 		fmt.Sprintf(format, args...))
 }
+
+// StorableText returns a text from outside as every store can keep it: valid UTF-8 without
+// NUL, and cut to limit bytes.
+func StorableText(s string, limit int) string {
+	s = s[:min(len(s), limit)]
+	if clean := strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD"); clean != s {
+		return strings.ToValidUTF8(clean[:min(len(clean), limit)], "") // a replacement may be longer than what it replaces
+	}
+	return s
+}

@@ -1,8 +1,6 @@
 package ledger
 
-import (
-	"time"
-)
+import "time"
 
 // Work is a leased run with everything that its holder needs to make the call and
 // to record the outcome.

@@ -212,13 +212,3 @@ func TestEachChannelIsToldByItsOwnRules(t *testing.T) {
 		t.Error("damaged knowledge was taken")
 	}
 }
-
-// A cause that a channel cannot name in its field on would be told to every channel or to none.
-func TestAChannelCanSelectEachCause(t *testing.T) {
-	for _, cause := range ledger.IncidentCauses {
-		c := jobs.Channel{Name: "ops", Type: jobs.ChannelSlack, URLEnv: "SLACK_URL", On: []string{string(cause)}}
-		if _, err := jobs.NewRegistry(jobs.Name("acme"), c); err != nil {
-			t.Error(err)
-		}
-	}
-}
