@@ -124,8 +124,8 @@ lambda: $(CONFIG) ## dist/lambda-{arm64,amd64}.zip: the function (at most 12 MB)
 	done
 
 # The whole contract of the ledger, built as the Lambda builds it.
-test-lambda: $(WITH_DATABASES) ## the PostgreSQL engines and the function with the Lambda's build tags
-	$(WITH_DATABASES) $(GO) test -tags lambda.norpc,nopgxregisterdefaulttypes,nethttpomithttp2 -timeout 10m ./ledger/postgres/... ./idempotency/postgres/... ./cmd/lambda
+test-lambda: $(WITH_DATABASES) ## the PostgreSQL engines with the Lambda's build tags, and the function as it is shipped
+	SHIPPED=1 $(WITH_DATABASES) $(TEST) -tags lambda.norpc,nopgxregisterdefaulttypes,nethttpomithttp2 -timeout 10m ./ledger/postgres/... ./idempotency/postgres/... ./cmd/lambda
 
 check-cloudformation: ## hold the exported templates against AWS's own types and cdk-nag (needs npm; with the AWS CLI and cfn-lint, against these too)
 	scripts/check-cloudformation
