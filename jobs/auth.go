@@ -70,7 +70,7 @@ type authField struct {
 	optional    bool
 }
 
-// secrets are all the secrets that a target's auth can have, set or not.
+// secrets returns all the secrets that a target's auth can have, set or not.
 func (a Auth) secrets() []authField {
 	list := []authField{
 		{name: "token", holds: "the token", secret: a.Token, of: AuthBearer},
@@ -93,7 +93,7 @@ func (a Auth) secrets() []authField {
 	return list
 }
 
-// at is the field's path in the file.
+// at returns the field's path in the file.
 func (f authField) at(path string) string {
 	if name, is := strings.CutPrefix(f.name, "headers."); is {
 		return field.Join(path+".headers", name)

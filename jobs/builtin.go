@@ -16,7 +16,7 @@ const (
 // names the work in listings and keeps the job's key scope its own.
 const builtinPath = "/purge-expired-keys"
 
-// purgeJob is the built-in job. The purge itself is safe to repeat and bounded
+// purgeJob returns the built-in job. The purge itself is safe to repeat and bounded
 // by its timeout, so a missed night is caught up once and never queued.
 func purgeJob(c Cleanup) Job {
 	return Job{

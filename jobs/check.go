@@ -19,7 +19,7 @@ const (
 	maxBody     = 256 << 10                 // bytes
 )
 
-// validKeyScope: no *, since a KeyTTL would take it for a pattern.
+// validKeyScope allows no *, since a KeyTTL would take it for a pattern.
 func validKeyScope(s string) bool {
 	return s != "" && len(s) <= maxKeyScope && plaintext.VisibleASCII(s) && !strings.Contains(s, "*")
 }

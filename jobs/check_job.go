@@ -122,6 +122,8 @@ func (d *draft) checkTarget(path string, j Job) string {
 	return j.Target
 }
 
+// impliedTarget returns the name of the target with the job's variable, and declares a target without a name
+// if none has it.
 func (d *draft) impliedTarget(path string, j Job) string {
 	d.checkVariable(path, "targetUrlEnv", j.TargetURLEnv, "the variable that holds the base URL")
 	var same []string

@@ -56,6 +56,8 @@ func (j Job) hashed(keyed bool) (body []byte, hash string, err error) {
 	return body, hex.EncodeToString(sum[:]), nil
 }
 
+// define returns what processes must agree on to run the job: all its fields, and how schedules are read
+// here.
 func (j Job) define(keyed bool) ([]byte, error) {
 	sent, err := j.ownBody()
 	if err != nil {
@@ -106,6 +108,7 @@ func (d definition) foreignVersion() error {
 		d.ID, d.Version, definitionVersion)
 }
 
+// job returns the job that was defined, with its schedule as this process reads it.
 func (d definition) job(parsed *schedule.Schedule) Job {
 	j := d.Job
 	j.Retry, j.Async, j.Alarm, j.Key = d.Retry, d.Async, d.Alarm, d.Key
@@ -116,7 +119,7 @@ func (d definition) job(parsed *schedule.Schedule) Job {
 	return j
 }
 
-// registryIfNamed is the registry's name where a call of the job, or its delay, could
+// registryIfNamed returns the registry's name where a call of the job, or its delay, could
 // depend on it.
 func (j Job) registryIfNamed(body []byte) string {
 	if j.Spread > 0 || j.headersVary() || hasPlaceholder(string(body)) {
@@ -208,7 +211,7 @@ func plainJSON(s string) bool {
 	return true
 }
 
-// inJSON is a text as JSON has it within a string.
+// inJSON returns a text as JSON has it within a string.
 func inJSON(text string) string {
 	if plainJSON(text) {
 		return text
@@ -217,6 +220,7 @@ func inJSON(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
+// ownBody returns the job's body as JSON text, or nil for the default body.
 func (j Job) ownBody() (json.RawMessage, error) {
 	if j.Body == nil {
 		return nil, nil

@@ -128,7 +128,7 @@ func (d *draft) checkTargets() {
 
 func targetPath(name string) string { return field.Join("targets", name) }
 
-// checkEntryName: targets and key stores have names like job ids.
+// checkEntryName checks the name of a target, a key store or a channel. It has the form of a job's ID.
 func (d *draft) checkEntryName(path, what, name string) {
 	switch {
 	case !ValidJobID(name):
@@ -245,6 +245,8 @@ func (d *draft) checkDefaults() Defaults {
 	return defaults
 }
 
+// builtin registers the nightly purge. It has the owner and the labels of the defaults, so that channels
+// select it as other jobs.
 func (d *draft) builtin(c Cleanup, p Platform, defaults Defaults) registered {
 	j := purgeJob(c).withDefaults(p)
 	setDefault(&j.Owner, defaults.Owner)
@@ -264,7 +266,7 @@ func only[E any](d *draft, path string, entries []E) (entry E) {
 	return entry
 }
 
-// where is "on line N" in a file, else the path.
+// where returns "on line N" in a file, else the path.
 func (d *draft) where(path string) string {
 	if line := d.At(path).Line; line > 0 {
 		return fmt.Sprintf("on line %d", line)

@@ -128,7 +128,7 @@ func expandForMembers(text string, value func(name string) string) string {
 	return b.String()
 }
 
-// memberBody is RequestBody for a job with Each.
+// memberBody does what RequestBody does, for a job with Each.
 func (j Job) memberBody(runID string, at time.Time) []byte {
 	body, _ := j.ownBody()
 	if body == nil {

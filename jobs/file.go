@@ -26,6 +26,7 @@ func Load(path string) (*Registry, error) {
 	return Parse(path, data)
 }
 
+// read reads a registry file. It has a maximum, so that a wrong path cannot fill the memory.
 func read(path string) ([]byte, *Problem) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -127,6 +127,7 @@ func (j *fileJob) Fields() []field.Row {
 		"Makes the job a template of schedules that are made at run time; see schedules.md."))
 }
 
+// enter registers a template if the file gives the job the field keyed, and otherwise a job.
 func (j *fileJob) enter(d *draft) {
 	if j.keyed {
 		j.Template.enter(d)

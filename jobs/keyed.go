@@ -164,6 +164,8 @@ type ScheduleCache struct {
 // cachedSchedules bounds a ScheduleCache; at the bound it is emptied.
 const cachedSchedules = 4096
 
+// parse returns a parsed schedule. Many schedules made at run time have the same expression, so it is parsed
+// once.
 func (c *ScheduleCache) parse(when timing) (*schedule.Schedule, error) {
 	if c == nil {
 		return schedule.Parse(when.expr, when.timezone, when.dst)

@@ -63,6 +63,7 @@ func (j Job) missingData() error {
 	return err
 }
 
+// path fills a path. What is put in is escaped, so that a key or data cannot lead to another path.
 func (v keyedValues) path(template string) (string, error) {
 	if !hasPlaceholder(template) {
 		return template, nil
@@ -84,7 +85,7 @@ func (v keyedValues) path(template string) (string, error) {
 	return path, nil
 }
 
-// segment is a value for a path: a text, a number, true or false.
+// segment returns a value for a path: a text, a number, true or false.
 func (v keyedValues) segment(name string) (string, error) {
 	if name == placeholderKey {
 		return v.key, nil
@@ -132,7 +133,7 @@ func escapeSegment(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }
 
-// text is a value within a text: an object or list is written as JSON.
+// text returns a value within a text: an object or list is written as JSON.
 func (v keyedValues) text(name string) string {
 	value, _ := v.lookup(name)
 	if text, is := value.(string); is {

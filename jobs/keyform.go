@@ -83,7 +83,7 @@ func uuidOf(b []byte, version byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// longest is the length of the longest key of a job: of a run with a token, which is a
+// longest returns the length of the longest key of a job: of a run with a token, which is a
 // UUID. A platform's event IDs are UUIDs too.
 func (f KeyForm) longest(jobID string) int {
 	const uuid = "00000000-0000-0000-0000-000000000000"

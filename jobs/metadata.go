@@ -60,7 +60,7 @@ func checkLabels(r *field.Report, path string, labels map[string]string) {
 	}
 }
 
-// labelName: no = and no comma, which part labels on the command line.
+// labelName allows no = and no comma, which part labels on the command line.
 func labelName(name string) bool {
 	return len(name) <= maxLabel && validToken(strings.ReplaceAll(name, "/", "-")) && name[0] != '/' && !punctuation(name[0])
 }
@@ -77,7 +77,7 @@ func checkLine(r *field.Report, path, text string, most int) {
 	}
 }
 
-// line is a text that checkLine takes.
+// line returns the kind of a text that checkLine takes.
 func line(to *string, most int) field.Kind {
 	return field.Checked(field.Text(to), func(r *field.Report, path string) { checkLine(r, path, *to, most) })
 }

@@ -127,7 +127,7 @@ func matches(pattern, id string) bool {
 	return matched && err == nil
 }
 
-// asTarget is what the channel's notifications are sent to; an email is not sent over
+// asTarget returns what the channel's notifications are sent to; an email is not sent over
 // HTTP.
 func (c Channel) asTarget() Target {
 	t := Target{Name: c.Target(), URLEnv: c.URLEnv, Auth: Auth{Type: AuthNone}}
@@ -219,7 +219,7 @@ func (c Channel) secrets() []authField {
 	}
 }
 
-// plainAddress is a mail address without a name: visible ASCII around one @.
+// plainAddress reports whether s is a mail address without a name: visible ASCII around one @.
 func plainAddress(s string) bool {
 	local, domain, found := strings.Cut(s, "@")
 	return found && local != "" && domain != "" && len(s) <= 254 && plaintext.VisibleASCII(s) && !strings.ContainsAny(s, `<>(),;:"\[]`) &&

@@ -38,7 +38,7 @@ func (s placeholderSet) forMembers(j Job) placeholderSet {
 	return s
 }
 
-// list is all names, for messages.
+// list returns all names, for messages.
 func (s placeholderSet) list() string {
 	names := s.names
 	if s.data {
@@ -105,7 +105,7 @@ func expand(text string, value func(name string) string) string {
 	return b.String()
 }
 
-// placeholders are the values for a run. previousAt and nextAt are the scheduled times
+// placeholders returns the values for a run. previousAt and nextAt are the scheduled times
 // strictly before and after scheduledAt, or empty if there is none. scheduledAt of an
 // ad hoc run is the time at which it was requested.
 func (j Job) placeholders(runID string, scheduledAt time.Time) func(name string) string {

@@ -22,7 +22,7 @@ func (r *report) jobOf(path string) string {
 	return r.jobIDs[job]
 }
 
-// found is every problem, in the file's order. The jobs are named last, since
+// found returns every problem, in the file's order. The jobs are named last, since
 // an id may stand behind what is wrong with its job.
 func (r *report) found() Problems {
 	problems := make(Problems, len(r.Problems))
@@ -33,7 +33,7 @@ func (r *report) found() Problems {
 	return problems
 }
 
-// err is found as an error, nil when nothing was.
+// err returns what found does as an error, or nil.
 func (r *report) err() error {
 	if problems := r.found(); len(problems) > 0 {
 		return problems

@@ -49,6 +49,7 @@ func (s Secret) Read(lookup func(string) (string, bool)) (string, error) {
 	}
 }
 
+// readFile reads the secret from its file. A pipe or a device is refused: to read it could block.
 func (s Secret) readFile() (string, error) {
 	f, err := os.Open(s.File)
 	if err != nil {

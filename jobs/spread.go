@@ -49,7 +49,7 @@ func (j Job) DueBy(t time.Time) time.Time {
 // zero time if there is none.
 func (j Job) NextRun(t time.Time) time.Time { return j.schedule.Next(j.DueBy(t)) }
 
-// NextDue is Job.NextDue of the job at index i.
+// NextDue does what Job.NextDue does, for the job at index i.
 func (r *Registry) NextDue(i int, after time.Time) time.Time {
 	j := r.At(i)
 	return j.NextDue(after)
@@ -103,6 +103,7 @@ func (d *draft) shortestGap(j Job) gap {
 	return shortest
 }
 
+// shortestGap returns the shortest time between two of the gapTimes scheduled times after a fixed start.
 func shortestGap(s *schedule.Schedule) (shortest gap) {
 	var before time.Time
 	for _, at := range s.Upcoming(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second), gapTimes) {

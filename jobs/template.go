@@ -134,7 +134,7 @@ func (k *keyedTerms) names() placeholderSet {
 	return placeholderSet{names: slices.Concat(placeholderNames, []string{placeholderKey}), data: true}
 }
 
-// headerNames are those that a header can have: no data, which may have line breaks.
+// headerNames returns the placeholders that a header can have: no data, which may have line breaks.
 func (k *keyedTerms) headerNames() placeholderSet {
 	return placeholderSet{names: k.names().names}
 }
@@ -146,7 +146,7 @@ func (d *draft) checkTemplatePath(path, text string) bool {
 	return ok
 }
 
-// routePath is a path with each {{key}} as {key} and {{data.x}} as {x}, as routers write a
+// routePath returns a path with each {{key}} as {key} and {{data.x}} as {x}, as routers write a
 // segment that varies.
 func routePath(path string) string {
 	return expand(path, func(name string) string {
@@ -154,7 +154,7 @@ func routePath(path string) string {
 	})
 }
 
-// samplePath is a path with a letter for each placeholder.
+// samplePath returns a path with a letter for each placeholder.
 func samplePath(path string) string {
 	return expand(path, func(string) string { return "x" })
 }

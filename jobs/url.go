@@ -39,6 +39,7 @@ var (
 	ownURL = urlKind{http: "what cronce sends would travel unencrypted; use https", query: true}
 )
 
+// urlKind returns which URLs the target can have.
 func (t Target) urlKind() urlKind {
 	switch {
 	case OwnAddress(t.Name):

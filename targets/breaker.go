@@ -95,7 +95,7 @@ func (b *breaker) do(ctx context.Context, attempt func() executor.Answer) execut
 	return a
 }
 
-// left is the time until the breaker lets a call through. The millisecond is
+// left returns the time until the breaker lets a call through. The millisecond is
 // for gobreaker, which is still open exactly at its timeout.
 func (b *breaker) left() time.Duration {
 	until := b.until.Load()
@@ -122,14 +122,14 @@ func healthError(ctx context.Context, a executor.Answer) error {
 	return nil
 }
 
-// outage is the answer when the breaker does not let a call through.
+// outage returns the answer when the breaker does not let a call through.
 func outage(why string, wait time.Duration) executor.Answer {
 	a := unsent(ledger.WaitBreakerOpen, why, wait)
 	a.Outage = true
 	return a
 }
 
-// unsent is the answer when nothing was sent and the run must wait.
+// unsent returns the answer when nothing was sent and the run must wait.
 func unsent(code ledger.WaitCode, why string, wait time.Duration) executor.Answer {
 	return executor.Answer{
 		Unsent: true, Error: "not sent: " + why, RetryAfter: wait,

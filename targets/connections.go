@@ -33,6 +33,7 @@ func (c *connections) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
+// transport returns the current connections, and opens new ones once they are old.
 func (c *connections) transport() *http.Transport {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,7 +41,7 @@ func setHeaders(h http.Header, c executor.Call, userAgent string) {
 	}
 }
 
-// keyHeader is the canonical name of the field that carries the key.
+// keyHeader returns the canonical name of the field that carries the key.
 func keyHeader(c executor.Call) string {
 	if c.Call.KeyHeader == "" {
 		return jobs.HeaderIdempotencyKey

@@ -52,7 +52,7 @@ func (s standardWebhooks) secrets() (list []string) {
 	return list
 }
 
-// webhookID is a run's key without full stops: what is signed is id.time.body, of
+// webhookID returns a run's key without full stops: what is signed is id.time.body, of
 // which an id with a full stop could be read in two ways. No key has a percent sign.
 func webhookID(key string) string { return strings.ReplaceAll(key, ".", "%2E") }
 

@@ -204,7 +204,7 @@ func (r *reply) read(res *http.Response) []byte {
 	return kept.Bytes()
 }
 
-// unauthorized is the answer when a request could not be signed.
+// unauthorized returns the answer when a request could not be signed.
 func unauthorized(ctx context.Context, u *unsignedError) executor.Answer {
 	if u.denied {
 		return executor.Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonUnauthorized, Error: "not sent: " + u.why}
@@ -215,7 +215,7 @@ func unauthorized(ctx context.Context, u *unsignedError) executor.Answer {
 	return unsent(ledger.WaitNoToken, u.why, u.wait)
 }
 
-// unsendable is the answer to a call that no attempt could send.
+// unsendable returns the answer to a call that no attempt could send.
 func unsendable(why string) executor.Answer {
 	return executor.Answer{Kind: ledger.AnswerRefused, Reason: ledger.ReasonPermanent, Error: "not sent: " + why}
 }

@@ -43,6 +43,7 @@ type claims struct {
 	Body     string `json:"body_sha256"`
 }
 
+// sign adds a token for this call alone. It is valid no longer than the call may be sent.
 func (j *jwt) sign(_ context.Context, req *http.Request, c executor.Call) ([]string, error) {
 	text, err := j.sources[0].get()
 	if err != nil {
@@ -71,6 +72,7 @@ func (j *jwt) sign(_ context.Context, req *http.Request, c executor.Call) ([]str
 	return []string{text}, nil
 }
 
+// parse returns the key of a PEM text, which it parses once.
 func (j *jwt) parse(text string) (*signingKey, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -91,7 +93,7 @@ func (j *jwt) parse(text string) (*signingKey, error) {
 	return key, nil
 }
 
-// secrets are the keys without the lines of PEM that say what they are.
+// secrets returns the keys without the lines of PEM that say what they are.
 func (j *jwt) secrets() (list []string) {
 	for _, text := range j.sources.secrets() {
 		if block, _ := pem.Decode([]byte(text)); block != nil {
@@ -101,7 +103,7 @@ func (j *jwt) secrets() (list []string) {
 	return list
 }
 
-// public are the keys that a target may meet: the one that signs, the one before,
+// public returns the keys that a target may meet: the one that signs, the one before,
 // whose tokens may be under way, and the one that signs next.
 func (j *jwt) public() (keys []publicKey) {
 	for _, s := range j.sources {

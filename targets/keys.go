@@ -108,7 +108,7 @@ func (k publicKey) named() publicKey {
 	return k
 }
 
-// signJWS is the JWS compact serialization (RFC 7515) of claims.
+// signJWS returns the JWS compact serialization (RFC 7515) of claims.
 func (k *signingKey) signJWS(claims any) (string, error) {
 	header, err := json.Marshal(struct {
 		Alg string `json:"alg"`
@@ -127,6 +127,8 @@ func (k *signingKey) signJWS(claims any) (string, error) {
 	return input + "." + b64(signature), err
 }
 
+// signature signs. That of an ECDSA key is r and s at fixed length, as JWS has it (RFC 7518, section 3.4),
+// and not ASN.1.
 func (k *signingKey) signature(input []byte) ([]byte, error) {
 	key, is := k.signer.(*ecdsa.PrivateKey)
 	if !is {

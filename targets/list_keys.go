@@ -147,6 +147,8 @@ func (r *listReader) closed(err error) error {
 	return err
 }
 
+// token returns the next token of the body. That a body ends too early is an error, since keys would be
+// missing.
 func (r *listReader) token() (json.Token, error) {
 	value, err := r.d.Token()
 	if errors.Is(err, io.EOF) {

@@ -58,7 +58,7 @@ func (c *clientCredentials) renew(used []string, call executor.Call) bool {
 	return true
 }
 
-// secrets are the client's, as the token endpoint gets it, and the tokens.
+// secrets returns the client's, as the token endpoint gets it, and the tokens.
 func (c *clientCredentials) secrets() []string {
 	var list []string
 	for _, secret := range c.secret.secrets() {

@@ -30,7 +30,7 @@ func progressOf(contentType string, body []byte) string {
 	return oneLine(ledger.ProgressText(said.Progress))
 }
 
-// oneLine is the first line of a text as the ledger keeps it and a terminal may
+// oneLine returns the first line of a text as the ledger keeps it and a terminal may
 // show it.
 func oneLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

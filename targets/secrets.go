@@ -20,7 +20,7 @@ const (
 	window = 8
 )
 
-// safeCode is a problem code, or that it is not shown: a target, or a proxy on
+// safeCode returns a problem code, or that it is not shown: a target, or a proxy on
 // the way, can repeat the credentials that it was sent.
 func (t *Targets) safeCode(code string, carried []string) string {
 	switch code {
@@ -57,12 +57,12 @@ func repeats(text string, secrets []string) bool {
 	return false
 }
 
-// secrets are the secrets in the target's credentials and in its URL.
+// secrets returns the secrets in the target's credentials and in its URL.
 func (to *target) secrets() []string {
 	return append(to.signer.secrets(), secretsOf(to.base)...)
 }
 
-// signaturesOf are the tokens and signatures in a request that were made for it alone, so that
+// signaturesOf returns the tokens and signatures in a request that were made for it alone, so that
 // they are no secrets of a target: with one, anybody can repeat the call while it is valid.
 func signaturesOf(h http.Header) []string {
 	_, token, _ := strings.Cut(h.Get("Authorization"), " ")
@@ -72,7 +72,7 @@ func signaturesOf(h http.Header) []string {
 	return []string{token, h.Get("Webhook-Signature")}
 }
 
-// secretsOf are the parts of a URL that may be secret: what its query has, without
+// secretsOf returns the parts of a URL that may be secret: what its query has, without
 // the names of values, and what looks drawn among those names and the segments of its
 // path, as webhooks have.
 func secretsOf(u *url.URL) (out []string) {
@@ -99,13 +99,13 @@ func drawn(text string) bool {
 	return len(text) >= 10 && strings.ContainsAny(text, "0123456789")
 }
 
-// unescaped is a part of a query as a receiver reads it; "" if it has a bad escape.
+// unescaped returns a part of a query as a receiver reads it; "" if it has a bad escape.
 func unescaped(part string) string {
 	text, _ := url.QueryUnescape(part)
 	return text
 }
 
-// forms are a secret and its usual encodings. Within a longer text, base64 has
+// forms returns a secret and its usual encodings. Within a longer text, base64 has
 // one of three forms, by what stands before.
 func forms(secret string) []string {
 	quoted, _ := json.Marshal(secret) // of a string never fails

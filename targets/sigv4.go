@@ -45,7 +45,7 @@ func (s sigV4) sign(_ context.Context, req *http.Request, c executor.Call) ([]st
 	return used, nil
 }
 
-// refusalOf is the status with which a target refuses the credentials: AWS answers
+// refusalOf returns the status with which a target refuses the credentials: AWS answers
 // 403 to a signature that it does not take.
 func refusalOf(s signer) int {
 	if _, is := s.(sigV4); is {

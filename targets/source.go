@@ -37,7 +37,7 @@ func (r *resolver) sources(names ...string) (list sources) {
 	return r.usableSources(func(string) error { return nil }, names...)
 }
 
-// usableSources are secrets of which usable says what is wrong with a value. One that
+// usableSources returns secrets of which usable says what is wrong with a value. One that
 // is not usable, such as half of a file that is being written, does not replace the
 // last value.
 func (r *resolver) usableSources(usable func(string) error, names ...string) (list sources) {
@@ -60,6 +60,8 @@ func (r *resolver) usableSources(usable func(string) error, names ...string) (li
 	return list
 }
 
+// sourceBy reads a secret for the first time. A problem ends the start; later reads keep the value that they
+// cannot replace.
 func (r *resolver) sourceBy(name string, secret jobs.Secret, read func(string, func(string) (string, bool)) (string, error)) *source {
 	s := &source{
 		name: secret.String(), static: secret.File == "", now: r.now, log: r.log.With("target", r.entry.Name),
@@ -112,7 +114,7 @@ func (s *source) renew(refused string) bool {
 	return s.value != refused || s.failure != nil
 }
 
-// secrets are the value and the one before.
+// secrets returns the value and the one before.
 func (s *source) secrets() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

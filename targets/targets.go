@@ -242,6 +242,7 @@ func (r *resolver) signer(tokens *tokens) signer {
 	return unsigned{}
 }
 
+// note keeps a problem, so that the start reports those of all targets at once.
 func (r *resolver) note(err error) {
 	var p jobs.Problem
 	if errors.As(err, &p) {
@@ -250,7 +251,7 @@ func (r *resolver) note(err error) {
 	}
 }
 
-// bad is a problem as an error.
+// bad returns a problem as an error.
 func bad(code, format string, args ...any) error {
 	return jobs.Problem{Code: code, Message: fmt.Sprintf(format, args...)}
 }

@@ -50,7 +50,7 @@ func (r *resolver) ownTLS(base func() *http.Transport) *ownTLS {
 	return o
 }
 
-// calls are connections with the files as they are. While they do not fit together, as
+// calls returns connections with the files as they are. While they do not fit together, as
 // in the middle of a rotation, they are the last ones that did.
 func (o *ownTLS) calls() (*connections, error) {
 	texts := make([]string, len(o.files))
@@ -83,6 +83,8 @@ func (o *ownTLS) calls() (*connections, error) {
 	return o.made, nil
 }
 
+// tlsConfig returns the configuration with the target's own certificates. Its errors do not repeat the
+// files.
 func tlsConfig(base *tls.Config, texts []string) (*tls.Config, error) {
 	config := base.Clone()
 	ca, cert, key := texts[0], texts[1], texts[2]
@@ -110,7 +112,7 @@ func (o *ownTLS) close() {
 	}
 }
 
-// callsTo are the connections to a target.
+// callsTo returns the connections to a target.
 func (t *Targets) callsTo(to *target) (*connections, error) {
 	if to.tls == nil {
 		return t.calls, nil

@@ -44,7 +44,7 @@ func newWire(past func() bool, end func()) *wire {
 	return w
 }
 
-// broken is the answer to a request that got no response.
+// broken returns the answer to a request that got no response.
 func (w *wire) broken(ctx context.Context, err error) executor.Answer {
 	stopped := errors.Is(ctx.Err(), context.Canceled)
 	switch {
@@ -60,7 +60,7 @@ func (w *wire) broken(ctx context.Context, err error) executor.Answer {
 	return executor.Answer{Kind: ledger.AnswerFailed, Error: cause(ctx, err) + "; nothing was sent"}
 }
 
-// tooLate is the answer to a call that would be sent past its SendUntil. The ledger's clock
+// tooLate returns the answer to a call that would be sent past its SendUntil. The ledger's clock
 // rules: it finds the run expired.
 func tooLate() executor.Answer {
 	return unsent(ledger.WaitNotSent, "the run's time to be sent is over", 0)
@@ -76,6 +76,7 @@ func cause(ctx context.Context, err error) string {
 	return causeOf(ctx, err, "the host of the base URL")
 }
 
+// causeOf does not use the text of an unknown error, in which there may be an address or a secret.
 func causeOf(ctx context.Context, err error, host string) string {
 	var dns *net.DNSError
 	var errno syscall.Errno

@@ -94,7 +94,7 @@ func (e *entry) annotate(annotations map[string]string) {
 	}
 }
 
-// names are the first few of a list.
+// names returns the first few of a list as text.
 func names(all []string) string {
 	const most = 5
 	if len(all) > most {

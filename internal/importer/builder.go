@@ -68,7 +68,7 @@ func (e *entry) note(aspect Aspect, format string, args ...any) {
 	e.notes = append(e.notes, note{aspect, fmt.Sprintf(format, args...)})
 }
 
-// place is the entry's file and line.
+// place returns the entry's file and line.
 func (e *entry) place() string { return Difference{File: e.file, Line: e.line}.Place() }
 
 // noteOverlap says that runs of the job may overlap, as those of its source do.
@@ -144,6 +144,8 @@ func (b *builder) enter(e *entry) (id string) {
 	return j.id
 }
 
+// build makes a job of an entry, and its target. Both are in the registry only once enter has found them
+// valid.
 func (b *builder) build(e *entry) (job, *target, error) {
 	j := e.job
 	j.file, j.line = e.file, e.line

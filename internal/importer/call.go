@@ -118,6 +118,7 @@ func withQuery(address, query string) string {
 	return address + "?" + query
 }
 
+// literalData returns the data as curl sends it. Its text must be known, since cronce sends a fixed body.
 func (c *call) literalData() (string, error) {
 	var parts []string
 	for _, w := range c.data {
@@ -130,7 +131,7 @@ func (c *call) literalData() (string, error) {
 	return strings.Join(parts, "&"), nil
 }
 
-// jsonBody is the body as compact JSON, or "" for none.
+// jsonBody returns the body as compact JSON, or "" for none.
 func (c *call) jsonBody() (string, error) {
 	if !c.hasData || c.query {
 		return "", nil

@@ -90,6 +90,7 @@ func (e *entry) cloudJob(j cloudJob) error {
 
 var everyInterval = regexp.MustCompile(`^every ([1-9][0-9]{0,4}) (minutes?|mins?|hours?)$`)
 
+// cloudTimes takes over the schedule, which is a crontab expression or an interval in words.
 func (e *entry) cloudTimes(j cloudJob) error {
 	e.job.schedule, e.job.timezone = j.Schedule, cmp.Or(j.TimeZone, "UTC")
 	if zone := e.job.timezone; zone == "Etc/UTC" || strings.EqualFold(zone, "UTC") { // Google documents "utc"
@@ -172,6 +173,7 @@ func (e *entry) cloudBody(text string) error {
 	return nil
 }
 
+// cloudRetries takes over the waits as a list, and notes the limits that a list cannot have.
 func (e *entry) cloudRetries(r *cloudRetry) error {
 	if r == nil || r.Count <= 0 {
 		e.noRetries()

@@ -21,6 +21,7 @@ type crontab struct {
 	lines   map[string]int // of variables
 }
 
+// crontabs reads all files before it notes the locks, which jobs of several files can share.
 func (b *builder) crontabs(files []File) error {
 	for _, f := range files {
 		b.crontab(f)
@@ -29,6 +30,7 @@ func (b *builder) crontabs(files []File) error {
 	return nil
 }
 
+// crontab reads the lines of one file in their order: a variable is for the jobs below it.
 func (b *builder) crontab(f File) {
 	c := &crontab{builder: b, file: f.Name, env: map[string]string{}, lines: map[string]int{}}
 	for n, line := range strings.Split(string(f.Data), "\n") {
@@ -101,6 +103,7 @@ func (c *crontab) job(line string, n int) {
 	}
 }
 
+// read reads a line with a job. Its errors do not repeat the command, in which there may be secrets.
 func (c *crontab) read(e *entry, line string) error {
 	if c.badZone {
 		return errors.New("the CRON_TZ is not a time zone; use an IANA name, such as Europe/Berlin")
@@ -214,7 +217,7 @@ func restricted(field string) bool {
 	return !slices.ContainsFunc(strings.Split(field, ","), func(item string) bool { return item == "*" || item == "*/1" })
 }
 
-// nickname is the schedule of @daily and the like.
+// nickname returns the schedule of @daily and the like.
 func nickname(word string) (string, error) {
 	switch lower := strings.ToLower(word); lower {
 	case "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly":

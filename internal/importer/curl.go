@@ -62,6 +62,7 @@ func (c *curl) setURL(w word) error {
 	return c.tool.setURL(w)
 }
 
+// accept applies an option. One without which the call would be another one is an error.
 func (c *curl) accept(name string, value word) error {
 	if why, refused := curlRefused[name]; refused {
 		return fmt.Errorf("curl --%s is %s, which cannot be taken over", name, why)
@@ -147,6 +148,7 @@ func (c *curl) addHeader(w word) error {
 	return nil
 }
 
+// addData adds a part of the body. A file is not read: the importer may run on another machine.
 func (c *curl) addData(name string, w word) error {
 	if text, _ := w.expand(nil); name != "data-raw" && strings.HasPrefix(text, "@") {
 		if text != "@-" || c.stdin == "" { // a crontab has the standard input after the %

@@ -40,6 +40,8 @@ func each[T any](files []File, read func(object, T) error, lists ...string) erro
 	return nil
 }
 
+// documents returns the objects of all JSON documents in a file: a loop of commands prints one after the
+// other.
 func documents(f File, lists []string) ([]object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(f.Data))
 	var all []object
@@ -90,6 +92,7 @@ func within(f File, raw json.RawMessage, at int, lists []string) ([]object, erro
 	return []object{{f.Name, lineAt(f.Data, at), raw}}, nil
 }
 
+// items returns the objects of a list that begins at an offset of the file.
 func items(f File, list json.RawMessage, at int, lists []string) ([]object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(list))
 	if _, err := decoder.Token(); err != nil {

@@ -134,6 +134,8 @@ func (d *awsDump) target(e *entry, a awsObject) *awsTarget {
 	return &list[0]
 }
 
+// awsSchedule reads a schedule of EventBridge Scheduler, or a rule. Without its target it becomes a
+// placeholder.
 func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) error {
 	switch {
 	case a.ScheduleExpression == "" && a.EventPattern != "":
@@ -158,6 +160,8 @@ func (e *entry) awsSchedule(a awsObject, destinations map[string]awsObject) erro
 	return e.awsTarget(*a.Target, destinations)
 }
 
+// awsTimes takes over when the schedule fires. With a start or an end, which a registry does not have, the
+// job is disabled.
 func (e *entry) awsTimes(a awsObject) error {
 	e.job.schedule, e.job.timezone = a.ScheduleExpression, cmp.Or(a.ScheduleExpressionTimezone, "UTC")
 	e.job.dst = string(schedule.DSTSkip) // as AWS documents it

@@ -42,6 +42,8 @@ func (e *entry) awsRetries(t awsTarget) {
 	e.note(Retries, "AWS retries %sfor up to %s; the job retries after 500ms, 2s, 5s and 30s, and is then dead and visible", attempts, age)
 }
 
+// awsBody takes over the body. One that AWS would make of the event is an error, unless a person must
+// complete the job anyway.
 func (e *entry) awsBody(t awsTarget) error {
 	bodiless := e.call.method == "GET" || e.call.method == "HEAD"
 	switch {

@@ -66,6 +66,7 @@ func (f *flags) read() error {
 	return nil
 }
 
+// readLong reads --name, --name=value, or --name and the next word.
 func (f *flags) readLong(w word) error {
 	name, value, inline := w.cut('=')
 	text, ok := name.literal(nil)
@@ -95,6 +96,7 @@ func (f *flags) next(name string) error {
 	return f.accept(name, value)
 }
 
+// readShort reads a cluster such as -sS, whose last option may have a value, as in -XPOST.
 func (f *flags) readShort(w word, text string) error {
 	for i := 1; i < len(text); i++ {
 		name, known := f.short[text[i]]
@@ -141,7 +143,7 @@ func seconds(text string) (time.Duration, error) {
 	return time.Duration(n * float64(unit)).Round(time.Millisecond), nil
 }
 
-// doubling are n waits, each twice the one before, up to a longest.
+// doubling returns n waits, each twice the one before, up to a longest.
 func doubling(n int, first, longest time.Duration) []time.Duration {
 	waits := []time.Duration{}
 	for wait := first; len(waits) < min(n, maxRetries); wait *= 2 {

@@ -68,7 +68,7 @@ func (l *lock) option(name string, value word, env map[string]string) error {
 	return nil
 }
 
-// overlap is the job's policy that does what the lock does to runs of one line.
+// overlap returns the job's policy that does what the lock does to runs of one line.
 func (l *lock) overlap(e *entry) string {
 	switch {
 	case l.shared:

@@ -86,7 +86,7 @@ type Difference struct {
 	Text   string `json:"text"`
 }
 
-// Place is the difference's file and line.
+// Place returns the difference's file and line.
 func (d Difference) Place() string {
 	if d.Line == 0 {
 		return d.File

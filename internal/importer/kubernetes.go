@@ -96,6 +96,7 @@ func (b *builder) kubernetes(files []File) error {
 	})
 }
 
+// manifest reads a CronJob, or each in a List. Another kind is refused, and does not end the import.
 func (b *builder) manifest(file string, line int, m manifest) {
 	if strings.HasSuffix(m.Kind, "List") {
 		for _, item := range m.Items {

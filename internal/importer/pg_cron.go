@@ -155,6 +155,7 @@ func (p *pgScript) drop(name, why string) {
 // sqlArgs are the arguments of a call by their names.
 type sqlArgs map[string][]sqlToken
 
+// sqlArguments names the arguments of a call. One without a name is for the parameter at its place.
 func sqlArguments(args []sqlToken, names []string) sqlArgs {
 	given := sqlArgs{}
 	for i, part := range sqlSplit(args, ",") {
@@ -168,7 +169,7 @@ func sqlArguments(args []sqlToken, names []string) sqlArgs {
 	return given
 }
 
-// text is an argument that must be a constant, or "" for none.
+// text returns an argument that must be a constant, or "" for none.
 func (a sqlArgs) text(name string, problem *error) string {
 	if a[name] == nil {
 		return ""
@@ -182,6 +183,7 @@ func (a sqlArgs) text(name string, problem *error) string {
 
 var everySeconds = regexp.MustCompile(`^([1-9]|[1-5][0-9]) seconds?$`)
 
+// pgJob reads a job of pg_cron into the entry.
 func (e *entry) pgJob(j pgJob, zone string) error {
 	if j.problem != nil {
 		return j.problem

@@ -50,6 +50,7 @@ func (e *entry) pgNet(command string) error {
 	return e.pgNetCall(strings.ToUpper(strings.TrimPrefix(name, "net.http_")), sqlArguments(args, names))
 }
 
+// pgNetCall takes over the arguments of a function of pg_net.
 func (e *entry) pgNetCall(method string, args sqlArgs) (err error) {
 	e.call.method, e.call.jsonType = method, true
 	if e.call.url, err = sqlWord(args["url"]); err != nil {

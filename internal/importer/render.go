@@ -31,6 +31,7 @@ func (b *builder) render(source Source) string {
 	return w.String()
 }
 
+// renderHead writes the comments above the registry.
 func (b *builder) renderHead(w *strings.Builder, source Source) {
 	fmt.Fprintf(w, "# yaml-language-server: $schema=%s\n", jobs.SchemaURL)
 	fmt.Fprintf(w, "# Imported from %s by cronce import. Read what it printed on standard error: not all is the same.\n", source)
@@ -106,7 +107,7 @@ func (j job) render(w *strings.Builder) {
 	field("enabled", "false", j.disabled)
 }
 
-// flow is a mapping on one line.
+// flow returns a mapping on one line.
 func flow(fields map[string]string) string {
 	words := make([]string, 0, len(fields))
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -115,7 +116,7 @@ func flow(fields map[string]string) string {
 	return "{ " + strings.Join(words, ", ") + " }"
 }
 
-// comment is a text that cannot leave its line.
+// comment returns a text that cannot leave its line.
 func comment(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -128,7 +129,7 @@ func comment(text string) string {
 // plain matches texts that YAML reads as strings without quotes.
 var plain = regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9/_.-]*$`)
 
-// quote is a YAML scalar.
+// quote returns a YAML scalar.
 func quote(text string) string {
 	switch strings.ToLower(text) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan":

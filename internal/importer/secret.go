@@ -53,7 +53,7 @@ func turns(value string) (n int) {
 	return n
 }
 
-// secretQuery is the name of a query parameter that looks like a secret.
+// secretQuery returns the name of a query parameter that looks like a secret.
 func secretQuery(query string) string {
 	values, err := url.ParseQuery(query)
 	if err != nil { // what a form would not have cannot be searched
@@ -67,7 +67,7 @@ func secretQuery(query string) string {
 	return ""
 }
 
-// secretSegment is the number of the first segment of a URL's path that looks like a
+// secretSegment returns the number of the first segment of a URL's path that looks like a
 // secret; 0 for none.
 func secretSegment(host, path string) int {
 	secret := looksSecret
@@ -96,7 +96,7 @@ func secretAfterHook(before, segment string) bool {
 	return account.MatchString(before) || turns(segment) > 0 || !words
 }
 
-// secretField is the name of a field anywhere in a JSON value that looks like a
+// secretField returns the name of a field anywhere in a JSON value that looks like a
 // secret. A value without a name is called "value".
 func secretField(value any) string {
 	switch v := value.(type) {
@@ -231,7 +231,7 @@ func (c *call) originOf(w word) (origin string) {
 	return origin
 }
 
-// bearer is the token of an Authorization header of that kind.
+// bearer returns the token of an Authorization header of that kind.
 func (c *call) bearer() word {
 	h := c.headers[0]
 	if !strings.EqualFold(h.name, "Authorization") {

@@ -54,7 +54,7 @@ func sqlTokens(text string) (tokens []sqlToken) {
 	return tokens
 }
 
-// sqlTokenAt is the first token of a text, or none for blanks and comments, and its size.
+// sqlTokenAt returns the first token of a text, or none for blanks and comments, and its size.
 func sqlTokenAt(text string) (sqlToken, int) {
 	c := text[0]
 	switch {
@@ -97,7 +97,7 @@ func sqlTokenAt(text string) (sqlToken, int) {
 	return sqlToken{kind: sqlSign, text: text[:1]}, 1
 }
 
-// sizeTo is the size of a text with its end, or of all of it.
+// sizeTo returns the size of a text with its end, or of all of it.
 func sizeTo(text, end string) int {
 	if at := strings.Index(text, end); at >= 0 {
 		return at + len(end)
@@ -105,7 +105,7 @@ func sizeTo(text, end string) int {
 	return len(text)
 }
 
-// sqlQuoted is the text within single quotes, and its size with them.
+// sqlQuoted returns the text within single quotes, and its size with them.
 func sqlQuoted(text string, escapes bool) (string, int) {
 	var b strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -172,7 +172,7 @@ func sqlInner(tokens []sqlToken) (inner, rest []sqlToken, ok bool) {
 	return nil, nil, false
 }
 
-// sqlCall is a call of a function: tokens that are name(...) and nothing else.
+// sqlCall takes a call of a function apart: tokens that are name(...) and nothing else.
 func sqlCall(tokens []sqlToken) (name string, args []sqlToken, ok bool) {
 	n := 0
 	for n < len(tokens) && (tokens[n].kind == sqlName || tokens[n].is(".")) {

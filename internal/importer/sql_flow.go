@@ -14,7 +14,7 @@ type sqlFlow struct {
 	last                  string
 }
 
-// within is the flow of code that is quoted at the present token.
+// within returns the flow of code that is quoted at the present token.
 func (f *sqlFlow) within() sqlFlow {
 	return sqlFlow{uncalled: f.inFunction(), conditional: f.inCondition(), first: true}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// sqlBare is an expression without casts and without parentheses around it. A query keeps its
+// sqlBare returns an expression without casts and without parentheses around it. A query keeps its
 // parentheses, by which sqlVariable knows it.
 func sqlBare(tokens []sqlToken) []sqlToken {
 	tokens = sqlSplit(tokens, "::")[0]
@@ -20,7 +20,7 @@ func sqlBare(tokens []sqlToken) []sqlToken {
 var errSQLValue = errors.New("an argument is an expression that the importer cannot read; it reads texts, ||, " +
 	"jsonb_build_object, current_setting and secrets of vault.decrypted_secrets")
 
-// sqlWord is the value of an expression of texts. A secret of the vault and a setting are
+// sqlWord returns the value of an expression of texts. A secret of the vault and a setting are
 // variables.
 func sqlWord(tokens []sqlToken) (word, error) {
 	tokens = sqlBare(tokens)
@@ -76,7 +76,7 @@ func sqlVariable(tokens []sqlToken) string {
 	return ""
 }
 
-// sqlJSON is the JSON value of an expression; variables in it are words.
+// sqlJSON returns the JSON value of an expression; variables in it are words.
 func sqlJSON(tokens []sqlToken) (any, error) {
 	tokens = sqlBare(tokens)
 	if name, args, ok := sqlCall(tokens); ok && (name == "jsonb_build_object" || name == "json_build_object") {
@@ -107,6 +107,7 @@ func sqlJSON(tokens []sqlToken) (any, error) {
 // marker surrounds the number of a variable within JSON. It is a private character.
 const marker = "\ue0c4"
 
+// unmarked replaces each text with marked numbers by a word with the variables of these numbers.
 func unmarked(value any, w word) any {
 	switch v := value.(type) {
 	case string:
@@ -134,7 +135,7 @@ func unmarked(value any, w word) any {
 	return value
 }
 
-// sqlTextOrWord is a constant, or a word with variables.
+// sqlTextOrWord returns a constant, or a word with variables.
 func sqlTextOrWord(tokens []sqlToken) (any, error) {
 	w, err := sqlWord(tokens)
 	if text, ok := w.literal(nil); ok {
@@ -143,6 +144,7 @@ func sqlTextOrWord(tokens []sqlToken) (any, error) {
 	return w, err
 }
 
+// sqlObject reads the arguments of jsonb_build_object: names and values in turn.
 func sqlObject(args []sqlToken) (map[string]any, error) {
 	items, object := sqlSplit(args, ","), map[string]any{}
 	for i := 0; i+1 < len(items); i += 2 {

@@ -44,7 +44,7 @@ func (b *builder) targetFor(e *entry, at endpoint) *target {
 	return t
 }
 
-// targetOf is the target with an identity, or nil.
+// targetOf returns the target with an identity, or nil.
 func (b *builder) targetOf(identity string) *target {
 	if i := slices.IndexFunc(b.targets, func(t *target) bool { return t.identity == identity }); i >= 0 {
 		return b.targets[i]

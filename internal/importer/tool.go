@@ -31,7 +31,7 @@ func (t *tool) field(w word) (name string, value word, err error) {
 	return name, after.trimLeft(), nil
 }
 
-// text is the value of an option that must be known.
+// text returns the value of an option that must be known.
 func (t *tool) text(name string, value word) (string, error) {
 	text, ok := value.literal(t.call.env)
 	if !ok {

@@ -74,6 +74,7 @@ func (g *wget) accept(name string, value word) error {
 	return nil
 }
 
+// acceptText reads the options whose values must be known.
 func (g *wget) acceptText(name string, value word) error {
 	text, err := g.text(name, value)
 	if err != nil {
@@ -102,6 +103,7 @@ func (g *wget) acceptText(name string, value word) error {
 	return g.unread(name, err)
 }
 
+// finish applies what options mean together.
 func (g *wget) finish() error {
 	switch {
 	case g.call.method == "" && g.spider:

@@ -16,13 +16,13 @@ type word []part
 
 func literal(text string) word { return word{{text: text}} }
 
-// lookup is the value of a variable. That of a secret is not known, so that no registry has it.
+// lookup returns the value of a variable. That of a secret is not known, so that no registry has it.
 func lookup(env map[string]string, name string) (string, bool) {
 	value, known := env[name]
 	return value, known && !secretName.MatchString(name) && !looksSecret(value)
 }
 
-// literal is the word's text with the values that env has.
+// literal returns the word's text with the values that env has.
 func (w word) literal(env map[string]string) (string, bool) {
 	var b strings.Builder
 	for _, p := range w {
@@ -39,7 +39,7 @@ func (w word) literal(env map[string]string) (string, bool) {
 	return b.String(), true
 }
 
-// expand is the word's text with the values that env has, and the name of the unknown
+// expand returns the word's text with the values that env has, and the name of the unknown
 // variable that it begins with. Any other unknown variable stands as a NUL.
 func (w word) expand(env map[string]string) (text, first string) {
 	for i, p := range w {
@@ -58,7 +58,7 @@ func (w word) expand(env map[string]string) (text, first string) {
 	return text, first
 }
 
-// variable is the name of the variable that the word consists of, or "".
+// variable returns the name of the variable that the word consists of, or "".
 func (w word) variable() string {
 	if len(w) == 1 && w[0].variable {
 		return w[0].text
@@ -66,7 +66,7 @@ func (w word) variable() string {
 	return ""
 }
 
-// key is equal for equal words.
+// key returns a text that is equal for equal words.
 func (w word) key() string {
 	var b strings.Builder
 	for _, p := range w {
@@ -86,7 +86,7 @@ func (w word) cut(separator byte) (before, after word, found bool) {
 	return w, nil, false
 }
 
-// cutPrefix is the word without its prefix, which may be in any case; nil if it does
+// cutPrefix returns the word without its prefix, which may be in any case; nil if it does
 // not begin with it.
 func (w word) cutPrefix(prefix string) word {
 	if len(w) == 0 || w[0].variable || len(w[0].text) < len(prefix) || !strings.EqualFold(w[0].text[:len(prefix)], prefix) {
@@ -95,7 +95,7 @@ func (w word) cutPrefix(prefix string) word {
 	return append(textPart(strings.TrimLeft(w[0].text[len(prefix):], " ")), w[1:]...)
 }
 
-// trimLeft is the word without blanks in front of it.
+// trimLeft returns the word without blanks in front of it.
 func (w word) trimLeft() word {
 	if len(w) == 0 || w[0].variable {
 		return w

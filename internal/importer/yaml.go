@@ -25,6 +25,8 @@ func eachDocument(files []File, without string, read func(f File, line int, body
 	return nil
 }
 
+// documentsOf reads the documents of one file. It looks at the tokens first: what is nested deeply would
+// exhaust the parser.
 func documentsOf(f File, without string, read func(f File, line int, body ast.Node) error) (err error) {
 	defer func() { // the YAML parser has paths on which malformed input makes it panic
 		if recover() != nil {

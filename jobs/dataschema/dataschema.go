@@ -119,7 +119,7 @@ var printer = message.NewPrinter(language.English)
 // maxShown is the maximum number of mistakes in a message.
 const maxShown = 3
 
-// plain is an error on one line: each mistake with its place.
+// plain returns an error on one line: each mistake with its place.
 func plain(err error) string {
 	invalid, is := errors.AsType[*jsonschema.ValidationError](err)
 	if bad, of := errors.AsType[*jsonschema.SchemaValidationError](err); of {

@@ -175,7 +175,7 @@ func (b *cutBody) Read(p []byte) (int, error) {
 
 func (b *cutBody) Close() error { return nil }
 
-// crashing is a case of a service that is started again.
+// crashing returns a case of a service that is started again.
 func crashing(run runner) runner {
 	return func(s *script) {
 		if !s.service.Crash {

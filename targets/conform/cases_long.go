@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// long is a case of a service that has long work.
+// long returns a case of a service that has long work.
 func long(run runner) runner {
 	return func(s *script) {
 		if !s.service.Long {

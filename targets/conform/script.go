@@ -55,7 +55,7 @@ func (s *script) must(err error) {
 	}
 }
 
-// asked is the answer of f, unless a step has failed.
+// asked returns the answer of f, unless a step has failed.
 func (s *script) asked(f func() (answer, error)) answer {
 	if s.err != nil {
 		return answer{}

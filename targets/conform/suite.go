@@ -113,7 +113,7 @@ func (c call) as(v variant) call {
 	return c
 }
 
-// payload is the body. The usual one is in the canonical form of RFC 8785, so that a
+// payload returns the body. The usual one is in the canonical form of RFC 8785, so that a
 // service that hashes the canonical form hashes the same bytes under every media type.
 func (c call) payload() string {
 	if c.body != "" {
@@ -145,7 +145,7 @@ func (a answer) String() string {
 
 func (a answer) replayed() bool { return a.header.Get("Idempotent-Replayed") == "true" }
 
-// code is the one of a problem (RFC 9457).
+// code returns the code of a problem (RFC 9457).
 func (a answer) code() string {
 	var p struct{ Code string }
 	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json") || json.Unmarshal(a.body, &p) != nil {
@@ -166,6 +166,7 @@ func (s *suite) do(ctx context.Context, c call) (answer, error) {
 
 func (s *suite) next() int { return int(s.turn.Add(1)) % len(s.urls) }
 
+// doAt makes a call of one instance, without repeating it.
 func (s *suite) doAt(ctx context.Context, instance int, c call) (answer, error) {
 	r, err := s.request(ctx, instance, c, strings.NewReader(c.payload()))
 	if err != nil {

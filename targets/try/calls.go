@@ -151,7 +151,7 @@ func (t *trial) ask(ctx context.Context, name string, body []byte, o targets.Pro
 	}
 }
 
-// other is a body that says something else: one more field where it is an
+// other returns a body that says something else: one more field where it is an
 // object.
 func (t *trial) other(body []byte) []byte {
 	if t.ChangedBody != "" {

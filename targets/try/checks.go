@@ -73,7 +73,7 @@ func (t *trial) sawNewWork() bool {
 	return slices.ContainsFunc(append(t.together, t.lost, t.first), func(c Call) bool { return c.Answer == ledger.AnswerFresh })
 }
 
-// completes: of a job with async, the target answers 202 until the work is done, and
+// completes checks that, for a job with async, the target answers 202 until the work is done, and
 // then something else.
 func (t *trial) completes() Check {
 	still := t.still()
@@ -90,7 +90,7 @@ func (t *trial) completes() Check {
 	return k
 }
 
-// still is how often the first calls were answered 202.
+// still counts how often the first calls were answered 202.
 func (t *trial) still() (n int) {
 	for _, c := range t.together {
 		n += c.still
@@ -101,7 +101,7 @@ func (t *trial) still() (n int) {
 	return n
 }
 
-// answersAgain: the caller whose answer was lost gets it when it asks again.
+// answersAgain checks that the caller whose answer was lost gets it when it asks again.
 func (t *trial) answersAgain() Check {
 	last := t.first
 	if t.worked() {
@@ -154,7 +154,7 @@ func (t *trial) refusesMismatch() Check {
 	return k
 }
 
-// storm: of calls at the same time one may do the work; the others get its answer, or are
+// storm checks that of calls at the same time one does the work, and that the others get its answer, or are
 // asked to come back. The body of the lost answer is not compared.
 func (t *trial) storm() Check {
 	k := Check{Check: "storm", Required: true, Answer: Yes}

@@ -40,7 +40,7 @@ func (b body) decode(d *decoder, path string, n ast.Node) {
 	b.set(data)
 }
 
-// json is a node as a value for encoding/json.
+// json returns a node as a value for encoding/json.
 func (d *decoder) json(path string, n ast.Node) (value any) {
 	if d.values++; d.values > maxValues {
 		d.Add("", TooMuch, "the file's aliases expand to more than %d values; write out what you need", maxValues)

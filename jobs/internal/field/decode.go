@@ -27,7 +27,7 @@ func Decode(r *Report, data []byte, into Fielded) bool {
 	return !r.seen[""]
 }
 
-// syntax is the file's one document, or nil after a complaint.
+// syntax returns the file's one document, or nil after a complaint.
 func (r *Report) syntax(data []byte) ast.Node {
 	if len(data) > MaxFileSize {
 		r.AddAt("", Place{}, FileTooBig, "%s", TooBig(fmt.Sprintf("the file has more than %d bytes", MaxFileSize)))
@@ -145,7 +145,7 @@ func Join(path, name string) string {
 	return path + "." + name
 }
 
-// within is ` in jobs[2]` for messages.
+// within returns ` in jobs[2]` for messages.
 func within(path string) string {
 	if path == "" {
 		return " in the registry"
@@ -153,7 +153,7 @@ func within(path string) string {
 	return " in " + path
 }
 
-// place is where a value begins; text is set where the value is written
+// place returns where a value begins; text is set where the value is written
 // literally, so that its columns are the file's.
 func place(n ast.Node) Place {
 	tk := first(n)
@@ -171,7 +171,7 @@ func place(n ast.Node) Place {
 	return at
 }
 
-// first is the first token of a value: of a mapping, its first key.
+// first returns the first token of a value: of a mapping, its first key.
 func first(n ast.Node) *token.Token {
 	switch n := n.(type) {
 	case *ast.MappingNode:

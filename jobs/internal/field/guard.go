@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// text is the file as YAML text, or "" after a complaint. Characters that YAML
+// text returns the file as YAML text, or "" after a complaint. Characters that YAML
 // forbids are refused here, because parsers differ in what they make of them.
 func (r *Report) text(data []byte) string {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
@@ -55,7 +55,7 @@ func forbidden(c rune, size int) string {
 	return ""
 }
 
-// parseYAML is the root of the one document, or nil after a complaint.
+// parseYAML returns the root of the one document, or nil after a complaint.
 func (r *Report) parseYAML(text string) (root ast.Node) {
 	defer func() {
 		// The parser has paths on which malformed input makes it panic; for

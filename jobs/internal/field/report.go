@@ -58,7 +58,7 @@ func (r *Report) Add(path, code, format string, args ...any) {
 	r.AddAt(path, r.At(path), code, format, args...)
 }
 
-// AddAt is Add for a place in the value.
+// AddAt does what Add does, for a place in the value.
 func (r *Report) AddAt(path string, at Place, code, format string, args ...any) {
 	if r.seen[path] || r.isUnread(path) {
 		return
@@ -116,7 +116,7 @@ func OneOf[S ~string](r *Report, path, what string, got S, allowed ...S) bool {
 	return false
 }
 
-// Last is the last name in a path, for messages: "backoff[1]".
+// Last returns the last name in a path, for messages: "backoff[1]".
 func Last(path string) string {
 	return path[strings.LastIndex(path, ".")+1:]
 }

@@ -11,7 +11,7 @@ type entry struct {
 	value ast.Node
 }
 
-// entries are a mapping's own, then what it merges (<<), without those that it
+// entries returns a mapping's own, then what it merges (<<), without those that it
 // has itself.
 func (d *decoder) entries(path string, n ast.Node) []entry {
 	pairs, ok := pairsOf(n)
@@ -70,7 +70,7 @@ func (d *decoder) entry(path string, pair *ast.MappingValueNode) (entry, bool) {
 	return entry{key.Value, at, pair.Value}, true
 }
 
-// merged are the entries of what a merge key names: an alias of a mapping, or
+// merged returns the entries of what a merge key names: an alias of a mapping, or
 // a list of them, of which the earlier win.
 func (d *decoder) merged(path string, n ast.Node) []entry {
 	var all []entry
