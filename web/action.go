@@ -13,13 +13,17 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// action is an action from the dashboard. Its page shows what it will do.
+// action is one of operations.Actions with what the dashboard adds to it.
+//
+// The way of an action: a link, which allowed offers, leads to its page at actionPath. actionPage fills the page by a
+// dry run. The form on it is sent to postAction, which makes the action and redirects to a page that shows a notice of
+// what was done and a link that undoes it.
 type action struct {
 	operations.Action
 	actionForm
 }
 
-// actionView is the page of an action.
+// actionView is the page of an action. newActionView makes it, and the preview of the action fills it in.
 type actionView struct {
 	action
 	Subject string // what it acts on, in words
@@ -27,8 +31,8 @@ type actionView struct {
 	Lines   []string
 	// Refused says why the action cannot be done; the page then has no form.
 	Refused string
-	Problem string // why the server refused the form that was sent
-	Counts  []actionCount
+	Problem string        // why the server refused the form that was sent
+	Counts  []actionCount // the result of the dry run, for actions on many
 	LeftOut []leftOut
 	Runs    []operations.Run // the first runs that it changes
 	More    int              // the number of the others
@@ -36,10 +40,10 @@ type actionView struct {
 	Pause   *pauseAsk
 	Button  string
 	Hidden  []field // of the form
-	Key     string
+	Key     string  // the form's idempotency key: sent twice, it is done once
 	Why, By string
-	NeedsBy bool // nothing proves who asks
-	CLI     string
+	NeedsBy bool   // nothing proves who asks
+	CLI     string // the command that does the same
 	Now     clock
 }
 
@@ -58,7 +62,7 @@ type leftOut struct {
 
 type field struct{ Name, Value string }
 
-// actionLink leads to the page of an action.
+// actionLink leads to the page of an action. allowed sets an empty Label to the verb of the action.
 type actionLink struct{ Name, Label, Path string }
 
 // allowed returns those of the links whose actions the identity of a request may do. It only spares a
@@ -77,6 +81,7 @@ func (d *Dashboard) allowed(r *http.Request, links ...actionLink) (list []action
 // actionsPath begins the addresses of the pages of actions, and of nothing else.
 const actionsPath = "/actions/"
 
+// actionPath returns the address of the page of an action. pairs are as for address.
 func actionPath(name string, pairs ...string) string { return address(actionsPath+name, pairs...) }
 
 // actionOf returns the action that an address names, if the caller is allowed to do it.
@@ -102,6 +107,8 @@ func (d *Dashboard) actionPage(r *http.Request) (view, error) {
 	return v.view(), nil
 }
 
+// newActionView makes the page of an action from its fields. q is the query of the address or, where a form is shown
+// again, the form. It changes nothing, so that an address can be opened and reloaded without harm.
 func (d *Dashboard) newActionView(r *http.Request, q url.Values) (*actionView, error) {
 	a, err := d.actionOf(r)
 	if err != nil {
@@ -122,11 +129,12 @@ func (d *Dashboard) newActionView(r *http.Request, q url.Values) (*actionView, e
 	return v, a.preview(d, asked, v)
 }
 
+// view returns the page. It does not follow the ledger (Still), as somebody fills in its form.
 func (v *actionView) view() view {
 	return view{Template: "action", Title: v.Verb + " " + v.Subject, Data: v, Still: true}
 }
 
-// hide keeps values for the form.
+// hide adds hidden fields to the form: name, value, and so on. It leaves out those without a value.
 func (v *actionView) hide(pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -135,7 +143,8 @@ func (v *actionView) hide(pairs ...string) {
 	}
 }
 
-// refuse says on the page why the action cannot be done; other errors pass.
+// refuse puts an error of package operations on the page as the reason why the action cannot be done, and returns nil.
+// It returns any other error, which is one of the ledger.
 func (v *actionView) refuse(err error) error {
 	if refused, ok := operationsError(err); ok {
 		v.Refused = sentenceOf(refused.Message)
@@ -203,7 +212,8 @@ func notRun(run ledger.Run) bool {
 	return false
 }
 
-// jobActions returns the actions that fit a job's state.
+// jobActions returns the actions that fit a job's state: none if the registry lacks the job or no process has planned
+// it yet, as the ledger would refuse them.
 func (d *Dashboard) jobActions(r *http.Request, v jobView) []actionLink {
 	if v.Job == nil {
 		return nil
@@ -224,7 +234,7 @@ func (d *Dashboard) jobActions(r *http.Request, v jobView) []actionLink {
 func (d *Dashboard) filterActions(r *http.Request, f runFilter, parsed ledger.Filter, some func(func(ledger.State) bool) bool) []actionLink {
 	link := func(name, label string) actionLink {
 		narrow := f
-		if name == operations.Cancel { // refuses all others
+		if name == operations.Cancel { // it refuses a filter with finished states
 			narrow.States = slices.DeleteFunc(slices.Clone(f.States), func(s string) bool { return ledger.State(s).Finished() })
 		}
 		return actionLink{name, label, actionPath(name, narrow.pairs()...)}

@@ -11,13 +11,14 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// span has the fields of a backfill's form, as they were written.
+// span has the fields of a backfill's form as they were written. They are texts, so that the form shows again what was
+// typed.
 type span struct {
 	Job, From, To, Parallel   string
 	NewestFirst, NeverPlanned bool
 }
 
-// options are the fields and the flags that say how the backfill runs.
+// options returns the form's fields and the command's flags that say how the runs of the backfill run.
 func (s *span) options() (fields []string, flags string) {
 	if s.Parallel != "" {
 		fields, flags = append(fields, "parallel", s.Parallel), flags+" --parallel "+shellQuote(s.Parallel)
@@ -78,7 +79,7 @@ func (d *Dashboard) previewBackfill(r *http.Request, v *actionView) error {
 	return nil
 }
 
-// parallelOf reads how many runs of a backfill run at a time.
+// parallelOf reads the number of runs that a backfill runs at a time; 0 if the field is empty.
 func parallelOf(text string) (int, error) {
 	if text == "" {
 		return 0, nil

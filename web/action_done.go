@@ -24,7 +24,7 @@ type actionResult struct {
 // nothing reports whether an action on runs changed none.
 func (d actionResult) nothing() bool { return d.Runs != nil && d.Runs.Counts.Changed == 0 }
 
-// why says why no run was changed.
+// why says why no run was changed: the reason of the first that was refused.
 func (d actionResult) why() string {
 	if d.Runs != nil && len(d.Runs.Refused) > 0 {
 		return "Nothing was changed: " + d.Runs.Refused[0].Why
@@ -46,6 +46,10 @@ func (d actionResult) leftOut() string {
 	return "; left out: " + strings.Join(parts, ", ")
 }
 
+// textNotice returns the notice of an action whose text and next page are always the same, and which no link undoes.
+//
+// It and the functions after it are the notices of the rows of actionForms. A notice has a link that undoes the action,
+// or the nearest thing to that: a canceled run is not revived, and its scheduled time is run by a backfill.
 func textNotice(text, path string) func(url.Values, actionResult) (notice, string) {
 	return func(url.Values, actionResult) (notice, string) { return notice{Text: text}, path }
 }
@@ -91,6 +95,8 @@ func secondAfter(text string) string {
 // undoneAtOnce is the maximum number of runs in the link that undoes an action.
 const undoneAtOnce = 20
 
+// undoRedrive returns the link that cancels those of the redriven runs that have not ended. It returns none for more
+// than undoneAtOnce runs, whose IDs would be too many for an address.
 func undoRedrive(changed []operations.Run) (label, path string) {
 	if len(changed) > undoneAtOnce {
 		return "", ""
@@ -102,8 +108,8 @@ func undoRedrive(changed []operations.Run) (label, path string) {
 	return "Cancel what is unfinished", actionPath(operations.Cancel, pairs...)
 }
 
-// undoCancel runs one scheduled time after all. Several may have others between them, which a
-// backfill would run too.
+// undoCancel returns the link that runs one canceled scheduled time after all. It returns none for several: a backfill
+// of their span would also run the times between them.
 func undoCancel(changed []operations.Run) (label, path string) {
 	if len(changed) != 1 || ledger.IsAdHoc(changed[0].RunID) {
 		return "", ""
@@ -112,7 +118,7 @@ func undoCancel(changed []operations.Run) (label, path string) {
 	return "Run it after all", actionPath(operations.BackfillJob, "job", changed[0].JobID, "from", at, "to", at)
 }
 
-// runsChanged is the page of the run that an action was for, or of all that its form selected.
+// runsChanged returns the address of the run that an action was on, or of the list of all that its form selected.
 func runsChanged(form url.Values) string {
 	ids := form["run"]
 	if one := cmp.Or(strings.Join(ids, " "), form.Get("parent")); len(ids) < 2 && one != "" {

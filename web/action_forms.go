@@ -13,7 +13,8 @@ import (
 
 // actionForm holds what the dashboard has for an action: its page, its form, and the notice of the next page.
 type actionForm struct {
-	// preview fills in what the action will do.
+	// preview fills in what the action will do. It may call the ledger, and changes nothing there. It sets Refused if the
+	// action cannot be done, and the hidden fields of the form, which request reads back.
 	preview func(*Dashboard, *http.Request, *actionView) error
 	// subject is the field of the form that names what the action is for; "": the form has a
 	// selection.
@@ -26,7 +27,7 @@ type actionForm struct {
 	notice func(form url.Values, done actionResult) (n notice, path string)
 }
 
-// actionForms has each of operations.Actions by its name.
+// actionForms has a row for each of operations.Actions, by its name. A test names a row that is missing.
 var actionForms = map[string]actionForm{
 	operations.PauseJob:   {preview: (*Dashboard).previewPause, subject: "job", notice: pausedNotice},
 	operations.ResumeJob:  {preview: (*Dashboard).previewResume, subject: "job", notice: resumedNotice},
@@ -81,6 +82,7 @@ func readRuns(ask *operations.ActionRequest, form url.Values) {
 	}
 }
 
+// readPause reads what a form pauses. request has read from when and until when.
 func readPause(ask *operations.ActionRequest, form url.Values) {
 	ask.Selection, ask.Kind, ask.All = selectionOf(form), ledger.PauseKind(form.Get("kind")), form.Get("all") != ""
 }

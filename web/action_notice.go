@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// notice says on the next page that an action was done, once for that page's address.
+// notice says that an action was done, on the page to which the action redirects. It lives in a cookie for noticeFor
+// and is shown on that page's address only.
 type notice struct {
 	Text string
 	Undo string // what undoes it; "" for nothing
@@ -36,7 +37,8 @@ func keepNotice(w http.ResponseWriter, n notice, key, path string) string {
 	return path + sign + "done=" + id
 }
 
-// noticeOf is the notice for the page that a request asks for; nil for none.
+// noticeOf returns the notice for the page that a request asks for; nil for none. It drops a link that leads to no
+// action: whoever can set a cookie for this host must not be able to put a link to another place on the page.
 func noticeOf(r *http.Request) *notice {
 	id := r.URL.Query().Get("done")
 	if id == "" {
@@ -70,6 +72,7 @@ func rememberedName(r *http.Request) string {
 	return string(name)
 }
 
+// setCookie sets a cookie that scripts cannot read and that requests from other sites do not carry.
 func setCookie(w http.ResponseWriter, name, value string, keep time.Duration) {
 	http.SetCookie(w, &http.Cookie{
 		Name: name, Value: value, Path: "/", MaxAge: int(keep / time.Second), HttpOnly: true, SameSite: http.SameSiteStrictMode,

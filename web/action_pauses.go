@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// pauseAsk is the form of a pause.
+// pauseAsk has the fields of the form of a pause as they were written, and the values that it offers.
 type pauseAsk struct {
 	Name, ID    string // of the action, and of a pause that is changed
 	Kind        string
@@ -21,7 +21,7 @@ type pauseAsk struct {
 	Choices     choices
 }
 
-// inFuture reads a time to come.
+// inFuture reads a time to come. An age such as 1h is an hour from now, where parseTime would read an hour ago.
 func inFuture(text string, now time.Time) (time.Time, error) {
 	if at, ok := operations.ParseTimeAhead(text, now, time.UTC); ok {
 		return at, nil
@@ -100,7 +100,8 @@ func (v *actionView) pauseTimes(c *operations.PauseChange) (err error) {
 	return err
 }
 
-// subjectPause looks the pause of an action up.
+// subjectPause finds the pause that an action is on, among those that have not ended, and describes it on the action's
+// page.
 func (d *Dashboard) subjectPause(r *http.Request, v *actionView) (operations.Pause, error) {
 	id := r.URL.Query().Get("pause")
 	list, err := d.Operations.Pauses(r.Context(), false)
@@ -125,6 +126,8 @@ func (d *Dashboard) previewEndPause(r *http.Request, v *actionView) error {
 	return err
 }
 
+// previewChangePause asks for the new times first, with the present end filled in. A time that is left out stays as it
+// is.
 func (d *Dashboard) previewChangePause(r *http.Request, v *actionView) error {
 	p, err := d.subjectPause(r, v)
 	if err != nil {

@@ -17,11 +17,13 @@ import (
 // a dry run writes none.
 var nobody = ledger.Actor{By: "preview", Why: "preview"}
 
+// operationsError returns the Error of package operations in an error: a refusal whose text is meant for people.
 func operationsError(err error) (*operations.Error, bool) {
 	return errors.AsType[*operations.Error](err)
 }
 
-// subjectJob looks the job of an action up.
+// subjectJob finds the job that an action is on and puts it on the action's page. The page of a job that the registry
+// lacks says so in place of a form.
 func (d *Dashboard) subjectJob(r *http.Request, v *actionView) (jobView, error) {
 	j := jobView{Now: v.Now}
 	id := strings.TrimSpace(r.URL.Query().Get("job"))
@@ -83,6 +85,7 @@ func (d *Dashboard) previewResume(r *http.Request, v *actionView) error {
 	return nil
 }
 
+// next returns a sentence about the next scheduled time, to be appended to another one; "" if there is none.
 func next(t time.Time, now clock) string {
 	if t.IsZero() {
 		return ""
@@ -90,6 +93,8 @@ func next(t time.Time, now clock) string {
 	return " The next is " + now.exact(t) + "."
 }
 
+// previewTrigger makes the entry of the run without writing it. What would refuse the action is thus known before the
+// form is sent.
 func (d *Dashboard) previewTrigger(r *http.Request, v *actionView) error {
 	j, err := d.subjectJob(r, v)
 	if err != nil || v.Refused != "" {
@@ -111,6 +116,8 @@ func (d *Dashboard) previewTrigger(r *http.Request, v *actionView) error {
 	return nil
 }
 
+// previewRerun makes the entry of the new run without writing it, as previewTrigger does. If the first run may have had
+// its effect, the page has no form; it links to itself with mayDouble set, which takes a second, deliberate click.
 func (d *Dashboard) previewRerun(r *http.Request, v *actionView) error {
 	q := r.URL.Query()
 	id, double := strings.TrimSpace(q.Get("run")), q.Get("mayDouble") != ""
@@ -148,6 +155,7 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actionView) error {
 	return nil
 }
 
+// firstShown is the number of runs that the page of an action lists.
 const firstShown = 10
 
 // previewRuns is a dry run of an action on runs, by their IDs or by a filter. The form gets times
@@ -197,7 +205,8 @@ func (d *Dashboard) previewRuns(r *http.Request, v *actionView) error {
 	return nil
 }
 
-// selected keeps what the action selects, for the form and as a command.
+// selected keeps what the action selects, as hidden fields of the form and as a command: the run IDs, or else the
+// filter.
 func (v *actionView) selected(ids []string, f runFilter, a *ledger.Action) {
 	command := []string{"cronce runs", v.Name}
 	a.IDs = ids
@@ -243,6 +252,8 @@ var overrides = map[ledger.RejectionCause]struct {
 	ledger.RejectedUnfinished:   {"Start them beside it", "force", operations.ActionRequest{Force: true}},
 }
 
+// addLeftOut adds how many runs the action leaves out, by cause. A cause that an option overrides gets a link to the
+// same page with that option, if the caller may use it.
 func (d *Dashboard) addLeftOut(r *http.Request, v *actionView, done operations.RunActionResult, a ledger.Action) {
 	for _, cause := range ledger.RejectionCauses {
 		n := done.Counts.LeftOut[cause]
@@ -262,4 +273,5 @@ func (d *Dashboard) addLeftOut(r *http.Request, v *actionView, done operations.R
 	}
 }
 
+// why ends each command that a page shows. Whoever copies the command writes the reason.
 const why = " --why 'REASON'"

@@ -101,6 +101,8 @@ func (d *Dashboard) doAction(ctx context.Context, a action, ask operations.Actio
 // requester makes one request of an action, and reads the answer into a value.
 type requester func(ctx context.Context, ask operations.ActionRequest, answer any) error
 
+// doRuns changes all runs that a form selects, up to its limit, in as many requests as they need. Each is one
+// transaction.
 func doRuns(ctx context.Context, ask operations.ActionRequest, request requester) (actionResult, error) {
 	all, err := operations.ActOnAll(ctx, ask, func(ctx context.Context, part operations.ActionRequest) (v operations.RunActionResult, err error) {
 		err = request(ctx, part, &v)
@@ -109,6 +111,7 @@ func doRuns(ctx context.Context, ask operations.ActionRequest, request requester
 	return actionResult{Runs: &all}, err
 }
 
+// doBackfill plans all scheduled times of a form's span, in as many requests as they need.
 func doBackfill(ctx context.Context, ask operations.ActionRequest, request requester) (actionResult, error) {
 	b := operations.Backfill{From: ask.From, To: ask.To, Parallel: ask.Parallel, NewestFirst: ask.NewestFirst, NeverPlanned: ask.NeverPlanned,
 		Actor: ledger.Actor{By: ask.By, Why: ask.Why}}
@@ -119,7 +122,7 @@ func doBackfill(ctx context.Context, ask operations.ActionRequest, request reque
 	return actionResult{Planned: all.Planned}, err
 }
 
-// request returns the request that a form makes.
+// request reads the request that a form makes. Its error is a pageError, which says what to correct in the form.
 func (a action) request(form url.Values, now time.Time) (ask operations.ActionRequest, err error) {
 	ask = operations.ActionRequest{
 		By: form.Get("by"), Why: form.Get("why"), Force: form.Get("force") != "", MayDouble: form.Get("mayDouble") != "",

@@ -29,6 +29,7 @@ var kinds = func() []kind {
 	return list
 }()
 
+// kindOf returns the kind of a run in a state. wasReplayed says that the answer was a stored one.
 func kindOf(s ledger.State, wasReplayed bool) kind {
 	if s == ledger.Succeeded && wasReplayed {
 		return replayed
@@ -42,7 +43,8 @@ type subpath struct {
 	rest string
 }
 
-// shapes are drawn in a box of 8 by 14; figures within others are holes.
+// shapes has the figures of each kind, in a box of 8 by 14. Figures within others are holes. Every kind has a shape of
+// its own, for people who do not tell the colors apart. A test requires one of each state.
 var shapes = map[kind][]subpath{
 	kind(ledger.Planned):    {{1, 7, "a3 3 0 1 0 6 0a3 3 0 1 0-6 0z"}, {2.5, 7, "a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0-3 0z"}},
 	kind(ledger.Running):    {{0, 7, "a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"}},
@@ -80,11 +82,13 @@ type strip struct {
 	Label string // what it shows, in words
 }
 
+// stripPath is the path of all cells of one kind.
 type stripPath struct {
 	Kind kind
 	D    string
 }
 
+// stripPitch is the distance from one cell to the next: a cell of 8, and a gap.
 const stripPitch = 10
 
 // newStrip draws cells, which come newest first, right-aligned in room for n.

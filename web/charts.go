@@ -26,7 +26,7 @@ type bar struct {
 	Link       string
 }
 
-// throughput is bars of what became of the scheduled times of each hour.
+// throughput has the bars of what became of the scheduled times of each hour.
 type throughput struct {
 	Bars                 []bar
 	Total, OK, Dead, Not int // Not: skipped, missed, superseded, canceled
@@ -35,6 +35,7 @@ type throughput struct {
 	Label                string
 }
 
+// newThroughput stacks the bars of each hour: those that succeeded at the bottom, dead ones on top.
 func newThroughput(hours []ledger.Hour, now clock) (t throughput) {
 	for _, h := range hours {
 		ok, dead, not, all := outcomes(h.ByState())
@@ -70,7 +71,8 @@ func newThroughput(hours []ledger.Hour, now clock) (t throughput) {
 	return t
 }
 
-// outcomes sums up counts: succeeded, dead, not run by a rule or an operator, all.
+// outcomes sums counts up to four numbers: succeeded, dead, not run by a rule or an operator, and all. The first three
+// are less than the last if runs are unfinished.
 func outcomes(counts map[ledger.State]int) (ok, dead, not, all int) {
 	for s, n := range counts {
 		all += n
@@ -198,6 +200,8 @@ type durationBars struct {
 	Label    string
 }
 
+// newDurationBars draws the durations of the runs that succeeded. cells come newest first, so bars are placed from
+// right to left.
 func newDurationBars(cells []ledger.RunSummary, now clock) durationBars {
 	d := durationBars{Least: math.MaxInt64}
 	done, hist := succeeded(cells)
@@ -221,6 +225,7 @@ func newDurationBars(cells []ledger.RunSummary, now clock) durationBars {
 	return d
 }
 
+// round keeps one decimal, which is finer than a pixel: a page may have thousands of coordinates.
 func round(f float64) float64 { return math.Round(f*10) / 10 }
 
 // p95 is the 95th percentile of the durations of the cells that succeeded.

@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// coming is the next hour: how many scheduled times in each minute, and the first.
+// coming has what is due in the next hour: the number of scheduled times in each minute, and the first of them.
 type coming struct {
 	Bars  []bar
 	Total int
@@ -99,6 +99,7 @@ func countOutside(pauses []ledger.Pause, j jobs.Job, after, through time.Time) (
 	return n
 }
 
+// minuteBars draws a bar for each minute in which a scheduled time is due.
 func minuteBars(minutes [60]int) (bars []bar) {
 	most := slices.Max(minutes[:])
 	width := chartWidth / 60
@@ -123,6 +124,8 @@ type comingTime struct {
 	Start  time.Time // by the job's spread; zero: at that time
 }
 
+// comingTimesOf returns the next scheduled times of a job. A time that comes after a change of the local clock has a
+// note of it.
 func comingTimesOf(j jobs.Job, now time.Time) (list []comingTime) {
 	s := j.ParsedSchedule()
 	before := now.In(s.Location())

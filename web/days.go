@@ -44,9 +44,8 @@ func (d *Dashboard) countDays(ctx context.Context, jobID string, s *schedule.Sch
 	return days, hours, nil
 }
 
-// inRanges is a day's part of range rows. A range row does not say on which days its
-// scheduled times are; the schedule does, and what an operator has taken out of the row
-// is taken off evenly.
+// inRanges returns a day's part of range rows. A range row does not say on which days its scheduled times are: the
+// schedule does. What an operator has taken out of the row is taken off evenly.
 func inRanges(t time.Time, ranges []ledger.RunSummary, s *schedule.Schedule) map[ledger.State]int {
 	out := map[ledger.State]int{}
 	for _, r := range ranges {

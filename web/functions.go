@@ -11,8 +11,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// functions are those of the templates. What they return as template.HTML is
-// made of numbers and fixed words only.
+// functions are the functions that templates can call. Those that return template.HTML are not escaped again, so they
+// put nothing into it but numbers, fixed words and what they have escaped.
 var functions = template.FuncMap{
 	"when":       when,
 	"moment":     moment,
@@ -40,7 +40,8 @@ var functions = template.FuncMap{
 	"columns":    columns,
 }
 
-// when is a time relative to now, which the script keeps so, with the exact time.
+// when writes a time relative to now, such as "5 min ago", with the exact time as its title. The script keeps it up to
+// date.
 func when(t time.Time, now clock) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -65,12 +66,14 @@ func written(text string, now clock) template.HTML {
 	return moment(t, now)
 }
 
+// timeElement writes a time as text for people and, in its attributes, exactly.
 func timeElement(t time.Time, now clock, attribute, text string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s"%s>%s</time>`,
 		t.UTC().Format(time.RFC3339Nano), template.HTMLEscapeString(now.exact(t)), attribute, template.HTMLEscapeString(text)))
 }
 
-// glyph is the shape of a kind, 12 by 14, decorative: its name stands beside it.
+// glyph draws the shape of a kind, 12 by 14. It is hidden from screen readers, as the name of the kind stands beside
+// it.
 func glyph(name any) template.HTML {
 	k := kind(fmt.Sprint(name))
 	if _, known := shapes[k]; !known {
@@ -89,8 +92,7 @@ func targetPath(name string) string { return "/targets/" + url.PathEscape(name) 
 // runsPath is the listing of runs with these filters.
 func runsPath(pairs ...string) string { return address("/runs", pairs...) }
 
-// address is a path with these parameters: name, value, and so on. Those without a value are left
-// out.
+// address returns a path with query parameters. pairs are name, value, and so on; those without a value are left out.
 func address(path string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -104,7 +106,8 @@ func address(path string, pairs ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// shellQuote writes a word as a shell reads it.
+// shellQuote writes a word as a POSIX shell reads it. Every value in a command that a page shows goes through it:
+// people copy these commands into a shell, and a job ID or a filter must not become a second command.
 func shellQuote(s string) string {
 	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%_+=:,./-", r))

@@ -20,6 +20,7 @@ type runGroup struct {
 	Actions  []actionLink
 }
 
+// groupsOf adds to each group whether at least one of its runs may still be sent under its key.
 func groupsOf(list []ledger.RunGroup, now time.Time) (groups []runGroup) {
 	for _, g := range list {
 		groups = append(groups, runGroup{RunGroup: g, Sendable: !g.KeyUnsafe(now)})
@@ -27,14 +28,15 @@ func groupsOf(list []ledger.RunGroup, now time.Time) (groups []runGroup) {
 	return groups
 }
 
-// deadRuns are the newest unacknowledged dead runs of a job, or of all jobs if it is "", in
-// groups. all reports that there are no others.
+// deadRuns returns the newest unacknowledged dead runs of a job, or of all jobs if jobID is "", in groups. all reports
+// that these are all of them: only operations.DeadLooked rows are read.
 func (d *Dashboard) deadRuns(ctx context.Context, jobID string) (groups []ledger.RunGroup, all bool, err error) {
 	groups, err = d.Ledger.Groups(ctx,
 		ledger.Filter{JobID: jobID, States: []ledger.State{ledger.Dead}, Unacknowledged: true, Limit: operations.DeadLooked})
 	return groups, rowsOf(groups) < operations.DeadLooked, err
 }
 
+// rowsOf returns the number of ledger rows in groups. One row may stand for many scheduled times, which Count has.
 func rowsOf(groups []ledger.RunGroup) (n int) {
 	for _, g := range groups {
 		n += g.Rows
@@ -67,8 +69,8 @@ func deadGroups(list []ledger.RunGroup, totals map[string]int, now time.Time) (g
 	return groups
 }
 
-// sharedGroups are the causes that several jobs have, such as the outage of a target, and the
-// groups of no such cause.
+// sharedGroups returns a group for each cause that several jobs have, such as the outage of a target, and the rest: the
+// groups of causes that one job has.
 func sharedGroups(dead []ledger.RunGroup, now time.Time) (groups []runGroup, rest []ledger.RunGroup) {
 	for _, c := range operations.CausesOf(dead) {
 		if !c.Shared() {

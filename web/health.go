@@ -14,7 +14,8 @@ import (
 // lateAfter is the time that a due run may wait before the dashboard says so.
 const lateAfter = time.Minute
 
-// health lists the present problems, for the top of every page.
+// health has the present problems. They are at the top of every page, so that no page looks well while another has bad
+// news.
 type health struct {
 	Items  []attention
 	Alive  int // processes
@@ -48,7 +49,8 @@ type attention struct {
 	Notified []operations.Delivery
 }
 
-// health asks what is wrong, cheaply at any size of the ledger.
+// health reads what is wrong. Every page calls it, so it asks only for counts, processes and open incidents, whose cost
+// does not grow with the number of runs.
 func (d *Dashboard) health(ctx context.Context) (health, error) {
 	counts, err := d.Ledger.Counts(ctx)
 	if err != nil {
@@ -106,6 +108,7 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 	return h, nil
 }
 
+// breakerTrouble returns the circuit breakers of this process that are not closed. Each process has its own.
 func (d *Dashboard) breakerTrouble() (items []attention) {
 	for target, state := range d.Serving().Breakers {
 		if state != "closed" {

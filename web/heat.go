@@ -36,6 +36,8 @@ type heatCount struct {
 	Count int
 }
 
+// Sizes of the calendar, in the units of its SVG: from one day to the next, the side of a day, and the room for the names of
+// weekdays at the left and of months at the top.
 const (
 	heatPitch = 21
 	heatSide  = 17
@@ -58,7 +60,7 @@ func newHeat(jobID string, days []oneDay) heat {
 	}
 	week, month := 0, time.Month(0)
 	for i, d := range days {
-		row := (int(d.Start.Weekday()) + 6) % 7
+		row := (int(d.Start.Weekday()) + 6) % 7 // Monday is 0
 		if i > 0 && row == 0 {
 			week++
 		}
@@ -153,6 +155,7 @@ func heatLook(d oneDay, most int) (class, shape string) {
 	return level(ok, most), square
 }
 
+// level returns the class of one of four shades, by the share of the busiest day.
 func level(n, most int) string {
 	return fmt.Sprintf("n%d", 1+min(3, (4*n-1)/max(most, 1)))
 }

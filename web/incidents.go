@@ -46,13 +46,14 @@ func (d *Dashboard) incidentTrouble(ctx context.Context, counts ledger.Counts) (
 	return items, nil
 }
 
-// incidentKinds are the looks of the causes.
+// incidentKinds has the kind by which an incident of each cause is drawn.
 var incidentKinds = map[ledger.IncidentCause]kind{
 	ledger.IncidentDead: failedKind, ledger.IncidentMissed: stalledKind, ledger.IncidentLate: lateKind, ledger.IncidentUnplanned: stalledKind,
 	ledger.IncidentOverdue: stalledKind,
 	ledger.IncidentExpiry:  lateKind,
 }
 
+// incidentItem describes an incident as a problem: what it is, what closes it, and the command that acknowledges it.
 func incidentItem(i ledger.Incident) attention {
 	a := attention{
 		Kind: cmp.Or(incidentKinds[i.Cause], failedKind), What: incidentWords(i), Link: jobPath(i.JobID), Since: i.OpenedAt, Incident: i.ID,
@@ -79,7 +80,8 @@ func closing(i ledger.Incident) string {
 // incidentWords names the job of an incident, and its problem.
 func incidentWords(i ledger.Incident) string { return i.JobID + ": " + i.Problem() }
 
-// jobIncidents are the open incidents of a job, acknowledged ones too.
+// jobIncidents returns the open incidents of a job with their notifications. Unlike incidentTrouble it has acknowledged
+// ones too, with who did it in place of the action.
 func (d *Dashboard) jobIncidents(r *http.Request, jobID string) (items []attention, err error) {
 	list, err := d.Ledger.Incidents(r.Context(), ledger.IncidentFilter{JobID: jobID, Open: true, Limit: incidentsShown})
 	if err != nil {

@@ -43,7 +43,7 @@ func (d *Dashboard) addCells(r *http.Request, id string, v *jobView) error {
 	return nil
 }
 
-// newest are a job's newest runs, of any kind, as cells.
+// newest returns a job's newest runs of any kind as cells.
 func (d *Dashboard) newest(ctx context.Context, jobID string) (list []ledger.RunSummary, err error) {
 	runs, err := d.Ledger.List(ctx, ledger.Filter{JobID: jobID, Limit: durationRuns})
 	for _, r := range runs {
@@ -55,6 +55,7 @@ func (d *Dashboard) newest(ctx context.Context, jobID string) (list []ledger.Run
 	return list, err
 }
 
+// newJobCell returns the link to a row, whose title has the time or the range, the state and the reason.
 func newJobCell(c ledger.RunSummary, now clock) jobCell {
 	k := kindOf(c.State, c.Replayed)
 	title := now.exact(c.ScheduledAt) + ": " + string(k)

@@ -42,7 +42,7 @@ func (b brief) Target() string {
 	return b.Job.Target
 }
 
-// states are the states of all jobs, and the pauses of many jobs.
+// states reads the states of all jobs, and the pauses of many jobs that have not ended.
 func (d *Dashboard) states(ctx context.Context) (states []ledger.JobState, pauses []ledger.Pause, err error) {
 	if pauses, err = d.Ledger.Pauses(ctx, false); err != nil {
 		return nil, nil, err
@@ -118,6 +118,7 @@ var jobOrders = []jobOrder{
 
 func lastEmpty(a, b string) int { return cmp.Or(compareBools(a == "", b == ""), strings.Compare(a, b)) }
 
+// compareBools orders false before true.
 func compareBools(a, b bool) int {
 	switch {
 	case a == b:
@@ -149,7 +150,8 @@ func (o jobOrder) sort(briefs []brief, descending bool) {
 // column is the head of a column; one with a link is sorted by it.
 type column struct{ Name, Class, Link, Order string }
 
-// columnsOf are the columns of the list at an address, sorted by one of them.
+// columnsOf returns the heads of the list's columns. A head links to the list in its order; the head of the present
+// order links to the opposite one.
 func columnsOf(q url.Values, sorted string, descending bool) []column {
 	list := columns("Job", "State", "Owner", "Target", "Last scheduled times", "Next|num", "p95 duration|num")
 	keys := []string{"", "state", "owner", "target", "-", "next", bySlower}

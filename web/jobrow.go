@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// jobRow is a job in a list.
+// jobRow is a job in a list, with its last runs.
 type jobRow struct {
 	brief
 	Status ledger.JobStatus // zero: the ledger has no row of it
@@ -22,7 +22,8 @@ type jobRow struct {
 	Slower string // the p95 of the last week by that of four weeks before; "": not asked for, or too few runs
 }
 
-// readRows reads jobs in full, in the order of their IDs.
+// readRows reads jobs in full and returns them in the order of ids. It makes the same number of queries for any number
+// of jobs. A job that was purged since the list was made is left out.
 func (d *Dashboard) readRows(ctx context.Context, ids []string) ([]jobRow, error) {
 	if len(ids) == 0 {
 		return nil, nil

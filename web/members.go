@@ -39,13 +39,16 @@ type memberCount struct {
 	Link  string
 }
 
+// memberRow is a member in the list.
 type memberRow struct {
 	operations.Member
 	Words string
 	Kind  kind
 }
 
-// members fills in the members of a run whose list is frozen.
+// members returns the part of a run's page that has its members, or nil if the run has no frozen list. It reads one
+// page of them, of the state and the key that the address asks for. A question that package operations refuses is
+// answered by a sentence in place of the list.
 func (d *Dashboard) members(r *http.Request, run ledger.Run) (*membersView, error) {
 	if !run.Fan.Frozen() {
 		return nil, nil
@@ -84,7 +87,7 @@ func (d *Dashboard) members(r *http.Request, run ledger.Run) (*membersView, erro
 	return v, err
 }
 
-// count draws the members by state.
+// count adds the numbers by state: as a bar, in words, and as links that filter the list.
 func (v *membersView) count(run string, counts map[ledger.State]int) {
 	var words []string
 	x := 0.0
@@ -108,6 +111,7 @@ func (v *membersView) count(run string, counts map[ledger.State]int) {
 
 func memberWords(s ledger.State) string { return strings.ReplaceAll(string(s), "_", " ") }
 
+// memberKind returns the kind of a member's state. A member that has not started has no run, and none is its kind.
 func memberKind(s ledger.State) kind {
 	if s == operations.NotStarted {
 		return none
@@ -126,6 +130,8 @@ func (d *Dashboard) memberActions(r *http.Request, run string, counts map[ledger
 	return d.allowed(r, links...)
 }
 
+// membersPath returns the address of a page of members. It ends at the list, so that the browser does not go to the
+// top.
 func membersPath(run, state, key, after string) string {
 	return address(runPath(run), "state", state, "key", key, "after", after) + "#members"
 }

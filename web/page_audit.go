@@ -11,6 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// auditOnPage is the number of entries that the page shows. One more is read: it tells whether there are older ones.
 const auditOnPage = 50
 
 // auditView is the page /audit: who did what, newest first.
@@ -50,6 +51,7 @@ func (f *auditFilter) parse(q url.Values, now time.Time) (out ledger.AuditFilter
 	return out, nil
 }
 
+// audit is the page /audit: what operators did, newest first.
 func (d *Dashboard) audit(r *http.Request) (view, error) {
 	q, ctx := r.URL.Query(), r.Context()
 	v := auditView{Now: d.clockOf(r)}

@@ -25,7 +25,8 @@ type foundThing struct {
 	Link string
 }
 
-// find leads to what a text names, or shows what it may name.
+// find is the page /find. It redirects to the page of what a text names, or lists what it may name. It is no page of
+// New's map, because it may redirect.
 func (d *Dashboard) find(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)

@@ -25,33 +25,42 @@ var fieldsInWords = []string{"owner", "labels", "method", "path", "target", "ove
 
 // jobView is the page of a job: its runs, its next times, its definition and how it changed.
 type jobView struct {
-	Row       jobRow
-	Job       *jobs.Job // nil: not in the registry
-	Status    *ledger.JobStatus
-	Proof     *retention.Proof
-	Headers   []string
-	Body      string
+	Now clock
+	At  string // the time that the address asks about; "": none
+	Do  []actionLink
+
+	// findJob sets these. Without Job, the job is not in the registry: it was removed, or Sends reports that its runs are
+	// notifications or pings. Without Status, no process has planned it.
+	Row      jobRow
+	Job      *jobs.Job
+	Status   *ledger.JobStatus
+	Sends    bool
+	Proof    *retention.Proof
+	Headers  []string // of the next request
+	Body     string
+	Policies struct{ Overlap, CatchUp string }
+	Fields   []jobdiff.Value // of the definition, without those that the page has words or links for
+
+	// addCells, addDays and addTimes set these.
 	Cells     []jobCell
-	Heat      heat
 	Durations durationBars
+	Heat      heat
 	Trend     trend
-	Sends     bool // its runs are notifications or pings
 	Coming    []comingTime
 	Change    []comingTime // around the next clock change
-	Events    []ledger.Event
+
+	// addChanges sets these.
+	Revisions []ledger.DeclaredDefinition
 	Changes   []definitionChange
 	Compared  *operations.RevisionDiff // nil: it was not asked for
 	CompareNo string                   // why it was refused
-	Revisions []ledger.DeclaredDefinition
+
+	// addPast, addProblems and addAnswer set these.
+	Events    []ledger.Event
 	Audit     []ledger.Audit
 	Dead      []runGroup
 	Incidents []attention
 	Answer    *whyAnswer
-	At        string
-	Policies  struct{ Overlap, CatchUp string }
-	Fields    []jobdiff.Value // of the definition, without those that the page has words or links for
-	Do        []actionLink
-	Now       clock
 }
 
 // job is the page of a job, of a schedule that was made at run time, or of a template. Each step adds its part of the page. The
@@ -136,7 +145,9 @@ func (d *Dashboard) deadOf(ctx context.Context, s *ledger.JobStatus) ([]runGroup
 	return deadGroups(dead, map[string]int{s.JobID: s.DeadUnacknowledged}, d.now()), err
 }
 
-// findJob looks the job up in the registry and in the ledger.
+// findJob looks the job up in the registry and in the ledger. The page shows jobs that only one of them knows: a new
+// job has no row in the ledger, and a removed one has no definition in the registry. It is a pageError if neither knows
+// the job.
 func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 	statuses, err := d.Ledger.Jobs(r.Context(), id)
 	if err != nil {
@@ -183,8 +194,8 @@ func (d *Dashboard) findJob(r *http.Request, id string, v *jobView) error {
 	return nil
 }
 
-// sends says what the runs of a job are that the registry makes for a channel or a
-// heartbeat; "": it is none.
+// sends says what the runs of a job are that the registry makes for a channel or a heartbeat, which no file defines; ""
+// for any other job.
 func (d *Dashboard) sends(id string) string {
 	for _, c := range d.registry().Channels() {
 		if c.JobID() == id {

@@ -43,6 +43,8 @@ type stateCount struct {
 // jobStates are the states of the registry's and of other jobs, those that need somebody first.
 var jobStates = append(slices.Clip(operations.JobStates), operations.JobEnded)
 
+// jobs is the page /jobs. It selects and sorts all jobs by what is cheap to have (see briefs), and reads in full only
+// those that the page shows.
 func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	q, ctx := r.URL.Query(), r.Context()
 	v, err := d.newJobsView(r)
@@ -84,7 +86,7 @@ func (d *Dashboard) jobs(r *http.Request) (view, error) {
 	return view{Template: "jobs", Title: title, Section: "Jobs", Data: v}, nil
 }
 
-// newJobsView is the page by its address alone.
+// newJobsView returns what follows from the address alone, before the ledger is read.
 func (d *Dashboard) newJobsView(r *http.Request) (jobsView, error) {
 	q := r.URL.Query()
 	sel := selectionOf(q)

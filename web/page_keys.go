@@ -13,56 +13,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// targetsView is the page /targets.
-type targetsView struct {
-	Rows []targetRow
-	Now  clock
-}
-
-// targetRow is a target in it.
-type targetRow struct {
-	jobs.Target
-	Auth    string
-	Breaker string
-	Jobs    int
-	Waiting []ledger.Run // with a reason that concerns the target
-}
-
-// waitingRuns is the number of unfinished runs that are searched for those that wait.
-const waitingRuns = 200
-
-func (d *Dashboard) targets(r *http.Request) (view, error) {
-	v := targetsView{Now: d.clockOf(r)}
-	states := d.Serving().Breakers
-	uses := map[string]int{}
-	for j := range d.registry().JobsAndTemplates() {
-		uses[j.Target]++
-	}
-	runs, err := d.Ledger.List(r.Context(), ledger.Filter{States: ledger.MayWait, Limit: waitingRuns})
-	if err != nil {
-		return view{}, err
-	}
-	for _, t := range d.registry().Targets() {
-		if t.Name == jobs.BuiltinTarget {
-			continue
-		}
-		row := targetRow{Target: t, Auth: string(t.Auth.Type), Breaker: states[t.Name], Jobs: uses[t.Name]}
-		for _, run := range runs {
-			if run.Call.Target == t.Name && run.WaitReason.Code != "" {
-				row.Waiting = append(row.Waiting, run)
-			}
-		}
-		v.Rows = append(v.Rows, row)
-	}
-	title := counted(len(v.Rows), "target")
-	for _, row := range v.Rows {
-		if row.Breaker == "open" {
-			title = "Breaker open: " + row.Name
-		}
-	}
-	return view{Template: "targets", Title: title, Section: "Targets", Data: v}, nil
-}
-
+// keysView is the page /keys: for how long targets keep keys, whether that is long enough, and the purge.
 type keysView struct {
 	Proofs    []proofRow // those that fail first, then those with the least left
 	Scopes    int        // how many there are in all
@@ -86,6 +37,7 @@ type proofRow struct {
 	LeftX, LeftWidth float64
 }
 
+// keys is the page /keys. Its proofs follow from the registry alone; the purge is read from the ledger.
 func (d *Dashboard) keys(r *http.Request) (view, error) {
 	ctx := r.Context()
 	v := keysView{Now: d.clockOf(r), Stores: d.registry().KeyStores(), Cleanup: d.registry().Cleanup()}
@@ -142,7 +94,8 @@ func proofRows(proofs []retention.Proof) (rows []proofRow) {
 
 const proofsOnPage = 40
 
-// pageOf takes the proofs of one page.
+// pageOf takes the proofs of one page, from an offset that the address has. Any text is valid; what is no offset is the
+// first page.
 func (v *keysView) pageOf(rows []proofRow, offset string) {
 	from, _ := strconv.Atoi(offset)
 	from = max(0, min(from, max(len(rows)-1, 0))) / proofsOnPage * proofsOnPage

@@ -25,14 +25,13 @@ type overviewView struct {
 	Span      string    // "24h" or "30d"
 	Uncounted time.Time // earlier runs are not in Hours and Late yet; usually zero
 	Now       clock
-	Strips    []jobRow
-	Running   int
-	Accepted  int
-	FannedOut int
-	Retries   int
-	Jobs      int
+	Strips    []jobRow // see chooseStrips
+	Jobs      int      // of the registry
+	// The unfinished runs in these states.
+	Running, Accepted, FannedOut, Retries int
 }
 
+// overview is the page /. It returns its Health with the view, so that serve does not read it a second time.
 func (d *Dashboard) overview(r *http.Request) (view, error) {
 	ctx := r.Context()
 	span, hours := spanOf(r)

@@ -25,6 +25,7 @@ type pauseRow struct {
 	Actions     []actionLink
 }
 
+// pausesPage is the page /pauses: pauses and holds, the newest first.
 func (d *Dashboard) pausesPage(r *http.Request) (view, error) {
 	v := pausesView{Ended: r.URL.Query().Get("ended") != "", Now: d.clockOf(r)}
 	list, err := d.Operations.Pauses(r.Context(), v.Ended)
@@ -54,7 +55,8 @@ func (d *Dashboard) targetActions(r *http.Request, name string) []actionLink {
 		actionLink{operations.AddPause, "Hold it…", actionPath(operations.AddPause, "kind", string(ledger.PauseHold), "target", name, "until", "1h")})
 }
 
-// pausedItems are the pauses and holds that last, and how many jobs are paused without an end.
+// pausedItems returns the pauses and holds that last now, and the number of jobs that are paused without an end. They
+// are no problems, since somebody wants them; the overview lists them because a forgotten one looks like an outage.
 func (d *Dashboard) pausedItems(list []ledger.Pause, states []ledger.JobState, now clock) (items []attention) {
 	for _, p := range list {
 		if now.Before(p.From) || !now.Before(p.Until) { // planned, or over and not closed yet

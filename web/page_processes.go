@@ -23,6 +23,8 @@ type processRow struct {
 	Current bool // it declares what this process's registry has
 }
 
+// processes is the page /processes. Processes with different definitions are normal during a rolling deploy; afterwards
+// they mean that one was not reloaded.
 func (d *Dashboard) processes(r *http.Request) (view, error) {
 	list, err := d.Ledger.Processes(r.Context())
 	if err != nil {

@@ -40,6 +40,7 @@ type runView struct {
 	Left time.Duration
 }
 
+// attemptView is an attempt with its bar on the common scale of all attempts of the run.
 type attemptView struct {
 	ledger.Attempt
 	Took time.Duration
@@ -245,6 +246,7 @@ func steps(r ledger.Run, attempts []ledger.Attempt, audit []ledger.Audit, now cl
 	return inOrder(list)
 }
 
+// attemptStep describes an attempt by its answer. Its time is when it finished, or else when it began.
 func attemptStep(r ledger.Run, a ledger.Attempt) step {
 	s := step{Kind: answerKind(a.Answer), Detail: answerWords[a.Answer], At: a.FinishedAt}
 	s.What = fmt.Sprintf("Attempt %d: %s", a.N, strings.ReplaceAll(string(a.Answer), "_", " "))

@@ -19,6 +19,7 @@ const (
 	groupsOnPage = 50
 )
 
+// runsView is the page /runs: the runs of a filter, newest first, one by one or in groups.
 type runsView struct {
 	Filter  runFilter
 	Choices choices
@@ -46,6 +47,7 @@ type runRow struct {
 	Took time.Duration
 }
 
+// runs is the page /runs.
 func (d *Dashboard) runs(r *http.Request) (view, error) {
 	q := r.URL.Query()
 	v := runsView{States: ledger.States, Reasons: ledger.Reasons, Now: d.clockOf(r), Grouped: q.Get("group") != ""}
@@ -155,6 +157,7 @@ func (v *runsView) refuse(err error) error {
 	return nil
 }
 
+// runRows adds to runs what the rows of a list show: the kind, the duration, and why those that wait do.
 func (d *Dashboard) runRows(r *http.Request, runs []ledger.Run) ([]runRow, error) {
 	rows, all := make([]runRow, len(runs)), make([]*ledger.Run, len(runs))
 	for i, run := range runs {

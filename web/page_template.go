@@ -17,7 +17,7 @@ const (
 	scheduleCells   = 12 // of each
 )
 
-// templateView is the page of a template: its schedules by key.
+// templateView is the page of a template: its schedules, by key.
 type templateView struct {
 	operations.Template
 	Job    *jobs.Template // nil: the registry lacks it
@@ -40,7 +40,7 @@ type scheduleRow struct {
 	Strip strip
 }
 
-// template is the page of a template: its schedules by key.
+// template is the page of a template, which has the address of a job: both have IDs of one kind.
 func (d *Dashboard) template(r *http.Request, t operations.Template) (view, error) {
 	ctx, q := r.Context(), r.URL.Query()
 	v := templateView{Template: t, Prefix: strings.TrimSpace(q.Get("key")), Now: d.clockOf(r).Of(t.ID)}
@@ -81,6 +81,7 @@ func (d *Dashboard) template(r *http.Request, t operations.Template) (view, erro
 	return view{Template: "template", Title: t.ID + ": " + counted(t.Schedules, "schedule"), Section: "Jobs", Data: v}, nil
 }
 
+// scheduleRows adds to each schedule the strip of its last runs.
 func (d *Dashboard) scheduleRows(r *http.Request, list []operations.Schedule) ([]scheduleRow, error) {
 	ids := make([]string, len(list))
 	for i, s := range list {
@@ -101,7 +102,7 @@ func (d *Dashboard) scheduleRows(r *http.Request, list []operations.Schedule) ([
 	return rows, nil
 }
 
-// templateActions pause or resume all schedules of a template.
+// templateActions returns the action that pauses or resumes all schedules of a template.
 func (d *Dashboard) templateActions(r *http.Request, v templateView) []actionLink {
 	if v.Job == nil || v.Status == nil {
 		return nil

@@ -25,18 +25,18 @@ var templateFiles embed.FS
 //go:embed assets/*
 var assetFiles embed.FS
 
-// view is the data of a page's template, and the page's title.
+// view is what a page returns: the name and the data of its template, and what the layout shows of the page.
 type view struct {
-	Template string
+	Template string // a file of templates, without .html
 	Title    string // without the product's name
 	Section  string // the entry of the menu
 	Data     any
 	Status   int     // default 200
-	Still    bool    // it does not follow the ledger
+	Still    bool    // the script does not reload it when runs change
 	Health   *health // nil: the page has not asked
 }
 
-// frame is a whole page.
+// frame is the data of the layout, around that of a page.
 type frame struct {
 	view
 	Registry, Engine, Version string
@@ -53,12 +53,14 @@ type menuEntry struct {
 	Current         bool
 }
 
+// menu is the menu of every page. After the key g, the key of an entry opens its page.
 var menu = []menuEntry{
 	{Name: "Overview", Path: "/", Key: "o"}, {Name: "Jobs", Path: "/jobs", Key: "j"}, {Name: "Runs", Path: "/runs", Key: "r"},
 	{Name: "Targets", Path: "/targets", Key: "t"}, {Name: "Keys", Path: "/keys", Key: "k"},
 	{Name: "Processes", Path: "/processes", Key: "p"}, {Name: "Pauses", Path: "/pauses", Key: "u"}, {Name: "Audit", Path: "/audit", Key: "a"},
 }
 
+// frame puts a page into the layout. Its Changes come from the API, which is served only with actions.
 func (d *Dashboard) frame(r *http.Request, v view) frame {
 	f := frame{view: v, Zone: d.zoneMenu(r), Registry: d.registry().Name(), Engine: d.Engine, Version: d.Version, Assets: assetPaths,
 		Now: d.clockOf(r)}
@@ -72,8 +74,8 @@ func (d *Dashboard) frame(r *http.Request, v view) frame {
 	return f
 }
 
-// pages are the templates, one set for each page, each within the layout. They are made when a
-// dashboard is, as is their escaping: else the first request of each page would wait for that.
+// pages parses the templates: a set for each page, each with the layout. New calls it, so that a mistake in a template
+// panics at the start, and templates are escaped before the first request.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	sets := map[string]*template.Template{}
 	layout := parseFile(parseFile(template.New("page").Funcs(functions), "layout.html"), "parts.html")
@@ -91,7 +93,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	return sets
 })
 
-// lineEnds are for people who read a template. A browser gets a space.
+// lineEnds matches the line ends and indents of templates, which are for people. A browser gets a space in their place.
 var lineEnds = regexp.MustCompile(`\s*\n\s*`)
 
 func parseFile(t *template.Template, name string) *template.Template {
@@ -102,11 +104,12 @@ func parseFile(t *template.Template, name string) *template.Template {
 	return template.Must(t.Parse(lineEnds.ReplaceAllString(string(text), " ")))
 }
 
-// relativeTimes change with every second, and the script keeps them.
+// relativeTimes matches texts that change every second. They are left out of the ETag, as the script keeps them up to
+// date.
 var relativeTimes = regexp.MustCompile(` data-relative>[^<]*<`)
 
-// render writes a page. Pages of the same content have the same ETag, so that a
-// page which is left open costs little.
+// render writes a page. A page whose content is the same has the same ETag and is answered with 304, so that a page
+// which stays open costs little. It returns an error only if the template fails.
 func render(w http.ResponseWriter, r *http.Request, status int, f frame) error {
 	var page bytes.Buffer
 	if err := pages()[f.Template].Execute(&page, f); err != nil {
@@ -137,8 +140,8 @@ func render(w http.ResponseWriter, r *http.Request, status int, f frame) error {
 	return nil
 }
 
-// assetPaths have the hash of an asset in its address, so that a browser may
-// keep it and a new program has a new one.
+// assetPaths has the address of each asset, with a hash of its content. A browser may thus keep an asset for good, and
+// a new program has new addresses.
 var assetPaths = func() map[string]string {
 	paths := map[string]string{}
 	files, err := assetFiles.ReadDir("assets")
@@ -159,6 +162,7 @@ func assetTag(name string) string {
 
 var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
+// serveAsset serves a file of the binary. Without the current hash in its address a browser must ask each time.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	content, err := assetFiles.ReadFile("assets/" + name)

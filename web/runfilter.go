@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// runFilter is a filter as it was written in the address.
+// runFilter is a filter of runs as it was written in the address, so that pages can link to it and show it again.
 type runFilter struct {
 	operations.Selection
 	Reason, Since, Until string
@@ -22,7 +22,8 @@ type runFilter struct {
 // Has reports whether a state is among those asked for.
 func (f runFilter) Has(s ledger.State) bool { return slices.Contains(f.States, string(s)) }
 
-// parse reads the filters of an address and checks them.
+// parse reads the filter of an address, and returns it as the ledger takes it. Owners, labels and targets are not in
+// that: Narrow adds the job IDs that they select. A value that is not valid is a pageError.
 func (f *runFilter) parse(q url.Values, now time.Time) (ledger.Filter, error) {
 	f.Selection = selectionOf(q)
 	f.Reason, f.Since, f.Until = q.Get("reason"), strings.TrimSpace(q.Get("since")), strings.TrimSpace(q.Get("until"))
@@ -70,11 +71,13 @@ func parseSpan(since, until string, now time.Time) (from, to time.Time, err erro
 
 func join[T ~string](list []T) string { return strings.Join(operations.Texts(list), ", ") }
 
+// any reports whether the filter leaves out any run.
 func (f runFilter) any() bool {
 	return !f.IsZero() || f.Reason+f.Since+f.Until != "" || len(f.States) > 0 || f.Unacknowledged
 }
 
-// address is the page with these filters, after a run, grouped or not.
+// address returns the address of the list with this filter: of the runs older than the one with the ID before, or of
+// all if it is "".
 func (f runFilter) address(before string, grouped bool) string {
 	if f.Parent != "" {
 		return runPath(f.Parent)
@@ -89,14 +92,13 @@ func (f runFilter) address(before string, grouped bool) string {
 	return runsPath(pairs...)
 }
 
-// pairs are the names and values of an address that selects the same runs, acknowledged or
-// not.
+// pairs returns the names and values of an address that selects the same runs, acknowledged or not.
 func (f runFilter) pairs() []string {
 	return append(selectionPairs(f.Selection), "parent", f.Parent, "state", strings.Join(f.States, ","), "reason", f.Reason, "since", f.Since,
 		"until", f.Until)
 }
 
-// exportPairs are pairs as the API takes them.
+// exportPairs returns the filter as query parameters of the API: a state each, and true in place of 1.
 func (f runFilter) exportPairs() []string {
 	pairs := append(selectionPairs(f.Selection), "reason", f.Reason, "since", f.Since, "until", f.Until)
 	for _, s := range f.States {
@@ -108,7 +110,7 @@ func (f runFilter) exportPairs() []string {
 	return pairs
 }
 
-// words say what the filter selects, for a heading.
+// words says what the filter selects, for a heading.
 func (f runFilter) words() string {
 	text := "runs"
 	if len(f.States) > 0 {
@@ -126,7 +128,7 @@ func (f runFilter) words() string {
 	return text
 }
 
-// command is the same listing on the command line.
+// command returns the command that lists the same runs.
 func (f runFilter) command() string {
 	words := append([]string{"cronce runs list"}, f.flags()...)
 	if f.Unacknowledged {
@@ -141,7 +143,8 @@ func (f runFilter) flags() []string {
 	}...))
 }
 
-// cursor reads where a listing goes on: behind the run with this ID.
+// cursor reads the run ID behind which a list goes on. The ledger sorts by scheduled time and ID, and the ID has both:
+// a list goes on although the run was purged meanwhile.
 func cursor(id string) (*ledger.Cursor, error) {
 	if id == "" {
 		return nil, nil

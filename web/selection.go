@@ -22,7 +22,7 @@ func selectionOf(q url.Values) operations.Selection {
 	return sel
 }
 
-// selectionPairs are the names and values of an address with a selection.
+// selectionPairs returns the names and values by which an address has a selection.
 func selectionPairs(sel operations.Selection) []string {
 	pairs := []string{"job", sel.Job, "owner", sel.Owner, "target", sel.Target}
 	for _, l := range sel.Labels {
@@ -31,7 +31,7 @@ func selectionPairs(sel operations.Selection) []string {
 	return pairs
 }
 
-// selectionFlags are the flags of a command with a selection, and their values.
+// selectionFlags returns the flags by which a command has a selection, and their values.
 func selectionFlags(sel operations.Selection) (flags [][2]string) {
 	for pair := range slices.Chunk(selectionPairs(sel), 2) {
 		flags = append(flags, [2]string{"--" + pair[0], pair[1]})
@@ -39,7 +39,7 @@ func selectionFlags(sel operations.Selection) (flags [][2]string) {
 	return flags
 }
 
-// commandOf is a command with those of the flags that have a value.
+// commandOf returns a command with those of the flags that have a value, quoted for a shell.
 func commandOf(command string, flags [][2]string) string {
 	return strings.Join(append([]string{command}, flagWords(flags)...), " ")
 }
@@ -53,7 +53,7 @@ func flagWords(flags [][2]string) (words []string) {
 	return words
 }
 
-// choices are the values that a form offers to select jobs by.
+// choices has the values that a form offers to select jobs by.
 type choices struct {
 	operations.Selection
 	Owners, Targets, Names []string // Names are labels, each name=value
@@ -83,8 +83,7 @@ func (d *Dashboard) choices(sel operations.Selection) choices {
 	return c
 }
 
-// exportLinks are the addresses of an export of what a page's filter selects; none where the
-// API is not served.
+// exportLinks returns the addresses of exports of what a page's filter selects; none where the API is not served.
 func (d *Dashboard) exportLinks(what string, pairs ...string) (links []actionLink) {
 	if !d.Actions {
 		return nil

@@ -15,8 +15,7 @@ const (
 	newestLooked = 50
 )
 
-// overviewStrips are the jobs in trouble, then those that ran last. Only these are
-// read in full.
+// overviewStrips reads the jobs that the overview shows: those in trouble, then those that ran last.
 func (d *Dashboard) overviewStrips(ctx context.Context, states []ledger.JobState, pauses []ledger.Pause, dead []ledger.RunGroup) ([]jobRow, error) {
 	chosen, err := d.chooseStrips(ctx, states, pauses, dead)
 	if err != nil {

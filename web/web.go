@@ -13,7 +13,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Ledger is the part of a ledger.Store that the pages read.
+// Ledger is the part of a ledger.Store that the pages read. It has no method that writes: actions go through
+// Config.Operations, which has their rules.
 type Ledger interface {
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
@@ -35,14 +36,14 @@ type Ledger interface {
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
 }
 
-// Config configures the dashboard.
+// Config configures the dashboard. Ledger, Serving and Operations are required.
 type Config struct {
-	Ledger  Ledger
+	Ledger Ledger
+	// Serving returns the state of this process. Each request asks for it, so that a reload shows at once.
 	Serving func() Serving
-	// Operations explains what became of a time, previews actions and does them. Without
-	// Acts the dashboard changes nothing.
+	// Operations explains what became of a time, previews actions and does them.
 	Operations *operations.Service
-	Actions    bool
+	Actions    bool   // offer actions and exports; without it the dashboard changes nothing
 	Version    string // of the program
 	Engine     string // of the ledger: "postgres" or "sqlite"
 	Logger     *slog.Logger
@@ -60,16 +61,18 @@ type Serving struct {
 	ReloadWarning string // why the registry could not be reloaded; "" when it could
 }
 
-// Dashboard serves the pages. It is safe for concurrent use and works only for a request.
+// Dashboard serves the pages. It is safe for concurrent use. It keeps no state of requests and starts no goroutine.
 type Dashboard struct {
 	Config
 	handler http.Handler
 }
 
-// pageTimeout bounds what one page may ask of the ledger.
+// pageTimeout is the time within which the ledger has to answer all that one page asks. After it, the reader gets an
+// error page.
 const pageTimeout = 5 * time.Second
 
-// New returns the dashboard.
+// New returns the dashboard. Its map of addresses is the list of pages: a page is a method that turns a request into a
+// view. What redirects or is not a page follows the map.
 func New(c Config) *Dashboard {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -105,13 +108,18 @@ func New(c Config) *Dashboard {
 	return d
 }
 
+// ServeHTTP answers a request that package serve has admitted. The request's context has the identity of its sender
+// (package access), by which actions and bodies are offered or hidden.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }
 
+// registry returns the registry that is served now. Two calls within one request may return two registries, as a reload
+// may come between them.
 func (d *Dashboard) registry() *jobs.Registry { return d.Serving().Registry }
 
 func (d *Dashboard) now() time.Time { return d.Now().UTC() }
 
-// serve renders a page, or what went wrong with it.
+// serve answers a request for a page. It calls page and adds what every page has: the problems at the top, the menu,
+// and the notice of an action that was done. An error becomes a page too, with its status.
 func (d *Dashboard) serve(w http.ResponseWriter, r *http.Request, page func(*http.Request) (view, error)) {
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
@@ -135,7 +143,8 @@ func (d *Dashboard) serve(w http.ResponseWriter, r *http.Request, page func(*htt
 	}
 }
 
-// pageError is something wrong that the reader can mend.
+// pageError is an error that the reader can correct, such as an unknown name. Its page says what is wrong and what to
+// do. All other errors are taken for failures of the ledger; see failure.
 type pageError struct {
 	status       int
 	what, remedy string
@@ -143,6 +152,7 @@ type pageError struct {
 
 func (e *pageError) Error() string { return e.what + " " + e.remedy }
 
+// missing returns a pageError with status 404.
 func missing(what, remedy string) error {
 	return &pageError{http.StatusNotFound, what, remedy}
 }
@@ -150,11 +160,14 @@ func missing(what, remedy string) error {
 // errNoPage answers an address that no page has.
 var errNoPage = missing("No page has this address.", "Choose one in the menu above.")
 
+// invalid returns a pageError with status 400.
 func invalid(what, remedy string) error {
 	return &pageError{http.StatusBadRequest, what, remedy}
 }
 
-// failure is the page that says what went wrong.
+// failure returns the page for an error, and its status. The text of an error that is no pageError goes to the log
+// alone: it may name hosts and tables, which a viewer need not know. The page of a failure reloads itself until the
+// ledger is back; that of a pageError does not.
 func (d *Dashboard) failure(r *http.Request, err error) (view, int) {
 	var known *pageError
 	switch {

@@ -20,7 +20,7 @@ type neighbor struct {
 	Gone bool   // it has passed
 }
 
-// parseTime reads a time that a person wrote; without an offset it is UTC.
+// parseTime reads a time that a person wrote. Without an offset it is UTC; an age such as 24h is before now.
 func parseTime(text string, now time.Time) (time.Time, error) {
 	if t, ok := operations.ParseTime(text, now, time.UTC); ok {
 		return t.UTC(), nil
@@ -46,6 +46,7 @@ func (d *Dashboard) why(ctx context.Context, v jobView) (*whyAnswer, error) {
 	return a, err
 }
 
+// neighbor says what became of a scheduled time of the job: the run that accounts for it, and whether it has passed.
 func (d *Dashboard) neighbor(ctx context.Context, jobID, scheduledTime string) (neighbor, error) {
 	n := neighbor{At: scheduledTime}
 	if n.At == "" {

@@ -73,5 +73,5 @@ func relative(t, now time.Time) string {
 	return text + " ago"
 }
 
-// counted is "1 run" or "2,000 runs".
+// counted writes a number and its noun, such as "1 run" or "2,000 runs".
 func counted(n int, noun string) string { return thousands(n) + " " + plural.Noun(n, noun) }

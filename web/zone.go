@@ -22,7 +22,7 @@ const (
 	jobZone = "job"
 )
 
-// clock is the time of a page, in UTC, and the zone in which the page shows times.
+// clock has the time at which a page is made, in UTC, and the zone in which the page shows times.
 type clock struct {
 	time.Time
 	zone  *time.Location
@@ -92,7 +92,7 @@ func clockLayout(t time.Time) string {
 	return "15:04:05 MST"
 }
 
-// exact is a time to the second as a sentence has it, with its zone.
+// exact writes a time to the second with its zone, as sentences have it.
 func (c clock) exact(t time.Time) string { return c.format(t, "2006-01-02 15:04:05 MST") }
 
 func (c clock) format(t time.Time, layout string) string { return t.In(c.zone).Format(layout) }
@@ -113,6 +113,7 @@ type zoneMenu struct {
 	Back   string   // the page to return to
 }
 
+// zoneMenu returns the zones of the registry's jobs, and the one that is chosen, which may be any other.
 func (d *Dashboard) zoneMenu(r *http.Request) zoneMenu {
 	m := zoneMenu{Choice: zoneChoice(r), Back: "/"}
 	if r.Method == http.MethodGet {
@@ -129,7 +130,8 @@ func (d *Dashboard) zoneMenu(r *http.Request) zoneMenu {
 	return m
 }
 
-// chooseZone keeps the zone of a browser's times in a cookie.
+// chooseZone keeps the zone of a browser's times in a cookie, and leads back to the page of the form. It accepts only
+// paths of this server for that: a form of another site could otherwise send people elsewhere.
 func (d *Dashboard) chooseZone(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	choice, back := r.PostFormValue("zone"), r.PostFormValue("back")

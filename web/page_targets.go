@@ -22,6 +22,57 @@ const (
 	waitingOfTarget   = 10
 )
 
+// targetsView is the page /targets.
+type targetsView struct {
+	Rows []targetRow
+	Now  clock
+}
+
+// targetRow is a target in the list.
+type targetRow struct {
+	jobs.Target
+	Auth    string
+	Breaker string
+	Jobs    int
+	Waiting []ledger.Run // with a reason that concerns the target
+}
+
+// waitingRuns is the number of unfinished runs that are searched for those that wait.
+const waitingRuns = 200
+
+// targets is the page /targets: each target with its breaker and what waits for it.
+func (d *Dashboard) targets(r *http.Request) (view, error) {
+	v := targetsView{Now: d.clockOf(r)}
+	states := d.Serving().Breakers
+	uses := map[string]int{}
+	for j := range d.registry().JobsAndTemplates() {
+		uses[j.Target]++
+	}
+	runs, err := d.Ledger.List(r.Context(), ledger.Filter{States: ledger.MayWait, Limit: waitingRuns})
+	if err != nil {
+		return view{}, err
+	}
+	for _, t := range d.registry().Targets() {
+		if t.Name == jobs.BuiltinTarget {
+			continue
+		}
+		row := targetRow{Target: t, Auth: string(t.Auth.Type), Breaker: states[t.Name], Jobs: uses[t.Name]}
+		for _, run := range runs {
+			if run.Call.Target == t.Name && run.WaitReason.Code != "" {
+				row.Waiting = append(row.Waiting, run)
+			}
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	title := counted(len(v.Rows), "target")
+	for _, row := range v.Rows {
+		if row.Breaker == "open" {
+			title = "Breaker open: " + row.Name
+		}
+	}
+	return view{Template: "targets", Title: title, Section: "Targets", Data: v}, nil
+}
+
 // targetView is the page of a target: its jobs, and what waits for it.
 type targetView struct {
 	jobs.Target
@@ -43,11 +94,12 @@ type targetView struct {
 // target is the page of a target: its jobs, and what becomes of their calls.
 func (d *Dashboard) target(r *http.Request) (view, error) {
 	ctx, name := r.Context(), r.PathValue("id")
-	i := slices.IndexFunc(d.registry().Targets(), func(t jobs.Target) bool { return t.Name == name })
+	targets := d.registry().Targets()
+	i := slices.IndexFunc(targets, func(t jobs.Target) bool { return t.Name == name })
 	if i < 0 || name == jobs.BuiltinTarget {
 		return view{}, missing("The registry has no target \""+name+"\".", "The page Targets lists all.")
 	}
-	t := d.registry().Targets()[i]
+	t := targets[i]
 	span, hours := spanOf(r)
 	v := targetView{Target: t, Auth: string(t.Auth.Type), Breaker: d.Serving().Breakers[name], Span: span, Actions: d.targetActions(r, name),
 		Now: d.clockOf(r)}
@@ -85,7 +137,7 @@ func (d *Dashboard) target(r *http.Request) (view, error) {
 		Data: v}, err
 }
 
-// shareOf is a part in percent, "" of nothing.
+// shareOf writes a part of a whole in percent; "" if the whole is nothing.
 func shareOf(part, all int) string {
 	switch {
 	case all == 0:
@@ -98,7 +150,8 @@ func shareOf(part, all int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(all))
 }
 
-// waitingOf are runs that wait to be sent to a target, each with why.
+// waitingOf returns runs that wait to be sent to a target, each with the reason. Those that are only not due yet are
+// left out.
 func (d *Dashboard) waitingOf(r *http.Request, target string) ([]runRow, error) {
 	f := ledger.Filter{States: ledger.MayWait, Limit: waitingRuns}
 	runs, err := matching(r.Context(), d, operations.Selection{Target: target}, f, d.Ledger.List)
@@ -110,8 +163,8 @@ func (d *Dashboard) waitingOf(r *http.Request, target string) ([]runRow, error) 
 	return rows[:min(len(rows), waitingOfTarget)], err
 }
 
-// incidentsOf are the incidents of jobs and of templates' schedules that are open or were within 30
-// days, newest first.
+// incidentsOf returns the incidents of jobs, and of the schedules of templates among them, that are open or were closed
+// within 30 days, newest first.
 func (d *Dashboard) incidentsOf(ctx context.Context, jobIDs []string, now time.Time) ([]ledger.Incident, error) {
 	list, err := d.Ledger.Incidents(ctx, ledger.IncidentFilter{JobIDs: jobIDs, WithSchedules: true, Limit: incidentsOfTarget})
 	return slices.DeleteFunc(list, func(i ledger.Incident) bool { return !i.Open() && now.Sub(i.ClosedAt) > 30*day }), err
