@@ -58,7 +58,7 @@ func (e *entry) readShell(words []word, stdin string) error {
 		case strings.HasSuffix(text, "c") && i+1 < len(words): // -c, or a cluster such as -lc
 			line, ok := words[i+1].literal(nil)
 			if !ok {
-				return errors.New("the shell's command line has a variable of an outer shell; use single quotes")
+				return errors.New("the shell's command line has a variable that is put in before the shell reads it; write the value")
 			}
 			return e.readLine(line, stdin)
 		}

@@ -57,13 +57,14 @@ type pgScript struct {
 	jobs []pgJob
 }
 
-// scan reads SQL, and code within dollar quotes, such as a DO block.
-func (p *pgScript) scan(f File, code sqlToken, at sqlFlow, depth int) {
-	tokens := sqlTokens(code.text)
+// scan reads SQL, and code within quotes: a DO block, the body of a function, and any text in dollar quotes.
+func (p *pgScript) scan(f File, script sqlToken, at sqlFlow, depth int) {
+	tokens := sqlTokens(script.text)
 	for i := 0; i < len(tokens); i++ {
 		at.next(tokens[i])
-		tokens[i].at += code.at
-		if tokens[i].kind == sqlDollar && depth < 3 {
+		tokens[i].at += script.at
+		code := tokens[i].kind == sqlDollar || tokens[i].kind == sqlText && (at.function || i > 0 && tokens[i-1].named("do"))
+		if code && depth < 3 {
 			p.scan(f, tokens[i], at.within(), depth+1)
 		}
 		if i+2 >= len(tokens) || !tokens[i].named("cron") || !tokens[i+1].is(".") || tokens[i+2].kind != sqlName {

@@ -86,6 +86,16 @@ func TestCallsOfPgCronThatMayNotRunAreTold(t *testing.T) {
 			t.Errorf("%s: %v, want %q\n%s", script, err, want, got)
 		}
 	}
+	quoted := strings.ReplaceAll(call, "'", "''")
+	for script, want := range map[string]string{
+		"do 'begin perform CALL; end'":                                   "- id: purge-all",
+		"create function f() returns void as 'select CALL' language sql": uncalled,
+		"comment on table t is 'select CALL'":                            "refused 0",
+	} {
+		if got, _ := importText(t, importer.PgCron, strings.ReplaceAll(script, "CALL", quoted)); !strings.Contains(got, want) {
+			t.Errorf("%s: want %q\n%s", script, want, got)
+		}
+	}
 	body := "select " + call + "; create function f() returns void as $f$ select cron.unschedule('purge-all') $f$ language sql;"
 	if got, err := importText(t, importer.PgCron, body); err != nil || !strings.Contains(got, "cron.unschedule is in the body of a function") {
 		t.Errorf("%v: the job is removed, or no row says why not:\n%s", err, got)
