@@ -13,15 +13,16 @@ import (
 // of it has, where the API serves it, and how it is done. The API, the dashboard and the
 // client of a server follow it.
 type Action struct {
-	Name    string // on the dashboard; with a Verb for people
-	Verb    string
+	Name    string      // in logs and in addresses of the dashboard
+	Verb    string      // on buttons
 	Path    string      // of the API; {id} stands for the job, run, incident or pause that it is for
 	MinRole access.Role // see Permits
-	Fields  []string    // beside "by" and "why"
+	Fields  []string    // of an ActionRequest that it takes, beside "by" and "why"; the API refuses others
 	Status  int         // of the answer
 	// OfSchedules lets a scheduler do it to the schedules of its template.
 	OfSchedules bool
-	do          func(*Service, context.Context, ActionRequest) (any, error)
+	// do does it, after the checks of Service.Do.
+	do func(*Service, context.Context, ActionRequest) (any, error)
 }
 
 // The names of the actions. Most commands of the program have the same names. They are untyped, so that those on runs are
@@ -44,7 +45,7 @@ const (
 	AckIncident = "ack-incident"
 )
 
-// Actions are all actions.
+// Actions has all actions. The API makes its routes of it; a test requires a form of the dashboard for each.
 var Actions = slices.Concat([]Action{
 	{Name: PauseJob, Verb: "Pause", Path: "/v1/jobs/{id}/pause", MinRole: access.Operator, OfSchedules: true,
 		Status: http.StatusOK, do: func(s *Service, ctx context.Context, a ActionRequest) (any, error) {
@@ -77,7 +78,8 @@ var Actions = slices.Concat([]Action{
 	onRuns(Ack, "Acknowledge"),
 )
 
-// onRuns returns an action on the runs that the body selects, and the same on one run.
+// onRuns returns two actions with one name: that on the runs which the request selects, and that on the run in the
+// path.
 func onRuns(what RunAction, verb string, fields ...string) []Action {
 	do := func(s *Service, ctx context.Context, ask ActionRequest) (any, error) {
 		return s.doRuns(ctx, what, ask)
@@ -91,8 +93,8 @@ func onRuns(what RunAction, verb string, fields ...string) []Action {
 	return []Action{at("/v1/runs/"+string(what), many), at("/v1/runs/{id}/"+string(what), fields)}
 }
 
-// ActionOf returns the action with a name. Two have the name of an action on runs: it returns the
-// one that takes a selection, which can also name a single run.
+// ActionOf returns the action with a name. An action on runs is in Actions twice; it returns the one that takes a
+// selection, which can also name a single run.
 func ActionOf(name string) (a Action, known bool) {
 	i := slices.IndexFunc(Actions, func(a Action) bool { return a.Name == name })
 	if i < 0 {
@@ -109,7 +111,9 @@ func actionNames() (names []string) {
 	return slices.Compact(names)
 }
 
-// Permits returns an Error if an identity may not ask this of the action.
+// Permits returns an Error if the identity may not do the action as asked. Service.Do calls it; the dashboard also
+// calls it to offer only what would be done. Force, MayDouble and NewKey may repeat an effect, so they need an
+// administrator.
 func (a Action) Permits(who access.Identity, ask ActionRequest) error {
 	template, _, keyed := jobs.SplitJobID(ask.ID)
 	ofSchedule := keyed && a.OfSchedules && who.MayChange(template) // without any role

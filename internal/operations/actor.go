@@ -6,7 +6,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// The audit keeps at most so many bytes of who acts and why.
+// The maximum bytes of who acts and why, as the audit keeps them.
 const (
 	maxBy  = 255
 	maxWhy = 1000

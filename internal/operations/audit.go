@@ -16,8 +16,7 @@ type AuditEntry struct {
 	RunID   string            `json:"runId,omitempty"`
 	RerunID string            `json:"rerunId,omitempty"`
 	About   string            `json:"about,omitempty"` // what else it is on: a pause, or many keys, in words
-	// of the runs or jobs that it changed, in all requests of its series; 0: another entry counts
-	// this run
+	// Count is the number of runs or jobs that it changed, in all requests of its series. It is 0 if another entry counts this run.
 	Count int        `json:"count"`
 	By    string     `json:"by"`
 	Why   string     `json:"why"`
@@ -54,7 +53,7 @@ func auditEntriesOf(list []ledger.Audit) []AuditEntry {
 	return out
 }
 
-// auditOfRun is the whole history of a run's actions, oldest first.
+// auditOfRun returns all actions on a run, oldest first.
 func (s *Service) auditOfRun(ctx context.Context, runID string) ([]AuditEntry, error) {
 	all := []AuditEntry{}
 	f := ledger.AuditFilter{RunID: runID, Limit: ledger.MaxAuditPage}

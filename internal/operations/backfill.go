@@ -31,7 +31,7 @@ type Backfill struct {
 	DryRun bool
 }
 
-// Backfilled counts what became of the scheduled times; of a dry run, what would.
+// Backfilled counts what became of the scheduled times of a backfill or, after a dry run, what would become of them.
 type Backfilled struct {
 	Planned   int  `json:"planned"`
 	Unchanged int  `json:"unchanged"` // they ran, or are about to
@@ -55,7 +55,7 @@ type BackfillTime struct {
 	Parallel int    `json:"parallel"`
 }
 
-// String says it in a sentence.
+// String returns the duration as a sentence, also for a nil BackfillTime.
 func (t *BackfillTime) String() string {
 	if t == nil {
 		return "How long they take is not known: no run of the job succeeded in the last 28 days."
@@ -67,7 +67,7 @@ func (t *BackfillTime) String() string {
 	return fmt.Sprintf("%s they take %s, or %s if each is as slow as the slowest 5 %% of the last 28 days.", pace, t.P50, t.P95)
 }
 
-// Notes says how the runs run, in sentences.
+// Notes says in sentences how the runs run. The command line and the dashboard show them before a person confirms.
 func (b Backfill) Notes() []string {
 	order, slot := "oldest", "The job's scheduled runs wait or are skipped meanwhile, as its overlap policy says."
 	if b.NewestFirst {

@@ -54,7 +54,8 @@ func (p *backfillPart) times() iter.Seq[time.Time] {
 	return p.job.ParsedSchedule().Due(p.after(), p.To)
 }
 
-// plan plans the batch.
+// plan plans the batch in one transaction and adds the result to done. An empty batch is planned too if the request has
+// a key: the audit then keeps the answer for a repetition.
 func (p *backfillPart) plan(ctx context.Context) error {
 	if len(p.batch) == 0 && p.Request == nil { // else the key is kept
 		return nil
@@ -74,7 +75,7 @@ func (p *backfillPart) plan(ctx context.Context) error {
 	return err
 }
 
-// after is the last whole second before the span.
+// after returns the last whole second before the span: schedules yield the times after a time.
 func (b Backfill) after() time.Time { return b.From.Add(-1).Truncate(time.Second) }
 
 // backwards yields every scheduled time after a time, up to another, the latest first.

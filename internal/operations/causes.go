@@ -24,7 +24,7 @@ type Cause struct {
 	All   []ledger.RunGroup `json:"-"` // by job
 }
 
-// Attention is the unacknowledged dead runs by cause, the cause of the newest run first.
+// Attention has the unacknowledged dead runs by cause. The cause of the newest run comes first.
 type Attention struct {
 	Causes []Cause `json:"causes"`
 	More   int     `json:"moreDead"` // runs that are in none of these causes
@@ -57,7 +57,7 @@ func (s *Service) attention(ctx context.Context, dead int) (Attention, error) {
 	return v, nil
 }
 
-// CausesOf groups dead runs, which come newest first, by cause.
+// CausesOf groups dead runs by target, reason and status. groups come newest first.
 func CausesOf(groups []ledger.RunGroup) []Cause {
 	type key struct {
 		target string

@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Changes are the runs that changed after a position.
+// Changes has the runs that changed after a position. A follower asks again with the Position of the answer.
 type Changes struct {
 	Runs     []Run  `json:"runs"`     // as they are now
 	Position string `json:"position"` // where to continue
@@ -19,7 +19,7 @@ type Changes struct {
 // ChangesEvery is the time between two questions of a follower.
 const ChangesEvery = 500 * time.Millisecond
 
-// askChanges bounds one look at the ledger for changes.
+// askChanges is the time within which the ledger has to answer a question for changes.
 const askChanges = 5 * time.Second
 
 // Changes returns what changed after a position, "" for the present one, in the runs of

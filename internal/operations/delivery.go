@@ -11,7 +11,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Delivery is a notification, or a ping of a job's heartbeat: a run that arrived, or did not.
+// Delivery is a notification, or a ping of a job's heartbeat. Both are runs of jobs that the registry makes, so the
+// ledger knows whether they arrived.
 type Delivery struct {
 	RunID   string       `json:"runId"`
 	JobID   string       `json:"jobId"` // notify-CHANNEL or heartbeat-JOB

@@ -65,7 +65,7 @@ func DescribeState(j *jobs.Job, s ledger.JobState, pauses []ledger.Pause, now ti
 	return d
 }
 
-// jobOf is a job as the API has it.
+// jobOf returns a job as the API has it.
 func (s *Service) jobOf(ctx context.Context, j jobs.Job, st ledger.JobStatus, pauses []ledger.Pause) Job {
 	d := DescribeJob(&j, st, pauses, s.now())
 	v := Job{
@@ -98,8 +98,9 @@ func (s *Service) jobOf(ctx context.Context, j jobs.Job, st ledger.JobStatus, pa
 	return v
 }
 
-// stateOf is the state of a job, by its registry's definition (nil: it has none), its row in the
-// ledger (zero: it has none) and the pause of many jobs that it is in (nil: none).
+// stateOf returns the state of a job. j is its definition in the registry (nil: it has none), s its state in the ledger
+// (zero: it has none), and pause the pause of many jobs that it is in (nil: none). The order of the cases decides: a
+// job that is disabled and paused is disabled.
 func stateOf(j *jobs.Job, s ledger.JobState, pause *ledger.Pause) JobState {
 	switch {
 	case s.Ended && (j == nil || ledger.TemplateOf(s.JobID) != ""):

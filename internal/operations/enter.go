@@ -15,10 +15,11 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// NewToken is the part of a run ID that makes a trigger or a rerun new work.
+// NewToken returns a new random text for the part of a run ID that makes a trigger or a rerun new work.
 func NewToken() string { return uuid.Must(uuid.NewV7()).String() }
 
-// TriggerEntry is the run of a job that starts now, independent of its schedule.
+// TriggerEntry returns the entry of a run that starts now, beside the job's schedule. It writes nothing: Enter does,
+// and a preview only looks.
 func (s *Service) TriggerEntry(ctx context.Context, jobID string, who ledger.Actor) (ledger.Entry, error) {
 	if err := checkActor(who); err != nil {
 		return ledger.Entry{}, err
@@ -38,8 +39,8 @@ func (s *Service) TriggerEntry(ctx context.Context, jobID string, who ledger.Act
 	}, nil
 }
 
-// RerunEntry is the run that repeats a finished run as new work, under a new key. The
-// run's ID may have any form that FindRun takes.
+// RerunEntry returns the entry of the run that repeats a finished run as new work, under a new key. It writes nothing,
+// as TriggerEntry. runID may have any form that FindRun takes.
 func (s *Service) RerunEntry(ctx context.Context, runID string, a ActionRequest, who ledger.Actor) (ledger.Entry, error) {
 	if !a.NewKey {
 		return ledger.Entry{}, refuse(Invalid,
@@ -87,8 +88,8 @@ func capKeyTimes(c *ledger.CallSpec, reg *jobs.Registry, jobID string) {
 	}
 }
 
-// Enter writes the entry; a process that serves makes its calls. Repeated, it
-// finds the run that it wrote.
+// Enter writes the entry of TriggerEntry or RerunEntry. A process that serves then makes its calls. Repeated with the
+// same entry, it returns the run that it wrote.
 func (s *Service) Enter(ctx context.Context, e ledger.Entry) (Run, error) {
 	// A rerun has the frozen call of its run, whose target may have been removed since.
 	if err := s.servedTarget(e.Call.Target); err != nil {

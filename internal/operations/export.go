@@ -111,6 +111,8 @@ func (s *Service) Export(ctx context.Context, e Export, w io.Writer) error {
 // bound: it takes as long as its reader does.
 const exportPageWithin = 30 * time.Second
 
+// exportPage reads the next page of records and moves the filter in e behind it. The functions read, one for each value
+// of Export.What, do so in their own way.
 func (s *Service) exportPage(ctx context.Context, read func(context.Context, *Export) ([]any, bool, error), e *Export) ([]any, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, exportPageWithin)
 	defer cancel()
@@ -186,7 +188,8 @@ func writeNDJSON(w io.Writer, records []any) error {
 	return nil
 }
 
-// columnsOf are the names and the values of a record's fields, embedded ones first.
+// columnsOf returns the names and the values of a record's fields, those of embedded structs in their place. CSV thus
+// has the columns that JSON has fields, without a second list.
 func columnsOf(v reflect.Value) (names, values []string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -201,8 +204,8 @@ func columnsOf(v reflect.Value) (names, values []string) {
 	return names, values
 }
 
-// cell is a value on one line. A spreadsheet would calculate a text that begins like a
-// formula, and targets and callers write some of them, so that gets an apostrophe.
+// cell returns a value on one line. A text that begins like a formula gets an apostrophe, as a spreadsheet would
+// calculate it: targets and callers write some of these texts.
 func cell(text string) string {
 	text = plaintext.Line(text)
 	if strings.IndexAny(text, "=+-@＝＋－＠") == 0 { // some take the wide forms too

@@ -77,8 +77,8 @@ func containsFold(name, text string) bool {
 	return strings.Contains(strings.ToLower(name), strings.ToLower(text))
 }
 
-// names are those of the jobs of ledger and registry, and of what the registry has else,
-// each sorted.
+// names returns the sorted names of the jobs of ledger and registry, and of the owners, labels and targets of the
+// registry.
 func (s *Service) names(ctx context.Context) (map[FoundKind][]string, error) {
 	known, err := s.jobNames(ctx)
 	if err != nil {

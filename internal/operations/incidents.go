@@ -90,7 +90,7 @@ func (s *Service) Incident(ctx context.Context, id int64) (Incident, error) {
 	return i, err
 }
 
-// AckIncident acknowledges an open incident, or closes it.
+// AckIncident acknowledges an open incident, so that it asks for no attention, or closes it.
 func (s *Service) AckIncident(ctx context.Context, a ledger.IncidentAction) (Incident, error) {
 	if err := checkActor(a.Actor); err != nil {
 		return Incident{}, err
@@ -115,7 +115,7 @@ type JobIncident struct {
 	Acknowledged bool                 `json:"acknowledged"`
 }
 
-// jobIncidents are the open incidents of a job, the newest first.
+// jobIncidents returns the open incidents of a job, the newest first.
 func jobIncidents(open []ledger.Incident) []JobIncident {
 	list := []JobIncident{}
 	for _, i := range slices.Backward(open) {

@@ -79,8 +79,8 @@ const (
 // states of schedules made at run time and of removed jobs, so they are not in the list.
 var JobStates = []JobState{JobFailing, JobPaused, JobActive, JobNew, JobDisabled}
 
-// JobDetail is a job with its whole definition, its newest events and the actions of operators on
-// it and its runs, newest first.
+// JobDetail is a job with its whole definition, its newest events, and the actions of operators on it and on its runs.
+// Events and actions come newest first.
 type JobDetail struct {
 	Job
 	// Definition are its fields but for those that only some may see: headers and body.
@@ -163,7 +163,7 @@ func (s *Service) Job(ctx context.Context, id string) (JobDetail, error) {
 	return d, err
 }
 
-// Definition returns the fields of a job that everybody may see.
+// Definition returns the fields of a job that every reader may see: all but headers and body.
 func Definition(j jobs.Job) []jobdiff.Value {
 	return slices.DeleteFunc(jobdiff.Values(j), func(v jobdiff.Value) bool { return bodyFields[v.Field] })
 }

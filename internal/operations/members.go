@@ -12,7 +12,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Member is a member of a run whose job has each, as every interface shows it.
+// Member is one member of a run: a call for one item of the list that the job's each fetches. Every interface shows it.
 type Member struct {
 	Key        string        `json:"key"`
 	RunID      string        `json:"runId"`
@@ -104,8 +104,8 @@ func (s *Service) Members(ctx context.Context, q MemberQuery) (page MemberPage, 
 	return page, err
 }
 
-// groups returns the parts of the list, one after the other. By a key, or the beginning of one, the
-// list is a single group: the ledger finds these by their run IDs, in any state.
+// groups returns the filters whose members, one after the other, are the list: one for each state. By a key, or the
+// beginning of one, there is a single filter for all states, as the ledger finds such members by their run IDs.
 func (q MemberQuery) groups(parent string) (list []ledger.MemberFilter, err error) {
 	states := slices.Clone(q.States)
 	for _, st := range states {
@@ -138,8 +138,8 @@ func (q MemberQuery) groups(parent string) (list []ledger.MemberFilter, err erro
 	return []ledger.MemberFilter{withStates(f, wanted)}, nil
 }
 
-// withStates adds states to a filter. NotStarted is none of the ledger's: such a member is in its
-// parent's list and has no row.
+// withStates adds states to a filter. The ledger does not know NotStarted: such a member is in its parent's list and
+// has no row, and Missing selects it.
 func withStates(f ledger.MemberFilter, states []ledger.State) ledger.MemberFilter {
 	if len(states) == len(MemberStates) {
 		return f
@@ -153,8 +153,8 @@ func withStates(f ledger.MemberFilter, states []ledger.State) ledger.MemberFilte
 	return f
 }
 
-// selectMembers adds to a filter which members somebody asks for. Those that are named by
-// their keys are selected by their run IDs.
+// selectMembers adds the members that a request selects to a filter. Those that it names by their keys are selected by
+// their run IDs.
 func (s *Service) selectMembers(ctx context.Context, f *ledger.Filter, a ActionRequest) error {
 	f.Parent = a.Parent
 	if len(a.Member) == 0 {
@@ -243,6 +243,7 @@ func (s *Service) membersOf(ctx context.Context, list []ledger.MemberRun) ([]Mem
 	return members, err
 }
 
+// exportMembers reads a page of members; see exportPage.
 func (s *Service) exportMembers(ctx context.Context, e *Export) (page []any, more bool, err error) {
 	got, err := s.Members(ctx, e.Members)
 	for _, m := range got.Members {

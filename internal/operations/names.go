@@ -12,7 +12,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// registered finds one job of the registry, or of a schedule that was made at run time.
+// registered returns a job of the registry, or of a schedule that was made at run time. A template is refused: it has
+// no runs of its own. hint ends the error about an unknown job.
 func (s *Service) registered(ctx context.Context, id, hint string) (jobs.Job, error) {
 	if _, _, keyed := jobs.SplitJobID(id); keyed {
 		return s.KeyedJob(ctx, id)
@@ -39,8 +40,7 @@ func (s *Service) isTemplate(id string) (is bool) {
 	return is
 }
 
-// callable finds a job whose call can be made: the data of a schedule may not fit its
-// template any more.
+// callable returns a job whose call can be made. It refuses a schedule whose data does not fit its template any more.
 func (s *Service) callable(ctx context.Context, id, hint string) (jobs.Job, error) {
 	j, err := s.registered(ctx, id, hint)
 	if err == nil && j.Unfit() != "" {
@@ -49,8 +49,8 @@ func (s *Service) callable(ctx context.Context, id, hint string) (jobs.Job, erro
 	return j, err
 }
 
-// KnownJob refuses a job that neither the ledger nor the registry has. A job that
-// left the registry is known as long as the ledger has runs of it. "" is no job.
+// KnownJob returns an Error for a job that neither the ledger nor the registry has. A job that left the registry is
+// known as long as the ledger has runs of it. "" is accepted, as it names no job.
 func (s *Service) KnownJob(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
@@ -76,7 +76,7 @@ func (s *Service) KnownJob(ctx context.Context, id string) error {
 	return unknownJob(id, slices.Sorted(maps.Keys(names)), `"cronce jobs list" lists the jobs`)
 }
 
-// jobNames are the jobs of the ledger and, where there is one, of the registry.
+// jobNames returns the IDs of the jobs of the ledger and, where there is one, of the registry.
 func (s *Service) jobNames(ctx context.Context) (map[string]bool, error) {
 	names := map[string]bool{}
 	states, err := s.ledger.JobStates(ctx)
@@ -98,7 +98,7 @@ func unknownJob(id string, known []string, hint string) error {
 	return refuse(UnknownJob, "unknown job %q%s %s", id, cmp.Or(suggest.DidYouMean(id, known), ";"), hint)
 }
 
-// unknownName refuses a name that is not one of the valid ones.
+// unknownName refuses a name that is not valid. It suggests the nearest one and lists all.
 func unknownName[T ~string](kind string, name T, valid ...T) error {
 	words := Texts(valid)
 	return refuse(Invalid, "unknown %s %q%s valid %[1]ss: %[4]s", kind, name, cmp.Or(suggest.DidYouMean(string(name), words), ";"),

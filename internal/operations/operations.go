@@ -1,6 +1,13 @@
-// Package operations has the operators' queries and actions on a ledger, with
-// their rules and error messages. The command line, the API and the dashboard
-// call it.
+// Package operations has the operators' queries and actions on a ledger, with their rules and error messages. The
+// command line, the API and the dashboard call it, so that all three answer the same.
+//
+// Begin with actions.go, the table of all actions, and Service.Do in request.go, which every action goes through. A
+// query is a method of Service, in the file of what it shows: job.go, run.go, members.go, schedules.go, incidents.go,
+// status.go. Texts and times that people write are read in selection.go, findrun.go and times.go. why.go and
+// sentence.go explain in words what became of a time.
+//
+// The rules of a run's life are in package ledger. This package adds what needs the registry or a person: which jobs an
+// owner or a label selects, what a refusal says, who may act.
 package operations
 
 import (
@@ -13,7 +20,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Service answers for one ledger.
+// Service answers for one ledger. It is safe for concurrent use. Questions that monitors and open pages repeat share
+// their answers for a moment; see shared.
 type Service struct {
 	ledger   ledger.Store
 	registry func() (*jobs.Registry, error)
@@ -33,6 +41,7 @@ type Service struct {
 
 // Config configures a Service.
 type Config struct {
+	// Ledger may be nil where the ledger was not made yet. Queries of the registry then work, and show no more than that.
 	Ledger ledger.Store
 	// Registry returns the registry that is served now. What is in the ledger can
 	// be asked without one.
@@ -59,7 +68,8 @@ func New(c Config) *Service {
 	return s
 }
 
-// Error is a refusal: nothing was done.
+// Error is a refusal: nothing was done. Its text is for the person who asked. After any other error, an action may have
+// been done.
 type Error struct {
 	Code    Code
 	Message string // what is wrong, what is accepted, what to do
@@ -102,6 +112,7 @@ var statuses = map[Code]int{
 // Status returns the status of HTTP that says the same.
 func (c Code) Status() int { return statuses[c] }
 
+// refuse returns an Error.
 func refuse(code Code, format string, args ...any) error {
 	return &Error{code, fmt.Sprintf(format, args...)}
 }

@@ -60,6 +60,8 @@ func (s *Service) Pauses(ctx context.Context, ended bool) ([]Pause, error) {
 	return out, err
 }
 
+// pauseOf returns a pause as the interfaces show it, with the number of jobs and scheduled times that it stops. It
+// stops counting times at timesCounted: a pause of every job for a year has more than somebody can wait for.
 func (s *Service) pauseOf(p ledger.Pause) Pause {
 	now := s.now()
 	v := Pause{
@@ -132,6 +134,8 @@ func (s *Service) ChangePause(ctx context.Context, c PauseChange) (Pause, error)
 	return s.pauseOf(p), nil
 }
 
+// checkNewPause refuses a new pause that selects nothing, or everything without All: most such requests come from a
+// variable that is not set.
 func (s *Service) checkNewPause(c PauseChange) error {
 	sel := Selection(c.Selector)
 	switch err := sel.check(); {
@@ -165,7 +169,7 @@ func (s *Service) checkNewPause(c PauseChange) error {
 	return err
 }
 
-// activePauses are the pauses that last, up to a second ago.
+// activePauses returns the pauses that have not ended. The answer may be a second old.
 func (s *Service) activePauses(ctx context.Context) ([]ledger.Pause, error) {
 	if s.ledger == nil {
 		return nil, nil
@@ -173,8 +177,8 @@ func (s *Service) activePauses(ctx context.Context) ([]ledger.Pause, error) {
 	return s.pauses.get(ctx, "", statusAge, func(ctx context.Context) ([]ledger.Pause, error) { return s.ledger.Pauses(ctx, false) })
 }
 
-// Paused returns the pause of a list that a job is in at a time, and the hold of its target; nil:
-// none.
+// Paused returns the pause of a list that a job is in at a time, and the hold of its target, or nil for each that there
+// is not. Of several it returns the one that lasts longest.
 func Paused(list []ledger.Pause, j jobs.Job, now time.Time) (pause, hold *ledger.Pause) {
 	for i := range list {
 		switch p := &list[i]; {

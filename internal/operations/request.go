@@ -17,41 +17,44 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// ActionRequest is the body of an action's request. Each action takes its own of the
-// fields.
+// ActionRequest is the body of an action's request. It has the fields of all actions; Action.Fields says which of them
+// an action takes. But for Limit, a field that is absent and one that is empty mean the same.
 type ActionRequest struct {
-	By     string    `json:"by,omitempty"`
-	Why    string    `json:"why"`
-	DryRun bool      `json:"dryRun,omitempty"`
-	From   time.Time `json:"from,omitzero"`
-	To     time.Time `json:"to,omitzero"`
+	By     string `json:"by,omitempty"` // refused if another identity is proven
+	Why    string `json:"why"`
+	DryRun bool   `json:"dryRun,omitempty"`
+	// From and To are the span of a backfill; a pause lasts from From until Until.
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
 	// Parallel, NewestFirst and NeverPlanned mean what they mean in a Backfill.
-	Parallel     int      `json:"parallel,omitempty"`
-	NewestFirst  bool     `json:"newestFirst,omitempty"`
-	NeverPlanned bool     `json:"neverPlanned,omitempty"`
-	RunIDs       []string `json:"runIds,omitempty"`
-	Parent       string   `json:"parent,omitempty"` // selects its members
-	Member       []string `json:"member,omitempty"` // selects those of the Parent by their keys
+	Parallel     int  `json:"parallel,omitempty"`
+	NewestFirst  bool `json:"newestFirst,omitempty"`
+	NeverPlanned bool `json:"neverPlanned,omitempty"`
+	// The fields from RunIDs to Series select runs: by their IDs, or by a filter. A pause selects jobs by the Selection alone.
+	RunIDs []string `json:"runIds,omitempty"`
+	Parent string   `json:"parent,omitempty"` // selects its members
+	Member []string `json:"member,omitempty"` // selects those of the Parent by their keys
 	Selection
-	State               []ledger.State   `json:"state,omitempty"`
-	Reason              ledger.Reason    `json:"reason,omitempty"`
-	Since               time.Time        `json:"since,omitzero"`
-	Until               time.Time        `json:"until,omitzero"`
-	Limit               *int             `json:"limit,omitempty"`
-	Series              string           `json:"series,omitempty"`
+	State  []ledger.State `json:"state,omitempty"`
+	Reason ledger.Reason  `json:"reason,omitempty"`
+	Since  time.Time      `json:"since,omitzero"`
+	Until  time.Time      `json:"until,omitzero"`
+	Limit  *int           `json:"limit,omitempty"`
+	Series string         `json:"series,omitempty"` // joins requests into one action in the audit
+	// The next four allow what is refused without them.
 	IncludeAcknowledged bool             `json:"includeAcknowledged,omitempty"`
-	Force               bool             `json:"force,omitempty"`
-	MayDouble           bool             `json:"mayDouble,omitempty"`
-	NewKey              bool             `json:"newKey,omitempty"`
-	Close               bool             `json:"close,omitempty"`
-	Kind                ledger.PauseKind `json:"kind,omitempty"`
-	All                 bool             `json:"all,omitempty"`
+	Force               bool             `json:"force,omitempty"`     // redrive beside an unfinished run of the job
+	MayDouble           bool             `json:"mayDouble,omitempty"` // the effect may be made twice
+	NewKey              bool             `json:"newKey,omitempty"`    // a rerun is new work for its target
+	Close               bool             `json:"close,omitempty"`     // an incident
+	Kind                ledger.PauseKind `json:"kind,omitempty"`      // of a pause
+	All                 bool             `json:"all,omitempty"`       // a pause of all jobs
 
 	ID    string       `json:"-"` // of the job, run, incident or pause in the path
 	actor ledger.Actor // who asks
 }
 
-// Caller identifies who makes a request, the interface, and the idempotency key.
+// Caller is who makes a request, through which interface, and under which idempotency key ("": none).
 type Caller struct {
 	access.Identity
 	Via ledger.Via
@@ -78,8 +81,9 @@ type Answer struct {
 	Replayed bool
 }
 
-// Do does what somebody asks for, once for each of their keys: a repetition gets the first
-// answer. Without a key, it is done again. Its error is an Error if nothing was done.
+// Do does what a caller asks for, once for each of the caller's keys: a repetition gets the first answer. Without a key
+// it is done each time. Its error is an Error if nothing was done. The audit entry, the answer under the key and the
+// effect in the ledger are one transaction.
 func (s *Service) Do(ctx context.Context, a Action, ask ActionRequest, by Caller) (Answer, error) {
 	if err := a.Permits(by.Identity, ask); err != nil {
 		return Answer{}, err
@@ -151,21 +155,22 @@ func (s *Service) logAction(a Action, ask ActionRequest, result any) {
 	s.log.Info("operator action", facts...)
 }
 
-// fingerprint identifies what is asked.
+// fingerprint returns a hash of what is asked. Under one key, a request with another fingerprint is refused.
 func fingerprint(parts ...any) string {
 	text, _ := json.Marshal(parts) // texts, numbers, times and booleans
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Encode returns a value as JSON that is safe to print: who reads an answer on a terminal
-// sees what people, targets and callers wrote, escaped.
+// Encode returns a value as JSON that is safe to print. People, targets and callers wrote some of its texts, and
+// control characters in these could change what a terminal shows, so they are escaped.
 func Encode(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	return plaintext.JSON(text), err
 }
 
-// keep lets the audit keep the answer that view makes of what the ledger returns.
+// keep has the ledger store the answer to a request in the transaction of the action, so that a repetition gets the
+// same bytes. view makes the answer of what the ledger returns. Without a key nothing is stored.
 func keep[T any](who ledger.Actor, view func(T) (any, error)) {
 	if who.Request != nil {
 		who.Request.EncodeAnswer = func(result any) ([]byte, error) {
@@ -179,6 +184,8 @@ func keep[T any](who ledger.Actor, view func(T) (any, error)) {
 	}
 }
 
+// doTrigger and the functions after it do the actions of Actions: each reads its fields of the request, and calls the
+// method that has the rules.
 func (s *Service) doTrigger(ctx context.Context, a ActionRequest) (any, error) {
 	e, err := s.TriggerEntry(ctx, a.ID, a.actor)
 	if err != nil {
@@ -255,6 +262,7 @@ func (s *Service) doRuns(ctx context.Context, what RunAction, a ActionRequest) (
 	return done, err
 }
 
+// checkRunAction refuses values that no run can match, which would otherwise look like an action that found nothing.
 func checkRunAction(action ledger.Action) error {
 	switch {
 	case len(action.IDs) > MaxPart:

@@ -70,7 +70,8 @@ func revisionOf(d ledger.DeclaredDefinition) Revision {
 	return Revision{Hash: d.Hash, DeclaredAt: actualTime(d.At)}
 }
 
-// pickRevision returns which of the definitions, the newest first, a text selects.
+// pickRevision returns the index of the definition that a text selects, or otherwise for "". declared comes newest
+// first.
 func pickRevision(declared []ledger.DeclaredDefinition, text string, otherwise int) (int, error) {
 	if text == "" {
 		return otherwise, nil
@@ -109,7 +110,7 @@ func pickRevision(declared []ledger.DeclaredDefinition, text string, otherwise i
 // bodyFields are the fields of a definition that have what a run sends.
 var bodyFields = map[string]bool{"body": true, "headers": true}
 
-// SeenFields returns differences without what the caller of the context may not see.
+// SeenFields returns the differences with the values of headers and body hidden from callers who may not see them.
 func SeenFields(ctx context.Context, fields []jobdiff.Field) []jobdiff.Field {
 	if access.SeesBodies(ctx) {
 		return fields

@@ -79,7 +79,8 @@ type Attempt struct {
 	Process string `json:"process"`
 }
 
-// RunDetail is a run with its call, its attempts and the actions of operators.
+// RunDetail is a run with its call, its attempts and the actions of operators. Headers, Body and excerpts are empty for
+// callers who may not see them.
 type RunDetail struct {
 	Run
 	Target string `json:"target"`
@@ -135,7 +136,7 @@ func runsOf(ctx context.Context, runs []ledger.Run) []Run {
 	return out
 }
 
-// TimeText is a time in whole seconds: RFC 3339, UTC; "" for none.
+// TimeText writes a scheduled time, in whole seconds: RFC 3339, UTC; "" for the zero time.
 func TimeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -143,7 +144,7 @@ func TimeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// actualTime has milliseconds.
+// actualTime writes the time of something that happened, in milliseconds; "" for the zero time.
 func actualTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -256,8 +257,7 @@ func (s *Service) notFound(ctx context.Context, id string, err error) error {
 	return refuse(UnknownRun, "the ledger has no run %q: %s", id, why)
 }
 
-// missing says what is wrong with the job of a run ID that the ledger does not have;
-// "" where nobody can tell.
+// missing says why the ledger cannot have a run ID: its job is unknown. It returns "" if the job is known.
 func (s *Service) missing(ctx context.Context, id string) string {
 	if unknown, is := errors.AsType[*Error](s.KnownJob(ctx, ledger.JobOf(id))); is {
 		return unknown.Message
@@ -265,7 +265,8 @@ func (s *Service) missing(ctx context.Context, id string) string {
 	return ""
 }
 
-// AddWaiting sets why those of the runs that are not being sent wait.
+// AddWaiting sets the WaitReason of those of the runs that are not being sent. A row does not have it: the ledger
+// derives it at the time of the question.
 func (s *Service) AddWaiting(ctx context.Context, runs ...*ledger.Run) error {
 	var ids []string
 	for _, r := range runs {

@@ -51,10 +51,9 @@ type Rejection struct {
 	Why   string                `json:"why"`
 }
 
-// ActOnRuns does something to the runs that the action selects: by IDs, or of selected jobs or of a
-// parent by a filter. Together they say at least a job, an owner, a label, a target, a reason or a
-// time, or the states of runs to cancel. It changes up to MaxPart runs of a filter. An ID
-// may have any form that FindRun takes.
+// ActOnRuns does an action to the runs that it selects: by IDs in any form that FindRun takes, or by a filter of jobs
+// or of a parent's members. A filter must say at least a job, an owner, a label, a target, a reason or a time, or the
+// states of runs to cancel. It changes up to MaxPart runs; Remaining has the number of the others.
 func (s *Service) ActOnRuns(ctx context.Context, what RunAction, sel Selection, action ledger.Action) (RunActionResult, error) {
 	if err := s.resolve(ctx, what, sel, &action); err != nil {
 		return RunActionResult{}, err
@@ -147,8 +146,8 @@ func (s *Service) keyIsFree(ctx context.Context, who ledger.Actor) error {
 	return err
 }
 
-// ActOnAll does an action on as many runs as it selects, up to its limit, with requests of one
-// series. After an error the result has what those before it did.
+// ActOnAll does an action on as many runs as it selects, up to its limit. It calls do with requests of one series, so
+// that the audit has one action. After an error the result has what the requests before it did.
 func ActOnAll(ctx context.Context, ask ActionRequest, do func(context.Context, ActionRequest) (RunActionResult, error)) (RunActionResult, error) {
 	all, limit := NewRunActionResult(ask.DryRun), math.MaxInt
 	if ask.Limit != nil {
@@ -232,7 +231,7 @@ func CheckCancelable(states []ledger.State) error {
 	return nil
 }
 
-// Texts are the names of a list, such as ledger.States.
+// Texts returns the names of a list such as ledger.States as strings.
 func Texts[T ~string](names []T) []string {
 	list := make([]string, len(names))
 	for i, name := range names {

@@ -113,6 +113,8 @@ func (s *Service) Schedule(ctx context.Context, template, key string) (Schedule,
 	return s.scheduleOf(got, pauses), err
 }
 
+// findSchedule reads a schedule from the ledger. Its Error tells a deleted schedule, an unknown key and an unknown
+// template apart.
 func (s *Service) findSchedule(ctx context.Context, template, key string) (ledger.Schedule, error) {
 	got, err := s.ledger.Schedule(ctx, jobs.ScheduleID(template, key))
 	switch {
@@ -232,8 +234,8 @@ func (s *Service) scheduleOf(got ledger.Schedule, pauses []ledger.Pause) Schedul
 	return v
 }
 
-// keyedJob is the job that a schedule makes of its template; without the template it has
-// only the schedule itself.
+// keyedJob returns the job that a schedule makes of its template. If the registry lacks the template, known is false
+// and the job has only the schedule itself.
 func (s *Service) keyedJob(got ledger.Schedule) (j jobs.Job, known bool) {
 	in := jobs.KeyedSchedule{Key: got.Key(), Schedule: got.Expr, Timezone: got.Timezone, DST: schedule.DST(got.DST), Data: got.Data,
 		Until: got.Until}

@@ -32,7 +32,8 @@ const MaxScheduleChanges = 500
 // ScheduledByProgram is the reason of a change of schedules that gives none.
 const ScheduledByProgram = "schedules of an application"
 
-// ScheduleActor is who changes schedules, and why, if they say it: a program seldom does.
+// ScheduleActor returns who changes schedules, for the audit. The reason may be left out, unlike that of an operator: a
+// program seldom has one.
 func ScheduleActor(by Caller, name, why string) (ledger.Actor, error) {
 	who, err := by.actor(name, cmp.Or(why, ScheduledByProgram))
 	if err != nil {
@@ -102,7 +103,8 @@ func (s *Service) ChangeSchedules(ctx context.Context, template string, changes 
 	return outcomes, nil
 }
 
-// itemOf checks a change. Its error is an Error.
+// itemOf checks a change against its template and returns it as the ledger takes it. Its error is an Error of this
+// change alone.
 func itemOf(t jobs.Template, template string, change ScheduleChange, schema dataschema.Schema) (item ledger.ScheduleChange, err error) {
 	item = ledger.ScheduleChange{JobID: jobs.ScheduleID(template, change.Key), Delete: change.Delete, Generation: change.Generation,
 		IfRevision: change.IfRevision}

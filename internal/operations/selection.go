@@ -12,8 +12,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Selection selects jobs by what the registry that is served now says of them: owners,
-// labels and targets are not in the ledger. Empty fields select all.
+// Selection selects jobs by what the registry that is served now says of them: owners, labels and targets are not in
+// the ledger. A job must match all fields; empty ones match every job.
 type Selection ledger.Selector
 
 // IsZero reports whether the selection selects all jobs.
@@ -62,7 +62,7 @@ func (sel Selection) after(reg *jobs.Registry, id string, limit int) (list []job
 	return list, first+len(list) < reg.Len(), nil
 }
 
-// check refuses what no selection can be.
+// check refuses a selection that is not valid, such as a label without a name.
 func (sel Selection) check() error {
 	if err := ledger.Selector(sel).Validate(); err != nil {
 		return refuse(Invalid, "%v", err)
@@ -70,13 +70,14 @@ func (sel Selection) check() error {
 	return nil
 }
 
-// ofTemplate is the selection, of a schedule's ID or a pattern of keys with its template alone.
+// ofTemplate returns the selection with the template in place of a schedule's ID or a pattern of keys.
 func (sel Selection) ofTemplate() Selection {
 	sel.Job = ledger.RegistryJobID(sel.Job)
 	return sel
 }
 
-// refuse says what of the selection no job has, or that only templates have it.
+// refuse returns the Error of a selection that no job matches. It names the first part that no job has, with the
+// nearest name.
 func (sel Selection) refuse(reg *jobs.Registry) error {
 	if err := sel.check(); err != nil {
 		return err
@@ -189,7 +190,8 @@ func (s *Service) oneJob(sel Selection) bool {
 	return !is
 }
 
-// Narrow adds a selection to a filter of runs.
+// Narrow adds a selection to a filter of runs, as the IDs of jobs. Every list and action that takes a Selection goes
+// through it or Select.
 func (s *Service) Narrow(ctx context.Context, sel Selection, f *ledger.Filter) error {
 	if s.oneJob(sel) {
 		f.JobID = sel.Job

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// reasonTexts say what a reason means for a run.
+// reasonTexts has a reason of a run as a part of a sentence. A test requires one for each of ledger.Reasons.
 var reasonTexts = map[ledger.Reason]string{
 	ledger.ReasonExhausted:       "every retry was used and none had a final answer",
 	ledger.ReasonPermanent:       "the target gave a final answer that a retry cannot change",
@@ -26,7 +26,7 @@ var reasonTexts = map[ledger.Reason]string{
 	ledger.ReasonOperator: "an operator canceled it",
 }
 
-// Because says what a reason means for a run; an unknown one stays as it is.
+// Because returns a reason in words, as a part of a sentence. A reason of a later version stays as it is.
 func Because(r ledger.Reason) string {
 	if text, ok := reasonTexts[r]; ok {
 		return text

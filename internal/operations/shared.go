@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// shared lets those who ask for the same at about the same time share one look at
-// the ledger.
+// shared answers callers that ask for the same at about the same time with one look at the ledger. Only one looks; the
+// others wait for its answer. It keeps the last answer alone, so it serves questions that nearly all have one key.
 type shared[T any] struct {
 	turn chan struct{} // holds one token
 	key  string
@@ -20,8 +20,8 @@ func newShared[T any]() *shared[T] {
 	return s
 }
 
-// get returns what look returned for the key last, if that is younger than age, or
-// looks.
+// get returns the last answer if it is for this key and younger than age. Otherwise it calls look. An error is not
+// kept.
 func (s *shared[T]) get(ctx context.Context, key string, age time.Duration, look func(context.Context) (T, error)) (got T, err error) {
 	select {
 	case <-s.turn:

@@ -29,7 +29,7 @@ type Status struct {
 	Purge PurgeStatus `json:"purge"`
 }
 
-// PurgeStatus is how the nightly purge does.
+// PurgeStatus says when the nightly purge last succeeded, and whether the next success is overdue.
 type PurgeStatus struct {
 	LastSuccess string `json:"lastSuccess,omitempty"`
 	Overdue     bool   `json:"overdue"`
@@ -47,8 +47,8 @@ type Process struct {
 	Running     int    `json:"running"`
 }
 
-// statusAge is how old the answers of Processes and Status may be: their cost grows
-// with the unfinished runs, and monitors ask often.
+// statusAge is the maximum age of an answer of Processes and Status. Their cost grows with the unfinished runs, and
+// monitors ask often.
 const statusAge = time.Second
 
 // Processes lists who works on the ledger, up to a second ago.

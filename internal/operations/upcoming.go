@@ -7,8 +7,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// Upcoming are scheduled times to come, and when their runs start, one for each; no
-// starts for a job without a spread.
+// Upcoming has scheduled times to come and, if the job has a spread, when their runs start, one for each.
 type Upcoming struct {
 	Times  []string `json:"times"`
 	Starts []string `json:"starts,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// Verdict says in a word what is known of a job at a time.
+// Verdict is one word for what is known of a job at a time. Programs can test it; Explanation.Text is for people.
 type Verdict string
 
 const (
@@ -192,7 +192,7 @@ func (s *Service) serving(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(list, func(p ledger.Process) bool { return p.Alive }), err
 }
 
-// status is what the ledger knows of one job.
+// status returns what the ledger knows of one job, and whether it knows it.
 func (s *Service) status(ctx context.Context, jobID string) (ledger.JobStatus, bool, error) {
 	all, err := s.ledger.Jobs(ctx, jobID)
 	for _, st := range all {
@@ -203,9 +203,9 @@ func (s *Service) status(ctx context.Context, jobID string) (ledger.JobStatus, b
 	return ledger.JobStatus{}, false, err
 }
 
-// covering is the row that accounts for a job's scheduled time, with its attempts: its own row,
-// else the range row that it lies in, if it may be one of that row's times. A triggered run is one
-// with a token.
+// covering returns the row that accounts for a job's scheduled time, with its attempts: the time's own row or, with
+// inRange, the range row that contains it. token is the part of a triggered run's ID after the ~; "" for a scheduled
+// time.
 func (s *Service) covering(ctx context.Context, jobID string, at time.Time, token string, inRange bool) (ledger.Run, []ledger.Attempt, bool, error) {
 	if token != "" {
 		id := jobs.RunIDWithToken(jobID, at, token)
