@@ -11,7 +11,7 @@ import (
 // Entry it is the default for every job. The zero Alarm means never. In Go, a negative
 // field of a job's Alarm means never, whatever the default is.
 type Alarm struct {
-	StartWithin  time.Duration `json:"startWithin,omitempty"`  // from Job.DueAt of the scheduled time to the first lease
+	StartWithin  time.Duration `json:"startWithin,omitempty"`  // from Job.DueAt of the scheduled time to the first call
 	FinishWithin time.Duration `json:"finishWithin,omitempty"` // from Job.DueAt of the scheduled time to the end of the run
 }
 

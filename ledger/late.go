@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"time"
+
+	"github.com/cronce/cronce/internal/clocks"
 )
 
 // MarkLate opens the incidents of late runs. It checks up to limit runs of which a bound
@@ -45,7 +47,7 @@ func markLate(rows []Row, paused pauses, now time.Time) (changes []RowChange, la
 	for i := range rows {
 		r := &rows[i]
 		old := *r
-		why, next := isLate(r.Run, now)
+		why, next := isLate(r, now)
 		if hold := paused.holdOf(r.Call.Target, now); hold != nil {
 			why, next = "", hold.Until.Add(r.untilBound())
 		}
@@ -79,7 +81,7 @@ func lateAt(r RunSpec) time.Time {
 
 // isLate returns why an unfinished run is late at a time, and when to check it again;
 // zero: never. A run on which an operator acted is not late.
-func isLate(r Run, now time.Time) (why Reason, next time.Time) {
+func isLate(r *Row, now time.Time) (why Reason, next time.Time) {
 	if r.By != "" {
 		return "", time.Time{}
 	}
@@ -89,15 +91,25 @@ func isLate(r Run, now time.Time) (why Reason, next time.Time) {
 			return ReasonNotFinished, time.Time{}
 		}
 	}
-	if within := r.Call.StartWithin; within > 0 && r.StartedAt.IsZero() && !now.Before(due.Add(within)) {
+	switch within := r.Call.StartWithin; {
+	case within == 0 || now.Before(due.Add(within)):
+	case r.unstarted():
 		why = ReasonNotStarted
+	case r.State == Running && r.Attempt == 1: // sent, or it waits in its process: the end of the lease tells
+		if again := clocks.Later(r.DueAt(), now.Add(time.Second)); next.IsZero() || again.Before(next) {
+			next = again
+		}
 	}
 	return why, next
 }
 
+// unstarted reports whether no call of the run was sent. A lease that is given back unsent
+// takes its attempt back.
+func (r *Run) unstarted() bool { return r.Attempt == 0 }
+
 // untilBound returns how long a run may take to its next bound.
 func (r *Run) untilBound() time.Duration {
-	if r.Call.StartWithin > 0 && r.StartedAt.IsZero() {
+	if r.Call.StartWithin > 0 && r.unstarted() {
 		return r.Call.StartWithin
 	}
 	return r.Call.FinishWithin

@@ -42,6 +42,46 @@ var lateCases = []testCase{
 			t.Errorf("incident %+v, want closed by the success", i)
 		}
 	}},
+	{"a run that was leased and not sent is late", func(t *fixture) {
+		j := t.job("j")
+		in := j.bounded(0, ledger.OverlapAllow, 2*time.Hour, 0)
+		in.Lease = true
+		w := j.admit(in).Leased[0]
+		j.until(0, 2*time.Hour+time.Second)
+		t.markLate()
+		if list := t.incidents("j"); len(list) != 0 {
+			t.Errorf("incidents %+v while the call may be under way", list)
+		}
+		t.record(unsent(w, 24*time.Hour))
+		j.until(0, 3*time.Hour)
+		t.markLate()
+		if i := t.incident("j"); i.Reason != ledger.ReasonNotStarted || i.RunID != w.RunID || i.Count != 1 {
+			t.Errorf("incident %+v", i)
+		}
+		j.until(0, 4*time.Hour)
+		if n := t.markLate(); n != 0 {
+			t.Errorf("checked %d runs again", n)
+		}
+	}},
+	{"a run whose first call is under way is not late", func(t *fixture) {
+		j := t.job("j")
+		in := j.bounded(0, ledger.OverlapAllow, 2*time.Hour, 0)
+		in.Lease = true
+		w := j.admit(in).Leased[0]
+		j.until(0, 2*time.Hour+time.Second)
+		t.markLate()
+		t.record(retrying(w, 24*time.Hour))
+		for _, at := range []time.Duration{3, 4} {
+			j.until(0, at*time.Hour)
+			t.markLate()
+		}
+		if list := t.incidents("j"); len(list) != 0 {
+			t.Errorf("incidents %+v, want none", list)
+		}
+		if n := t.markLate(); n != 0 {
+			t.Errorf("checked %d runs again", n)
+		}
+	}},
 	{"a run that is not finished in time is late", func(t *fixture) {
 		j := t.job("j")
 		in := j.bounded(0, ledger.OverlapSkip, 0, 2*time.Hour)
