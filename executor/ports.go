@@ -11,19 +11,10 @@ import (
 // Ledger is the part of a ledger.Store that the executor uses. The comments there
 // say what each method does.
 type Ledger interface {
-	Declare(context.Context, ledger.Declaration) error
-	Heartbeat(ctx context.Context, process string) (ledger.HeartbeatReply, error)
-	Deregister(ctx context.Context, process string) error
-	Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error)
-
-	Admit(context.Context, ledger.Admission) (ledger.Admitted, error)
+	ledger.ProcessStore
+	ledger.RunStore
 	PlanSchedules(context.Context, ledger.SchedulePlanning) (ledger.PlannedSchedules, error)
 	SweepSchedules(context.Context, ledger.ScheduleSweep) (next int64, err error)
-	Enter(context.Context, ledger.Entry) (ledger.Entered, error)
-	Claim(context.Context, ledger.ClaimRequest) (ledger.Claimed, error)
-	LeasedWork(ctx context.Context, token string) ([]ledger.Work, error)
-	Extend(ctx context.Context, leases []ledger.Lease, d time.Duration) (lost []ledger.Lease, err error)
-	Record(context.Context, []ledger.Outcome) ([]ledger.RecordResult, error)
 	FreezeMembers(context.Context, ledger.Freeze) (ledger.RecordResult, error)
 	ReleaseMembers(context.Context, ledger.ReleaseRequest) (ledger.Released, error)
 	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)

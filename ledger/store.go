@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Store is a ledger: every operation of executors and operators. A consumer declares the
-// part that it uses as an interface of its own. The rules of an operation are in the
-// comment of the type that it takes or returns.
+// Store is a ledger: every operation of executors and operators. A consumer declares what it
+// uses as an interface of its own, and embeds the parts below of which it uses all. The rules
+// of an operation are in the comment of the type that it takes or returns.
 //
 // Every operation may return ErrUnavailable. It may then have been applied or not, and is
 // safe to repeat with the same arguments. Every operation with an Actor returns
@@ -19,23 +19,27 @@ type Store interface {
 	RunStore
 	ScheduleStore
 	MemberStore
+	PauseStore
 	ActionStore
 	IncidentStore
-	ListingStore
-	PurgeStore
+	RunReader
+	ProgressReader
+	JobReader
+	HourReader
+	AuditReader
+	UpkeepStore
 
 	Ping(context.Context) error // whether the store answers
 	Close() error               // ends what is in progress; no operation may follow
 }
 
-// ProcessStore is the part of a Store that has the processes and the definitions that they declare.
+// ProcessStore is the part of a Store by which a process takes part: what it declares, that it is
+// alive, and which jobs it is to plan.
 type ProcessStore interface {
 	Declare(context.Context, Declaration) error                                      // or ErrOtherRegistry
 	Heartbeat(ctx context.Context, process string) (HeartbeatReply, error)           // or ErrNotFound
 	Deregister(ctx context.Context, process string) error                            // on graceful shutdown
 	Assignments(ctx context.Context, version, after string) ([]JobAssignment, error) // by job ID
-	Processes(context.Context) ([]Process, error)                                    // by ID
-	Definitions(ctx context.Context, jobID string, limit int) ([]DeclaredDefinition, error)
 }
 
 // RunStore is the part of a Store that has the runs, as executors make them and work on them.
@@ -66,13 +70,17 @@ type MemberStore interface {
 	MemberCounts(ctx context.Context, parents []string) (map[string]map[State]int, error)
 }
 
-// ActionStore is the part of a Store that has the actions of operators.
-type ActionStore interface {
+// PauseStore is the part of a Store that has the pauses of jobs and the holds of targets.
+type PauseStore interface {
 	PauseJob(ctx context.Context, jobID string, who Actor) error  // or ErrNotFound
 	ResumeJob(ctx context.Context, jobID string, who Actor) error // or ErrNotFound
 	Pauses(ctx context.Context, ended bool) ([]Pause, error)      // by ID
 	ChangePause(context.Context, PauseChange) (Pause, error)      // or ErrNotFound, ErrPauseEnded, ErrInvalidPause
 	ClosePauses(context.Context) (int, error)                     // notes the ends of those that are over
+}
+
+// ActionStore is the part of a Store that has the actions of operators on runs and incidents.
+type ActionStore interface {
 	Cancel(context.Context, Action) (ActionResult, error)
 	Redrive(context.Context, Action) (ActionResult, error)
 	Ack(context.Context, Action) (ActionResult, error)
@@ -88,32 +96,50 @@ type IncidentStore interface {
 	Notify(context.Context, Notification) (written bool, err error) // or ErrInvalidRun
 }
 
-// ListingStore is the part of a Store that has what operators read.
-type ListingStore interface {
+// RunReader is the part of a Store that lists runs.
+type RunReader interface {
 	Get(ctx context.Context, runID string) (Run, []Attempt, error) // attempts by number; or ErrNotFound
 	List(context.Context, Filter) ([]Run, error)
 	Groups(context.Context, Filter) ([]RunGroup, error)
+	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error)
+	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error)
+	Counts(context.Context) (Counts, error)
+}
+
+// ProgressReader is the part of a Store that tells how runs go on.
+type ProgressReader interface {
 	LastAttempts(ctx context.Context, runIDs []string) (map[string]Attempt, error)
 	Changes(ctx context.Context, after string) (Changes, error)
 	Waiting(ctx context.Context, runIDs []string) (map[string]WaitReason, error)
+	Slowdowns(context.Context) (map[string]float64, error) // by job, as RollUp has counted them
+}
+
+// JobReader is the part of a Store that lists jobs, and what happened to them.
+type JobReader interface {
 	Jobs(ctx context.Context, jobIDs ...string) ([]JobStatus, error)
 	JobBodies(ctx context.Context, jobIDs ...string) (map[string][]byte, error)
 	JobStates(context.Context) ([]JobState, error)
 	Events(ctx context.Context, jobID string, limit int) ([]Event, error)
-	FindAnswer(context.Context, Request) (answer []byte, found bool, err error)
-	Audit(context.Context, AuditFilter) ([]Audit, error)
-	Counts(context.Context) (Counts, error)
-	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]RunSummary, error)
+	Definitions(ctx context.Context, jobID string, limit int) ([]DeclaredDefinition, error)
+}
+
+// HourReader is the part of a Store that counts the runs of past hours.
+type HourReader interface {
 	Hours(ctx context.Context, jobID string, since, until time.Time) ([]Hour, error) // jobID "": of all jobs
 	SumHours(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error)
 	CountedFrom(context.Context) (time.Time, error)
-	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]RunSummary, error)
-	Slowdowns(context.Context) (map[string]float64, error) // by job, as RollUp has counted them
-	RollUp(context.Context) (more bool, err error)         // counts hours for Hours
 }
 
-// PurgeStore is the part of a Store that deletes old rows in batches.
-type PurgeStore interface {
+// AuditReader is the part of a Store that lists processes and the actions of operators.
+type AuditReader interface {
+	Processes(context.Context) ([]Process, error) // by ID
+	Audit(context.Context, AuditFilter) ([]Audit, error)
+	FindAnswer(context.Context, Request) (answer []byte, found bool, err error)
+}
+
+// UpkeepStore is the part of a Store that counts past hours and deletes old rows, in batches.
+type UpkeepStore interface {
+	RollUp(context.Context) (more bool, err error) // counts for an HourReader
 	PurgeRuns(context.Context, Purge) (Purged, error)
 	PurgeHistory(context.Context, HistoryPurge) (PurgedHistory, error)
 }

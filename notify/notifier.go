@@ -14,14 +14,11 @@ import (
 
 // Ledger is the part of a ledger.Store that a Notifier uses for incidents.
 type Ledger interface {
+	ledger.IncidentStore
 	Assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, error)
-	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
-	MarkLate(ctx context.Context, limit int) (int, error)
 	Pauses(ctx context.Context, ended bool) ([]ledger.Pause, error)
 	ClosePauses(context.Context) (int, error)
-	ReconcileIncidents(context.Context, ledger.IncidentCause, []ledger.JobProblem) error
 	List(context.Context, ledger.Filter) ([]ledger.Run, error)
-	Notify(context.Context, ledger.Notification) (bool, error)
 	Counts(context.Context) (ledger.Counts, error)
 }
 

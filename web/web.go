@@ -16,24 +16,13 @@ import (
 // Ledger is the part of a ledger.Store that the pages read. It has no method that writes: actions go through
 // Config.Operations, which has their rules.
 type Ledger interface {
-	Get(ctx context.Context, runID string) (ledger.Run, []ledger.Attempt, error)
-	List(context.Context, ledger.Filter) ([]ledger.Run, error)
-	Groups(context.Context, ledger.Filter) ([]ledger.RunGroup, error)
-	Jobs(ctx context.Context, ids ...string) ([]ledger.JobStatus, error)
-	JobBodies(ctx context.Context, ids ...string) (map[string][]byte, error)
-	JobStates(ctx context.Context) ([]ledger.JobState, error)
+	ledger.RunReader
+	ledger.JobReader
+	ledger.HourReader
 	Pauses(ctx context.Context, ended bool) ([]ledger.Pause, error)
-	Events(ctx context.Context, jobID string, limit int) ([]ledger.Event, error)
-	Definitions(ctx context.Context, jobID string, limit int) ([]ledger.DeclaredDefinition, error)
-	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
-	Counts(context.Context) (ledger.Counts, error)
-	Recent(ctx context.Context, jobIDs []string, n int) (map[string][]ledger.RunSummary, error)
-	Hours(ctx context.Context, jobID string, since, until time.Time) ([]ledger.Hour, error)
-	CountedFrom(ctx context.Context) (time.Time, error)
-	SumHours(ctx context.Context, jobIDs []string, since, until time.Time) ([]ledger.Hour, error)
-	Ranges(ctx context.Context, jobID string, first, last time.Time) ([]ledger.RunSummary, error)
-	Processes(context.Context) ([]ledger.Process, error)
 	Incidents(context.Context, ledger.IncidentFilter) ([]ledger.Incident, error)
+	Processes(context.Context) ([]ledger.Process, error)
+	Audit(context.Context, ledger.AuditFilter) ([]ledger.Audit, error)
 }
 
 // Config configures the dashboard. Ledger, Serving and Operations are required.
