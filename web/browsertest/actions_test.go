@@ -168,7 +168,7 @@ func TestActions(t *testing.T) {
 		b.visit("/actions/redrive?job=refused&state=dead")
 		says(b.shown("main"), "acknowledged by an operator")
 		b.link("/jobs/refused", "ack-incident")
-		says(b.shown("main"), "refused fails: the target gave a final answer")
+		says(b.shown("main"), "refused: dead runs (permanent)")
 		says(b.sendForm("maria"), "Acknowledged. The incident asks for no attention")
 		shows("acknowledged", "incidents", "list", "--job", "refused")
 		shows(`"via": "dashboard"`, "runs", "show", dead, "--json")
