@@ -12,6 +12,11 @@
 // The families know nothing of each other. They share command (flags and output),
 // backend (opens the registry, a ledger or a server) and caller (makes calls). The tests
 // here run whole commands.
+//
+// Begin with root.go, which puts the families together, and operate/jobs.go, a usual
+// command: a function makes the cobra command, whose Long says for users what it does;
+// a second one does it; a third prints the result. All output goes through command.Env,
+// so that tests can read it and -o json works everywhere.
 package cli
 
 import (

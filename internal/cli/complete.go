@@ -49,6 +49,7 @@ func (a *app) completeBelow(root *cobra.Command) {
 	}
 }
 
+// fixed completes a known list of names.
 func fixed[T ~string](values []T) cobra.CompletionFunc {
 	return cobra.FixedCompletions(operations.Texts(values), cobra.ShellCompDirectiveNoFileComp)
 }
@@ -91,6 +92,7 @@ func (a *app) ofJobs(of func(operations.Job) []string) cobra.CompletionFunc {
 	}
 }
 
+// completeRuns completes IDs of the newest runs, of one job once its ID is written.
 func (a *app) completeRuns(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	return a.ask(c, a.LedgerToRead, begun, func(ctx context.Context, o backend.Operator) (ids []string) {
 		sel := operations.Selection{}
@@ -155,6 +157,8 @@ func (a *app) ask(c *cobra.Command, open func(context.Context) (ledger.Store, er
 	return begunWith(values(c.Context(), o), begun), cobra.ShellCompDirectiveNoFileComp
 }
 
+// begunWith returns the values that continue the begun word. It leaves out values with control characters: the shell
+// would print them to the terminal, and others wrote some of them.
 func begunWith(values []string, begun string) []string {
 	return slices.DeleteFunc(values, func(v string) bool {
 		word, about, _ := strings.Cut(v, "\t")

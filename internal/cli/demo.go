@@ -13,6 +13,7 @@ import (
 	"github.com/cronce/cronce/internal/terminal"
 )
 
+// demoCommand runs package demo with this binary, which it starts as the scheduler and kills.
 func (a *app) demoCommand() *cobra.Command {
 	var duration time.Duration
 	var ui bool

@@ -21,7 +21,8 @@ import (
 	"github.com/cronce/cronce/targets"
 )
 
-// Run runs a command and returns its exit code.
+// Run runs a command and returns its exit code: see command.ExitDone and those after it. It prints errors to env.Err.
+// Tests call it many times in one process.
 func Run(ctx context.Context, env *command.Env, args []string) int {
 	a := newApp(env)
 	if err := jobs.UseZones(a.Lookup); err != nil { // before a version is printed or a schedule is read
@@ -40,11 +41,13 @@ func Run(ctx context.Context, env *command.Env, args []string) int {
 	return a.Report(err)
 }
 
-// app makes the commands.
+// app makes the commands. All families share one Backend, into which cobra reads the global flags.
 type app struct{ *backend.Backend }
 
 func newApp(env *command.Env) *app { return &app{&backend.Backend{Env: env}} }
 
+// rootCommand puts the commands together. Before any of them runs, the global flags are read and checked, so that a
+// mistake in one is an error of every command, also of one that does not use it.
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cronce",

@@ -15,6 +15,8 @@ func (a *app) versionLine() string {
 	return fmt.Sprintf("cronce %s, %s, time zones %s", a.Version, runtime.Version(), schedule.ZoneVersion())
 }
 
+// versionCommand prints the versions that decide on results: the time zone database decides when jobs are due, and
+// "output" is the version of all JSON that commands print.
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -19,8 +19,7 @@ import (
 	"github.com/cronce/cronce/ledger/sqlite"
 )
 
-// DatabaseURL is the ledger's place: --db, else CRONCE_DATABASE_URL, else the
-// embedded default.
+// DatabaseURL returns the ledger's URL: --db, else CRONCE_DATABASE_URL, else the embedded default.
 func (b *Backend) DatabaseURL() string {
 	if b.DB != "" {
 		return b.DB
@@ -31,7 +30,8 @@ func (b *Backend) DatabaseURL() string {
 	return "sqlite:cronce.db"
 }
 
-// Engine tells the two kinds of ledger apart.
+// Engine returns the kind of ledger that a URL names, "sqlite" or "postgres", and the path or the URL by which it is
+// opened. Its errors do not show the URL, which may have a password.
 func Engine(url string) (name, rest string, err error) {
 	switch {
 	case strings.TrimSpace(url) == "": // most come from another variable that is not set
@@ -68,6 +68,7 @@ func (b *Backend) OpenLedger(ctx context.Context) (ledger.Store, error) {
 	return b.openAt(ctx, b.NoMigrate)
 }
 
+// openAt opens the ledger. Unless noMigrate is set, it first creates its tables or brings them up to date.
 func (b *Backend) openAt(ctx context.Context, noMigrate bool) (ledger.Store, error) {
 	kind, rest, err := Engine(b.DatabaseURL())
 	if err != nil {
@@ -101,7 +102,7 @@ func (b *Backend) ExistingLedger(ctx context.Context) (ledger.Store, error) {
 	return b.OpenLedger(ctx)
 }
 
-// Operations opens what operators ask and do, on the ledger that there is.
+// Operations opens the existing ledger and returns the queries and actions on it, with a function that closes it.
 func (b *Backend) Operations(ctx context.Context) (*operations.Service, func(), error) {
 	l, err := b.ExistingLedger(ctx)
 	if err != nil {
@@ -150,7 +151,7 @@ func (b *Backend) OpenWithin(ctx context.Context, limit time.Duration, log *slog
 	}
 }
 
-// LedgerIfAny is the ledger to read, nil where there is none yet.
+// LedgerIfAny opens the ledger as LedgerToRead does, and returns nil if it does not exist yet.
 func (b *Backend) LedgerIfAny(ctx context.Context) (ledger.Store, error) {
 	if !b.LedgerExists() {
 		return nil, nil

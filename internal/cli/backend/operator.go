@@ -36,8 +36,8 @@ type Operator interface {
 	Pauses(ctx context.Context, ended bool) ([]operations.Pause, error)
 }
 
-// Operator is the server of --server, else the ledger that open opens. Where there is no
-// ledger yet, a job that the command names and the registry does not have is refused first.
+// Operator returns the server of --server, or else the ledger that open opens. done closes it. If no ledger exists yet,
+// a job of jobIDs that the registry does not have is refused first: a mistyped job is the more likely mistake.
 func (b *Backend) Operator(ctx context.Context, open func(context.Context) (ledger.Store, error), jobIDs ...string) (o Operator, done func(), err error) {
 	if b.Server != "" {
 		s, err := b.Remote()
@@ -77,7 +77,7 @@ func (b *Backend) refuseUnknownJobs(ids []string) error {
 	return nil
 }
 
-// Remote is the server of --server.
+// Remote returns a client of the server of --server. It needs no ledger and no registry.
 func (b *Backend) Remote() (*remote.Client, error) {
 	if b.DB != "" {
 		return nil, command.Usage("--server and --db name two different places; give one")

@@ -10,7 +10,8 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
-// OnTables calls do for the tables that serve needs.
+// OnTables opens the ledger's database with database/sql and calls do, which runs or lists the migrations of the tables
+// that serve needs.
 func (b *Backend) OnTables(ctx context.Context, do func(context.Context, *sql.DB, migrations.Target) ([]migrations.Step, error)) (steps []migrations.Step, err error) {
 	kind, rest, err := Engine(b.DatabaseURL())
 	if err != nil {
@@ -48,6 +49,7 @@ func (b *Backend) WarnOfNewerTables(ctx context.Context, log *slog.Logger) {
 	}
 }
 
+// onFile calls do on an SQLite file. Unlike a ledger it is opened without a look at its tables.
 func onFile(path string, do func(db *sql.DB, schema string) error) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

@@ -19,7 +19,7 @@ type Asker struct {
 	err   error // why lines ended; read it after they are closed
 }
 
-// Asks reports whether a person can be asked.
+// Asks reports whether a person can be asked: input and errors go to a terminal. Scripts and pipes get the defaults.
 func (env *Env) Asks() bool { return terminal.IsInput(env.In) && terminal.Is(env.Err) }
 
 // Asker returns an asker. Its reader ends with the input, or with the process.

@@ -60,7 +60,7 @@ func (env *Env) State(text string) string {
 	return text
 }
 
-// ColorOf is the color of a text that state made.
+// ColorOf returns the color of a text that State made.
 func ColorOf(text string) terminal.Color {
 	words := strings.Fields(text)
 	if len(words) > 1 {
@@ -85,6 +85,8 @@ func (env *Env) TimesInFull(text string) string {
 	return env.eachTime(text, func(as string, t time.Time) string { return as + " (" + relative(t, env.Now()) + ")" })
 }
 
+// eachTime replaces the times in a text: by local ones with --local, and on a terminal, unless --utc is set, by what
+// onTerminal makes of them. Programs that read the output get the times as they are.
 func (env *Env) eachTime(text string, onTerminal func(as string, t time.Time) string) string {
 	if env.utc || !env.Local && !terminal.Is(env.Out) {
 		return text

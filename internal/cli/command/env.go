@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Env holds what all commands use: their input and outputs, the environment, and the
-// global flags.
+// Env has what all commands use: their input and outputs, the environment, and the values of the global flags. Commands
+// read none of these from package os, so that tests can give them everything.
 type Env struct {
 	In      io.Reader
 	Out     io.Writer
@@ -67,7 +67,7 @@ func (env *Env) GlobalFlags(flags *pflag.FlagSet) {
 	FromEnv(flags, "config", "allow-target", "server", "no-migrate", "log-format", "log-level")
 }
 
-// Begin reads and checks the global flags of a command that starts.
+// Begin reads and checks the global flags. It is called before every command.
 func (env *Env) Begin(c *cobra.Command, args []string) error {
 	stopOnHangup(c)
 	if err := refuseEmpty(c, args); err != nil {

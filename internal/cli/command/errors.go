@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Exit codes of every command.
+// Exit codes of every command. Scripts depend on them.
 const (
 	ExitDone    = 0
 	ExitFailed  = 1
@@ -38,12 +38,14 @@ func (e *ExitError) Unwrap() error { return e.err }
 // ExitWith ends a command that has printed all with an exit code.
 func ExitWith(code int) error { return &ExitError{code: code} }
 
-// Usage is an error of usage or configuration.
+// Usage returns an error with exit code 2, for mistakes in flags, arguments, files and variables: a repetition cannot
+// succeed.
 func Usage(format string, args ...any) error {
 	return &ExitError{ExitUsage, fmt.Errorf(format, args...)}
 }
 
-// Report prints a command's error and says the exit code.
+// Report prints a command's error to standard error, and returns the exit code. Problems of a registry, and refusals of
+// package operations that blame the question, count as usage.
 func (env *Env) Report(err error) int {
 	if err == nil {
 		return ExitDone

@@ -38,6 +38,7 @@ func refuseEmpty(c *cobra.Command, args []string) error {
 	return err
 }
 
+// emptyValue reports whether a flag is empty, or a list that has an empty element.
 func emptyValue(v pflag.Value) bool {
 	list, ok := v.(pflag.SliceValue)
 	if !ok {
@@ -70,6 +71,7 @@ var acceptedTypes = map[string]string{
 	"int": "a whole number", "int64": "a whole number", "bool": "true or false", "duration": "a duration such as 30s", "float64": "a number",
 }
 
+// nearestFlag suggests the flag that a mistyped one is nearest to.
 func nearestFlag(c *cobra.Command, err error) string {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {

@@ -21,6 +21,7 @@ const (
 	AsID    Output = "id" // one ID a line, for other commands
 )
 
+// Outputs are the valid values of --output.
 var Outputs = []Output{asTable, AsJSON, AsID}
 
 // OutputVersion is the version of the output's JSON, as docs/commands.md has it. A field
@@ -73,7 +74,8 @@ func (env *Env) EncodeJSON(v any, indent string) error {
 	return err
 }
 
-// idsOf are the IDs of what commands that are marked by WithIDs print.
+// idsOf returns the IDs that --output id prints: those of one value, of each element of a list, or of the runs that an
+// action changed.
 func idsOf(v any) (ids []string) {
 	switch v := v.(type) {
 	case interface{ IDs() []string }:

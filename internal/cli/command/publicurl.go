@@ -31,7 +31,8 @@ func (env *Env) CheckPublicURL(c *cobra.Command) error {
 	return Usage("%s", InvalidPublicURL(EnvPublicURL))
 }
 
-// InvalidPublicURL does not show the URL: it may have a password.
+// InvalidPublicURL returns the error about a public URL that source names. It does not show the URL, which may have a
+// password.
 func InvalidPublicURL(source string) string {
 	return "invalid " + source + "; use an absolute URL without user, path, query and fragment, such as https://cronce.example.com"
 }

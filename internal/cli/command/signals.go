@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// StopSignals end every command gracefully.
+// StopSignals returns the signals that end every command gracefully.
 func StopSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
 
 // ReloadsOnHangup annotates the commands that a hangup does not stop.

@@ -90,6 +90,8 @@ func exportFlags(c *cobra.Command, o *export.Options) {
 		"find each secret under this `prefix` and its variable's name, without a parameter")
 }
 
+// exportCloudFormation prints the template. What a person must know about it goes to standard error, so that the output
+// stays valid.
 func (a *app) exportCloudFormation(o export.Options) error {
 	reg, err := a.provedRegistry()
 	if err != nil {
@@ -125,7 +127,8 @@ func (a *app) exportTerraform(o export.Options) error {
 	return configuration.Write(a.Out)
 }
 
-// provedRegistry is one whose keys outlive its calls.
+// provedRegistry returns the registry if its keys outlive its calls. The environment is not looked at: the function on
+// AWS has another one.
 func (a *app) provedRegistry() (*jobs.Registry, error) {
 	reg, err := a.Registry()
 	if err != nil {

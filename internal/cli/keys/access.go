@@ -20,6 +20,7 @@ type accessToken struct {
 	Hash      string   `json:"hash"`
 }
 
+// accessTokenCommand prints a token once. Only its hash is stored, so whoever reads the access file cannot use the API.
 func (a *app) accessTokenCommand() *cobra.Command {
 	var role string
 	var templates []string
@@ -71,7 +72,8 @@ and a password: the user may be any name, the password is the token.`,
 	return c
 }
 
-// checkTemplates refuses what is no template of the registry. Without one, it returns a note.
+// checkTemplates refuses a name that is no template of the registry. Without a valid registry it cannot tell, and
+// returns a note that says so.
 func (a *app) checkTemplates(names []string) (note string, err error) {
 	reg, _ := a.CheckRegistry(nil)
 	if reg == nil && len(names) > 0 {

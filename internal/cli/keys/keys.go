@@ -29,6 +29,8 @@ FILE, which must not exist and which only its owner may read.`,
 	return c
 }
 
+// generateKey prints a new private key, or writes it to a file that only its owner can read. It never replaces a file:
+// a key that signs calls cannot be made again.
 func (a *app) generateKey(kind targets.KeyType, args []string) error {
 	key, err := targets.GenerateKey(kind)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// runActionCommands are the commands that move runs by hand. Each takes run IDs,
-// or selects many by job, time and reason.
+// runActionCommands returns the commands that change runs by hand. Each takes run IDs, or selects many runs by flags.
 func (a *app) runActionCommands() []*cobra.Command {
 	cancel := a.actionCommand(operations.Cancel, "Cancel unfinished runs")
 	cancel.Long = `cancel ends runs before they are finished. A call in flight is not aborted and
@@ -51,6 +50,8 @@ type actionFlags struct {
 	asked operations.ActionRequest
 }
 
+// actionCommand returns the command of an action on runs. It repeats requests until all selected runs are changed. It
+// ends with exit code 1 if a run was refused.
 func (a *app) actionCommand(what operations.RunAction, short string) *cobra.Command {
 	var f actionFlags
 	c := &cobra.Command{
@@ -92,6 +93,8 @@ func (a *app) actionCommand(what operations.RunAction, short string) *cobra.Comm
 	return c
 }
 
+// request returns the request that the flags and the run IDs make. It refuses what package operations would refuse as
+// usage, so that such a mistake needs no ledger to be found.
 func (f *actionFlags) request(what operations.RunAction, now time.Time, ids []string) (operations.ActionRequest, error) {
 	asked := f.sign(f.asked)
 	filter, err := f.filter(now)

@@ -9,7 +9,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// printResult prints what an action did to runs, and what it refused.
+// printResult prints what an action did to runs. Refused runs go to standard error: their lines are not output of the
+// action.
 func (a *app) printResult(what operations.RunAction, done operations.RunActionResult) error {
 	for _, r := range done.Changed {
 		state := r.StateText()

@@ -56,6 +56,7 @@ Exit 1: every time was refused.`,
 	return c
 }
 
+// backfill plans the scheduled times in as many requests as they need, and shows on a terminal how far it is.
 func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error {
 	from, to, err := f.span(a.Now())
 	if err != nil {
@@ -100,6 +101,7 @@ func backfilling(jobID string, from, to, at time.Time, newestFirst bool, done op
 	return fmt.Sprintf("backfilling %s %s %s", jobID, terminal.Bar(part), plural.Of(done.Planned+done.Unchanged+done.Refused, "scheduled time"))
 }
 
+// span reads the first and the last time of the backfill. --to is now if it is not given.
 func (f backfillFlags) span(now time.Time) (from, to time.Time, err error) {
 	if f.from == "" {
 		return from, to, command.Usage("--from is required: --from 2026-11-20T00:00:00Z")

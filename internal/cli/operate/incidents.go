@@ -55,7 +55,7 @@ func (a *app) incidentsListCommand() *cobra.Command {
 	return c
 }
 
-// incidents lists up to n, page by page.
+// incidents lists up to n incidents. A ledger returns them page by page, a server all at once.
 func incidents(ctx context.Context, o backend.Operator, sel operations.Selection, f ledger.IncidentFilter, n int) ([]operations.Incident, error) {
 	list := []operations.Incident{}
 	for {

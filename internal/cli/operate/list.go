@@ -10,7 +10,8 @@ import (
 	"github.com/cronce/cronce/internal/operations"
 )
 
-// listing limits the rows of a list.
+// listing has the flags that limit the rows of a list, and says what was left out. A command calls check, rows, cut and
+// tell in this order.
 type listing struct {
 	limit int
 	all   bool

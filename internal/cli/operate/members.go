@@ -85,7 +85,7 @@ func (a *app) printMembers(members []operations.Member) error {
 	return t.Flush()
 }
 
-// memberCounts are the members of a run by state; "" of another run.
+// memberCounts returns the numbers of members by state in words; "" for a run without members.
 func memberCounts(r operations.RunDetail) string {
 	var parts []string
 	for _, state := range operations.MemberStates {

@@ -18,7 +18,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// who are the flags of every command that changes a run or a job by hand.
+// who has the flags of every command that changes a run or a job by hand: --by and --why. The ledger keeps both, so
+// that a later reader of the audit learns who did it and for what reason.
 type who struct {
 	by, why string
 	// byToken reports whether the server is to name who acts, by the token.
@@ -41,6 +42,7 @@ func (w *who) sign(asked operations.ActionRequest) operations.ActionRequest {
 	return asked
 }
 
+// flags adds the flags. With --server and a token, the server names who acts by the token, unless --by is given.
 func (w *who) flags(c *cobra.Command, a *app) {
 	c.Flags().StringVar(&w.by, "by", a.Getenv("USER", osUser()),
 		"who does this, by `name`; kept in the ledger (default $USER, else the OS user)")
@@ -62,6 +64,7 @@ func osUser() string {
 	return fmt.Sprintf("uid:%d@%s", os.Getuid(), host)
 }
 
+// check refuses an action without a reason or a name, before a ledger is opened.
 func (w *who) check() error {
 	switch {
 	case strings.TrimSpace(w.why) == "":

@@ -24,7 +24,7 @@ func (a *app) runsCommand() *cobra.Command {
 	return c
 }
 
-// selection are the flags that select jobs.
+// selection has the flags that select jobs.
 type selection struct{ operations.Selection }
 
 func (s *selection) flags(c *cobra.Command) {
@@ -42,7 +42,7 @@ func (s *selection) name() string {
 	return s.Job
 }
 
-// runFilter are the flags that select runs.
+// runFilter has the flags that select runs.
 type runFilter struct {
 	selection
 	reason, since, until string
@@ -60,6 +60,8 @@ func (s *runFilter) stateFlag(c *cobra.Command) {
 	c.Flags().StringSliceVar(&s.states, "state", nil, "only runs in these `states`, e.g. dead,missed")
 }
 
+// filter reads the flags into a filter. It has no jobs: the Selection goes beside it, as only the registry knows
+// owners, labels and targets.
 func (s *runFilter) filter(now time.Time) (f ledger.Filter, err error) {
 	if s.reason != "" {
 		if f.Reason, err = command.OneOf("reason", s.reason, ledger.Reasons); err != nil {
@@ -141,6 +143,7 @@ func (a *app) runsShowCommand() *cobra.Command {
 	}
 }
 
+// printRun shows a run: its row, the actions of operators, the attempts, and what was sent about it.
 func (a *app) printRun(r operations.RunDetail) error {
 	t := a.Details("RUN", r.RunID)
 	for _, line := range [][2]string{

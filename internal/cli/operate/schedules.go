@@ -140,6 +140,7 @@ func (a *app) schedulesHistoryCommand() *cobra.Command {
 	}
 }
 
+// scheduleHistory is the answer of schedules history: both lists come newest first.
 type scheduleHistory struct {
 	Audit []operations.AuditEntry `json:"audit"`
 	Runs  []operations.Run        `json:"runs"`
@@ -175,6 +176,7 @@ func (a *app) changeSchedule(c *cobra.Command, template string, change operation
 	})
 }
 
+// changedSchedule is the answer of a change: what it did, and the schedule as it is now.
 type changedSchedule struct {
 	Result ledger.ScheduleEffect `json:"result"`
 	operations.Schedule

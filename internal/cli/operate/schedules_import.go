@@ -75,6 +75,8 @@ type scheduleImport struct {
 	keys    map[string]bool
 }
 
+// run sends all lines and prints the counts. Lines that were taken before an error stay taken: repeating the import
+// does no harm, as the same change again changes nothing.
 func (i *scheduleImport) run(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxImportLine)
@@ -141,6 +143,7 @@ func (i *scheduleImport) add(number int, text []byte) error {
 	return nil
 }
 
+// send sends the lines at hand in one transaction, and counts what became of each.
 func (i *scheduleImport) send() error {
 	if len(i.part) == 0 {
 		return nil
@@ -162,6 +165,7 @@ func (i *scheduleImport) send() error {
 	return nil
 }
 
+// refuse prints why a line was not taken. The import goes on.
 func (i *scheduleImport) refuse(number int, why string) {
 	i.counts[""]++
 	i.line.Clear()

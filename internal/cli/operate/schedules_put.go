@@ -11,6 +11,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// putFlags has the flags of the commands that change schedules. Those that only put has stay zero in the others.
 type putFlags struct {
 	operations.ScheduleChange
 	data, until string
@@ -63,6 +64,7 @@ func (f *putFlags) reasoned(c *cobra.Command, a *app) {
 	why.DefValue, f.why = operations.ScheduledByProgram, operations.ScheduledByProgram
 }
 
+// change reads the flags into a change. --in becomes a schedule of one time, counted from now.
 func (f *putFlags) change(key string, now time.Time) (operations.ScheduleChange, error) {
 	change := f.ScheduleChange
 	change.Key = key

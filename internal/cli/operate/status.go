@@ -42,6 +42,7 @@ Exit 0: a process serves. Exit 1: none does.`,
 	}
 }
 
+// printStatus prints the processes, then the problems, then counts. The last line says whether a process serves.
 func (a *app) printStatus(s operations.Status) error {
 	if len(s.Processes) > 0 {
 		t := a.Table("PROCESS", "HOST", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "PROGRAM", "VERSION").

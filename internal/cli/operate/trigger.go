@@ -51,8 +51,8 @@ Exit 0: succeeded. Exit 1: dead, or stopped before the end.`,
 // triggeredByHand is the reason of a trigger that gives none.
 const triggeredByHand = "triggered by hand"
 
-// enter makes a run and waits for its end: on the server of --server, else by calls of this
-// process.
+// enter makes a run and waits for its end. With --server, the processes that serve make its calls; otherwise this
+// process does, and the registry must be as sound as for serve.
 func (a *app) enter(ctx context.Context, action, id string, asked operations.ActionRequest, entryOf func() (ledger.Entry, error)) error {
 	if a.Server != "" {
 		return a.executeRemotely(ctx, action, id, asked)

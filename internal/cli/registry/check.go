@@ -98,8 +98,11 @@ and without --live nothing is called.`,
 	return c
 }
 
+// checkFlags has the flags that widen or narrow what is checked.
 type checkFlags struct{ noEnv, stateless, live, ledger bool }
 
+// check reports all problems at once: people mend a file faster with all of them in sight. With --live it asks the
+// targets only if nothing else is wrong.
 func (a *app) check(ctx context.Context, f checkFlags) error {
 	lookup := a.Lookup
 	if f.noEnv {

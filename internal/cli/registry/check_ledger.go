@@ -47,6 +47,8 @@ func (a *app) checkSchedules(ctx context.Context, reg *jobs.Registry) (broken, o
 	return broken, orphaned, nil
 }
 
+// checkTemplate reports the schedules of a template that it could not make calls of: a few one by one, and the number
+// of the others.
 func checkTemplate(ctx context.Context, l ledger.Store, reg *jobs.Registry, t jobs.Template) (broken jobs.Problems, err error) {
 	schema, err := dataschema.Of(t)
 	if err != nil {

@@ -46,6 +46,8 @@ Exit 0: no change. Exit 3: changes.`,
 	return c
 }
 
+// diff compares the registry file with the ledger or another file. It ends with exit code 3 if something would change,
+// so that a pipeline can stop.
 func (a *app) diff(ctx context.Context, f diffFlags) error {
 	from, err := a.startOf(f.from, f.n)
 	if err != nil {
@@ -80,6 +82,7 @@ func (a *app) diff(ctx context.Context, f diffFlags) error {
 	return nil
 }
 
+// oldSide returns what the file is compared with: another file, or the ledger.
 func (a *app) oldSide(ctx context.Context, file string) (jobdiff.Side, error) {
 	if file == "" {
 		return a.ledgerSide(ctx)
@@ -93,6 +96,7 @@ func (a *app) oldSide(ctx context.Context, file string) (jobdiff.Side, error) {
 	return d, err
 }
 
+// ledgerSide returns the newest definition of each job that the ledger has and that has not ended.
 func (a *app) ledgerSide(ctx context.Context) (jobdiff.Side, error) {
 	d := jobdiff.Side{Name: "the ledger", Paused: map[string]bool{}}
 	if !a.LedgerExists() {

@@ -34,8 +34,7 @@ func (a *app) printDiff(d jobdiff.Diff) error {
 	return err
 }
 
-// introducing are the fields that say what a job is that comes or goes; --json
-// has them all.
+// introducing are the fields that are shown of a job that is added or removed. --json has all fields.
 var introducing = []string{"schedule", "timezone", "target", "method", "path", "scopes"}
 
 func (a *app) printJobDiff(j jobdiff.Job) error {

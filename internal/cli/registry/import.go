@@ -58,6 +58,8 @@ func (a *app) importSource(i importer.Importer) *cobra.Command {
 	return c
 }
 
+// importFiles prints the registry to standard output and what differs from the source to standard error. A source of
+// which nothing could be imported is an error, after its differences say why.
 func (a *app) importFiles(source importer.Source, names []string, f importFlags) error {
 	o := importer.Options{Name: f.name, Timezone: f.timezone, System: f.system || source == importer.Crontab && ofSystem(names)}
 	if _, err := jobs.NewRegistry(jobs.Name(f.name)); err != nil {
@@ -174,7 +176,7 @@ func (a *app) printDifferences(r importer.Result) error {
 	return err
 }
 
-// folded lists what is said of several jobs once, with how many they are.
+// folded joins differences that several jobs have into one, with the number of the jobs.
 func folded(all []importer.Difference) (list []importer.Difference) {
 	type fact struct {
 		file, text string

@@ -83,7 +83,8 @@ func directoryName() string {
 	return "acme-platform"
 }
 
-// ask fills what no flag has said.
+// ask asks for each value that no flag gives. An answer is checked as a part of the whole file, so the errors are those
+// of check.
 func (f *firstJob) ask(q *command.Asker, given func(flag string) bool) error {
 	for _, question := range []struct {
 		flag, text string
@@ -130,6 +131,7 @@ func (f *firstJob) check() error {
 	return err
 }
 
+// registry returns the text of the file. Values are quoted, so that no answer can change the structure of the YAML.
 func (f *firstJob) registry() string {
 	return strings.NewReplacer(
 		"<schema>", jobs.SchemaURL, "<name>", strconv.Quote(f.name), "<id>", strconv.Quote(f.id), "<schedule>", strconv.Quote(f.schedule),

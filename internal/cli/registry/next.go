@@ -56,6 +56,8 @@ type nextFlags struct {
 	n                   int
 }
 
+// next prints scheduled times after --from, or after now. Of a job with a spread it begins with those whose runs have
+// not started.
 func (a *app) next(ctx context.Context, args []string, f nextFlags) error {
 	from, err := a.startOf(f.from, f.n)
 	if err != nil {
@@ -101,6 +103,8 @@ func (t timetable) upcoming(from time.Time, n int) []time.Time {
 	return slices.DeleteFunc(times, t.until.Before)
 }
 
+// timetableOf returns the scheduled times of what the command names: an expression, a schedule made at run time, or a
+// job of the server or of the file.
 func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (timetable, error) {
 	switch {
 	case f.expr != "" && len(args) > 0:
@@ -160,6 +164,7 @@ func (a *app) timetableOfSchedule(ctx context.Context, template, key string) (ti
 	return t, err
 }
 
+// timetableFor returns the scheduled times of a job.
 func timetableFor(j jobs.Job) timetable {
 	t := timetable{Schedule: j.ParsedSchedule()}
 	if j.Spread > 0 {

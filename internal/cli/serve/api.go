@@ -12,8 +12,9 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
-// apiAccess is who may use the API on an address: those of the access file, else
-// everyone on this machine; nil where the API is not served.
+// apiAccess returns who may use the API and the dashboard on an address: those of the access file, or else everyone on
+// this machine. It is nil, and nothing is served, if strangers reach the address and no file says who may. reload reads
+// the file again.
 func (a *app) apiAccess(file, listen string, log *slog.Logger) (control access.Control, reload func() error, err error) {
 	reload = func() error { return nil }
 	if file != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/cronce/cronce/web"
 )
 
-// dashboard returns the handler of the pages of serve.
+// dashboard returns the handler of the pages, on the instance that is current at each request.
 func (s *server) dashboard(fleet *rollover.Fleet[*instance], ops *operations.Service) *web.Dashboard {
 	return web.New(web.Config{
 		Operations: ops, Actions: true,
@@ -31,7 +31,7 @@ func (s *server) dashboard(fleet *rollover.Fleet[*instance], ops *operations.Ser
 	})
 }
 
-// guard stands before the dashboard, with the limits of the API.
+// guard admits requests to the dashboard by the rules and limits of the API.
 type guard struct {
 	control access.Control
 	gate    *api.Gate

@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/internal/terminal"
 )
 
-// hangups are the requests to reload.
+// hangups receives SIGHUP, the request to reload.
 type hangups struct {
 	signals  chan os.Signal
 	output   io.Writer

@@ -86,7 +86,7 @@ func liveness(plannerAge func() time.Duration) http.HandlerFunc {
 	}
 }
 
-// scraped bounds a question to the ledger that a scrape waits for.
+// scraped bounds a question to the ledger for which a scrape of the metrics waits.
 func scraped[T any](ctx context.Context, ask func(context.Context) (T, error)) func() (T, error) {
 	return func() (T, error) {
 		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)

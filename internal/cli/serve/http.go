@@ -82,7 +82,7 @@ func closeServer(server *http.Server) {
 	}
 }
 
-// askers are the clients of a handler.
+// askers serves a handler, and knows when a client last asked.
 type askers struct {
 	http.Handler
 	last atomic.Pointer[time.Time] // when one asked
@@ -93,13 +93,15 @@ func (a *askers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.Handler.ServeHTTP(w, r)
 }
 
-// tell waits until those that ask for a run, each takenOver, have seen how it ended.
+// tell waits, at the end of serve, until clients that follow a run have seen how it ended. They ask every
+// backend.TakenOver. It does not wait if nobody has asked lately.
 func (a *askers) tell() {
 	if last := a.last.Load(); last != nil && time.Since(*last) < 2*backend.TakenOver {
 		time.Sleep(2 * backend.TakenOver)
 	}
 }
 
+// newServer returns a server whose limits keep slow or silent clients from holding connections for good.
 func newServer(ctx context.Context, h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: inTime(h),

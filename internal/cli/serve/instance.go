@@ -77,6 +77,8 @@ func (a *app) readRegistry(log *slog.Logger) (*jobs.Registry, error) {
 	return reg, nil
 }
 
+// instance makes the parts that serve a registry: what makes its calls, the executor, and the watches of incidents and
+// of the purge. Run starts them.
 func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	calls, err := caller.New(s.app.Env, reg, s.store, s.log)
 	if err != nil {
@@ -109,7 +111,7 @@ func (s *server) instance(reg *jobs.Registry) (*instance, error) {
 	return i, nil
 }
 
-// planning is nil while planning is current.
+// planning returns nil if runs are planned in time, or else why not. The heartbeat of the registry is sent only then.
 func (i *instance) planning() error {
 	if err := i.Ready(); err != nil {
 		return err
@@ -160,8 +162,7 @@ func (i *instance) Run(ctx context.Context) error {
 	return i.Executor.Run(ctx)
 }
 
-// nextRun is the ID of the next run by the schedules, that of the first job of several at
-// one time; "none" if there is none.
+// nextRun returns the ID of the next run by the schedules, for the log; "none" if no job is due again.
 func nextRun(reg *jobs.Registry, now time.Time) string {
 	next, first := "none", time.Time{}
 	for _, j := range reg.All() {

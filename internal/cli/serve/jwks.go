@@ -13,8 +13,8 @@ import (
 // jwksPath is the path at which verifiers look for an issuer's keys (RFC 8615).
 const jwksPath = "/.well-known/jwks.json"
 
-// listenKeys serves the public keys alone, until stop: the address may be open to
-// everyone.
+// listenKeys serves the public keys alone on an address of their own, until stop. Verifiers elsewhere can reach it
+// while --listen stays private.
 func listenKeys(ctx context.Context, address string, fleet *rollover.Fleet[*instance], log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil

@@ -60,7 +60,7 @@ func (r *reloads) Reloaded(err error) {
 	r.log.Error("registry not reloaded; the one in use stays", "problems", problems, "error", err)
 }
 
-// servesDespite is what is wrong although the process serves, for /readyz.
+// servesDespite returns what is wrong although the process serves, for the warnings of /readyz.
 func servesDespite(fleet *rollover.Fleet[*instance]) (list []string) {
 	if err := fleet.Failure(); err != nil {
 		list = append(list, "the registry was not reloaded, the former one is served: "+err.Error())

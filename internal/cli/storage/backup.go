@@ -29,6 +29,7 @@ on PostgreSQL use pg_dump --schema cronce.`,
 	}
 }
 
+// backup copies an SQLite ledger. PostgreSQL has tools of its own for that.
 func (a *app) backup(ctx context.Context, to string) error {
 	kind, path, err := backend.Engine(a.DatabaseURL())
 	if err != nil {

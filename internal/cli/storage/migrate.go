@@ -31,12 +31,14 @@ func (a *app) migrateStatus(ctx context.Context) error {
 	return a.printSteps(a.OnTables(ctx, migrations.Status))
 }
 
+// stepJSON is a migration as --json prints it.
 type stepJSON struct {
 	Version   int64  `json:"version"`
 	Name      string `json:"name"`      // empty: of a newer version of cronce
 	AppliedAt string `json:"appliedAt"` // empty: pending
 }
 
+// printSteps prints migrations, applied and pending. Its arguments are the results of OnTables.
 func (a *app) printSteps(steps []migrations.Step, err error) error {
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ not stop the others; the exit code is then 1.`,
 	return c
 }
 
+// purgeNow purges and prints the report, also after an error: stores that were purged are done.
 func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 	reg, err := a.Registry()
 	if err != nil {
@@ -74,7 +75,7 @@ func (a *app) purgeNow(ctx context.Context, f purgeFlags) error {
 	return cmp.Or(a.printPurge(reg, report), failed)
 }
 
-// purgeOf is the purge that the flags select, on the ledger that there is.
+// purgeOf returns the purge that the flags select, and a function that closes what it opened.
 func (a *app) purgeOf(ctx context.Context, reg *jobs.Registry, f purgeFlags) (cleanup.Purge, func(), error) {
 	var none cleanup.Purge
 	p := cleanup.New(reg, keystores.Of(reg, a.Lookup), nil)
@@ -107,8 +108,7 @@ func storeNames(reg *jobs.Registry) (names []string) {
 	return names
 }
 
-// withRuns adds the ledger's finished runs; an embedded ledger that is not
-// there has none.
+// withRuns adds the finished runs of the ledger to a purge. If no ledger exists, only the key stores are purged.
 func (a *app) withRuns(ctx context.Context, p cleanup.Purge) (cleanup.Purge, func(), error) {
 	if !a.LedgerExists() {
 		if len(p.Stores) == 0 {

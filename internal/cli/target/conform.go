@@ -51,6 +51,7 @@ not change the exit code.`,
 	return c
 }
 
+// conform checks the flags, starts the service if there is a command, runs the suite and prints the report.
 func (a *app) conform(ctx context.Context, f conformFlags, service []string) error {
 	switch {
 	case len(f.urls) == 0:

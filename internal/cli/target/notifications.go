@@ -48,6 +48,7 @@ type tested struct {
 	Error    string           `json:"error,omitempty"`
 }
 
+// testChannel makes one call to a channel as the notifier does, but at once, and without a run in the ledger.
 func (a *app) testChannel(ctx context.Context, name string) error {
 	reg, err := a.Registry()
 	if err != nil {

@@ -104,6 +104,7 @@ func (f tryFlags) check(changed func(string) bool, args []string) error {
 	return nil
 }
 
+// tryJob tries a job of the registry, at one scheduled time or at each between two.
 func (a *app) tryJob(ctx context.Context, id string, f tryFlags) error {
 	reg, err := a.Registry()
 	if err != nil {
@@ -136,7 +137,7 @@ func (a *app) tryJob(ctx context.Context, id string, f tryFlags) error {
 	return a.try(ctx, reg, a.Lookup, c, f.yes)
 }
 
-// onlyTarget is a registry of the job's target alone, so that nothing else need be configured.
+// onlyTarget returns a registry with the job's target alone, so that the variables of other targets need not be set.
 func onlyTarget(reg *jobs.Registry, j jobs.Job) (*jobs.Registry, error) {
 	t, _ := reg.Target(j.Target)
 	if jobs.ValidJobID(t.Name) {
@@ -145,6 +146,7 @@ func onlyTarget(reg *jobs.Registry, j jobs.Job) (*jobs.Registry, error) {
 	return jobs.NewRegistry(jobs.Name(reg.Name()), jobs.Job{ID: j.ID, Schedule: j.Schedule, TargetURLEnv: t.URLEnv, Path: j.Path})
 }
 
+// tryURL tries a URL, for which it makes a registry of one job.
 func (a *app) tryURL(ctx context.Context, f tryFlags) error {
 	u := try.AdHocTarget{URL: f.url, Method: f.method, Path: f.path, Body: f.body, TokenEnv: f.tokenEnv, Timeout: f.timeout}
 	reg, c, lookup, err := u.Registry(a.Lookup)
@@ -155,6 +157,7 @@ func (a *app) tryURL(ctx context.Context, f tryFlags) error {
 	return a.try(ctx, reg, lookup, c, f.yes)
 }
 
+// try makes the calls of one key after the person has agreed, and prints what they show.
 func (a *app) try(ctx context.Context, reg *jobs.Registry, lookup func(string) (string, bool), c try.Config, yes bool) error {
 	if err := c.Validate(); err != nil {
 		return command.Usage("%w", err)
@@ -171,6 +174,7 @@ func (a *app) try(ctx context.Context, reg *jobs.Registry, lookup func(string) (
 	})
 }
 
+// tryTimes makes the call of each scheduled time between --from and --to twice.
 func (a *app) tryTimes(ctx context.Context, reg *jobs.Registry, c try.Config, f tryFlags) error {
 	from, err := command.TimeOrAge("--from", f.from, c.Now)
 	if err != nil {

@@ -24,7 +24,7 @@ func (a *app) printTry(r try.Report) error {
 	return failedUnless(r.Outcome)
 }
 
-// failedUnless is exit code 1 unless no fault was found.
+// failedUnless returns an error with exit code 1, unless no fault was found.
 func failedUnless(o try.Outcome) error {
 	if o != try.NoFaultFound {
 		return command.ExitWith(command.ExitFailed)
