@@ -36,8 +36,8 @@ type Config struct {
 	// Host is the machine's name and Program the program's version. They tell a person
 	// which process this is; both may be empty.
 	Host, Program string
-	// MaxInFlight is the maximum number of calls in flight; default
-	// DefaultMaxInFlight.
+	// MaxInFlight is the maximum number of calls in flight; default DefaultMaxInFlight.
+	// A target without a limit of its own leaves some of these places free.
 	MaxInFlight int
 	// Lease is how long a run stays with a process that stopped working; default
 	// DefaultLease. A process renews its leases every Lease/3.

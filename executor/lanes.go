@@ -23,6 +23,11 @@ const (
 	notificationsEach = 4
 )
 
+// callsForEachFree is how many calls a target without a limit of its own may have for each place
+// that is left free. So some places stay free however many targets hang, of 64 places 8 if one
+// does and 4 if two do (dynamic thresholds: Choudhury and Hahne, 1998).
+const callsForEachFree = 7
+
 // maxStarvedJobs limits how many waiting jobs a claim names.
 const maxStarvedJobs = 1000
 
@@ -154,7 +159,7 @@ func (q *lanes) pop() *run {
 	for range q.order {
 		l := q.order[q.next]
 		q.next = (q.next + 1) % len(q.order)
-		if l.waiting == 0 || !l.hasRoom() || l.throttle.wait() > 0 {
+		if l.waiting == 0 || !l.hasRoom() || q.crowdedBy(l) || l.throttle.wait() > 0 {
 			continue
 		}
 		if r := l.runs.pop(func(r *run) bool { return r.job.hasRoom() }); r != nil {
@@ -163,6 +168,11 @@ func (q *lanes) pop() *run {
 		}
 	}
 	return nil
+}
+
+// crowdedBy reports whether the places that are free are left to other targets.
+func (q *lanes) crowdedBy(l *lane) bool {
+	return l.limit == 0 && l.inFlight >= callsForEachFree*(q.max-q.all.inFlight)
 }
 
 func (q *lanes) unqueue(r *run) {

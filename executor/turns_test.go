@@ -64,6 +64,47 @@ func TestABacklogDoesNotDelayAnotherJobOfItsTarget(t *testing.T) {
 	}
 }
 
+// Targets that accept calls and never answer leave places for the others.
+func TestTargetsThatHangLeavePlacesForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := []jobs.Entry{jobs.Name("test"), jobs.Cleanup{Schedule: "0 3 1 1 *"}, jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, minutely("pay")}
+		for _, name := range []string{"one", "two", "three"} {
+			hangs := minutely(name)
+			hangs.Target, hangs.Schedule, hangs.Overlap, hangs.Timeout = name, "* * * * * *", jobs.OverlapAllow, 15*time.Minute
+			registry = append(registry, jobs.Target{Name: name, URLEnv: "SVC_URL"}, hangs)
+		}
+		svc := newTarget(nil)
+		svc.answer = func(ctx context.Context, c executor.Call, _ int) executor.Answer {
+			if c.JobID == "pay" {
+				return svc.apply(c)
+			}
+			<-ctx.Done()
+			return executor.Answer{Kind: ledger.AnswerUnknown}
+		}
+		reg, err := jobs.NewRegistry(registry...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: memory.New(), Caller: svc, MaxInFlight: 64, Grace: time.Second})
+		time.Sleep(14*time.Minute + 30*time.Second)
+		paid, others := 0, 0
+		for i, call := range svc.calls {
+			switch late := svc.times[i].Sub(call.ScheduledAt); {
+			case call.JobID != "pay":
+				others++
+			case late > time.Second:
+				t.Errorf("%s began %s late", call.RunID, late)
+			default:
+				paid++
+			}
+		}
+		if paid != 14 || others < 56 || others >= 64 {
+			t.Errorf("%d calls of pay, %d of the targets that hang", paid, others)
+		}
+		stop()
+	})
+}
+
 // Nor does it hold up a retry: of a job of its target, or of another target.
 func TestABacklogDoesNotDelayARetry(t *testing.T) {
 	for name, c := range map[string]struct{ ofTarget, ofProcess int }{

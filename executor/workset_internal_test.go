@@ -33,15 +33,16 @@ func takeAll(s *workset) map[string]int {
 }
 
 func TestTheWorksetKeepsTheLimits(t *testing.T) {
-	limit := func(target string) int { return map[string]int{"narrow": 3}[target] }
+	limit := func(target string) int { return map[string]int{"narrow": 3, "all": 8}[target] }
 	tests := map[string]struct {
 		work []ledger.Work
 		want map[string]int
 	}{
-		"in all":           {workFor("wide", "a", 50, 0), map[string]int{"a": 8}},
+		"in all":           {workFor("all", "a", 50, 0), map[string]int{"a": 8}},
+		"one is left":      {workFor("wide", "a", 50, 0), map[string]int{"a": 7}},
 		"of a target":      {workFor("narrow", "a", 50, 0), map[string]int{"a": 3}},
 		"of a job":         {append(workFor("wide", "a", 50, 2), workFor("wide", "b", 3, 0)...), map[string]int{"a": 2, "b": 3}},
-		"fair in a target": {append(workFor("wide", "a", 50, 0), workFor("wide", "b", 50, 0)...), map[string]int{"a": 4, "b": 4}},
+		"fair in a target": {append(workFor("all", "a", 50, 0), workFor("all", "b", 50, 0)...), map[string]int{"a": 4, "b": 4}},
 		"fair between":     {append(workFor("wide", "a", 50, 0), workFor("other", "b", 50, 0)...), map[string]int{"a": 4, "b": 4}},
 	}
 	for name, tc := range tests {

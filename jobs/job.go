@@ -40,7 +40,7 @@ type Job struct {
 	CatchUp       CatchUp       `json:"catchUp"`               // default CatchUpLatest
 	CatchUpWindow time.Duration `json:"catchUpWindow"`         // default 24h
 	KeyScope      string        `json:"keyScope"`              // default "route:<METHOD>_<path>"
-	MaxInFlight   int           `json:"maxInFlight,omitempty"` // maximum number of calls at the same time; 0: the executor's limit
+	MaxInFlight   int           `json:"maxInFlight,omitempty"` // maximum number of calls at the same time, in each process; 0: no limit of its own
 	// Spread delays each run by less than this, in whole seconds. Each scheduled time has
 	// its own, fixed delay; see DueAt. Spread is at most 720h, and at most the
 	// shortest time between two scheduled times. 0: no delay.

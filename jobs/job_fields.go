@@ -50,7 +50,7 @@ func (j *Job) Fields() []field.Row {
 				"Only for work that the next run repeats or makes obsolete."),
 		field.Of("keyScope", field.Own(field.Text(&j.KeyScope)),
 			"Namespace of the keys at the target; default route:METHOD_PATH, such as route:POST_/v1/close-day."),
-		field.Of("maxInFlight", field.Count(&j.MaxInFlight, 0), "Maximum calls of this job at a time; default: the limit of the process."),
+		field.Of("maxInFlight", field.Count(&j.MaxInFlight, 0), "Maximum calls of this job at a time, in each process; default: none of its own."),
 		field.Of("async", field.Own(field.Object(&j.Async)),
 			"The target may answer 202 and finish the work later; see long-work.md. Default: a 202 is a success."),
 		field.Of("each", field.Own(field.Object(&j.Each)), "Makes one run for each item of a list; see registry.md#a-run-for-each-item."),

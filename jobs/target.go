@@ -22,7 +22,7 @@ type Target struct {
 	// AllowHTTP allows http URLs of other machines. Calls and tokens are then sent
 	// unencrypted. It does not apply to a token endpoint.
 	AllowHTTP   bool
-	MaxInFlight int // maximum number of calls at the same time; 0: the executor's limit
+	MaxInFlight int // maximum number of calls at the same time, in each process; 0: the executor shares its places
 	Key         Key // how the target takes idempotency keys
 	// KeepAnswers is how long the ledger keeps what a failing answer says; 0: it does not.
 	KeepAnswers time.Duration
