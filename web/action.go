@@ -47,6 +47,7 @@ type actionView struct {
 	Now     clock
 }
 
+// actionCount is a number in the preview of an action, with its name: "will run", 12.
 type actionCount struct {
 	Label string
 	Count int
@@ -60,6 +61,7 @@ type leftOut struct {
 	Link   string
 }
 
+// field is a hidden field of a form.
 type field struct{ Name, Value string }
 
 // actionLink leads to the page of an action. allowed sets an empty Label to the verb of the action.
@@ -98,7 +100,7 @@ func (d *Dashboard) actionOf(r *http.Request) (action, error) {
 	return a, nil
 }
 
-// actionPage is the page of an action on what its query selects.
+// actionPage is the page of an action. The query of its address selects what it acts on.
 func (d *Dashboard) actionPage(r *http.Request) (view, error) {
 	v, err := d.newActionView(r, r.URL.Query())
 	if err != nil {

@@ -36,6 +36,8 @@ func (d *Dashboard) subjectJob(r *http.Request, v *actionView) (jobView, error) 
 	return j, err
 }
 
+// previewPause fills in the page of pausing a job. Each preview sets Lines, the sentences about what the action will
+// do; CLI, the command that does the same; Button; and Refused if the action cannot be done.
 func (d *Dashboard) previewPause(r *http.Request, v *actionView) error {
 	j, err := d.subjectJob(r, v)
 	if err != nil {
@@ -158,9 +160,8 @@ func (d *Dashboard) previewRerun(r *http.Request, v *actionView) error {
 // firstShown is the number of runs that the page of an action lists.
 const firstShown = 10
 
-// previewRuns is a dry run of an action on runs, by their IDs or by a filter. The form gets times
-// that are absolute and the number of runs that the page shows: "24h" and a filter would select
-// other runs by the time that it is sent.
+// previewRuns makes a dry run of an action on runs, by their IDs or by a filter. The form gets times that are absolute
+// and the number of runs that the page shows: "24h" and a filter would select other runs by the time that it is sent.
 func (d *Dashboard) previewRuns(r *http.Request, v *actionView) error {
 	q := r.URL.Query()
 	var written runFilter

@@ -150,10 +150,10 @@ func (a action) request(form url.Values, now time.Time) (ask operations.ActionRe
 	return ask, nil
 }
 
-// redisplayForm is the page of an action that was not done, with what was typed. Its key decides
-// what sending it again does. After a refusal nothing was done, so newActionView's new key makes a new
-// request. After an error it is not known what was done, so the form keeps its key: the request is
-// repeated if it was done, and made if it was not.
+// redisplayForm returns the page of an action that was not done, with what was typed. The key of its form decides what
+// sending it again does. After a refusal nothing was done, so newActionView's new key makes a new request. After an
+// error it is not known what was done, so the form keeps its key: the request is repeated if it was done, and made if
+// it was not.
 func (d *Dashboard) redisplayForm(r *http.Request, done actionResult, why error) (view, error) {
 	status, text, refused := http.StatusConflict, done.why(), (*operations.Error)(nil)
 	switch {
@@ -183,8 +183,8 @@ func (d *Dashboard) redisplayForm(r *http.Request, done actionResult, why error)
 	return out, nil
 }
 
-// sameAction is an action's page with the form that was sent, where the ledger cannot be read
-// for a preview.
+// sameAction returns an action's page with the form that was sent. It is for a ledger that cannot be read for a
+// preview.
 func sameAction(r *http.Request, v *actionView) *actionView {
 	same := &actionView{action: v.action, Back: "/", Button: "Send it again", Now: v.Now, NeedsBy: v.NeedsBy}
 	same.Lines = []string{"What was asked for. The ledger cannot be read now, so there is no preview."}

@@ -61,7 +61,7 @@ var shapes = map[kind][]subpath{
 	none:                    {{3, 6, "h2v2h-2z"}},
 }
 
-// shapeAt is a kind's shape as path data, its box's corner at x, y.
+// shapeAt returns a kind's shape as SVG path data. x and y are the upper left corner of its box.
 func shapeAt(k kind, x, y float64) string {
 	figures, ok := shapes[k]
 	if !ok {
@@ -116,7 +116,7 @@ func newStrip(cells []ledger.RunSummary, n int) strip {
 	return s
 }
 
-// tally is counts in words: "27 succeeded, 2 dead".
+// tally writes counts in words, in the order of kinds: "27 succeeded, 2 dead".
 func tally(counts map[kind]int) string {
 	var parts []string
 	for _, k := range kinds {

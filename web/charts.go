@@ -97,6 +97,7 @@ type quantiles struct {
 	Label       string
 }
 
+// quantileLine is the line of one quantile, as SVG path data.
 type quantileLine struct {
 	Class, D string
 	All      time.Duration // of all hours together
@@ -127,7 +128,7 @@ func newTrend(days []oneDay, hours []ledger.Hour, now time.Time) trend {
 	return t
 }
 
-// times is a factor in two digits.
+// times writes a factor with two digits: "1.8×".
 func times(factor float64) string { return strconv.FormatFloat(factor, 'g', 2, 64) + "×" }
 
 // newQuantiles draws the quantiles of a histogram of each hour. An hour without runs has none, so

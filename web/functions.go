@@ -49,7 +49,7 @@ func when(t time.Time, now clock) template.HTML {
 	return timeElement(t, now, " data-relative", relative(t, now.Time))
 }
 
-// moment is an exact time, to the second.
+// moment writes an exact time, to the second.
 func moment(t time.Time, now clock) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -57,7 +57,7 @@ func moment(t time.Time, now clock) template.HTML {
 	return timeElement(t, now, "", now.exact(t))
 }
 
-// written is the moment of a time that the API has written.
+// written is moment for a time that package operations has written as text.
 func written(text string, now clock) template.HTML {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -89,7 +89,7 @@ func jobPath(id string) string { return "/jobs/" + url.PathEscape(id) }
 
 func targetPath(name string) string { return "/targets/" + url.PathEscape(name) }
 
-// runsPath is the listing of runs with these filters.
+// runsPath returns the address of the list of runs with a filter. pairs are as for address.
 func runsPath(pairs ...string) string { return address("/runs", pairs...) }
 
 // address returns a path with query parameters. pairs are name, value, and so on; those without a value are left out.
@@ -118,8 +118,8 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// columns are the heads of a table: names, each with its class after a bar if it has one. The class
-// num is of numbers; a head of the class hidden is for screen readers alone.
+// columns returns the heads of a table: names, each with its class after a bar if it has one. The class num is for
+// numbers; a head of the class hidden is for screen readers alone.
 func columns(heads ...string) (list []column) {
 	for _, head := range heads {
 		name, class, _ := strings.Cut(head, "|")

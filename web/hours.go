@@ -8,7 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// spanOf is the span that a page's charts of hours have: its name in the address, and its hours.
+// spanOf returns the span of a page's charts of hours: its name in the address, and its hours. Any other text in the
+// address is 24 hours.
 func spanOf(r *http.Request) (name string, hours int) {
 	if r.URL.Query().Get("span") == "30d" {
 		return "30d", 30 * 24
@@ -19,9 +20,8 @@ func spanOf(r *http.Request) (name string, hours int) {
 // chartBars is the number of bars in a chart of hours.
 const chartBars = 24
 
-// lastHours are the n hours up to now of some jobs, "" being all, as bars of equal length,
-// oldest first. uncounted is the time before which there are runs that are not in them, as
-// to count them would take long; usually zero.
+// lastHours counts the runs of the last n hours of some jobs, "" being all, in chartBars parts of equal length, oldest
+// first. uncounted is usually zero; otherwise earlier runs are left out, as to count them would take long.
 func (d *Dashboard) lastHours(ctx context.Context, n int, jobIDs ...string) (bars []ledger.Hour, uncounted time.Time, err error) {
 	end := d.now().Truncate(time.Hour).Add(time.Hour)
 	first := end.Add(-time.Duration(n) * time.Hour)
@@ -48,8 +48,8 @@ const (
 	rowsAtOnce  = 25_000
 )
 
-// hoursAtHand are hours from first to end, or from uncounted on. After an upgrade of a large
-// ledger, it takes minutes until all are counted: until then, it leaves out the earlier ones.
+// hoursAtHand returns the counted hours from first to end. After an upgrade of a large ledger, it takes minutes until
+// all are counted: until then it leaves out those before uncounted.
 func (d *Dashboard) hoursAtHand(ctx context.Context, jobIDs []string, first, end time.Time) (hours []ledger.Hour, uncounted time.Time, err error) {
 	// Of 1,000 jobs, 24 hours are 24,000 rows and 30 days 720,000: a page waits no longer for many jobs.
 	if newest := end.Add(-time.Duration(max(rowsAtOnce/len(jobIDs), 1)) * time.Hour); first.Before(newest) {

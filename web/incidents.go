@@ -108,7 +108,7 @@ func (d *Dashboard) incidentActions(r *http.Request, id int64) []actionLink {
 	return d.allowed(r, actionLink{Name: operations.AckIncident, Path: actionPath(operations.AckIncident, "incident", strconv.FormatInt(id, 10))})
 }
 
-// previewIncident is the page of the action on one incident.
+// previewIncident fills in the page of the action on one incident. A closed or an acknowledged one has no form.
 func (d *Dashboard) previewIncident(r *http.Request, v *actionView) error {
 	text := r.URL.Query().Get("incident")
 	id, err := strconv.ParseInt(text, 10, 64)

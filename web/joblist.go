@@ -170,8 +170,8 @@ func columnsOf(q url.Values, sorted string, descending bool) []column {
 	return list
 }
 
-// jobsAt is the address of the list with one parameter changed; another order begins at its
-// first page.
+// jobsAt returns the address of the list with one parameter changed. It leaves out the page, as another order begins at
+// its first one.
 func jobsAt(q url.Values, name, value string) string {
 	out := url.Values{}
 	for _, kept := range []string{"q", "state", "job", "owner", "label", "target", "sort"} {

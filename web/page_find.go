@@ -49,7 +49,7 @@ func (d *Dashboard) find(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// foundPath is the page of a thing that is found.
+// foundPath returns the address of the page of a thing that was found.
 func foundPath(f operations.Found) string {
 	switch f.Kind {
 	case operations.FoundRun:

@@ -18,6 +18,7 @@ type pausesView struct {
 	Now     clock
 }
 
+// pauseRow is a pause or a hold in the list.
 type pauseRow struct {
 	operations.Pause
 	Of          string

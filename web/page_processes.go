@@ -17,6 +17,7 @@ type processesView struct {
 	Now      clock
 }
 
+// processRow is a process in the list.
 type processRow struct {
 	ledger.Process
 	Here    bool // it is this process

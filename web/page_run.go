@@ -131,12 +131,13 @@ func (d *Dashboard) pauseOf(ctx context.Context, run ledger.Run) (*ledger.Audit,
 	return nil, err
 }
 
-// bodyFor is a request's body for those who may see it: operators, as in the API.
+// bodyFor returns a request's body, indented, for those who may see it: operators, as in the API.
 func bodyFor(r *http.Request, body []byte) string {
 	return hidden(r, pretty(body))
 }
 
-// hidden is a text of a request's or an answer's body for those who may see bodies.
+// hidden returns a text that is part of a request or an answer, or a note in its place for those who may not see
+// bodies.
 func hidden(r *http.Request, text string) string {
 	if !access.SeesBodies(r.Context()) && text != "" {
 		return "hidden: seen by operators and admins"
@@ -144,7 +145,7 @@ func hidden(r *http.Request, text string) string {
 	return text
 }
 
-// headersFor are a request's own headers for those who may see its body.
+// headersFor returns the headers that the job adds to a request, for those who may see its body.
 func headersFor(r *http.Request, headers map[string]string) (lines []string) {
 	if !access.SeesBodies(r.Context()) {
 		return nil

@@ -41,6 +41,7 @@ type runsView struct {
 	Exports []actionLink
 }
 
+// runRow is a run in a list.
 type runRow struct {
 	ledger.Run
 	Kind kind

@@ -96,6 +96,8 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 // lineEnds matches the line ends and indents of templates, which are for people. A browser gets a space in their place.
 var lineEnds = regexp.MustCompile(`\s*\n\s*`)
 
+// parseFile adds a file of templates. It panics if the file has a mistake: it is part of the binary, so that every
+// start would fail, and every test.
 func parseFile(t *template.Template, name string) *template.Template {
 	text, err := templateFiles.ReadFile("templates/" + name)
 	if err != nil {

@@ -44,6 +44,7 @@ func commandOf(command string, flags [][2]string) string {
 	return strings.Join(append([]string{command}, flagWords(flags)...), " ")
 }
 
+// flagWords returns the words of flags that have a value, quoted for a shell.
 func flagWords(flags [][2]string) (words []string) {
 	for _, f := range flags {
 		if f[1] != "" {

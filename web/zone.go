@@ -44,6 +44,8 @@ func (d *Dashboard) clockOf(r *http.Request) clock {
 	return c
 }
 
+// zoneChoice returns the zone that the browser has chosen: "" for UTC, a name, or jobZone. It need not be valid: a
+// cookie can have any text.
 func zoneChoice(r *http.Request) string {
 	c, err := r.Cookie(zoneCookie)
 	if err != nil {
@@ -52,7 +54,7 @@ func zoneChoice(r *http.Request) string {
 	return c.Value
 }
 
-// zoneOf is the zone of a registered job, or of a schedule's template; else UTC.
+// zoneOf returns the zone of a job of the registry, or of a schedule's template; otherwise UTC.
 func (d *Dashboard) zoneOf(jobID string) *time.Location {
 	if j, found := d.registry().Job(jobID); found {
 		return j.ParsedSchedule().Location()
@@ -73,7 +75,7 @@ func (c clock) Of(jobID string) clock {
 	return c
 }
 
-// ofSchedule is Of for a job that is at hand.
+// ofSchedule does what Of does for a job that was read already, such as a schedule made at run time.
 func (c clock) ofSchedule(j *jobs.Job) clock {
 	if c.ofJob != nil && j != nil {
 		c.zone, c.ofJob = j.ParsedSchedule().Location(), nil
@@ -81,7 +83,7 @@ func (c clock) ofSchedule(j *jobs.Job) clock {
 	return c
 }
 
-// Name is the name of the zone.
+// Name returns the name of the zone.
 func (c clock) Name() string { return c.zone.String() }
 
 // clockLayout has the seconds of the times that are not whole minutes.
@@ -97,7 +99,7 @@ func (c clock) exact(t time.Time) string { return c.format(t, "2006-01-02 15:04:
 
 func (c clock) format(t time.Time, layout string) string { return t.In(c.zone).Format(layout) }
 
-// rewritten is exact for a time that the API has written.
+// rewritten is exact for a time that package operations has written as text.
 func (c clock) rewritten(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

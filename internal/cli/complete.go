@@ -67,7 +67,7 @@ func (a *app) completeJobs(c *cobra.Command, args []string, begun string) ([]str
 	return a.ofJobs(func(j operations.Job) []string { return []string{j.ID} })(c, args, begun)
 }
 
-// labelsOf are the names of a job's labels, and then their values.
+// labelsOf returns the names of a job's labels, and the labels with their values.
 func labelsOf(j operations.Job) (labels []string) {
 	for name, value := range j.Labels {
 		labels = append(labels, name, name+"="+value)

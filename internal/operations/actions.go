@@ -103,7 +103,7 @@ func ActionOf(name string) (a Action, known bool) {
 	return Actions[i], true
 }
 
-// actionNames are the names that ActionOf knows.
+// actionNames returns the names that ActionOf knows.
 func actionNames() (names []string) {
 	for _, a := range Actions {
 		names = append(names, a.Name)

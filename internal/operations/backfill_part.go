@@ -87,7 +87,7 @@ func backwards(s *schedule.Schedule, after, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// from is the rest of the backfill from a scheduled time on.
+// from returns the rest of the backfill from a scheduled time on.
 func (b Backfill) from(next time.Time) Backfill {
 	if b.NewestFirst {
 		b.To = next

@@ -119,6 +119,7 @@ func (s *Service) exportPage(ctx context.Context, read func(context.Context, *Ex
 	return read(ctx, e)
 }
 
+// exportRuns reads a page of runs, with the last error of each that has not succeeded; see exportPage.
 func (s *Service) exportRuns(ctx context.Context, e *Export) (page []any, more bool, err error) {
 	runs, err := s.ledger.List(ctx, e.Runs)
 	if err != nil || len(runs) == 0 {
@@ -141,6 +142,7 @@ func (s *Service) exportRuns(ctx context.Context, e *Export) (page []any, more b
 	return page, len(runs) == e.Runs.Limit, err
 }
 
+// exportIncidents reads a page of incidents; see exportPage.
 func (s *Service) exportIncidents(ctx context.Context, e *Export) (page []any, more bool, err error) {
 	list, err := s.ledger.Incidents(ctx, e.Incidents)
 	for _, i := range list {
@@ -151,6 +153,7 @@ func (s *Service) exportIncidents(ctx context.Context, e *Export) (page []any, m
 	return page, len(list) == e.Incidents.Limit, err
 }
 
+// exportAudit reads a page of the audit; see exportPage.
 func (s *Service) exportAudit(ctx context.Context, e *Export) (page []any, more bool, err error) {
 	list, err := s.ledger.Audit(ctx, e.Audit)
 	for _, a := range list {

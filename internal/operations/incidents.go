@@ -30,7 +30,7 @@ type Incident struct {
 	Notified []Delivery `json:"notified,omitempty"`
 }
 
-// State is "open", "acknowledged" or "closed".
+// State returns "open", "acknowledged" or "closed".
 func (i Incident) State() string {
 	switch {
 	case !i.Open:

@@ -24,6 +24,8 @@ func (s *Service) Resume(ctx context.Context, jobID string, who ledger.Actor) (J
 	return s.setPaused(ctx, jobID, who, s.ledger.ResumeJob, "resumed")
 }
 
+// setPaused pauses or resumes a job of the ledger. A job that the registry has and no process has served yet is
+// refused: it has no row to pause.
 func (s *Service) setPaused(
 	ctx context.Context, jobID string, who ledger.Actor, do func(context.Context, string, ledger.Actor) error, state string,
 ) (JobActionResult, error) {

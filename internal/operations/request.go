@@ -231,6 +231,7 @@ func ParseID(kind, text string) (int64, error) {
 	return id, nil
 }
 
+// doRuns does an action on the runs that a request selects, or on the run in its path.
 func (s *Service) doRuns(ctx context.Context, what RunAction, a ActionRequest) (any, error) {
 	action := ledger.Action{
 		Actor: a.actor, Force: a.Force, IncludeAcknowledged: a.IncludeAcknowledged, MayDouble: a.MayDouble, DryRun: a.DryRun,

@@ -56,7 +56,7 @@ type Waiting struct {
 	Text string          `json:"text,omitempty"`
 }
 
-// String is the code and the text; "" of a nil Waiting.
+// String returns the code and the text; "" for a nil Waiting.
 func (w *Waiting) String() string {
 	if w == nil {
 		return ""
@@ -284,7 +284,7 @@ func (s *Service) AddWaiting(ctx context.Context, runs ...*ledger.Run) error {
 	return err
 }
 
-// StateText is the state, and how many scheduled times a range row stands for.
+// StateText returns the state and, for a range row, the number of scheduled times that it stands for.
 func (r Run) StateText() string {
 	if r.Count > 1 {
 		return fmt.Sprintf("%s (%d times)", r.State, r.Count)

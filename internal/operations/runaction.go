@@ -36,7 +36,7 @@ type ActionCounts struct {
 	LeftOut map[ledger.RejectionCause]int `json:"leftOut"`
 }
 
-// AllLeftOut is the number of runs left out, of whatever cause.
+// AllLeftOut returns the number of runs that were left out for any cause.
 func (c ActionCounts) AllLeftOut() (n int) {
 	for _, count := range c.LeftOut {
 		n += count

@@ -133,6 +133,7 @@ func itemOf(t jobs.Template, template string, change ScheduleChange, schema data
 	return item, err
 }
 
+// outcome turns the result of one change into what the interfaces return: the schedule as it is now, or an Error.
 func (s *Service) outcome(jobID string, most int, r ledger.ScheduleResult, pauses []ledger.Pause) ScheduleOutcome {
 	template, key, _ := jobs.SplitJobID(jobID)
 	out := ScheduleOutcome{Effect: r.Effect}
@@ -175,6 +176,7 @@ type schemas struct {
 	compiled map[string]dataschema.Schema
 }
 
+// of returns the compiled schema of a template. A reload of the registry forgets all of them.
 func (c *schemas) of(reg *jobs.Registry, t jobs.Template) (dataschema.Schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

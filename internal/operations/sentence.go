@@ -47,7 +47,8 @@ func Sentence(r ledger.Run, attempts []ledger.Attempt) string {
 	return text + "."
 }
 
-// stateText is the state of a run that stands for one scheduled time, in words.
+// stateText describes the state of a run that stands for one scheduled time. Its default fits finished states of times
+// at which nothing was called.
 func stateText(r ledger.Run, attempts []ledger.Attempt) string {
 	switch r.State {
 	case ledger.Succeeded:
@@ -84,7 +85,7 @@ func colon(r ledger.Reason) string {
 	return ": " + Because(r)
 }
 
-// latest is the answer of the last attempt that had one.
+// latest describes the answer of the last attempt, if it had one.
 func latest(attempts []ledger.Attempt) string {
 	if len(attempts) == 0 {
 		return ""

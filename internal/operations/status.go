@@ -70,6 +70,8 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	return s.system.get(ctx, "", statusAge, s.lookAtSystem)
 }
 
+// lookAtSystem reads the state of the system, as Status returns it. Without a registry it leaves out the name and the
+// purge.
 func (s *Service) lookAtSystem(ctx context.Context) (Status, error) {
 	v := Status{At: actualTime(s.now())}
 	processes, err := s.ledger.Processes(ctx)

@@ -39,8 +39,8 @@ func ParseTime(text string, now time.Time, zone *time.Location) (time.Time, bool
 	return time.Time{}, false
 }
 
-// instants are the times that have the local time of t in its zone: two where the clock is
-// set back over it, else t.
+// instants returns the times that have the local time of t in its zone: two where the clock is set back over it, else
+// t.
 func instants(t time.Time) []time.Time {
 	list := []time.Time{t}
 	_, own := t.Zone()
@@ -120,8 +120,8 @@ func parseAge(text string) (time.Duration, bool) {
 	return age + d, true
 }
 
-// parseTimeOf is ParseTime in the zone of a schedule. Of a local time that comes twice it is one at
-// which the schedule is due.
+// parseTimeOf is ParseTime in the zone of a schedule. Of a local time that comes twice it returns one at which the
+// schedule is due.
 func parseTimeOf(sched *schedule.Schedule, text string, now time.Time) (time.Time, bool) {
 	t, ok := ParseTime(text, now, sched.Location())
 	if !ok || t.Location() != sched.Location() {

@@ -33,8 +33,8 @@ func (s *Service) Next(ctx context.Context, id string, after time.Time, n int) (
 	return list, nil
 }
 
-// NextOf is the scheduled time of a job's next run; empty when it is disabled, or never due
-// again: a schedule whose scheduled times have all passed is legal.
+// NextOf returns the scheduled time of a job's next run; "" if it is disabled or never due again. A schedule whose
+// scheduled times have all passed is legal.
 func NextOf(j jobs.Job, now time.Time) string {
 	if j.Disabled {
 		return ""

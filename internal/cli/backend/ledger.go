@@ -159,7 +159,7 @@ func (b *Backend) LedgerIfAny(ctx context.Context) (ledger.Store, error) {
 	return b.LedgerToRead(ctx)
 }
 
-// NoLedger is the error of a command that needs a ledger where there is none.
+// NoLedger returns the error of a command that needs a ledger that does not exist yet.
 func (b *Backend) NoLedger() error {
 	return fmt.Errorf("the ledger %s does not exist yet; \"cronce serve\" makes it, and --db names another one", b.DatabaseURL())
 }
@@ -175,7 +175,7 @@ func (b *Backend) LedgerExists() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// EngineOf is the kind of ledger that a URL names, or empty.
+// EngineOf returns the kind of ledger that a URL names, or "".
 func EngineOf(url string) string {
 	kind, _, _ := Engine(url)
 	return kind

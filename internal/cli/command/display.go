@@ -80,7 +80,7 @@ func (env *Env) times(text string) string {
 	return env.eachTime(text, func(_ string, t time.Time) string { return relative(t, env.Now()) })
 }
 
-// TimesInFull is like times, with the times themselves before the distances.
+// TimesInFull is like times, but on a terminal it writes each time before its distance from now.
 func (env *Env) TimesInFull(text string) string {
 	return env.eachTime(text, func(as string, t time.Time) string { return as + " (" + relative(t, env.Now()) + ")" })
 }
@@ -107,7 +107,7 @@ func (env *Env) eachTime(text string, onTerminal func(as string, t time.Time) st
 	})
 }
 
-// relative is the distance of a time from now, in its largest unit.
+// relative writes the distance of a time from now in its largest unit.
 func relative(t, now time.Time) string {
 	d := now.Sub(t).Round(time.Second)
 	form := "%s ago"

@@ -41,7 +41,7 @@ type Env struct {
 	logLevel  string
 }
 
-// Getenv is an environment variable, or otherwise if it is not set or empty.
+// Getenv returns an environment variable, or otherwise if it is not set or empty.
 func (env *Env) Getenv(name, otherwise string) string {
 	if v, ok := env.Lookup(name); ok && v != "" {
 		return v

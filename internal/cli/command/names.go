@@ -48,8 +48,7 @@ func emptyValue(v pflag.Value) bool {
 	return len(values) == 0 || slices.ContainsFunc(values, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// Unknown is the error for a name that is none of those known, with the nearest
-// of them.
+// Unknown returns the usage error about a name that is not known, with the nearest name.
 func Unknown(kind, name string, known []string, hint string) error {
 	return Usage("unknown %s %q%s %s", kind, name, cmp.Or(suggest.DidYouMean(name, known), ";"), hint)
 }
@@ -88,7 +87,8 @@ func nearestFlag(c *cobra.Command, err error) string {
 	return cmp.Or(strings.Replace(suggestion, `"`, `"--`, 1), ";")
 }
 
-// KnownCommand are the arguments of a command that only has commands below it.
+// KnownCommand checks the arguments of a command that only has commands below it: what is left there is a mistyped
+// command.
 func KnownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -24,7 +24,7 @@ func (env *Env) Details(columns ...string) *terminal.Table {
 	return env.Table(columns...).Showing(env.TimesInFull)
 }
 
-// NextText is the next scheduled time of a job, or why there is none.
+// NextText returns the next scheduled time of a job, or why it has none.
 func NextText(next string, enabled bool) string {
 	switch {
 	case !enabled:

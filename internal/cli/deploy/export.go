@@ -77,7 +77,7 @@ state, except with --secrets plain.`,
 	return c
 }
 
-// exportFlags are the flags of every platform.
+// exportFlags adds the flags of every platform.
 func exportFlags(c *cobra.Command, o *export.Options) {
 	c.Flags().StringVar(&o.Code, "code", "", "the function's `zip` (default dist/lambda-arm64.zip, or -amd64)")
 	c.Flags().StringVar(&o.Architecture, "architecture", "arm64", "arm64 or x86_64")

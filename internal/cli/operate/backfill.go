@@ -15,6 +15,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
+// backfillFlags has the flags of backfill.
 type backfillFlags struct {
 	who
 	from, to string
@@ -89,7 +90,7 @@ func (a *app) backfill(ctx context.Context, jobID string, f backfillFlags) error
 	return a.printBackfilled(b, done)
 }
 
-// backfilling is the line that shows how far a backfill is, by the time that it has reached.
+// backfilling returns the line that shows how far a backfill is, by the time that it has reached.
 func backfilling(jobID string, from, to, at time.Time, newestFirst bool, done operations.Backfilled) string {
 	part := 1.0
 	if span := to.Sub(from); span > 0 {

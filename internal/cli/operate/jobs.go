@@ -49,7 +49,7 @@ func (a *app) printJobs(list []operations.Job) error {
 	return t.Flush()
 }
 
-// lastRun is the newest run of a job, and why it waits.
+// lastRun describes the newest run of a job, and why it waits.
 func lastRun(j operations.Job) string {
 	if j.LastRun == nil {
 		return ""
@@ -61,7 +61,7 @@ func lastRun(j operations.Job) string {
 	return text
 }
 
-// nextText is the job's next scheduled time, or why there is none.
+// nextText returns the job's next scheduled time, or why there is none.
 func nextText(j operations.Job) string {
 	switch {
 	case j.Next == "" && j.State == operations.JobPaused:
@@ -72,7 +72,7 @@ func nextText(j operations.Job) string {
 	return command.NextText(j.Next, j.Enabled)
 }
 
-// slot is the run that has the job's slot, and its state.
+// slot describes the run that has the job's slot: with overlap skip or queue, no other run starts before it ends.
 func slot(j operations.Job) string {
 	if j.SlotRun == nil {
 		return ""
@@ -93,6 +93,8 @@ func (a *app) jobsShowCommand() *cobra.Command {
 	}
 }
 
+// printJob shows a job: its state, its definition without the fields that are "none", its events, and the actions on
+// it.
 func (a *app) printJob(j operations.JobDetail) error {
 	t := a.Details("JOB", j.ID)
 	for _, line := range [][2]string{

@@ -26,6 +26,7 @@ func (l *listing) flags(c *cobra.Command, what string) {
 	c.Flags().BoolVar(&l.all, "all", false, "list all "+what)
 }
 
+// check refuses limits that contradict each other.
 func (l *listing) check(c *cobra.Command) error {
 	switch {
 	case l.limit < 1:

@@ -26,7 +26,7 @@ type who struct {
 	byToken func() bool
 }
 
-// actor is who acts, as the ledger records it.
+// actor returns who acts, as the ledger records it.
 func (w *who) actor() ledger.Actor {
 	actor := ledger.Actor{By: w.by, Why: w.why, Via: ledger.ViaCLI}
 	if w.byToken() {

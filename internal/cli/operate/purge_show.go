@@ -27,6 +27,7 @@ func (a *app) printPurges(run operations.RunDetail) error {
 	return nil
 }
 
+// printStores prints what was removed of each store and key scope. The ledger is the last store.
 func (a *app) printStores(r cleanup.Report) error {
 	runs := cleanup.StoreReport{Name: cleanup.FinishedRuns, Deleted: r.Runs}
 	if r.Ledger != nil {

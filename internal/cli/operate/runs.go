@@ -34,7 +34,7 @@ func (s *selection) flags(c *cobra.Command) {
 	c.Flags().StringVar(&s.Target, "target", "", "only jobs that call this `target`")
 }
 
-// name is the ID of the job that the flags name, "" for a pattern.
+// name returns the ID of the job that the flags name; "" for a pattern.
 func (s *selection) name() string {
 	if strings.Contains(s.Job, "*") {
 		return ""

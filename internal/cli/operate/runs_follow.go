@@ -90,6 +90,7 @@ func (a *app) printChanges(got operations.Changes, states []ledger.State) error 
 	return nil
 }
 
+// printChange prints one line, so that a program that reads the output has each change at once and whole.
 func (a *app) printChange(r operations.Run) error {
 	switch a.Output {
 	case command.AsJSON: // a line each

@@ -172,7 +172,7 @@ func (i *scheduleImport) refuse(number int, why string) {
 	fmt.Fprintf(i.Err, "line %d: %s\n", number, plaintext.Line(why))
 }
 
-// json are the counts with the refused lines under a name.
+// json returns the counts with the refused lines under a name.
 func (t tally) json() map[string]int {
 	out := map[string]int{"refused": t[""]}
 	for effect, n := range t {

@@ -50,7 +50,7 @@ nothing. It takes effect at once in every process, and never for the past.`,
 	return c
 }
 
-// changeFlags are the flags of every change.
+// changeFlags adds the flags of every change.
 func (f *putFlags) changeFlags(c *cobra.Command) {
 	c.Flags().Int64Var(&f.Generation, "generation", 0, "your number of this change; one lower than the stored one is refused")
 	c.Flags().Int64Var(&f.IfRevision, "if-revision", 0, "only if the schedule has this revision")

@@ -183,6 +183,7 @@ func (a *app) printOutcome(r operations.Run) error {
 	return nil
 }
 
+// outcomeText says in one line how a run ended, or why it has not.
 func outcomeText(r operations.Run) string {
 	text := string(r.State)
 	if r.Reason != "" {

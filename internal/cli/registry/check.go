@@ -29,6 +29,7 @@ type checkJSON struct {
 	Zones    string         `json:"zones"` // release of the time zone database
 }
 
+// checkedJob is a job or a template in the output of check.
 type checkedJob struct {
 	ID       string `json:"id"`
 	Schedule string `json:"schedule"`
@@ -177,6 +178,7 @@ func (a *app) checkAccess() (problems, weak jobs.Problems) {
 	return nil, weak
 }
 
+// printCheck prints the jobs of a sound file, and then the problems and warnings to standard error.
 func (a *app) printCheck(reg *jobs.Registry, problems, warned jobs.Problems) error {
 	if a.Encoded() {
 		return a.Encode(checkJSON{
@@ -214,7 +216,7 @@ func nextText(j checkedJob) string {
 	return command.NextText(j.Next, j.Enabled)
 }
 
-// warnings are those of a registry whose file is sound.
+// warnings returns the warnings about a registry. A registry whose file is not sound (nil) has none.
 func warnings(reg *jobs.Registry, now time.Time) jobs.Problems {
 	if reg == nil {
 		return jobs.Problems{}

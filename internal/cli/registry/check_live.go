@@ -53,7 +53,7 @@ func (a *app) lifetimes(ctx context.Context, all *targets.Targets, reg *jobs.Reg
 	return all.Lifetimes(ctx, reg.Name(), t)
 }
 
-// callers are the enabled jobs that call a target.
+// callers returns the enabled jobs that call a target.
 func callers(reg *jobs.Registry, target string) (list []jobs.Job) {
 	for j := range reg.JobsAndTemplates() {
 		if j.Target == target && !j.Disabled {

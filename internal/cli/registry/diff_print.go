@@ -37,6 +37,7 @@ func (a *app) printDiff(d jobdiff.Diff) error {
 // introducing are the fields that are shown of a job that is added or removed. --json has all fields.
 var introducing = []string{"schedule", "timezone", "target", "method", "path", "scopes"}
 
+// printJobDiff prints the fields of a job that differ and, if they differ, its next scheduled times on both sides.
 func (a *app) printJobDiff(j jobdiff.Job) error {
 	terminal.Fprintf(a.Out, "%s: %s%s\n", j.ID, string(j.Change), pauseNote(j))
 	t := a.Details("  FIELD", "OLD", "NEW").Folding("OLD")

@@ -102,6 +102,8 @@ func ofSystem(names []string) bool {
 	return true
 }
 
+// sourceFile reads a file, or standard input for "-". It reads one byte more than is accepted, so that a file that is
+// too large is refused and not cut.
 func (a *app) sourceFile(name string) (importer.File, error) {
 	in := a.In
 	if name == "-" {
@@ -151,6 +153,8 @@ func writeNew(name, text string) error {
 	return errors.Join(err, file.Close())
 }
 
+// printDifferences prints what differs from the source, and what to do next, to standard error: standard output is the
+// registry.
 func (a *app) printDifferences(r importer.Result) error {
 	if len(r.Differences) > 0 {
 		width := 0

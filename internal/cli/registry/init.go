@@ -73,7 +73,7 @@ func (a *app) initRegistry(ctx context.Context, c *cobra.Command, f firstJob) er
 	return err
 }
 
-// directoryName is the working directory's name, if it can name a registry.
+// directoryName returns the working directory's name, or a default if that cannot name a registry.
 func directoryName() string {
 	if dir, err := os.Getwd(); err == nil {
 		if _, err := jobs.NewRegistry(jobs.Name(filepath.Base(dir))); err == nil {

@@ -51,6 +51,7 @@ func oneExpression(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// nextFlags has the flags of next.
 type nextFlags struct {
 	expr, tz, dst, from string
 	n                   int
@@ -141,8 +142,7 @@ func (a *app) timetableOf(ctx context.Context, args []string, f nextFlags) (time
 	return timetableFor(j), nil
 }
 
-// timetableOfSchedule is that of a schedule made at run time, which only a ledger or a
-// server has.
+// timetableOfSchedule returns the scheduled times of a schedule made at run time, which only a ledger or a server has.
 func (a *app) timetableOfSchedule(ctx context.Context, template, key string) (timetable, error) {
 	o, done, err := a.Operator(ctx, a.LedgerToRead)
 	if err != nil {
@@ -173,8 +173,8 @@ func timetableFor(j jobs.Job) timetable {
 	return t
 }
 
-// timetableAt is that of a job that the server of --server has. The delays of a spread
-// are computed here, as the server computes them.
+// timetableAt returns the scheduled times of a job that the server of --server has. The delays of a spread are computed
+// here, as the server computes them.
 func (a *app) timetableAt(ctx context.Context, jobID string) (timetable, error) {
 	s, err := a.Remote()
 	if err != nil {

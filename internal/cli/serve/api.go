@@ -44,7 +44,7 @@ func (a *app) apiAccess(file, listen string, log *slog.Logger) (control access.C
 	return access.Loopback{}, reload, nil
 }
 
-// operations are the operators' queries and actions on what is served now.
+// operations returns the queries and actions of operators, on the registry that is served at each call.
 func (s *server) operations(fleet *rollover.Fleet[*instance]) *operations.Service {
 	return operations.New(operations.Config{
 		Ledger: s.store, Now: s.app.Now, Logger: s.log,

@@ -58,6 +58,7 @@ Exit 0 if the answer is 200, 1 otherwise.`,
 // answerLimit bounds what is printed of an answer.
 const answerLimit = 4 << 10
 
+// health asks the serve on this machine, without a proxy, and prints its answer. It fails unless the answer is 200.
 func (a *app) health(ctx context.Context, listen, path string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachedBy(listen)+path, nil)
 	if err != nil {
@@ -84,8 +85,8 @@ func (a *app) health(ctx context.Context, listen, path string) error {
 	return err
 }
 
-// reachedBy is the address by which this machine reaches a listener: one on every
-// interface is on the loopback too.
+// reachedBy returns the address by which this machine reaches a listener: one on every interface is on the loopback
+// too.
 func reachedBy(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/cronce/cronce/internal/hosts"
 )
 
-// hosts are the names and addresses that requests on --listen may have in Host.
+// hosts returns the names and addresses that requests on --listen may have in Host. A page of another site whose name
+// resolves to this machine (DNS rebinding) would otherwise be answered.
 func (a *app) hosts(f serveFlags) (access.Hosts, error) {
 	for _, name := range f.allowHost {
 		if !hosts.Valid(name) {

@@ -29,6 +29,7 @@ func listenKeys(ctx context.Context, address string, fleet *rollover.Fleet[*inst
 	return serveOn(ctx, l, mux, "--listen-jwks", log), nil
 }
 
+// jwksHandler serves the public keys of the current registry. Verifiers may keep them for a minute.
 func jwksHandler(fleet *rollover.Fleet[*instance]) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		set, err := fleet.Current().calls.JWKS()

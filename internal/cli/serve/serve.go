@@ -22,6 +22,8 @@ import (
 // ledgerWait is the time for which serve retries at its start if the ledger is down.
 const ledgerWait = time.Minute
 
+// serveFlags has the flags of serve. They hold for the life of the process: a reload changes the registry and the
+// access file alone.
 type serveFlags struct {
 	listen      string
 	allowHost   []string

@@ -21,6 +21,7 @@ import (
 	"github.com/cronce/cronce/jobs"
 )
 
+// purgeFlags has the flags of purge.
 type purgeFlags struct {
 	dryRun   bool
 	fullPace bool
@@ -126,6 +127,7 @@ func (a *app) withRuns(ctx context.Context, p cleanup.Purge) (cleanup.Purge, fun
 	return p, func() { s.Close() }, nil
 }
 
+// printPurge prints what was removed of each key scope, of runs and of other rows, and what is left.
 func (a *app) printPurge(reg *jobs.Registry, r cleanup.Report) error {
 	if a.Encoded() {
 		return a.Encode(r)

@@ -14,6 +14,7 @@ import (
 	"github.com/cronce/cronce/targets/conform"
 )
 
+// conformFlags has the flags of conform.
 type conformFlags struct {
 	urls, only []string
 	callers    int

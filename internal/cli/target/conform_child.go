@@ -49,8 +49,8 @@ func ended(err error) any {
 	return err
 }
 
-// serviceProcess is a service whose output goes to standard error: standard
-// output is the report's.
+// serviceProcess returns the process of the service. Its output goes to standard error: standard output is the
+// report's. It gets SIGTERM first, and is killed after stopWithin.
 func (a *app) serviceProcess(ctx context.Context, service []string) *exec.Cmd {
 	process := exec.CommandContext(ctx, service[0], service[1:]...)
 	process.Stdout, process.Stderr = a.Err, a.Err

@@ -88,6 +88,7 @@ func (a *app) testChannel(ctx context.Context, name string) error {
 	})
 }
 
+// printTested prints the answer of the receiver. It ends with exit code 1 if the notification was not accepted.
 func (a *app) printTested(t tested) error {
 	var err error
 	switch {

@@ -17,6 +17,7 @@ import (
 	"github.com/cronce/cronce/targets/try"
 )
 
+// tryFlags has the flags of try: those of a job, those of a URL, and those of both. check refuses a mixture.
 type tryFlags struct {
 	at, from, to                               string
 	url, method, path, body, changed, tokenEnv string

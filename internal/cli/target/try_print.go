@@ -32,6 +32,7 @@ func failedUnless(o try.Outcome) error {
 	return nil
 }
 
+// showTry prints the calls, the checks, the rules that were broken, and the verdict with its limits.
 func (a *app) showTry(r try.Report) error {
 	if a.Encoded() {
 		return a.Encode(r)
@@ -68,6 +69,7 @@ func (a *app) showTry(r try.Report) error {
 	return err
 }
 
+// headerText writes the fields of an answer that tell how the target treats keys.
 func headerText(h map[string][]string) string {
 	var parts []string
 	for _, name := range []string{"Idempotent-Replayed", "Idempotency-Key-Expires", "Idempotency-Body", "Retry-After",
