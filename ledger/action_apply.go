@@ -28,7 +28,8 @@ func (l *Ledger) Ack(ctx context.Context, a Action) (ActionResult, error) {
 	})
 }
 
-// action is how one kind of action is done.
+// action says how one kind of action is done: which runs it applies to, and what it changes in
+// each. Cancel, Redrive and Ack each make one; the steps are those of actionTx.
 type action struct {
 	Action
 	kind     ActionKind
@@ -42,7 +43,9 @@ type action struct {
 	change func(*actionTx, *Row)
 }
 
-// actionTx is an action in progress.
+// actionTx is an action in its transaction. run selects the runs without a lock, since a filter may
+// read very many rows. It then locks those that it selected, checks them again, and writes. Members
+// of canceled parents, and parents of members, follow: see member_action.go.
 type actionTx struct {
 	action
 	tx      Tx
@@ -57,6 +60,8 @@ type actionTx struct {
 	ackedParents     map[string]bool          // parents whose failed members are all acknowledged now
 }
 
+// applyAction does an action in one transaction. What it leaves out is counted in another one
+// before, because that may take long and no row may be locked meanwhile.
 func (l *Ledger) applyAction(ctx context.Context, a action) (ActionResult, error) {
 	if err := a.Actor.Validate(); err != nil {
 		return ActionResult{}, err
@@ -72,6 +77,7 @@ func (l *Ledger) applyAction(ctx context.Context, a action) (ActionResult, error
 	})
 }
 
+// run selects, locks and changes the runs. A dry run ends before it locks any.
 func (m *actionTx) run() error {
 	eligible, err := m.selectRuns()
 	if err != nil {
@@ -188,7 +194,8 @@ func (m *actionTx) selectRuns() (eligible []Row, err error) {
 
 func (m *actionTx) reject(r Rejection) { m.got.Rejected = append(m.got.Rejected, r) }
 
-// eligibleRuns returns the runs that the action applies to, and rejects the others.
+// eligibleRuns returns the runs that the action applies to, and rejects the others. It is called
+// twice: for what was selected, and again for the rows once they are locked.
 func (m *actionTx) eligibleRuns(rows []Row) ([]Row, error) {
 	var eligible []Row
 	for _, r := range rows {
@@ -238,7 +245,9 @@ func (m *actionTx) lock(rows []Row) ([]Row, error) {
 	return locked, m.lockMembers(locked)
 }
 
-// write applies the action to runs that are locked.
+// write applies the action to runs that are locked, and writes those that it changes, what follows
+// them, and the audit. A run that the action leaves as it is counts as changed for the caller, but
+// gets no audit entry.
 func (m *actionTx) write(rows []Row) error {
 	var changes []RowChange
 	var changed []Row

@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// checkRedrive applies the rules of a redrive to dead runs.
+// checkRedrive returns the dead runs that may be redriven, and rejects the others: those whose key
+// the target may have forgotten, whose work was done again, whose job is busy, and whose parent
+// does not take them back.
 func (m *actionTx) checkRedrive(rows []Row) (eligible []Row, err error) {
 	busy, err := m.busyJobs(distinctJobs(rows))
 	if err != nil {

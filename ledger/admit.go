@@ -26,7 +26,10 @@ func (l *Ledger) Admit(ctx context.Context, a Admission) (Admitted, error) {
 	return m.got, nil
 }
 
-// admissionTx is an Admission in its transaction.
+// admissionTx is an Admission in its transaction: read locks the jobs and finds the plans that are
+// still current, write makes their rows, and incidents follow. Admit makes one, and the
+// transactions of schedules do: see admitSchedules. After the commit, countWritten takes the result
+// of the insert.
 type admissionTx struct {
 	Admission
 	tx         Tx
@@ -82,7 +85,8 @@ func (m *admissionTx) admitSchedules(current []currentPlan) error {
 	return m.openMissedIncidents()
 }
 
-// write writes the rows and the events of plans.
+// write makes the rows and the events of plans, in one insert. What the insert wrote is known after
+// the commit, in the same round trip.
 func (m *admissionTx) write(current []currentPlan) error {
 	m.rows, m.opensNoIncident = make([]Row, 0, len(current)), map[string]bool{}
 	for _, c := range current {
@@ -215,7 +219,8 @@ func (m *admissionTx) current(jobs []JobRow) (current []currentPlan) {
 	return current
 }
 
-// addPlan adds what a plan writes.
+// addPlan adds the rows, the events and the watermark of a plan. It leaves out scheduled times that
+// have rows of their own: an event may come before the plan.
 func (m *admissionTx) addPlan(p *Plan, old JobRow) error {
 	for i := range p.Runs {
 		in := p.Runs[i]
@@ -269,7 +274,8 @@ func (m *admissionTx) openMissedIncidents() error {
 	return openIncidents(m.tx, IncidentMissed, missed, m.got.Now)
 }
 
-// countWritten adds the rows that were written to the result.
+// countWritten adds the rows that were written to the result. A row whose ID another one has was
+// not written, and is nobody's work here.
 func (m *admissionTx) countWritten() error {
 	inserted, err := m.inserted.Get()
 	if err != nil {

@@ -58,6 +58,8 @@ type assignmentPage struct {
 	ownHashes map[string]string        // the hashes of the version's definitions, by job
 }
 
+// readAssignments reads a page of jobs, and what the live processes declare of them. A page ends
+// where the first of its lists ends, so that no job's definitions are on two pages.
 func readAssignments(tx Tx, version, after string) (*assignmentPage, error) {
 	processesFuture := tx.Processes()
 	now, err := tx.Now()
@@ -108,7 +110,8 @@ func (p *assignmentPage) addDesired(list []JobDefinition, own bool) {
 	}
 }
 
-// build makes the list.
+// build makes the list of the page, by job ID, and names the jobs whose first or next revision this
+// version may begin.
 func (p *assignmentPage) build(jobs []JobRow) {
 	for i := range jobs {
 		a := JobAssignment{Position: jobs[i].Position, Desired: p.desired[jobs[i].JobID].Hash}
@@ -129,6 +132,8 @@ func (p *assignmentPage) build(jobs []JobRow) {
 	}
 }
 
+// add adds an assignment that is on this page. A job that has ended and that nobody declares has
+// none.
 func (p *assignmentPage) add(a JobAssignment) {
 	if p.last != "" && a.JobID > p.last || a.Hash == "" && a.Desired == "" {
 		return

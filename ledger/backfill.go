@@ -56,7 +56,9 @@ func (l *Ledger) Backfill(ctx context.Context, b BackfillRequest) (Backfilled, e
 	})
 }
 
-// backfillTx is a BackfillRequest in progress.
+// backfillTx is a BackfillRequest in its transaction. The job's lock keeps the planner and other
+// backfills away, so that each scheduled time is decided once. Scheduled times that a range row
+// counts are taken out of it and get rows of their own.
 type backfillTx struct {
 	BackfillRequest
 	tx      Tx
@@ -72,6 +74,8 @@ type backfillTx struct {
 	planned  []Row
 }
 
+// run decides about each scheduled time, and then writes all of them together; a dry run writes
+// nothing.
 func (m *backfillTx) run() error {
 	known, err := m.read()
 	if err != nil {
@@ -94,7 +98,8 @@ func (m *backfillTx) run() error {
 	return addAudit(m.tx, Audit{Action: ActionBackfill, JobID: m.JobID, Actor: m.Actor}, m.planned, m.got)
 }
 
-// read locks and reads the job, and the rows of the scheduled times.
+// read locks and reads the job, the rows of single scheduled times, and the range rows around them.
+// It reports whether the ledger knows the job.
 func (m *backfillTx) read() (known bool, err error) {
 	ids := make([]string, len(m.Runs))
 	var first, last time.Time
@@ -128,7 +133,9 @@ func (m *backfillTx) read() (known bool, err error) {
 	return true, err
 }
 
-// decide decides what becomes of one scheduled time.
+// decide decides what becomes of one scheduled time. It refuses one at or before what was purged,
+// one that belongs to an earlier revision, one that the plan has not come to, and a run that was
+// rerun or whose key is no longer safe.
 func (m *backfillTx) decide(in RunSpec) {
 	r, single := m.singles[in.RunID]
 	rangeRow, otherRevision := m.covering(in.ScheduledAt)

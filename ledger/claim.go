@@ -6,7 +6,9 @@ import (
 	"time"
 )
 
-// Claim leases due runs, as ClaimRequest describes.
+// Claim leases due runs, as ClaimRequest describes. It may take several transactions: one that
+// finds free slots gives them and claims again, since the runs that wait for them may be older; and
+// so does one that found runs past their SendBefore, which took places in the batch.
 func (l *Ledger) Claim(ctx context.Context, c ClaimRequest) (Claimed, error) {
 	var got Claimed
 	again := false // whether to scan on at once
@@ -51,6 +53,8 @@ type claimStep struct {
 	holdEnds time.Time
 }
 
+// claim is one transaction of Claim. It locks due runs, leases those that may still be sent and
+// makes the others dead, with their incidents.
 func claim(tx Tx, c ClaimRequest, limit int, scan slotScan) (got claimStep, err error) {
 	q := DueQuery{Limit: limit, BusyTargets: c.BusyTargets, BusyJobs: c.BusyJobs, Only: c.Only, States: Claimable}
 	due, err := got.due(tx, q, scan)

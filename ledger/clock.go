@@ -70,6 +70,7 @@ func clockStep(processesFuture Future[[]ProcessRow], leaseFuture Future[time.Tim
 	return ClockStep(latest, now), err
 }
 
+// latestHeartbeat returns the latest heartbeat of any process, alive or not; zero: there is none.
 func latestHeartbeat(list []ProcessRow) (latest time.Time) {
 	for _, p := range list {
 		if p.HeartbeatAt.After(latest) {
@@ -138,6 +139,8 @@ func followClock(tx Tx) error {
 	return moveRuns(tx, []State{Dead, Canceled}, lastingPauses, step, now)
 }
 
+// moveHeartbeats sets the heartbeats that are ahead of the clock to now: their processes have
+// ProcessTTL to send another.
 func moveHeartbeats(tx Tx, processesFuture Future[[]ProcessRow], now time.Time) error {
 	list, err := processesFuture.Get()
 	if err != nil {
@@ -152,6 +155,7 @@ func moveHeartbeats(tx Tx, processesFuture Future[[]ProcessRow], now time.Time) 
 	return tx.SetHeartbeats(ids, now)
 }
 
+// moveIncidents has the notifier check incidents as long after now as before the step.
 func moveIncidents(tx Tx, incidentsFuture Future[[]Incident], step time.Duration) error {
 	list, err := incidentsFuture.Get()
 	if err != nil || len(list) == 0 {
@@ -166,6 +170,8 @@ func moveIncidents(tx Tx, incidentsFuture Future[[]Incident], step time.Duration
 // movePage is the number of runs that are moved at a time.
 const movePage = 5000
 
+// moveRuns moves the runs in some states, page by page in the one transaction, so that no step is
+// followed in part. A run that waits for the end of a pause that lasts stays due then.
 func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time.Time) error {
 	f := Filter{States: states, Limit: movePage, WithMembers: true}
 	for {
@@ -191,7 +197,9 @@ func moveRuns(tx Tx, states []State, paused pauses, step time.Duration, now time
 	}
 }
 
-// followClock moves what is in progress in a row by a ClockStep.
+// followClock moves what is in progress in a row by a ClockStep, as that describes. It moves
+// nothing to earlier than ProcessTTL from now: a lease that another process has just extended must
+// not expire by the step.
 func (r *Row) followClock(step time.Duration, now time.Time) {
 	pending := !r.DueAt().IsZero()
 	latest := r.PlannedAt

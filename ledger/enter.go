@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Enter writes one run from outside the planner. See Entry.
+// Enter writes one run from outside the planner, or returns the row that accounts for it already.
+// See Entry. To repeat it with the same token is safe, and returns the work again.
 func (l *Ledger) Enter(ctx context.Context, e Entry) (Entered, error) {
 	if err := e.Validate(); err != nil {
 		return Entered{}, err
@@ -25,7 +26,8 @@ func (l *Ledger) Enter(ctx context.Context, e Entry) (Entered, error) {
 	return m.got, nil
 }
 
-// entryTx is an Entry in progress.
+// entryTx is an Entry in its transaction. For a scheduled time it locks the job, as an admission
+// does, so that the row is written once; a ~ run has a row of its own and needs no lock.
 type entryTx struct {
 	Entry
 	tx       Tx
@@ -39,6 +41,8 @@ type entryTx struct {
 	got      Entered
 }
 
+// run returns the row that the entry has already, or makes one, unless another run of the job is to
+// come first.
 func (m *entryTx) run() error {
 	if err := m.readAll(); err != nil {
 		return err
@@ -149,7 +153,8 @@ func (m *entryTx) setResult(r Row) {
 // pause returns the pause that the scheduled time is in, or nil.
 func (m *entryTx) pause() *Pause { return m.pauses.covering(m.JobID, m.Traits, m.ScheduledAt) }
 
-// insert writes the entry's row, and who made it.
+// insert writes the entry's row, leased if that was asked for and it can start, and the audit of a
+// trigger or a rerun.
 func (m *entryTx) insert() error {
 	r := newRow(m.RunSpec, m.job, m.pause(), m.now)
 	r.JobID, r.By, r.Why = m.JobID, m.By, m.Why

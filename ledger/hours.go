@@ -66,7 +66,8 @@ func (l *Ledger) CountedFrom(ctx context.Context) (time.Time, error) {
 	})
 }
 
-// hourReader adds up the counts of hours.
+// hourReader adds up the counts of hours in one transaction: those that RollUp has stored, and for
+// the rest those of the runs themselves.
 type hourReader struct {
 	tx           Tx
 	jobIDs       []string // "" is all
@@ -171,6 +172,7 @@ func (r *hourReader) addMany(hour time.Time, t Tally, n int) {
 	r.tallyOf(hour).add(t, n)
 }
 
+// selects reports whether a job is one of those that the caller asked for.
 func (r *hourReader) selects(jobID string) bool {
 	_, wanted := slices.BinarySearch(r.jobIDs, jobID)
 	return wanted
@@ -192,6 +194,7 @@ func (r *hourReader) uncounted(from, to time.Time) (queries []TallyQuery) {
 	return queries
 }
 
+// isTemplate reports whether a job ID is that of a template, whose counts have its schedules too.
 func isTemplate(templates []TemplateRow, jobID string) bool {
 	return slices.ContainsFunc(templates, func(t TemplateRow) bool { return t.Name == jobID })
 }
@@ -220,6 +223,7 @@ func (r *hourReader) add(h *HourRow, sign int) error {
 	return err
 }
 
+// tallyOf returns the sum of an hour, which begins empty.
 func (r *hourReader) tallyOf(hour time.Time) *Tally {
 	hour = hour.UTC()
 	if r.sums[hour] == nil {
@@ -253,6 +257,7 @@ func (r *hourReader) count(queries []TallyQuery) error {
 	return nil
 }
 
+// hours returns the hours that have runs, the oldest first.
 func (r *hourReader) hours() (list []Hour) {
 	for start, t := range r.sums {
 		if !t.empty() {

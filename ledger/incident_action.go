@@ -59,7 +59,8 @@ func compareProblems(open []Incident, observed []JobProblem, now time.Time) (clo
 	return closing, opening
 }
 
-// AckIncident acknowledges or closes an incident. See IncidentAction.
+// AckIncident acknowledges or closes an incident, and returns it as it is then. See IncidentAction.
+// The notifier finds it due, and tells the channels.
 func (l *Ledger) AckIncident(ctx context.Context, a IncidentAction) (Incident, error) {
 	if err := a.Actor.Validate(); err != nil {
 		return Incident{}, err
@@ -96,7 +97,8 @@ func (l *Ledger) AckIncident(ctx context.Context, a IncidentAction) (Incident, e
 	})
 }
 
-// Notify writes the notifications of an incident, if it has not changed. See Notification.
+// Notify writes the notifications of an incident as runs, with what the notifier knows of them, if
+// the incident has not changed; else it reports false, and nothing was written. See Notification.
 func (l *Ledger) Notify(ctx context.Context, n Notification) (bool, error) {
 	if err := n.Validate(); err != nil {
 		return false, err

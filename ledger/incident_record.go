@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// incidentChanges is what the outcomes of one Record change in incidents.
+// incidentChanges collects what the outcomes of one transaction change in incidents. Record has
+// one, and ReleaseMembers for the parents that it ends. add takes each outcome that was written,
+// queryOpen and queryEarlierDead ask for what successes may end, and apply writes.
 type incidentChanges struct {
 	dead     []problem
 	expiring []problem
@@ -15,7 +17,8 @@ type incidentChanges struct {
 	acks map[string]string
 }
 
-// add takes an outcome.
+// add takes an outcome that was written. That of a member is left out: its parent opens and closes
+// incidents for it.
 func (c *incidentChanges) add(o *Outcome) {
 	if IsMember(o.RunID) {
 		return // its parent tells

@@ -130,7 +130,7 @@ type JobAndNewest struct {
 	Newest                       State
 }
 
-// jobListing is a listing of jobs in progress.
+// jobListing is what Jobs has read: the jobs, their newest runs, and futures of the rest.
 type jobListing struct {
 	tx             Tx
 	jobs           []JobRow

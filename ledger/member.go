@@ -66,7 +66,8 @@ type Each struct {
 	InFlight int    `json:"inFlight,omitempty"` // members at a time; 0: no limit of its own
 }
 
-// Fan is how far a parent's members are. It is zero until the list is frozen.
+// Fan is how far the members of a parent are. It is zero until the list is frozen, and is stored in
+// one column of the parent's row: a redrive or a release changes it under the row's lock.
 type Fan struct {
 	Members         int    `json:"members"`            // in the frozen list
 	Released        int    `json:"released,omitempty"` // members that have a run
@@ -142,7 +143,9 @@ func countMembers(tx Tx, parents []string, states []State) (map[string]map[State
 	return byParent, err
 }
 
-// newMember returns the row of a member that is due now.
+// newMember returns the row of a member that is due now. It has its parent's call with the
+// placeholders filled, without what is the parent's alone: the list, the job's limit, the bounds of
+// lateness and the spread.
 func newMember(parent *Row, m Member, call CallSpec, now time.Time) Row {
 	r := Row{Run: Run{
 		ID: m.RunID, JobID: parent.JobID, Parent: parent.ID, ScheduledAt: parent.ScheduledAt, Count: 1,

@@ -8,7 +8,8 @@ import (
 // How actions on a parent reach its members, and those on a member its parent. A rule that
 // locks both locks parents first.
 
-// lockParents asks for the locks of the parents among rows, and of those of the members.
+// lockParents asks for the locks of the parents among rows, and of those of the members, before any
+// member is locked: a release locks in the same order.
 func (m *actionTx) lockParents(rows []Row) Future[[]Row] {
 	var ids []string
 	for i := range rows {
@@ -164,6 +165,7 @@ func (m *actionTx) diff(old, r *Row) RowChange {
 	return c
 }
 
+// cancel cancels a run, and counts in a parent the members that did not succeed by then.
 func (m *actionTx) cancel(r *Row) {
 	r.finish(Canceled, ReasonOperator, m.now)
 	r.dropLease()
@@ -172,7 +174,8 @@ func (m *actionTx) cancel(r *Row) {
 	}
 }
 
-// whyParentRefuses returns why a member may not be redriven because of its parent.
+// whyParentRefuses returns why a member may not be redriven because of its parent: it is gone, it
+// has members that were purged, or it is finished and stays so; "" if it may.
 func (m *actionTx) whyParentRefuses(r *Row, parents map[string]*Row, busy map[string]bool) (RejectionCause, string) {
 	p := parents[r.Parent]
 	switch {

@@ -41,7 +41,9 @@ func ackedOrRerun(tx Tx, f Filter) (ackedOrRerun []AckedOrRerunCount, err error)
 	return ackedOrRerun, err
 }
 
-// remaining counts the runs after those that the action applies to, if there may be some.
+// remaining counts the runs after those that the action applies to, if its limit may have left
+// some. The failed members of a parent are counted from what is kept with each change, since a
+// parent may have a million.
 func (m *actionTx) remaining(eligible []Row) Future[int] {
 	f := m.filter()
 	f.Limit = 0

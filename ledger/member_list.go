@@ -67,7 +67,8 @@ func (l *Ledger) Members(ctx context.Context, f MemberFilter) (MemberPage, error
 	})
 }
 
-// memberPage is a page in the making.
+// memberPage is a page in the making. Each way to find members (by state, by key, one alone) adds
+// to found, and sets next if there may be more.
 type memberPage struct {
 	MemberFilter
 	tx      Tx
@@ -158,6 +159,8 @@ func (m *memberPage) read(q MemberQuery) error {
 	}
 }
 
+// selects reports whether the filter has the state of a member; "" is that of a member without a
+// run.
 func (m *memberPage) selects(s State) bool {
 	switch {
 	case len(m.States) == 0 && !m.Missing:
@@ -178,6 +181,7 @@ func (m *memberPage) result() (MemberPage, error) {
 	return MemberPage{withRuns(m.found, rows), m.next}, err
 }
 
+// withRuns adds the runs to members, without the bodies that they send.
 func withRuns(list []MemberState, rows []Row) []MemberRun {
 	byID := make(map[string]*Row, len(rows))
 	for i := range rows {

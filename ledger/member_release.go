@@ -59,7 +59,9 @@ func (l *Ledger) ReleaseMembers(ctx context.Context, in ReleaseRequest) (Release
 	})
 }
 
-// releaseTx is a ReleaseRequest in progress.
+// releaseTx is a ReleaseRequest in its transaction. The locks of the parents keep other processes
+// from releasing the same members. A parent that is checked is due again a second later, so that it
+// goes on if this process dies.
 type releaseTx struct {
 	ReleaseRequest
 	tx       Tx
@@ -72,6 +74,7 @@ type releaseTx struct {
 	got      Released
 }
 
+// run checks each parent, then writes the members and the parents together.
 func (m *releaseTx) run() error {
 	parents, err := m.read()
 	if err != nil || len(parents) == 0 {
@@ -137,7 +140,8 @@ func (m *releaseTx) read() (parents []Row, err error) {
 	return parents, err
 }
 
-// advance releases members of a parent, or ends it.
+// advance releases members of a parent as far as there is room, or ends it if none is left to
+// release and all are finished. It sets when the next process checks it.
 func (m *releaseTx) advance(r *Row) error {
 	old, counts := *r, m.counts[r.ID]
 	open, active := 0, counts[Planned]+counts[Running]+counts[Accepted]
@@ -199,7 +203,8 @@ func (m *releaseTx) release(r *Row, room int) (released int, err error) {
 	return released, err
 }
 
-// releaseAgain makes the next members due again whose run is in the state that the pass is for.
+// releaseAgain makes the next members due again whose run is in the state that the pass is for: the
+// dead ones after a redrive, the canceled ones after a backfill. It leases none; a claim does.
 func (m *releaseTx) releaseAgain(r *Row, room int) (released int, err error) {
 	settled := r.Fan.ReviveState == Dead
 	list, err := m.tx.Runs(Filter{Parent: r.ID, States: []State{r.Fan.ReviveState}, AfterID: r.Fan.RevivedThrough, Limit: room,

@@ -27,7 +27,7 @@ type Pause struct {
 	EndedAt   time.Time // noted by ClosePauses, or the time at which an operator ended it
 }
 
-// PauseKind says what a Pause does.
+// PauseKind says what a Pause does to the scheduled times in it, or to a target.
 type PauseKind string
 
 const (
@@ -73,6 +73,8 @@ func (p Pause) String() string {
 // about names the pause in the audit.
 func (p Pause) about() string { return fmt.Sprintf("#%d: %s", p.ID, p) }
 
+// validate returns ErrInvalidPause for a pause that makes no sense at a time, which is that of the
+// change.
 func (p Pause) validate(now time.Time) error {
 	var what string
 	switch other := p.Job != "" || p.Owner != "" || len(p.Labels) > 0; {
@@ -102,7 +104,8 @@ const MaxPause = 366 * 24 * time.Hour
 // SystemActor is By in the audit of what no operator did.
 const SystemActor = "cronce"
 
-// pauses has the pauses that a transaction has read.
+// pauses has the pauses that a transaction has read. All rules ask it what a pause keeps back:
+// covering for scheduled times, holdOf and heldTargets for what is sent.
 type pauses []Pause
 
 // covering returns the pause that a scheduled time of a job is in, or nil. A pause that skips goes

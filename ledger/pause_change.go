@@ -97,7 +97,8 @@ func (c PauseChange) Begin(now time.Time) (Pause, error) {
 	return p, p.validate(now)
 }
 
-// apply returns the pause with the change.
+// apply returns an existing pause with the change. A pause that has begun keeps its From, and one
+// that has ended stays as it is.
 func (c PauseChange) apply(p Pause, now time.Time) (Pause, error) {
 	p.By, p.Why = c.By, c.Why
 	switch {
@@ -190,6 +191,9 @@ func (l *Ledger) ResumeJob(ctx context.Context, jobID string, who Actor) error {
 	return l.setPause(ctx, "resume "+jobID, jobID, Audit{Action: ActionResume, JobID: jobID, Actor: who})
 }
 
+// setPause begins or ends the pause of a job, under the job's lock, so that an admission sees it or
+// comes before it. A job that is so already stays as it is; the request is still kept, so that it
+// can be repeated.
 func (l *Ledger) setPause(ctx context.Context, name, jobID string, a Audit) error {
 	if err := a.Actor.Validate(); err != nil {
 		return err

@@ -45,7 +45,8 @@ func (in *RunSpec) last() time.Time {
 	return in.Until
 }
 
-// truncate leaves the first runs of the plan, which are scheduled before a time.
+// truncate leaves the first runs of the plan, which are scheduled before a time, and the events up
+// to it. The rest is planned again from there, after the pause.
 func (p *Plan) truncate(at time.Time, runs int) {
 	if p.Through = at.Add(-time.Second); p.Through.Before(p.After) {
 		p.Through = p.After
@@ -170,7 +171,8 @@ func (list pauses) delays(r *Row) bool {
 	return r.State == Planned && slices.ContainsFunc(list, func(p Pause) bool { return p.mayCover(r) && p.Until.Equal(r.DueAt()) })
 }
 
-// followClock writes the pauses as they are after the clock was set back.
+// followClock writes the pauses as they are after the clock was set back. Only those that change
+// are locked.
 func (list pauses) followClock(tx Tx, now time.Time) error {
 	for _, p := range list {
 		if moved := p.followClock(now); moved.From.Equal(p.From) && moved.EndedAt.Equal(p.EndedAt) {

@@ -29,7 +29,8 @@ const (
 	OverlapAllow Overlap = "allow"
 )
 
-// RunSpec is one row to write.
+// RunSpec is one row to write: a run, or a range of scheduled times that did not run. The planner
+// makes it for a plan, and others for an Entry or a backfill.
 type RunSpec struct {
 	// RunID is the job's ID, "@" and ScheduledAt as 2006-01-02T15:04:05Z, then
 	// nothing, "~" and a suffix, or "/" and Until. Stores find a job's runs and
@@ -53,7 +54,9 @@ func IsAdHoc(runID string) bool {
 	return strings.Contains(runID, "~")
 }
 
-// Plan has the rows of all scheduled times of one job in (After, Through].
+// Plan has the rows of all scheduled times of one job in (After, Through]. It is made without a
+// lock, from a position that the process remembers, and is admitted as a whole if the job is still
+// there.
 type Plan struct {
 	JobID string
 	Traits
@@ -99,7 +102,7 @@ type Admission struct {
 	LeaseFor time.Duration // length of the leases, from the store's clock; must be positive
 }
 
-// Admitted is the result of an Admission.
+// Admitted is the result of an Admission. Each plan is admitted, or is in Stale or Deferred.
 type Admitted struct {
 	Now    time.Time // the store's clock
 	Leased []Work    // the runs that are leased to the caller
@@ -112,13 +115,15 @@ type Admitted struct {
 	Skipped map[Reason]int
 }
 
-// DeferredPlan is where a job stands whose next scheduled times are kept back.
+// DeferredPlan is the position of a job whose next scheduled times are kept back, and until when.
+// Plan again from it then.
 type DeferredPlan struct {
 	Position
 	Until time.Time // the end of the pause, unless an operator changes it
 }
 
-// Position is a job's revision and watermark.
+// Position is a job's revision and watermark: the place that a plan begins from. A plan from
+// another place is not admitted.
 type Position struct {
 	JobID     string
 	Revision  int64

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// problem opens an incident or adds to one.
+// problem is what opens an incident or is added to one: a rule makes one for each run, or range
+// row, in the transaction that writes it.
 type problem struct {
 	JobID  string
 	RunID  string // of a run or a range row
@@ -96,7 +97,8 @@ func (i *Incident) close(by string, now time.Time) {
 	i.Version++
 }
 
-// closeIncidents closes those of the incidents that are still open.
+// closeIncidents closes those of the incidents that are still open once they are locked. by returns
+// what closed each.
 func closeIncidents(tx Tx, ids []int64, by func(Incident) string, now time.Time) error {
 	list, err := tx.LockIncidents(ids).Get()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Process is an executor that works, or worked, on the ledger.
+// Process is an executor that works, or worked, on the ledger, as listings show it.
 type Process struct {
 	ProcessRow
 	Alive       bool // see ProcessTTL
@@ -16,7 +16,8 @@ type Process struct {
 	Running     int  // runs leased to it
 }
 
-// ProcessRow is a process as it is stored.
+// ProcessRow is a process as it is stored. It is written when the process declares its definitions,
+// and its heartbeat while it lives.
 type ProcessRow struct {
 	ID          string
 	Version     string // of the set of definitions that it declares
@@ -43,6 +44,7 @@ type HeartbeatReply struct {
 // another heartbeat, whatever the clock said.
 const ProcessTTL = 30 * time.Second
 
+// alive reports whether the process counts as alive at a time. See ProcessTTL.
 func (p *ProcessRow) alive(now time.Time) bool {
 	return now.Sub(p.HeartbeatAt).Abs() <= ProcessTTL
 }
@@ -173,6 +175,7 @@ func (l *Ledger) BindRegistry(ctx context.Context, name string) error {
 	return l.rows.Write(ctx, "look whose ledger it is", func(tx Tx) error { return checkRegistry(tx.BindRegistry(name), name) })
 }
 
+// checkRegistry returns ErrOtherRegistry if the ledger belongs to a registry of another name.
 func checkRegistry(registryFuture Future[string], name string) error {
 	bound, err := registryFuture.Get()
 	if err == nil && bound != name {
@@ -184,6 +187,7 @@ func checkRegistry(registryFuture Future[string], name string) error {
 // declareBatch is the number of definitions that an engine writes at once.
 const declareBatch = 1000
 
+// putDefinitions writes the definitions of a declaration in batches.
 func putDefinitions(tx Tx, d Declaration) error {
 	batch := make([]Definition, 0, declareBatch)
 	for def := range d.Definitions {

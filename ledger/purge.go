@@ -58,6 +58,7 @@ type PurgeCursor struct {
 // BatchSize returns the number of runs that the purge may delete at once.
 func (p Purge) BatchSize() int { return batchOrDefault(p.Batch) }
 
+// batchOrDefault returns the size of a batch, or of one that sets none.
 func batchOrDefault(batch int) int {
 	if batch < 1 {
 		return 1000
@@ -65,7 +66,8 @@ func batchOrDefault(batch int) int {
 	return batch
 }
 
-// PurgeRuns deletes a batch of finished runs past their retention. See Purge.
+// PurgeRuns deletes a batch of finished runs past their retention. See Purge. It finds them without
+// a lock, and checks them again when it deletes: a redrive may come between.
 func (l *Ledger) PurgeRuns(ctx context.Context, p Purge) (got Purged, err error) {
 	if p.DryRun {
 		got.Runs, err = read(ctx, l, "count what a purge would delete", p.count)
@@ -235,6 +237,7 @@ func (p Purge) count(tx Tx) (n int, err error) {
 	return n, err
 }
 
+// countPass counts the runs of one pass that may be deleted, page by page.
 func (p Purge) countPass(tx Tx, from PurgeCursor) (n int, err error) {
 	p.From = from
 	now, err := tx.Now()

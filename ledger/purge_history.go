@@ -67,7 +67,8 @@ func (p PurgedHistory) maxDeleted() int {
 	return max(p.Audit, p.Pauses, p.Events, p.Incidents, p.Excerpts, p.Processes, p.VersionEntries, p.Definitions, p.Schedules)
 }
 
-// PurgeHistory deletes a batch of old rows that are not runs. See HistoryPurge.
+// PurgeHistory deletes a batch of old rows that are not runs. See HistoryPurge. While it deletes,
+// no process can declare itself; so it looks first whether there is anything.
 func (l *Ledger) PurgeHistory(ctx context.Context, p HistoryPurge) (PurgedHistory, error) {
 	limit := p.BatchSize()
 	if p.DryRun {
@@ -125,7 +126,7 @@ func (p HistoryPurge) purge(tx Tx, limit int, del bool) (got PurgedHistory, err 
 	return got, err
 }
 
-// oldRowsCount is a kind of old rows, and where their number is added.
+// oldRowsCount is a kind of old rows, and the field of the result that has their number.
 type oldRowsCount struct {
 	rows OldRows
 	n    *int

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Extend moves the ends of leases to now + d, and returns the leases that are lost.
+// Extend moves the ends of leases to now + d, and returns the leases that are lost: another process
+// took the run over, or an operator canceled it. It writes no history, and listings do not show it.
 func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([]Lease, error) {
 	if len(leases) == 0 {
 		return nil, nil
@@ -41,8 +42,9 @@ func (l *Ledger) Extend(ctx context.Context, leases []Lease, d time.Duration) ([
 // a token holds nothing: it gets one that no lease has.
 func (l Lease) leasedAs() string { return cmp.Or(l.Token, "none") }
 
-// Record writes outcomes, each fenced by its lease's token, and returns a result for
-// each, in order.
+// Record writes outcomes, each fenced by its lease's token, and returns a result for each, in
+// order. An expired lease may still record, as long as no other process has taken the run over. It
+// may be repeated with the same outcomes after an error.
 func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
@@ -58,7 +60,8 @@ func (l *Ledger) Record(ctx context.Context, outcomes []Outcome) ([]RecordResult
 	return l.results(ctx, outcomes, written)
 }
 
-// record writes outcomes, and returns which were written.
+// record writes outcomes, and returns which were written. Usually an outcome says all that its row
+// becomes, and one statement writes them all; only some need their row, an incident or an excerpt.
 func record(tx Tx, outcomes []Outcome) (writtenFuture Future[[]bool], err error) {
 	openFuture, earlierFuture := queryIncidents(tx, outcomes)
 	rowsFuture := lockDependent(tx, outcomes)

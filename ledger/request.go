@@ -24,7 +24,7 @@ type Request struct {
 	EncodeAnswer func(result any) ([]byte, error)
 }
 
-// KeptRequest is a request as the audit keeps it.
+// KeptRequest is a request as the audit keeps it, with the answer that a repetition gets.
 type KeptRequest struct {
 	Principal, Key, Fingerprint string
 	Answer                      []byte
@@ -73,7 +73,8 @@ func addAudit(tx Tx, a Audit, runs []Row, result any) error {
 	return tx.AddAudit(entries)
 }
 
-// auditEntries returns what addAudit writes.
+// auditEntries returns the entries that addAudit writes. The first one keeps the request. It has
+// none for an action that changed nothing and cannot be repeated.
 func auditEntries(a Audit, runs []Row, result any) ([]Audit, error) {
 	entries := []Audit{a}
 	if len(runs) == 1 && a.series() == "" {

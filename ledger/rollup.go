@@ -48,7 +48,8 @@ func (l *Ledger) RollUp(ctx context.Context) (more bool, err error) {
 	return write(ctx, l, "count an hour", func(tx Tx) (bool, error) { return true, todo.store(tx) })
 }
 
-// rollUp is one step: from the span of hours that are counted to the next.
+// rollUp is one step: from the span of hours that are counted to the next. It is read without a
+// lock, since to count an hour may take long, and is stored only if the span is still the same.
 type rollUp struct {
 	span, next HourSpan
 	hour       time.Time // that is added; zero: none
@@ -57,6 +58,7 @@ type rollUp struct {
 	now        time.Time
 }
 
+// lookForHours returns the next step, with the counts of the hour that it adds.
 func lookForHours(tx Tx) (todo rollUp, err error) {
 	spanFuture, oldestFuture := tx.HourSpan(), tx.Runs(Filter{Limit: 1})
 	todo.now, err = tx.Now()
@@ -172,7 +174,8 @@ func putHour(tx Tx, hour time.Time, byJob map[string]*Tally) (err error) {
 	return tx.PutHours(rows)
 }
 
-// recount counts an hour again of jobs whose runs have changed.
+// recount counts an hour again of the jobs whose runs have changed, at most recountAtOnce of them,
+// and corrects the sum of all jobs.
 func recount(tx Tx, hour time.Time) error {
 	end := hour.Add(time.Hour)
 	totalFuture, staleFuture := tx.StoredHours([]string{""}, hour, end), tx.HoursIn(hour, end, true, recountAtOnce)
@@ -218,7 +221,8 @@ func recount(tx Tx, hour time.Time) error {
 	return tx.FlagHours(keys, HourNotStale)
 }
 
-// replace replaces the counts of a row, also in the sum of all jobs.
+// replace replaces the counts of a row, and in the sum of all jobs takes off the old ones and adds
+// the new.
 func (h *HourRow) replace(countsFuture Future[[]RunCount], sum *Tally) error {
 	counts, err := countsFuture.Get()
 	if err != nil {

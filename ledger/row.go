@@ -72,7 +72,8 @@ func (r *Row) work() Work {
 	}
 }
 
-// Slot is the slot of a job: the run that has it, and the oldest run that waits for it.
+// Slot is the slot of a job: the run that has it, and the oldest run that waits for it. If no run
+// has it, a rule that locks the job gives it to that one: see grant.
 type Slot struct {
 	JobID          string
 	Holder, Waiter SlotRun
@@ -92,7 +93,9 @@ type SlotRun struct {
 	DueAt time.Time
 }
 
-// JobRow is a job's row. It has ended if EndedAt is set.
+// JobRow is a job's row. It has ended if EndedAt is set. Its lock is that of the job's watermark
+// and slot; it stays when the registry no longer has the job, so that its runs are not planned
+// again.
 type JobRow struct {
 	Position
 	Hash          string // of the current revision; "" if it has ended
@@ -122,7 +125,8 @@ type JobChange struct {
 	Set JobColumns
 }
 
-// DiffJobs returns the change that makes a job's row, as it was read, what it is now.
+// DiffJobs returns the change that makes a job's row, as it was read, what it is now. An engine
+// writes only the groups that differ.
 func DiffJobs(old, updated JobRow) JobChange {
 	c := JobChange{JobRow: updated}
 	if !old.Watermark.Equal(updated.Watermark) {
@@ -147,7 +151,8 @@ type JobDefinition struct {
 	Order int64 // of two definitions of a job, the later first declared has the greater one
 }
 
-// AckedOrRerunCount counts runs that are acknowledged, or were rerun, or both.
+// AckedOrRerunCount counts runs that are acknowledged, or were rerun, or both. An action without
+// IDs tells the operator how many it leaves out.
 type AckedOrRerunCount struct {
 	Acknowledged bool
 	Rerun        bool

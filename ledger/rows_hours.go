@@ -5,8 +5,8 @@ import "time"
 // HourTable is the part of a Tx that has the counts of hours that are over. An hour is
 // named by its start, UTC. See [Ledger.RollUp].
 type HourTable interface {
-	// HourSpan returns which hours are counted, and locks that in a transaction that
-	// writes.
+	// HourSpan returns which hours are counted, and locks that in a transaction that writes: of two
+	// processes that count, one goes on.
 	HourSpan() Future[HourSpan]
 	PutHourSpan(HourSpan) error
 	// StoredHours returns the rows of jobs in [since, until), in no order.
@@ -20,9 +20,11 @@ type HourTable interface {
 	HoursIn(since, until time.Time, stale bool, limit int) Future[[]HourRow]
 	// PutHours writes new rows, and the Counts of those that exist.
 	PutHours([]HourRow) error
-	// FlagHours sets a flag.
+	// FlagHours sets a flag. Every transaction that changes a run of an hour that is over makes the
+	// hour stale by it.
 	FlagHours([]HourKey, HourFlag) error
-	// DeleteHours deletes up to limit rows of hours before a time, the oldest first.
+	// DeleteHours deletes up to limit rows of hours before a time, the oldest first. RollUp calls
+	// it with each hour that it adds.
 	DeleteHours(before time.Time, limit int) error
 	// Slowdowns returns the text that PutSlowdowns wrote last, at first "".
 	Slowdowns() Future[string]

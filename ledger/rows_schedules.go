@@ -4,7 +4,9 @@ import "time"
 
 // ScheduleTable is the part of a Tx that has the schedules made at run time.
 type ScheduleTable interface {
-	// LockTemplate locks the row of a template, and makes one if there is none.
+	// LockTemplate locks the row of a template, and makes one if there is none. It is the lock of
+	// the template's quota; a transaction takes it as late as it can, since changes of all its
+	// schedules wait for it.
 	LockTemplate(name string) Future[TemplateRow]
 	// Templates returns all templates, by name. It locks nothing.
 	Templates() Future[[]TemplateRow]
@@ -18,17 +20,19 @@ type ScheduleTable interface {
 	// come and is not before since, the earliest first. It skips those that another
 	// transaction has locked.
 	LockDueSchedules(template string, since time.Time, limit int) Future[[]ScheduleRow]
-	// FirstDue returns the first NextAt, not before since, of each of the templates that has
-	// one, by template. It locks nothing.
+	// FirstDue returns the first NextAt, not before since, of each of the templates that has one,
+	// by template. It locks nothing. The planner of schedules finds with it whose turn it is.
 	FirstDue(templates []string, since time.Time) Future[map[string]time.Time]
-	// CountDue counts the first limit runs that were due by a time and do not wait for a slot,
-	// by template; those of other jobs have "". Runs of the held targets do not count.
+	// CountDue counts the first limit runs that were due by a time and do not wait for a slot, by
+	// template; those of other jobs have "". Runs of the held targets do not count. A template with
+	// a backlog is not planned: its runs would delay those of other jobs.
 	CountDue(by time.Time, limit int, held []string) Future[map[string]int]
-	// Schedules returns the schedules of a filter that are not deleted, by JobID, without a
-	// lock.
+	// Schedules returns the schedules of a filter that are not deleted, by JobID, without a lock: a
+	// page of a listing.
 	Schedules(ScheduleFilter) Future[[]ScheduleRow]
 	// LockSchedulesAfter reads up to limit rows of a template after an ID, and locks and returns
-	// those that have a NextAt. last is the ID of the last row that it read; 0: it read none.
+	// those that have a NextAt. Last is the ID of the last row that it read; 0: it read none. A
+	// sweep pages so.
 	LockSchedulesAfter(template string, after int64, limit int) Future[SchedulePage]
 
 	// InsertSchedules writes new schedules of locked templates, and reports which it wrote:

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ruleRows are the rows of an engine as the rules see them.
+// ruleRows are the rows of an engine as the rules see them: each transaction is a ruleTx. A rule
+// cannot forget to make an hour stale, since it has no other way to write.
 type ruleRows struct {
 	Rows
 	scanner *slotScanner
@@ -49,6 +50,8 @@ type ruleTx struct {
 // inTallies are what a Tally depends on.
 const inTallies = ColState | ColCall | ColPlan | ColCount | ColStart | ColFinished
 
+// note notes the runs of changes that counts depend on, and the jobs of those that give their slots
+// back.
 func (t *ruleTx) note(changes []RowChange) {
 	for i := range changes {
 		if changes[i].Set&inTallies != 0 {

@@ -105,7 +105,8 @@ type CallSpec struct {
 // keySafeFor returns how long after its first lease the run's key is safe.
 func (c *CallSpec) keySafeFor() time.Duration { return microsecond(max(c.Horizon, c.KeySafeFor)) }
 
-// AnswerKind classifies the answer to one attempt.
+// AnswerKind classifies the answer to one attempt. The Caller decides it, and the outcome follows
+// from it: see outcomeOf in package executor.
 type AnswerKind string
 
 // The kinds of answers.

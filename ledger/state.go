@@ -7,41 +7,52 @@ import "slices"
 type State string
 
 const (
-	// Planned means that the run was admitted, and is not leased. A backfill moves a
-	// run here too, and so does a lease given back unsent. A claim or a cancel takes
-	// it out.
+	// Planned means that the run was admitted, and that no process has leased it. Admit and Enter
+	// make a run so. A backfill moves one here that did not run, and Record one whose lease was
+	// given back unsent. A claim leases it, or makes it dead if its SendBefore has passed; a cancel
+	// takes it out too.
 	Planned State = "planned"
-	// Running means that the run is leased to a process, which calls the target or is
-	// about to. The record of the outcome or a cancel takes it out. After the lease
-	// expired, another claim takes it over.
+	// Running means that the run is leased to a process, which calls the target or is about to. A
+	// claim, an admission, an entry or, for a member, a release leases it. The record of the
+	// outcome or a cancel takes it out. If the lease expires first, the next claim takes the run
+	// over, or makes it dead at its SendBefore. The attempt may then have been sent, so that it is
+	// kept as lost.
 	Running State = "running"
-	// Retrying means that an attempt ended without a final answer, or that a dead run
-	// was redriven. The run is due at NextAt. A claim or a cancel takes it out.
+	// Retrying means that an attempt ended without a final answer, which Record says, or that a
+	// dead run was redriven. The run is due at NextAt. A claim leases it, or makes it dead at its
+	// SendBefore; a cancel takes it out too.
 	Retrying State = "retrying"
-	// Accepted means that the target answered 202 and continues the work. The request is
-	// repeated at NextAt. The run keeps its job's slot. A claim or a cancel takes it out.
+	// Accepted means that the target answered 202 and continues the work, which Record says. The
+	// request is repeated under the same key at NextAt, and the run keeps its job's slot until it
+	// is finished. A claim leases it, or makes it dead at its SendBefore; a cancel takes it out
+	// too.
 	Accepted State = "accepted"
-	// FannedOut means that a parent's list is frozen, and its members are made and called.
-	// The run keeps its job's slot. ReleaseMembers takes it out when all members are finished, or a
-	// cancel.
+	// FannedOut means that a parent's list is frozen, and that its members are made and called.
+	// Record moves a parent here. It keeps its job's slot. ReleaseMembers makes it succeeded or
+	// dead when all members are finished; a cancel takes it out with its members.
 	FannedOut State = "fanned_out"
-	// Succeeded means that the target answered 2xx, or that all members of a parent have
-	// succeeded. It is final.
+	// Succeeded means that the target answered 2xx, which Record says, or that all members of a
+	// parent have succeeded, which ReleaseMembers finds. It is final, and closes incidents of its
+	// job.
 	Succeeded State = "succeeded"
-	// Dead means that no further attempt is made; the reason says why. Only an
-	// operator's redrive takes it out.
+	// Dead means that no further attempt is made; the reason says why. Record moves a run here, a
+	// claim one that is past its SendBefore, and ReleaseMembers a parent of which a member failed.
+	// That opens an incident. Only an operator's redrive takes it out: an acknowledgement does not.
 	Dead State = "dead"
-	// Skipped means that the run was due, and did not run because of the overlap
-	// policy or a pause. A backfill takes it out.
+	// Skipped means that the run was due, and did not run because of the overlap policy or a pause.
+	// Admit and Enter write it. It was never leased, and opens no incident. A backfill takes it
+	// out.
 	Skipped State = "skipped"
-	// Missed means that the run was due while nothing planned it, and that catch-up
-	// did not run it. A backfill takes it out.
+	// Missed means that the run was due while nothing planned it, and that catch-up did not run it.
+	// The planner decides that, and Admit writes it, several scheduled times as one range row. It
+	// opens an incident, unless a pause covered it or the job has ended. A backfill takes it out.
 	Missed State = "missed"
-	// Superseded means that the run was due while nothing planned it, and that catch-up
-	// ran a newer scheduled time instead. A backfill takes it out.
+	// Superseded means that the run was due while nothing planned it, and that catch-up ran a newer
+	// scheduled time instead. The planner decides that, and Admit writes it. It opens no incident.
+	// A backfill takes it out.
 	Superseded State = "superseded"
-	// Canceled means that an operator canceled the run. A backfill takes it out,
-	// unless it is a ~ run.
+	// Canceled means that an operator canceled the run, which gives its slot back and fences the
+	// record of its holder. A backfill takes it out, unless it is a ~ run.
 	Canceled State = "canceled"
 )
 
@@ -79,12 +90,13 @@ func CanMove(from, to State) bool {
 	return slices.Contains(moves[from], to)
 }
 
-// Finished reports whether a run in this state changes only if an operator acts.
+// Finished reports whether a run in this state changes only if an operator acts. A finished run has
+// a FinishedAt, no due time and no slot.
 func (s State) Finished() bool {
 	return !slices.Contains(Unfinished, s)
 }
 
-// Trigger says what made a run.
+// Trigger says what made a run. It is set when the run is made; only a backfill changes it.
 type Trigger string
 
 // The triggers of runs.
@@ -98,7 +110,8 @@ const (
 	ByEvent    Trigger = "event"    // a platform event that fits no scheduled time: a ~ id
 )
 
-// Reason says why a run is in its state.
+// Reason says why a run is in its state: of each reason there is one state, see Reason.State.
+// Retrying and the other unfinished states have none.
 type Reason string
 
 // Reasons of runs.
@@ -122,7 +135,8 @@ const (
 	ReasonOperator     Reason = "operator"  // canceled: by an operator
 )
 
-// State returns the state that a run with this reason is in; "" for an unknown reason.
+// State returns the state that a run with this reason is in; "" for an unknown reason. A filter by
+// a reason thus uses the index of that state.
 func (r Reason) State() State {
 	switch r {
 	case ReasonExhausted, ReasonPermanent, ReasonUnauthorized, ReasonPayloadMismatch, ReasonNotCompleted, ReasonMembers, ReasonKeyExpired:
