@@ -54,10 +54,10 @@ func (h *Heartbeat) Report(ctx context.Context, problem error) {
 }
 
 func (h *Heartbeat) ping(ctx context.Context, path, text string) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	call := ledger.CallSpec{Target: jobs.HeartbeatTarget, Method: "POST", Path: path, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
-	a := h.Caller.Call(ctx, executor.Call{Registry: h.Registry,
+	a := h.Caller.Call(limited, executor.Call{Registry: h.Registry,
 		Work: ledger.Work{RunID: "heartbeat", JobID: "heartbeat", Attempt: 1, Call: call}})
 	failing := a.Kind != ledger.AnswerFresh && a.Kind != ledger.AnswerReplayed
 	if failing && !h.failing && ctx.Err() == nil {

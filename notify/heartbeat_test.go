@@ -79,3 +79,22 @@ func TestTheHeartbeatOfAProcess(t *testing.T) {
 		}
 	})
 }
+
+type hangs struct{}
+
+func (hangs) Call(ctx context.Context, _ executor.Call) executor.Answer {
+	<-ctx.Done()
+	return executor.Answer{Kind: ledger.AnswerUnknown, Error: "no answer"}
+}
+
+// A ping that gets no answer within its time is in the log, as one that is refused.
+func TestAHeartbeatThatHangsIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := &notify.Heartbeat{Registry: "acme", Caller: hangs{}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		h.Report(t.Context(), nil)
+		if !strings.Contains(log.String(), "heartbeat not delivered") {
+			t.Errorf("log %q", log.String())
+		}
+	})
+}

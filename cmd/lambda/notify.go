@@ -10,6 +10,10 @@ import (
 	"github.com/cronce/cronce/notify"
 )
 
+// maxTelling is the longest time that a pass leaves. With withMargin's it is in the function's
+// time limit (answerMargin in internal/export).
+const maxTelling = 4 * time.Second
+
 // beat plans and works on what is due, then looks for incidents and sends their
 // notifications.
 func (h *handler) beat(ctx context.Context) error {
@@ -25,7 +29,14 @@ func (h *handler) beat(ctx context.Context) error {
 	return w.Send(ctx, h.work, func() bool { return timeFor(ctx, 2*maxPoll) }) // what is left is the next tick's
 }
 
+// work makes a pass of the executor, which leaves time to tell of what it finds: calls to a
+// target that hangs fill all that a pass may take.
 func (h *handler) work(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/3, maxTelling)))
+		defer cancel()
+	}
 	e, err := h.executor(ctx)
 	if err != nil {
 		return err

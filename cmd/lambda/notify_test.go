@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -50,6 +52,55 @@ notifications:
   - { name: mail, type: email, smtp: { env: SMTP_URL }, to: [ops@example.com] }
 heartbeat: { urlEnv: BEAT_URL }
 `
+
+// Calls to a target that hangs fill each tick; it tells of incidents all the same.
+func TestATickOfCallsThatHangTellsOfIncidents(t *testing.T) {
+	t.Parallel()
+	db := testdb.Postgres(t)
+	l := migrated(t, db)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		if strings.HasPrefix(req.URL.Path, "/v1/hang") {
+			<-req.Context().Done()
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(service.Close)
+	var registry strings.Builder
+	registry.WriteString("  - { id: release, schedule: \"0 3 * * *\", target: membership, path: /v1/release }\n")
+	for i := range 20 {
+		fmt.Fprintf(&registry, "  - { id: hang%d, schedule: \"* * * * * *\", target: membership, path: /v1/hang%d, timeout: 5s }\n", i, i)
+	}
+	registry.WriteString("notifications:\n  - { name: hub, type: webhook, urlEnv: HUB_URL }\nheartbeat: { urlEnv: BEAT_URL }\n")
+	r := &told{keys: map[string]bool{}}
+	receiver := httptest.NewServer(r)
+	t.Cleanup(receiver.Close)
+	fn := fakelambda.New(t, binary(t, "bootstrap"), "CRONCE_CONFIG="+registryFile(t, registry.String()), "CRONCE_DATABASE_URL="+db,
+		"MEMBERSHIP_URL="+service.URL, "MEMBERSHIP_TOKEN=secret", "HUB_URL="+receiver.URL+"/hub", "BEAT_URL="+receiver.URL+"/beat")
+	tick := func() {
+		out := fn.Invoke(fakelambda.Event{RequestID: "tick", Payload: `{"tick":true}`, Timeout: 12 * time.Second})
+		if string(out.Response) != `{"tick":true}` {
+			t.Fatalf("tick: %+v (%s)", out, out.Response)
+		}
+	}
+	tick() // begins to plan the jobs
+	time.Sleep(1500 * time.Millisecond)
+	fn.Invoke(fakelambda.Event{RequestID: "a", Payload: `{"jobId":"release","id":"` + uuid.Must(uuid.NewV7()).String() + `"}`})
+	if open, err := l.Incidents(t.Context(), ledger.IncidentFilter{Open: true, Limit: 10}); err != nil || !slices.ContainsFunc(open, func(i ledger.Incident) bool { return i.JobID == "release" }) {
+		t.Fatalf("incidents %+v, %v", open, err)
+	}
+	r.take()
+	began := time.Now()
+	tick()
+	if time.Since(began) < 5*time.Second {
+		t.Errorf("the tick took %s; its calls did not hang", time.Since(began))
+	}
+	got := r.take()
+	if !slices.Contains(got, "/beat") || !slices.Contains(got, "/hub cronce.incident.opened") {
+		t.Errorf("the tick told %q", got)
+	}
+}
 
 // A tick tells of the incidents that events opened and closed, in the invocation that
 // finds them, and reports to the heartbeats.

@@ -58,8 +58,9 @@ const (
 	maxEnvironment = 4096
 )
 
-// answerMargin is the time that a function needs beside its calls.
-const answerMargin = 5 * time.Second
+// answerMargin is the time that a function needs beside its calls: to start, to send
+// notifications, to record and to answer.
+const answerMargin = 7 * time.Second
 
 // newPlan decides what both templates need, and finds what AWS refuses.
 func newPlan(r *jobs.Registry, o Options) *plan {

@@ -324,7 +324,7 @@ func TestTerraformTakesMoreSchedules(t *testing.T) {
 func TestVariablesAreValidated(t *testing.T) {
 	configuration := terraform(t, load(t, "schedules"), export.Options{})
 	for name, want := range map[string]string{
-		"timeout": "${var.timeout >= 35 && var.timeout <= 900}", "tracing": `${contains(["Active", "PassThrough"], var.tracing)}`,
+		"timeout": "${var.timeout >= 37 && var.timeout <= 900}", "tracing": `${contains(["Active", "PassThrough"], var.tracing)}`,
 		"kms_key_arn": `${can(regex("^(arn:[^:]+:kms:.+)?$", var.kms_key_arn))}`, "accounting_url": "${length(var.accounting_url) > 0}",
 	} {
 		rules, _ := configuration.Variable[name].(map[string]any)["validation"].([]any)
