@@ -93,8 +93,8 @@ func outcomes(counts map[ledger.State]int) (ok, dead, not, all int) {
 type quantiles struct {
 	Lines       []quantileLine
 	Top, Bottom time.Duration // the scale's ends
-	N           int
-	Label       string
+	N           int           // of runs
+	Label       string        // the chart in a sentence, for screen readers
 }
 
 // quantileLine is the line of one quantile, as SVG path data.

@@ -22,9 +22,9 @@ type membersView struct {
 	Key     string
 	States  []memberCount // to choose from
 	Rows    []memberRow
-	More    string
+	More    string // the address of the next page
 	First   string // the first page, where this is a later one
-	Unknown string
+	Unknown string // why the question was refused
 	Actions []actionLink
 	Exports []actionLink
 	CLI     string

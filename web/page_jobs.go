@@ -18,17 +18,17 @@ const (
 // jobsView is the page /jobs: the selected jobs, in an order.
 type jobsView struct {
 	Rows      []jobRow
-	Query     string
+	Query     string // a part of the ID or of the schedule in words
 	State     operations.JobState
 	States    []stateCount
 	Choices   choices
 	Columns   []column
 	Sort      string
 	Sorts     []jobOrder
-	Total     int // that match
-	All       int
-	Prev, Off string // addresses of the pages beside this one
-	From, To  int
+	Total     int          // that match
+	All       int          // that there are
+	Prev, Off string       // addresses of the pages beside this one
+	From, To  int          // the places of the first and the last row, from 1
 	Unknown   string       // why no job can match
 	Runs      []actionLink // those of the selected jobs
 	CLI       string

@@ -20,8 +20,8 @@ type keysView struct {
 	Prev, Off string
 	Stores    []jobs.KeyStore
 	Cleanup   jobs.Cleanup
-	Purges    []runRow
-	Last      *ledger.Run
+	Purges    []runRow    // the last runs of the nightly purge
+	Last      *ledger.Run // the newest of them that succeeded
 	Next      time.Time
 	Overdue   bool
 	Now       clock

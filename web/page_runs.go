@@ -23,20 +23,20 @@ const (
 type runsView struct {
 	Filter  runFilter
 	Choices choices
-	Runs    []runRow
-	Groups  []runGroup
+	Runs    []runRow   // one by one, or
+	Groups  []runGroup // in groups, if Grouped
 	Grouped bool
 	More    string // the address of the next page
 	States  []ledger.State
 	Reasons []ledger.Reason
 	CLI     string
-	Looked  int
+	Looked  int    // the rows that were grouped
 	Cut     bool   // more rows match than were looked at
 	Rest    int    // groups that are not shown
 	Unknown string // why no run can match
 	Now     clock
-	Any     bool // a filter is set
-	Toggle  string
+	Any     bool         // a filter is set
+	Toggle  string       // the same filter, grouped or not
 	Actions []actionLink // on all runs that match
 	Exports []actionLink
 }

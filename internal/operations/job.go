@@ -14,43 +14,49 @@ import (
 
 // Job is a job of the registry with what the ledger knows of it.
 type Job struct {
-	ID           string   `json:"id"`
-	Schedule     string   `json:"schedule"`
-	InWords      string   `json:"inWords"`
-	Timezone     string   `json:"timezone"`
-	DST          string   `json:"dst"`
-	Target       string   `json:"target"`
-	Method       string   `json:"method"`
-	Path         string   `json:"path"`
-	Scopes       []string `json:"scopes"`
-	KeyScope     string   `json:"keyScope"`
-	Timeout      string   `json:"timeout"`
-	Overlap      string   `json:"overlap"`
-	CatchUp      string   `json:"catchUp"`
-	Spread       string   `json:"spread,omitempty"`
-	Acknowledge  string   `json:"acknowledge"`
-	Async        *Async   `json:"async,omitempty"` // nil: a 202 is a success
-	Each         string   `json:"each,omitempty"`  // in words; empty: its runs have no members
-	Enabled      bool     `json:"enabled"`
-	State        JobState `json:"state"`
-	Next         string   `json:"next"`             // that is not in a pause; empty: never again, paused without an end, or disabled
-	Starts       string   `json:"starts,omitempty"` // the run of Next, by the job's spread
-	Watermark    string   `json:"watermark"`
-	PausedAt     string   `json:"pausedAt,omitempty"`
-	PausedBy     string   `json:"pausedBy,omitempty"`
-	PausedWhy    string   `json:"pausedWhy,omitempty"`
-	PausedUntil  string   `json:"pausedUntil,omitempty"` // empty: no end is set
-	HeldUntil    string   `json:"heldUntil,omitempty"`   // nothing is sent to its target until then
-	LastRun      *Run     `json:"lastRun"`
-	SlotRun      *Run     `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
-	LastOutcome  *Run     `json:"lastOutcome"`       // the newest run that succeeded or died
-	FailingSince string   `json:"failingSince,omitempty"`
+	// The definition in the registry, with its defaults. The fields mean what docs/registry.md says of them.
+	ID          string   `json:"id"`
+	Schedule    string   `json:"schedule"`
+	InWords     string   `json:"inWords"`
+	Timezone    string   `json:"timezone"`
+	DST         string   `json:"dst"`
+	Target      string   `json:"target"`
+	Method      string   `json:"method"`
+	Path        string   `json:"path"`
+	Scopes      []string `json:"scopes"`
+	KeyScope    string   `json:"keyScope"`
+	Timeout     string   `json:"timeout"`
+	Overlap     string   `json:"overlap"`
+	CatchUp     string   `json:"catchUp"`
+	Spread      string   `json:"spread,omitempty"`
+	Acknowledge string   `json:"acknowledge"`
+	Async       *Async   `json:"async,omitempty"` // nil: a 202 is a success
+	Each        string   `json:"each,omitempty"`  // in words; empty: its runs have no members
+	Enabled     bool     `json:"enabled"`
+
+	// What will become of it.
+	State       JobState `json:"state"`
+	Next        string   `json:"next"`             // that is not in a pause; empty: never again, paused without an end, or disabled
+	Starts      string   `json:"starts,omitempty"` // the run of Next, by the job's spread
+	Watermark   string   `json:"watermark"`        // up to it, all scheduled times are planned
+	PausedAt    string   `json:"pausedAt,omitempty"`
+	PausedBy    string   `json:"pausedBy,omitempty"`
+	PausedWhy   string   `json:"pausedWhy,omitempty"`
+	PausedUntil string   `json:"pausedUntil,omitempty"` // empty: no end is set
+	HeldUntil   string   `json:"heldUntil,omitempty"`   // nothing is sent to its target until then
+
+	// What the ledger has of its runs; nil or empty without any.
+	LastRun      *Run   `json:"lastRun"`           // the newest by scheduled time
+	SlotRun      *Run   `json:"slotRun,omitempty"` // the unfinished run that has the job's slot
+	LastOutcome  *Run   `json:"lastOutcome"`       // the newest run that succeeded or died
+	FailingSince string `json:"failingSince,omitempty"`
 	// FailingEarlier says that the job has failed since FailingSince or an earlier time.
 	FailingEarlier bool `json:"failingEarlier,omitempty"`
 
-	Dead      int           `json:"deadUnacknowledged"`
-	Incidents []JobIncident `json:"incidents"` // open ones
+	Dead      int           `json:"deadUnacknowledged"` // runs that nobody has acknowledged
+	Incidents []JobIncident `json:"incidents"`          // open ones
 
+	// For people, from the registry.
 	Description string            `json:"description,omitempty"`
 	Owner       string            `json:"owner,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -58,8 +64,8 @@ type Job struct {
 
 // Async says how long the target of long work may work on after a 202.
 type Async struct {
-	Within string `json:"within"`
-	Poll   string `json:"poll"`
+	Within string `json:"within"` // after that the run is dead
+	Poll   string `json:"poll"`   // the same request is sent again each time
 }
 
 // JobState says whether a job is being planned, and whether its runs do what they are for.

@@ -21,30 +21,30 @@ type Run struct {
 	RunID       string         `json:"runId"`
 	JobID       string         `json:"jobId"`
 	ScheduledAt string         `json:"scheduledAt"`
-	Until       string         `json:"until,omitempty"`
-	Count       int            `json:"count"`
+	Until       string         `json:"until,omitempty"` // of a range row: its last scheduled time
+	Count       int            `json:"count"`           // of scheduled times; more than 1: it is a range row
 	Trigger     ledger.Trigger `json:"trigger"`
 	State       ledger.State   `json:"state"`
 	Reason      ledger.Reason  `json:"reason"`
 	Attempts    int            `json:"attempts"`
 	AcceptedAt  string         `json:"acceptedAt,omitempty"` // of long work
 	Progress    string         `json:"progress,omitempty"`   // of long work, as the target tells it
-	Replayed    bool           `json:"replayed"`
-	Status      int            `json:"status,omitempty"`
-	NextAt      string         `json:"nextAt,omitempty"`
+	Replayed    bool           `json:"replayed"`             // it succeeded by a stored answer
+	Status      int            `json:"status,omitempty"`     // of HTTP, of the last answer
+	NextAt      string         `json:"nextAt,omitempty"`     // not sent before it; empty: finished or fanned out
 	Waiting     *Waiting       `json:"waiting,omitempty"`
-	SendBefore  string         `json:"sendBefore,omitempty"`
-	// KeySafeUntil is until when the run can be redriven.
+	SendBefore  string         `json:"sendBefore,omitempty"` // nothing is sent from then on; a redrive sets it again
+	// KeySafeUntil is the time until which the run can be redriven: its target keeps the key that long.
 	KeySafeUntil string `json:"keySafeUntil,omitempty"`
 	PlannedAt    string `json:"plannedAt,omitempty"`
 	StartedAt    string `json:"startedAt,omitempty"`
 	FinishedAt   string `json:"finishedAt,omitempty"`
 	AckedAt      string `json:"ackedAt,omitempty"`
-	RerunID      string `json:"rerunId,omitempty"`
-	By           string `json:"by,omitempty"`
+	RerunID      string `json:"rerunId,omitempty"` // the run that repeats it as new work
+	By           string `json:"by,omitempty"`      // who last acted on it by hand
 	Why          string `json:"why,omitempty"`
-	// Parent and Member are a member's parent and key in its list. MemberCount is how many
-	// members a parent has, once its list is frozen.
+	// Parent and Member are a member's parent and key in its list. MemberCount is the number of members of a parent, once its
+	// list is frozen.
 	Parent      string `json:"parent,omitempty"`
 	Member      string `json:"member,omitempty"`
 	MemberCount int    `json:"memberCount,omitempty"`

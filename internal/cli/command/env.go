@@ -17,13 +17,14 @@ type Env struct {
 	In      io.Reader
 	Out     io.Writer
 	Err     io.Writer
-	Version string
-	Lookup  func(string) (string, bool)
-	Now     func() time.Time // for what is shown and read; the ledger has a clock of its own
-	Exit    func(code int)   // ends the process
+	Version string                      // of the program
+	Lookup  func(string) (string, bool) // reads an environment variable, as os.LookupEnv
+	Now     func() time.Time            // for what is shown and read; the ledger has a clock of its own
+	Exit    func(code int)              // ends the process
 
+	// The global flags; see GlobalFlags for what each means.
 	Config string
-	DB     string
+	DB     string // of backend: DatabaseURL has the default
 	Server string
 	Wide   bool
 	// outputFlag and jsonFlag are what Output is read from.
