@@ -43,7 +43,7 @@ type reply struct {
 	status int
 	header http.Header
 	code   string // the problem code, if there was one
-	// cut: the body did not arrive whole, so code may be missing.
+	// cut: the body did not arrive whole, is too long or encoded, so code may be missing.
 	cut bool
 	// async: the job lets its target answer 202 and work on. progress is what the
 	// body of such a 202 says.

@@ -188,9 +188,11 @@ func (r *reply) read(res *http.Response) []byte {
 	timer := time.AfterFunc(bodyTime, func() { _ = res.Body.Close() }) // ends a Read under way
 	defer timer.Stop()
 	var kept bytes.Buffer
+	failed := false
 	if r.status >= 400 || r.accepted() {
 		_, err := kept.ReadFrom(io.LimitReader(res.Body, maxBody))
-		r.cut = err != nil
+		failed = err != nil
+		r.cut = failed || kept.Len() == maxBody || encoded(res.Header)
 	}
 	switch media := res.Header.Get("Content-Type"); {
 	case r.accepted():
@@ -198,10 +200,17 @@ func (r *reply) read(res *http.Response) []byte {
 	case r.status >= 400:
 		r.code = problemCode(media, kept.Bytes())
 	}
-	if !r.cut {
+	if !failed {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxDrain))
 	}
 	return kept.Bytes()
+}
+
+// encoded reports whether a body cannot be read as it is: some proxies compress although they
+// were not asked to.
+func encoded(h http.Header) bool {
+	encoding := h.Get("Content-Encoding")
+	return encoding != "" && !strings.EqualFold(encoding, "identity")
 }
 
 // unauthorized returns the answer when a request could not be signed.
