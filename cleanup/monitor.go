@@ -111,7 +111,7 @@ func (m *PurgeMonitor) lastSuccess(ctx context.Context) (time.Time, error) {
 	return runs[0].FinishedAt, nil
 }
 
-// firstSeen is when the job's oldest run was due, as far as the ledger
+// firstSeen returns when the job's oldest run was due, as far as the ledger
 // remembers, else the start of this process.
 func (m *PurgeMonitor) firstSeen(ctx context.Context) time.Time {
 	runs, err := m.Runs.List(ctx, ledger.Filter{JobID: m.job.ID, Limit: 100})

@@ -58,7 +58,9 @@ func (a *admitter) admit(ctx context.Context, b batch) bool {
 	return a.advance(b, got) > 0
 }
 
-// advance moves the planner on and returns how many plans were admitted.
+// advance moves the planner to where each job stands after an admission, and returns how many plans
+// were admitted. A stale plan means that another process planned the job meanwhile, or switched its
+// definition.
 func (a *admitter) advance(b batch, got ledger.Admitted) (admitted int) {
 	stale := map[string]ledger.Position{}
 	for _, s := range got.Stale {
@@ -111,6 +113,7 @@ func (a *admitter) report(p ledger.Plan, through time.Time) {
 	warnOfGaps(a.logger, p)
 }
 
+// warnOfGaps logs the local times of a plan that do not exist because of a time change.
 func warnOfGaps(logger *slog.Logger, p ledger.Plan) {
 	for _, ev := range p.Events {
 		logger.Warn("local time does not exist; skipped", "job", p.JobID, "local", ev.Local, "zone", ev.Zone)

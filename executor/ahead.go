@@ -32,8 +32,8 @@ func (w *aheadWatch) observe(latest, now time.Time) {
 	}
 }
 
-// Ahead says that the ledger is ahead of its clock, as ledger.AheadText does; "" if it is
-// not.
+// Ahead returns in a sentence that the ledger is ahead of its clock, as ledger.AheadText does; ""
+// if it is not.
 func (e *Executor) Ahead() string {
 	if text := e.membership.ahead.text.Load(); text != nil {
 		return *text

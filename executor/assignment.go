@@ -60,6 +60,7 @@ type switched struct{ jobs, removed []string }
 // listedJobs bounds the job IDs in one log line.
 const listedJobs = 20
 
+// add notes the jobs that plans have switched.
 func (s *switched) add(plans []ledger.Plan) {
 	for _, p := range plans {
 		switch {
@@ -72,6 +73,7 @@ func (s *switched) add(plans []ledger.Plan) {
 	}
 }
 
+// log writes one line for the jobs that were switched, and one for those that were removed.
 func (s *switched) log(logger *slog.Logger) {
 	if n := len(s.jobs); n > 0 {
 		logger.Info("jobs switched to their current definitions", "count", n, "jobs", s.jobs[:min(n, listedJobs)])

@@ -13,7 +13,8 @@ import (
 // cut off sooner would have used up a retry and told nothing.
 const attemptFloor = time.Second
 
-// attempter makes attempts: it makes the call and decides what its answer means for the run.
+// attempter makes attempts: it makes the call and decides what its answer means for the run. It has
+// no state of its own, and attempts run at the same time.
 type attempter struct {
 	registry string
 	caller   Caller
@@ -73,7 +74,9 @@ func (t *attempter) attempt(ctx context.Context, r *run) (o ledger.Outcome, targ
 	return o, false
 }
 
-// endUnsent returns the outcome of a run that is not to be sent now, and reports whether it is one.
+// endUnsent returns the outcome of a run that is not to be sent now, and reports whether it is one:
+// its list is frozen already, its time is over, its lease may be another's, or the process stops
+// too soon.
 func (t *attempter) endUnsent(ctx context.Context, r *run, now time.Time) (o ledger.Outcome, ends bool) {
 	o = ledger.Outcome{Lease: r.lease(), Failures: r.Failures}
 	switch {
@@ -119,6 +122,8 @@ func (t *attempter) call(ctx context.Context, c Call) Answer {
 	return t.caller.Call(ctx, c)
 }
 
+// logAttempt logs an attempt in one line: a success as information, a failure that is repeated as a
+// warning, a dead run as an error.
 func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took time.Duration) {
 	if o.State == ledger.Succeeded && !t.logger.Enabled(context.Background(), slog.LevelInfo) {
 		return // there may be thousands a second
@@ -145,8 +150,8 @@ func (t *attempter) logAttempt(w ledger.Work, a Answer, o ledger.Outcome, took t
 	}
 }
 
-// logUnsent says why a run waits. The first of a target's runs stands for
-// those that meet the same while nothing is leased for that target.
+// logUnsent logs why a run waits. The first of a target's runs stands for those that meet the same
+// while nothing is leased for that target.
 func (t *attempter) logUnsent(w ledger.Work, a Answer, o ledger.Outcome) {
 	level := levelOf(a)
 	if t.work.isClosed(w.Call.Target) {
@@ -156,7 +161,7 @@ func (t *attempter) logUnsent(w ledger.Work, a Answer, o ledger.Outcome) {
 		"run", w.RunID, "job", w.JobID, "target", w.Call.Target, "wait", o.Wait.Round(time.Millisecond).String(), "error", a.Error)
 }
 
-// levelOf is the level of what failed. In an outage there is a failure every few
+// levelOf returns the level at which a failure is logged. In an outage there is a failure every few
 // seconds, for hours, and each says what the first said.
 func levelOf(a Answer) slog.Level {
 	if a.Outage {

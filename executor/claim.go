@@ -52,6 +52,8 @@ func (c *claimer) claimStarved(ctx context.Context) {
 	}
 }
 
+// claim leases up to limit due runs, and sets when to claim next: at once after a full batch, else
+// when the ledger says that something is due, or after the poll.
 func (c *claimer) claim(ctx context.Context, limit int) {
 	targets, jobIDs := c.work.busy()
 	c.timer.clear()
@@ -71,7 +73,8 @@ func (c *claimer) claim(ctx context.Context, limit int) {
 	}
 }
 
-// wait is how long until the next claim could lease something.
+// wait returns how long it is until the next claim can lease something. Without room, only the end
+// of a call makes some, which wakes the loop.
 func (c *claimer) wait() time.Duration {
 	if _, waiting, room := c.work.size(); room > 0 && waiting <= room {
 		return c.timer.wait()
@@ -79,7 +82,8 @@ func (c *claimer) wait() time.Duration {
 	return pollEvery
 }
 
-// claimTimer is when to claim next, on this machine's clock.
+// claimTimer is the time of the next claim, on this machine's clock. The planner of schedules and
+// the loop set it, so it has a lock.
 type claimTimer struct {
 	mu sync.Mutex
 	at time.Time
@@ -102,7 +106,7 @@ func (t *claimTimer) clear() {
 	t.at = time.Time{}
 }
 
-// wait is how long until the next claim; none where no time is set.
+// wait returns how long it is until the next claim; less than 0 where no time is set.
 func (t *claimTimer) wait() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -30,7 +30,7 @@ func (c *storeClock) set(store, sentAt time.Time) {
 	}
 }
 
-// latest is the latest that the ledger's time can be: an answer may have been
+// latest returns the latest that the ledger's time can be: an answer may have been
 // long on its way, and its process or machine suspended since.
 func (c *storeClock) latest() time.Time {
 	r := c.last.Load()
@@ -40,7 +40,7 @@ func (c *storeClock) latest() time.Time {
 	return r.store.Add(clocks.Elapsed(c.local(), r.sentAt))
 }
 
-// now is the ledger's time, as far as it is known here. It runs on the monotonic
+// now returns the ledger's time, as far as it is known here. It runs on the monotonic
 // clock from the last answer on, so a jump of the wall clock does not move it,
 // and it is never ahead of the ledger's: an answer's time is taken for the moment
 // at which the answer arrived.

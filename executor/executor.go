@@ -83,6 +83,7 @@ func New(cfg Config) (*Executor, error) {
 	return e, nil
 }
 
+// limitOf returns the limit of a target's calls in flight; 0: it has none of its own.
 func (e *Executor) limitOf(target string) int {
 	t, _ := e.cfg.Registry.Target(target)
 	return t.MaxInFlight
@@ -127,6 +128,7 @@ func (e *Executor) renewAndRecord(ctx context.Context) (wait func()) {
 	}
 }
 
+// startWaker has the loop woken to plan, and to send the heartbeat.
 func (e *Executor) startWaker() error {
 	return errors.Join(
 		e.cfg.Waker.Every(planEvery, "plan", e.planDue.send),
@@ -184,9 +186,9 @@ func (e *Executor) loop(ctx, calls context.Context, done func() bool) error {
 	return e.ledger.backoff.fatalError()
 }
 
-// untilNext is how long nothing can be due: up to the next scheduled time, the
-// next claim or the end of the back-off from a failing ledger, whichever counts.
-// Where the recorder is behind, its next batch comes first, and wakes the loop.
+// untilNext returns how long nothing can be due: up to the next scheduled time, the next claim or
+// the end of the back-off from a failing ledger, whichever counts. Where the recorder is behind,
+// its next batch comes first, and wakes the loop.
 func (e *Executor) untilNext() time.Duration {
 	if wait := e.ledger.backoff.remaining(); wait > 0 {
 		return wait

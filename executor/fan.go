@@ -92,7 +92,8 @@ func (t *attempter) page(ctx context.Context, list Call, throttled *throttle) (a
 	return a
 }
 
-// addMembers adds the members of keys.
+// addMembers adds the members of a page's keys. Two keys of one run ID are an error: one of them
+// would never be called.
 func addMembers(all []ledger.Member, seen map[string]string, parent string, keys []string) ([]ledger.Member, error) {
 	for _, key := range keys {
 		id, err := jobs.MemberRunID(parent, key)
@@ -108,7 +109,8 @@ func addMembers(all []ledger.Member, seen map[string]string, parent string, keys
 	return all, nil
 }
 
-// freeze writes the list in parts, and reports whether all were written.
+// freeze writes the list in parts, and reports whether all were written. A part is small enough for
+// one transaction; the outcome of the attempt makes the list final.
 func (t *attempter) freeze(ctx context.Context, l ledger.Lease, all []ledger.Member) bool {
 	for i := 0; i == 0 || i < len(all); i += freezeAtOnce { // an empty list, too, deletes what an earlier attempt has left
 		part := ledger.Freeze{Lease: l, First: i == 0, Members: all[i:min(i+freezeAtOnce, len(all))]}
@@ -155,7 +157,7 @@ type releaser struct {
 	parents map[string]*fanned
 }
 
-// fanned is a parent that this process works on.
+// fanned is a parent that this process works on: what the loop has to know to check it in time.
 type fanned struct {
 	hasMore bool // it has members left to release
 	leased  int  // members that are leased here
@@ -205,7 +207,8 @@ func (r *releaser) busy() bool {
 	return false
 }
 
-// release checks parents, and leases members as far as there is room.
+// release checks parents, and leases members as far as there is room. The loop calls it in each
+// round; it asks the ledger if a member has ended here, or after the poll.
 func (r *releaser) release(ctx context.Context) {
 	if ctx.Err() != nil || r.ledger.backoff.remaining() > 0 {
 		return

@@ -21,6 +21,7 @@ type health struct {
 	reportedDown bool               // what the log said last: something fails
 }
 
+// failure is the last error of an operation, and when it came.
 type failure struct {
 	err error
 	at  time.Time

@@ -49,7 +49,7 @@ type lanes struct {
 	waitingFirsts int                 // of all lanes
 }
 
-// lane is a target's queue.
+// lane is a target's queue, with the counts of its runs that are queued or in flight.
 type lane struct {
 	counter
 	target        string
@@ -61,7 +61,8 @@ type lane struct {
 	notifications bool // the target is a channel or a heartbeat
 }
 
-// counter counts runs against a limit.
+// counter counts runs against a limit: those in flight, which the limit bounds, and those waiting,
+// which it bounds together with them when more are leased.
 type counter struct{ inFlight, waiting, limit int }
 
 func (c *counter) full() bool    { return c.limit > 0 && c.inFlight+c.waiting >= c.limit }
@@ -87,6 +88,7 @@ func (l *lane) closed(now time.Time, first bool) bool {
 	return full || now.Before(l.closedUntil) || l.throttle.gap > 0 && l.waiting >= throttledAhead
 }
 
+// newLanes returns lanes without a run. limit returns the limit of a target.
 func newLanes(maxInFlight int, limit func(string) int) lanes {
 	return lanes{
 		max: maxInFlight, limit: limit, byTarget: map[string]*lane{}, jobs: map[string]*counter{},
@@ -108,7 +110,8 @@ func (q *lanes) of(target string) *lane {
 	return l
 }
 
-// assign finds what a run counts against. Its limit is that of its own definition.
+// assign finds the counters that a run counts against: its target's, its job's, and its job's in
+// the lane. The job's limit is that of the run's own definition, so the latest run sets it.
 func (q *lanes) assign(r *run) {
 	r.lane = q.of(r.Call.Target)
 	r.first = !r.lane.has(r.limitKey())
@@ -151,7 +154,8 @@ func (q *lanes) push(r *run) {
 	q.count(r, 1, 0)
 }
 
-// pop removes and returns the next run that a lane has room for, or nil.
+// pop removes and returns the next run that a lane has room for, or nil. It begins with the lane
+// after the last one, so that each target has its turn.
 func (q *lanes) pop() *run {
 	if q.all.inFlight >= q.max || q.all.waiting == 0 {
 		return nil
@@ -163,7 +167,7 @@ func (q *lanes) pop() *run {
 			continue
 		}
 		if r := l.runs.pop(func(r *run) bool { return r.job.hasRoom() }); r != nil {
-			q.unqueue(r)
+			q.count(r, -1, 0)
 			return r
 		}
 	}
@@ -173,10 +177,6 @@ func (q *lanes) pop() *run {
 // crowdedBy reports whether the places that are free are left to other targets.
 func (q *lanes) crowdedBy(l *lane) bool {
 	return l.limit == 0 && l.inFlight >= callsForEachFree*(q.max-q.all.inFlight)
-}
-
-func (q *lanes) unqueue(r *run) {
-	q.count(r, -1, 0)
 }
 
 // start counts a run as in flight.
@@ -209,16 +209,17 @@ func (q *lanes) remove(which func(*run) bool) (out []*run) {
 	return out
 }
 
+// removeFrom removes the queued runs of a lane that match.
 func (q *lanes) removeFrom(l *lane, which func(*run) bool) []*run {
 	out := l.runs.remove(which)
 	for _, r := range out {
-		q.unqueue(r)
+		q.count(r, -1, 0)
 		q.forget(r)
 	}
 	return out
 }
 
-// ahead is the number of runs that may be leased beside those in flight.
+// ahead returns the number of runs that may be leased beside those in flight.
 func (q *lanes) ahead() int {
 	if q.alone {
 		return leaseAheadAlone * q.max
@@ -232,7 +233,8 @@ func (q *lanes) low() bool { return q.all.waiting <= (q.max+q.ahead())/4 }
 // room returns the number of further runs that may be leased.
 func (q *lanes) room() int { return max(0, q.max+q.ahead()-q.all.inFlight-q.all.waiting) }
 
-// excess takes out what waits beyond ahead, the last of each lane.
+// excess takes out what waits beyond ahead, the last of each lane, in proportion. It is needed when
+// another process has begun to work: it may call them sooner.
 func (q *lanes) excess() (out []*run) {
 	waiting, limit := q.all.waiting, max(0, q.max+q.ahead()-q.all.inFlight)
 	if waiting <= limit {
@@ -250,7 +252,8 @@ func (q *lanes) excess() (out []*run) {
 	return out
 }
 
-// busy names the targets and jobs at their limits, and the targets that are closed.
+// busy names the targets and jobs at their limits, and the targets that are closed. A claim leaves
+// out their runs.
 func (q *lanes) busy(now time.Time) (targets, jobIDs []string) {
 	for _, l := range q.order {
 		if l.closed(now, false) || l.notifications && q.notifications.full() {

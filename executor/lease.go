@@ -33,6 +33,8 @@ func (k *leaseKeeper) run(ctx context.Context) {
 	}
 }
 
+// renew gives back what another process may start sooner, and extends the leases of all else in one
+// call. What was lost is marked, so that it is not sent.
 func (k *leaseKeeper) renew(ctx context.Context) {
 	k.work.giveBackSpare(k.ledger.clock.now())
 	leases := k.work.leases()

@@ -27,6 +27,7 @@ type ledgerClient struct {
 	lost    lostGrants
 }
 
+// newLedgerClient returns the client of a configuration's ledger. It has called nothing yet.
 func newLedgerClient(cfg Config, r *random) *ledgerClient {
 	return &ledgerClient{
 		ledger: cfg.Ledger, process: cfg.Process, lease: cfg.Lease, now: cfg.now,
@@ -52,11 +53,15 @@ func (c *ledgerClient) heartbeat(ctx context.Context) (ledger.HeartbeatReply, er
 	return reply, err
 }
 
+// deregister tells the ledger that this process ends, so that no other waits for its heartbeat to
+// expire.
 func (c *ledgerClient) deregister(ctx context.Context) error {
 	start := c.now()
 	return c.observe("deregister", start, c.ledger.Deregister(ctx, c.process))
 }
 
+// assignments reads a page of the jobs that some process is to plan, and reports whether the ledger
+// answered.
 func (c *ledgerClient) assignments(ctx context.Context, version, after string) ([]ledger.JobAssignment, bool) {
 	start := c.now()
 	got, err := c.ledger.Assignments(ctx, version, after)
@@ -228,5 +233,5 @@ func (c *ledgerClient) failed(err error) bool {
 	return true
 }
 
-// ready is nil when the ledger answers, else its latest failure.
+// ready returns nil when the ledger answers, else its latest failure.
 func (c *ledgerClient) ready() error { return c.health.err(time.Now()) }

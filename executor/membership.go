@@ -59,8 +59,8 @@ func (m *membership) definitions(yield func(ledger.Definition) bool) {
 	}
 }
 
-// heartbeat says that this process lives, and applies the assignments again
-// when the set of live processes has changed.
+// heartbeat sends the heartbeat of this process, and applies the assignments again when the set of
+// live processes has changed.
 func (m *membership) heartbeat(ctx context.Context) {
 	start := m.ledger.now()
 	reply, err := m.ledger.heartbeat(ctx)

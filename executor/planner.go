@@ -28,8 +28,8 @@ type planner struct {
 	heap     dueHeap
 }
 
-// plannedJob is where a job of the registry stands. There may be very many, so its times are
-// the microseconds that a ledger keeps.
+// plannedJob is the position of a job of the registry. There may be very many, so its times are the
+// microseconds that a ledger keeps.
 type plannedJob struct {
 	revision  int64
 	watermark int64
@@ -39,6 +39,7 @@ type plannedJob struct {
 	planned   bool  // by this process
 }
 
+// newPlanner returns a planner of a registry's jobs that plans none yet.
 func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 	p := &planner{registry: r, onTime: onTime, jobs: make([]plannedJob, r.Len())}
 	for i := range p.jobs {
@@ -47,7 +48,8 @@ func newPlanner(r *jobs.Registry, onTime time.Duration) *planner {
 	return p
 }
 
-// update plans the job at an index of the registry from a position on.
+// update plans the job at an index of the registry from a position on. A job whose schedule has no
+// further time leaves the heap, and stays known.
 func (p *planner) update(index int, at ledger.Position) {
 	j := &p.jobs[index]
 	j.revision, j.watermark, j.planned = at.Revision, at.Watermark.UnixMicro(), true
@@ -63,7 +65,7 @@ func (p *planner) update(index int, at ledger.Position) {
 	}
 }
 
-// position returns where the job at an index stands.
+// position returns the revision and the watermark of the job at an index.
 func (p *planner) position(index int) ledger.Position {
 	j := &p.jobs[index]
 	return ledger.Position{JobID: p.registry.ID(index), Revision: j.revision, Watermark: time.UnixMicro(j.watermark).UTC()}
@@ -97,7 +99,7 @@ func (p *planner) postpone(index int, until time.Time) {
 	}
 }
 
-// nextDue is when the first scheduled time of all jobs is due; zero when there is none.
+// nextDue returns when the first scheduled time of all jobs is due; zero when there is none.
 func (p *planner) nextDue() time.Time {
 	if len(p.heap) == 0 {
 		return time.Time{}
@@ -143,7 +145,8 @@ func planJob(j jobs.Job, at ledger.Position, now, due time.Time, onTime time.Dur
 	return jobPlan(j, at, rows, through)
 }
 
-// jobPlan is the plan of rows that account for the job's scheduled times from where it stands.
+// jobPlan returns the plan of rows that account for the job's scheduled times from a position on,
+// with the events of local times that do not exist.
 func jobPlan(j jobs.Job, at ledger.Position, rows []ledger.RunSpec, through time.Time) ledger.Plan {
 	plan := ledger.Plan{
 		JobID: j.ID, Traits: TraitsOf(j), Revision: at.Revision, After: at.Watermark, Through: through, Runs: rows,
@@ -156,7 +159,7 @@ func jobPlan(j jobs.Job, at ledger.Position, rows []ledger.RunSpec, through time
 	return plan
 }
 
-// batch is what goes into one admission.
+// batch is what goes into one admission: plans, and how much they are.
 type batch struct {
 	plans   []ledger.Plan
 	indexes []int // of each plan's job in the registry; -1: not there
@@ -164,6 +167,7 @@ type batch struct {
 	bytes   int   // of their requests' bodies and headers
 }
 
+// add adds a plan, and what it counts for the bounds.
 func (b *batch) add(index int, plan ledger.Plan) {
 	b.plans, b.indexes = append(b.plans, plan), append(b.indexes, index)
 	b.rows += len(plan.Runs)
@@ -178,7 +182,8 @@ func (b *batch) add(index int, plan ledger.Plan) {
 // full reports whether the batch has reached its bounds.
 func (b *batch) full() bool { return b.rows >= admitLimit || b.bytes >= admitBytes }
 
-// dueHeap orders jobs by their next scheduled times; see container/heap.
+// dueHeap orders jobs by their next scheduled times; see container/heap. Each job knows its place,
+// so that it can be moved or taken out.
 type dueHeap []*plannedJob
 
 func (h dueHeap) Len() int           { return len(h) }

@@ -13,7 +13,7 @@ type random struct {
 	source rand.Source // nil: the unpredictable source of the system
 }
 
-// token is a lease's, fresh each time.
+// token returns the token of a lease, fresh each time.
 func (d *random) token() string {
 	if d.source == nil {
 		return uuid.NewString()
@@ -27,7 +27,7 @@ func (d *random) token() string {
 	return u.String()
 }
 
-// float64 is a number in [0,1).
+// float64 returns a number in [0,1).
 func (d *random) float64() float64 {
 	if d.source == nil {
 		return rand.Float64()

@@ -25,6 +25,7 @@ type lostGrants struct {
 	list []lostGrant
 }
 
+// add notes a grant whose answer was lost.
 func (l *lostGrants) add(token string, sentAt time.Time) {
 	l.mu.Lock()
 	l.list = append(l.list, lostGrant{token, sentAt})
@@ -41,6 +42,7 @@ func (l *lostGrants) first() (oldest lostGrant, ok bool) {
 	return l.list[0], true
 }
 
+// dropFirst drops the oldest: it was recovered, or has expired.
 func (l *lostGrants) dropFirst() {
 	l.mu.Lock()
 	l.list = l.list[1:]

@@ -23,7 +23,8 @@ const (
 	gather = 3 * time.Millisecond
 )
 
-// endedRuns is what the recorder needs of the workset.
+// endedRuns is the part of the workset that the recorder uses: ended runs, oldest first, which it
+// takes, gives back, and removes when their outcomes are written.
 type endedRuns interface {
 	nextEnded(n int) []*run
 	requeue(*run)
@@ -47,7 +48,8 @@ type recorder struct {
 	writing chan struct{} // holds a signal while a batch is being written
 }
 
-// run writes what ends until ctx ends. busy reports whether more is to end soon.
+// run writes outcomes as runs end, until ctx ends. busy reports whether more is to end soon, so
+// that it is worth to wait for a larger batch.
 func (r *recorder) run(ctx context.Context, unwritten signal, busy func() bool) {
 	for ctx.Err() == nil {
 		select {
@@ -86,6 +88,7 @@ func (r *recorder) flush(ctx context.Context) bool {
 	return true
 }
 
+// persist writes a batch, and asks a failing ledger again until it answers or ctx ends.
 func (r *recorder) persist(ctx context.Context, batch []*run) {
 	err := untilAvailable(ctx, r.random, func() error { return r.record(ctx, batch) })
 	switch {
@@ -104,6 +107,7 @@ func (r *recorder) abandonRest() {
 	}
 }
 
+// abandon gives up outcomes at the stop. Their runs are called again under the same keys.
 func (r *recorder) abandon(batch []*run, err error) {
 	r.runs.remove(batch...)
 	r.logger.Error("outcomes not recorded; their leases will expire and the runs will be retried", "runs", len(batch), "error", err)
@@ -129,7 +133,8 @@ func (r *recorder) recordEach(ctx context.Context, batch []*run, err error) {
 	}
 }
 
-// record writes a batch in one call of the ledger.
+// record writes a batch in one call of the ledger. A result of Fenced is no error: the run is
+// another process's by now.
 func (r *recorder) record(ctx context.Context, batch []*run) error {
 	outcomes := make([]ledger.Outcome, len(batch))
 	for i, one := range batch {

@@ -67,6 +67,7 @@ func (r *reservation) take(jobID string, c ledger.CallSpec, firstHere bool) bool
 	return true
 }
 
+// target returns a copy of a target's lane, the same for the whole admission.
 func (r *reservation) target(name string) *lane {
 	l := r.targets[name]
 	if l == nil {
@@ -77,6 +78,7 @@ func (r *reservation) target(name string) *lane {
 	return l
 }
 
+// job returns a counter that begins with what is here of a job, the same for the whole admission.
 func (r *reservation) job(id string, limit int) *counter {
 	c := r.jobs[id]
 	if c == nil {

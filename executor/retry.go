@@ -88,6 +88,8 @@ func waitReason(a Answer) ledger.WaitReason {
 	return why
 }
 
+// failureOutcome has a failed attempt repeated after the next back-off of its call, or makes the
+// run dead when none is left.
 func failureOutcome(o ledger.Outcome, c ledger.CallSpec, a Answer, rnd func() float64) ledger.Outcome {
 	o.Failures++
 	if o.Failures > len(c.Backoff) {
@@ -118,6 +120,7 @@ func jittered(d time.Duration, by float64, rnd func() float64) time.Duration {
 	return time.Duration(float64(d) * (1 + by*(2*rnd()-1)))
 }
 
+// capped returns d, or limit if that is set and shorter.
 func capped(d, limit time.Duration) time.Duration {
 	if limit > 0 && d > limit {
 		return limit
@@ -125,6 +128,7 @@ func capped(d, limit time.Duration) time.Duration {
 	return d
 }
 
+// orElse returns d if it is positive, or else another duration.
 func orElse(d, otherwise time.Duration) time.Duration {
 	if d > 0 {
 		return d

@@ -74,7 +74,8 @@ func (p *schedulePlanner) dropTemplates(templates ...string) {
 	p.templates = rest
 }
 
-// run plans what is due until ctx ends.
+// run plans what is due until ctx ends. It comes round when a schedule is due, and after each poll,
+// since other processes make schedules.
 func (p *schedulePlanner) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -103,7 +104,8 @@ func (p *schedulePlanner) wait() time.Duration {
 	return max(0, time.Until(p.next))
 }
 
-// begin returns the templates to plan now, if any.
+// begin returns the templates to plan now, if any. It returns none while the ledger fails or the
+// recorder is behind.
 func (p *schedulePlanner) begin() []ledger.TemplateRevision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,6 +121,8 @@ func (p *schedulePlanner) begin() []ledger.TemplateRevision {
 	return p.templates
 }
 
+// end sets when to plan next, unless the batch has set an earlier time, and wakes the loop, which
+// starts what was leased.
 func (p *schedulePlanner) end() {
 	p.advanceTo(time.Now().Add(schedulePoll))
 	p.mu.Lock()
@@ -127,7 +131,8 @@ func (p *schedulePlanner) end() {
 	p.planned()
 }
 
-// planDue plans a batch of what is due, and sweeps a page.
+// planDue plans a batch of what is due, queues what was leased with it, and sweeps a page if the
+// ledger asks for that.
 func (p *schedulePlanner) planDue(ctx context.Context) {
 	templates := p.begin()
 	if len(templates) == 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/cronce/cronce/schedule"
 )
 
-// scheduleRules are the ledger.ScheduleRules of a registry's templates.
+// scheduleRules are the ledger.ScheduleRules of a registry's templates: a schedule is planned as a
+// job of the registry, with the template's definition.
 type scheduleRules struct {
 	registry *jobs.Registry
 	onTime   time.Duration

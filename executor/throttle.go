@@ -24,7 +24,7 @@ type throttle struct {
 	slowed time.Time     // when the gap last grew
 }
 
-// wait is how long no call may start.
+// wait returns how long no call may start; 0: one may start now.
 func (t *throttle) wait() time.Duration {
 	if t.next.IsZero() {
 		return 0
@@ -32,6 +32,7 @@ func (t *throttle) wait() time.Duration {
 	return max(0, time.Until(t.next))
 }
 
+// started notes that a call starts: the next one waits for the gap.
 func (t *throttle) started() {
 	if t.gap > 0 {
 		t.next = time.Now().Add(max(t.gap, t.wait()))

@@ -7,8 +7,10 @@ type jobQueues struct {
 	byJob map[string]*jobQueue
 }
 
+// jobQueue has the queued runs of a job, oldest first. It is not empty.
 type jobQueue struct{ runs []*run }
 
+// push queues a run behind those of its job. A job without one gets the last turn.
 func (q *jobQueues) push(r *run) {
 	j := q.byJob[r.limitKey()]
 	if j == nil {
@@ -22,7 +24,8 @@ func (q *jobQueues) push(r *run) {
 	j.runs = append(j.runs, r)
 }
 
-// pop removes and returns the next run that is ready, or nil.
+// pop removes and returns the next run that is ready, or nil. Its job then has the last turn; jobs
+// that were not ready keep theirs.
 func (q *jobQueues) pop(ready func(*run) bool) *run {
 	for i, j := range q.turns {
 		r := j.runs[0]

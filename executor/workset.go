@@ -39,6 +39,7 @@ type workset struct {
 	lanes lanes
 }
 
+// newWorkset returns a workset without a run.
 func newWorkset(maxInFlight int, limit func(target string) int, now func() time.Time) *workset {
 	return &workset{
 		now: now, unwritten: newSignal(), runs: map[ledger.Lease]*run{},
@@ -74,6 +75,7 @@ func (s *workset) begin(w ledger.Work, until time.Time) *run {
 	return r
 }
 
+// insert adds a run, and finds what it counts against. It is not queued yet.
 func (s *workset) insert(w ledger.Work, until time.Time) *run {
 	r := &run{Work: w, until: until}
 	s.lanes.assign(r)

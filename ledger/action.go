@@ -97,7 +97,7 @@ const (
 var RejectionCauses = []RejectionCause{RejectedNotFound, RejectedState, RejectedAcknowledged, RejectedRerun, RejectedKeyUnsafe,
 	RejectedUnfinished}
 
-// Text says in words which runs a cause leaves out.
+// Text returns in words which runs a cause leaves out.
 func (c RejectionCause) Text() string {
 	return map[RejectionCause]string{
 		RejectedNotFound:     "not in the ledger, or left out by another condition",

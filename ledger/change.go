@@ -39,7 +39,7 @@ func (c *RowChange) Apply(to *Row) {
 	}
 }
 
-// CheckAllWritten is the error of an Update by an engine that writes it as an UpdateFenced: nil if
+// CheckAllWritten returns the error of an Update by an engine that writes it as an UpdateFenced: nil if
 // that has written all.
 func CheckAllWritten(changes []RowChange, writtenFuture Future[[]bool]) error {
 	updated, err := writtenFuture.Get()

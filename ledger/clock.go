@@ -24,7 +24,7 @@ func AheadOfClock(recorded, now time.Time) time.Duration {
 	return 0
 }
 
-// AheadText says in a sentence that the latest watermark is ahead of the store's clock; ""
+// AheadText returns in a sentence that the latest watermark is ahead of the store's clock; ""
 // if it is not.
 func AheadText(watermark, now time.Time) string {
 	ahead := AheadOfClock(watermark, now)
@@ -35,7 +35,7 @@ func AheadText(watermark, now time.Time) string {
 		ahead.Round(time.Second), watermark.UTC().Format(time.RFC3339))
 }
 
-// ClockStep is by how much the store's clock was set back since the latest heartbeat of
+// ClockStep returns how far the store's clock was set back since the latest heartbeat of
 // any process, or the latest lease of an unfinished run. Heartbeat looks at the heartbeats
 // before it writes its own, and Declare at the leases too, since a process that stops
 // gracefully leaves no heartbeat. If there is a step, they move:

@@ -25,7 +25,8 @@ func (l *Ledger) Hours(ctx context.Context, jobID string, since, until time.Time
 	return l.SumHours(ctx, []string{jobID}, since, until)
 }
 
-// SumHours is Hours of several jobs together. Of more than 20, it has the counts by state alone.
+// SumHours returns the Hours of several jobs together. Of more than 20, it has the counts by state
+// alone.
 func (l *Ledger) SumHours(ctx context.Context, jobIDs []string, since, until time.Time) ([]Hour, error) {
 	return read(ctx, l, "count hours", func(tx Tx) ([]Hour, error) {
 		r := hourReader{tx: tx, jobIDs: sortedSet(jobIDs), since: hourOf(since), until: hourOf(until.Add(time.Hour - 1)),

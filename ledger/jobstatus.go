@@ -44,7 +44,7 @@ type JobState struct {
 	Failing   bool // FailingSince is set
 }
 
-// State is the part of a JobStatus that a list needs.
+// State returns the part of a JobStatus that a list needs.
 func (s JobStatus) State() JobState {
 	return JobState{JobID: s.JobID, Ended: s.Ended, Watermark: s.Watermark, PausedAt: s.PausedAt, Failing: !s.FailingSince.IsZero()}
 }

@@ -27,7 +27,8 @@ func (f Filter) countFailed(counts []FailedCount) (n int) {
 	return n
 }
 
-// ackedOrRerun is tx.AckedOrRerun, which would read all failed members of a parent.
+// ackedOrRerun returns what tx.AckedOrRerun does. That would read all failed members of a parent,
+// so their kept counts are used if they suffice.
 func ackedOrRerun(tx Tx, f Filter) (ackedOrRerun []AckedOrRerunCount, err error) {
 	if !f.ofFailedMembers() {
 		return tx.AckedOrRerun(f).Get()

@@ -265,7 +265,7 @@ func (m *releaseTx) finishParent(r *Row) error {
 	return nil
 }
 
-// failedMembers says how many of a parent's members failed.
+// failedMembers returns in words how many of a parent's members failed.
 func failedMembers(f Fan) string {
 	text := fmt.Sprintf("%d of %d members failed", f.Failed+f.Members-f.Released, f.Members)
 	if f.Canceled > 0 {

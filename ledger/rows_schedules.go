@@ -78,14 +78,14 @@ func (s *ScheduleRow) job() JobRow {
 	}
 }
 
-// jobWithPauseOf is job, paused if the schedule's template is.
+// jobWithPauseOf returns the schedule as a job's row, paused if the schedule's template is.
 func (s *ScheduleRow) jobWithPauseOf(template JobRow) JobRow {
 	shown, j := s.withPauseOf(template), s.job()
 	j.PausedAt, j.PausedBy, j.PausedWhy = shown.PausedAt, shown.PausedBy, shown.PausedWhy
 	return j
 }
 
-// withPauseOf is the schedule for a reader, paused if its template is.
+// withPauseOf returns the schedule for a reader, paused if its template is.
 func (s *Schedule) withPauseOf(template JobRow) Schedule {
 	shown := *s
 	if s.PausedAt.IsZero() && s.JobID != "" {

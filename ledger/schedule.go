@@ -41,6 +41,8 @@ type ScheduleContent struct {
 	Until    time.Time // no scheduled time is after it; zero: there is no end
 }
 
+// equal reports whether two contents are the same, so that a change that is repeated changes
+// nothing.
 func (c *ScheduleContent) equal(o *ScheduleContent) bool {
 	return c.Expr == o.Expr && c.Timezone == o.Timezone && c.DST == o.DST && string(c.Data) == string(o.Data) && c.Until.Equal(o.Until)
 }
@@ -141,7 +143,8 @@ const (
 	MaxScheduleData    = 16 << 10
 )
 
-// ScheduleResult is what became of one change.
+// ScheduleResult is the result of one change. An error of one leaves the others of the request as
+// they are.
 type ScheduleResult struct {
 	Schedule Schedule // as it is now, also if the change was refused; the zero value: there is none
 	Effect   ScheduleEffect
@@ -150,7 +153,7 @@ type ScheduleResult struct {
 	Err error
 }
 
-// ScheduleEffect is what a change did.
+// ScheduleEffect says what a change did to its schedule.
 type ScheduleEffect string
 
 // The effects of changes.

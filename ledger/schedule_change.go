@@ -20,6 +20,7 @@ func (l *Ledger) ChangeSchedules(ctx context.Context, c ChangeSchedulesRequest) 
 	return firstResult(l.changeSchedules(ctx, []ChangeSchedulesRequest{c}))
 }
 
+// firstResult returns the results of the only request.
 func firstResult(results [][]ScheduleResult, err error) ([]ScheduleResult, error) {
 	if err != nil {
 		return nil, err
@@ -27,7 +28,8 @@ func firstResult(results [][]ScheduleResult, err error) ([]ScheduleResult, error
 	return results[0], nil
 }
 
-// changeSchedules makes changes of different schedules of one template in one transaction.
+// changeSchedules makes changes of different schedules of one template in one transaction. It tries
+// again if another process has inserted one of them meanwhile: it is then there to be locked.
 func (l *Ledger) changeSchedules(ctx context.Context, changes []ChangeSchedulesRequest) ([][]ScheduleResult, error) {
 	name := "change schedules of " + changes[0].Template
 	for range 3 {
@@ -52,7 +54,8 @@ var errInsertedMeanwhile = fmt.Errorf("another process made the schedule at the 
 // errSplitBatch is the end of a transaction whose changes have to be made one by one.
 var errSplitBatch = errors.New("too many scheduled times for one transaction of several requests")
 
-// scheduleChangeTx are changes of schedules in their transaction.
+// scheduleChangeTx are changes of schedules in their transaction. Each item is decided by itself.
+// What the contents that end were still to do is planned first, as the last plan of a revision is.
 type scheduleChangeTx struct {
 	requests []scheduleRequest
 	tx       Tx
@@ -68,13 +71,16 @@ type scheduleChangeTx struct {
 	updates   []ScheduleUpdate
 }
 
-// scheduleRequest is one ChangeSchedulesRequest of a transaction.
+// scheduleRequest is one ChangeSchedulesRequest of a transaction, which may have several of
+// different callers.
 type scheduleRequest struct {
 	ChangeSchedulesRequest
 	results []ScheduleResult
 	changed []string // job IDs
 }
 
+// run decides about each item, and writes what they change together. It returns errSplitBatch if a
+// request was refused for lack of room that it would have alone.
 func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 	stored, err := m.read()
 	if err != nil {
@@ -108,6 +114,7 @@ func (m *scheduleChangeTx) run() ([][]ScheduleResult, error) {
 	return results, m.audit()
 }
 
+// audit writes an entry for each request that has changed something.
 func (m *scheduleChangeTx) audit() error {
 	var entries []Audit
 	for i := range m.requests {
@@ -125,7 +132,8 @@ func (m *scheduleChangeTx) audit() error {
 	return m.tx.AddAudit(entries)
 }
 
-// read locks the schedules, and then, if one may begin or end, the template.
+// read locks the schedules, and then, if one may begin or end, the template, whose quota counts
+// them. It takes that lock last, since all changes of the template wait for it.
 func (m *scheduleChangeTx) read() (stored map[string]*ScheduleRow, err error) {
 	var ids []string
 	template := m.requests[0].Template
@@ -173,6 +181,7 @@ func (m *scheduleChangeTx) changesQuota(stored map[string]*ScheduleRow) bool {
 	return false
 }
 
+// write writes the last runs of the contents that end, and the schedules.
 func (m *scheduleChangeTx) write() error {
 	if len(m.outgoing) > 0 {
 		a := admissionTx{tx: m.tx, pauses: m.pauses, last: true, got: Admitted{Now: m.now, Skipped: map[Reason]int{}}}
@@ -226,6 +235,8 @@ func (c *ChangeSchedulesRequest) Validate() error {
 	return nil
 }
 
+// validScheduleID reports whether a job ID is a template's ID, ":" and a key, as Validate
+// describes.
 func validScheduleID(id string) bool {
 	template, key, _ := strings.Cut(id, ":")
 	for i := range len(key) {

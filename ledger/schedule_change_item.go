@@ -11,7 +11,8 @@ import (
 	"github.com/cronce/cronce/internal/clocks"
 )
 
-// change decides about one item, and notes what is to be written.
+// change decides about one item, and notes what is to be written. A change that was made before has
+// no effect, and may still raise the generation.
 func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, old *ScheduleRow) (got ScheduleResult) {
 	got.Effect = ScheduleUnchanged
 	if old != nil {
@@ -52,6 +53,7 @@ func (m *scheduleChangeTx) change(r *scheduleRequest, in *ScheduleChange, old *S
 	return got
 }
 
+// effectOf returns what a change did to a schedule.
 func effectOf(old, updated *ScheduleRow) ScheduleEffect {
 	switch {
 	case !updated.DeletedAt.IsZero():
@@ -62,7 +64,8 @@ func effectOf(old, updated *ScheduleRow) ScheduleEffect {
 	return ScheduleChanged
 }
 
-// check reports whether the change is made already, or why it is refused.
+// check reports whether the change is made already, or why it is refused. The generation goes
+// first: what comes late must not undo what is newer.
 func (in *ScheduleChange) check(old *ScheduleRow) (done bool, err error) {
 	exists := old != nil && old.DeletedAt.IsZero()
 	same := exists && !in.Delete && old.equal(&in.ScheduleContent) || old != nil && !exists && in.Delete
@@ -82,6 +85,8 @@ func (in *ScheduleChange) check(old *ScheduleRow) (done bool, err error) {
 }
 
 // nextContent returns the schedule as it is with the change, and the plan of the content that ends.
+// The new content holds from where that plan ends, so that no scheduled time is in both or in
+// neither.
 func (m *scheduleChangeTx) nextContent(
 	r *scheduleRequest, in *ScheduleChange, old *ScheduleRow,
 ) (updated *ScheduleRow, outgoing *currentPlan, err error) {
@@ -142,7 +147,8 @@ func (p *Plan) exclude(at time.Time, rules ScheduleRules, s *Schedule) error {
 	return err
 }
 
-// planOutgoing plans what the schedule's content is to do until a time, at which it ends.
+// planOutgoing plans what the schedule's content is to do until a time, at which it ends. It
+// returns ErrBacklog if that is more than one plan, or one transaction, can hold.
 func (m *scheduleChangeTx) planOutgoing(r *scheduleRequest, old *ScheduleRow, from time.Time) (*currentPlan, error) {
 	p, _, err := r.Rules.Plan(&old.Schedule, from, true)
 	switch {
@@ -176,7 +182,7 @@ func nextCheckAt(next, now time.Time) time.Time {
 	return clocks.Later(now, clocks.Earlier(next, now.Add(RecheckInterval)))
 }
 
-// countQuota counts the schedules in the template's quota.
+// countQuota counts the schedules in the template's quota, and returns ErrQuota for one too many.
 func (m *scheduleChangeTx) countQuota(r *scheduleRequest, updated, old *ScheduleRow) error {
 	wasInQuota := old != nil && old.InQuota()
 	switch {

@@ -70,6 +70,8 @@ func (t *ruleTx) PutJobs(changes []JobChange) error {
 	return t.raisePurged(purged)
 }
 
+// raisePurged raises the PurgedThrough of templates, by name, to the newest scheduled time that was
+// purged of their schedules.
 func (t *ruleTx) raisePurged(purged map[string]JobChange) error {
 	names := make([]string, 0, len(purged))
 	for name := range purged {

@@ -22,7 +22,7 @@ func (f ScheduleFilter) Bounds() (after, below string) {
 	return max(after, f.Template+":"+f.AfterKey), below
 }
 
-// Schedules returns a page of schedules. See ScheduleFilter.
+// Schedules returns a page of schedules, as paused if their template is. See ScheduleFilter.
 func (l *Ledger) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
 	return read(ctx, l, "list schedules", func(tx Tx) ([]Schedule, error) {
 		rowsFuture, jobsFuture := tx.Schedules(f), tx.Jobs([]string{f.Template})
@@ -59,7 +59,7 @@ func (l *Ledger) Schedule(ctx context.Context, jobID string) (Schedule, error) {
 	})
 }
 
-// singleJob is the job of a question about one; zero: the ledger does not know it.
+// singleJob returns the job of a question about one; zero: the ledger does not know it.
 func singleJob(jobsFuture Future[[]JobRow]) (JobRow, error) {
 	rows, err := jobsFuture.Get()
 	if len(rows) == 0 {

@@ -51,7 +51,7 @@ type PlannedSchedules struct {
 	Failed []FailedSchedule
 }
 
-// FailedSchedule is a schedule that could not be planned.
+// FailedSchedule is a schedule that could not be planned, and why.
 type FailedSchedule struct {
 	JobID string
 	Err   error
@@ -147,7 +147,8 @@ func (d *dueTemplates) add(m *schedulePlanTx) {
 	}
 }
 
-// schedulePlanTx plans schedules of one template in a transaction.
+// schedulePlanTx plans schedules of one template in a transaction. Their locks keep other processes
+// from planning them; the rows are written as those of an admission.
 type schedulePlanTx struct {
 	SchedulePlanning
 	template  string
@@ -201,6 +202,7 @@ func (m *schedulePlanTx) run() (err error) {
 	return m.write()
 }
 
+// rows returns the number of rows that the batch has so far.
 func (m *schedulePlanTx) rows() (n int) {
 	for i := range m.current {
 		n += len(m.current[i].plan.Runs)

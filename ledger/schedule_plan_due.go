@@ -10,14 +10,16 @@ import (
 	"github.com/cronce/cronce/internal/clocks"
 )
 
-// dueTemplates are the templates to plan next, in the order of their turns.
+// dueTemplates are the templates to plan next, in the order of their turns, with what the caller is
+// told if there are none.
 type dueTemplates struct {
 	PlannedSchedules
 	templates []string
 	since     time.Time // no schedule is due before
 }
 
-// findDue finds the templates that have due schedules, of those that have no backlog.
+// findDue finds the templates that have due schedules, of those that have no backlog. It is read
+// without a lock: the batch looks again.
 func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err error) {
 	names := make([]string, len(p.Templates))
 	for i, t := range p.Templates {

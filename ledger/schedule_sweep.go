@@ -24,6 +24,8 @@ func (l *Ledger) SweepSchedules(ctx context.Context, s ScheduleSweep) (next int6
 	return write(ctx, l, "sweep schedules of "+s.Template, s.sweep)
 }
 
+// sweep is the transaction of SweepSchedules. The last page notes in the template that all were
+// swept, unless a change has asked for another sweep meanwhile.
 func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 	page, err := tx.LockSchedulesAfter(s.Template, s.After, sweepPage).Get()
 	if err != nil {
@@ -58,7 +60,7 @@ func (s ScheduleSweep) sweep(tx Tx) (next int64, err error) {
 	return page.Last, err
 }
 
-// sweepAll has the schedules of all templates swept, after a change at a time.
+// sweepAll has the schedules of all templates swept, after a change of a pause at a time.
 func sweepAll(tx Tx, now time.Time) error {
 	list, err := tx.Templates().Get()
 	if err != nil {

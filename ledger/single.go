@@ -85,6 +85,7 @@ func (s *Single) Claim(_ context.Context, c ClaimRequest) (Claimed, error) {
 	return got, nil
 }
 
+// apply makes a change of the run, which passes the same check of moves as in a Ledger.
 func (s *Single) apply(c RowChange) error {
 	if err := checkMoves([]RowChange{c}); err != nil {
 		return err
@@ -98,6 +99,7 @@ func (s *Single) apply(c RowChange) error {
 	return nil
 }
 
+// holds reports whether the run is leased under a lease.
 func (s *Single) holds(l Lease) bool {
 	return s.row.State == Running && s.row.ID == l.RunID && s.row.Token == l.Token && l.Token != ""
 }

@@ -78,6 +78,7 @@ func grant(tx Tx, list []Slot) slots {
 }
 
 // grantFree locks jobs, which are in the order of their IDs, and gives their free slots and places.
+// A claim calls it for what its scan has found, and a backfill for its job.
 func grantFree(tx Tx, free []WaitingJob) error {
 	var all, slotted, placed []string
 	for _, j := range free {

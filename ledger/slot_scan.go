@@ -35,7 +35,8 @@ const (
 	maxHints     = 20_000 // jobs; about 1 MB
 )
 
-// slotScan names the jobs that one claim scans.
+// slotScan names the jobs that one claim scans. slotScanner.next makes it, and finish takes its
+// result.
 type slotScan struct {
 	after string
 	limit int      // below 1: only jobs are scanned
@@ -53,6 +54,7 @@ func (s *slotScanner) hint(jobs []string) {
 	s.addHints(jobs)
 }
 
+// addHints adds jobs to scan, and forgets the oldest beyond maxHints. The caller holds mu.
 func (s *slotScanner) addHints(jobs []string) {
 	s.hints = append(s.hints, jobs...)
 	if over := len(s.hints) - maxHints; over > 0 { // the round finds the oldest

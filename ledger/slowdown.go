@@ -52,6 +52,7 @@ func (l *Ledger) Slowdowns(ctx context.Context) (map[string]float64, error) {
 	return s.ByJob, err
 }
 
+// readSlowdowns returns the slowdowns that were counted last.
 func readSlowdowns(tx Tx) (s slowdowns, err error) {
 	text, err := tx.Slowdowns().Get()
 	if err != nil || text == "" {
@@ -63,7 +64,8 @@ func readSlowdowns(tx Tx) (s slowdowns, err error) {
 	return s, err
 }
 
-// countSlowdowns counts the slowdowns of today, unless they are, or hours before it are not.
+// countSlowdowns counts the slowdowns of today, unless that was done, or hours before today are not
+// counted yet.
 func (l *Ledger) countSlowdowns(ctx context.Context, counted HourSpan, now time.Time) error {
 	today := now.UTC().Truncate(aDay)
 	var jobs []string

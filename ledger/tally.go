@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Tally counts runs by what became of them. Tallies add up.
+// Tally counts runs by what became of them. Tallies add up, so that an hour, a job and all jobs
+// have the same form.
 type Tally struct {
 	// Counts has the scheduled times that have rows of their own.
 	Counts map[State]int `json:"counts,omitempty"`
@@ -84,7 +85,7 @@ func decodeTally(text string) (t Tally, err error) {
 	return t, err
 }
 
-// decode is decodeTally into a tally whose memory is used again.
+// decode decodes a text as decodeTally does, into a tally whose memory is used again.
 func (t *Tally) decode(text string) error {
 	clear(t.Counts)
 	clear(t.Ranges)
@@ -166,7 +167,8 @@ const (
 	RowAdHoc                // a ~ run
 )
 
-// RunCount is the number of scheduled times whose rows a Tally counts alike.
+// RunCount is the number of scheduled times whose rows a Tally counts alike. An engine groups rows
+// so, and knows no more of a Tally.
 type RunCount struct {
 	JobID   string    // see TallyQuery.ByJob
 	Hour    time.Time // its start

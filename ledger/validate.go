@@ -61,6 +61,8 @@ func (p *Plan) validate() error {
 	return nil
 }
 
+// validateSingle returns ErrInvalidRun for a row that is not that of a single scheduled time with a
+// valid ID.
 func (in *RunSpec) validateSingle(jobID string) error {
 	if !in.Until.IsZero() {
 		return in.invalid("a range of scheduled times comes from a plan only: give each scheduled time its own run")
@@ -68,6 +70,7 @@ func (in *RunSpec) validateSingle(jobID string) error {
 	return in.validate(jobID)
 }
 
+// validate returns ErrInvalidRun for a row whose time or ID no store can have.
 func (in *RunSpec) validate(jobID string) error {
 	switch {
 	case in.ScheduledAt.Nanosecond() != 0 || in.Until.Nanosecond() != 0:
@@ -95,11 +98,15 @@ func (in *RunSpec) hasValidID(jobID string) bool {
 	return ok && (suffix == "" || suffix[0] == '~' && suffix != "~" && plaintext.VisibleASCII(suffix))
 }
 
+// hasFourDigitYear reports whether a time can be written in a run ID; the order of the IDs would
+// else not be that of the times.
 func hasFourDigitYear(t time.Time) bool {
 	year := t.UTC().Year()
 	return 0 <= year && year <= 9999
 }
 
+// isPlainJobID reports whether a text may be a job's part of a run ID: visible ASCII without the
+// marks of its other parts.
 func isPlainJobID(jobID string) bool {
 	for i := range len(jobID) {
 		if c := jobID[i]; c <= ' ' || c >= '~' || c == '@' || c == '/' {
@@ -109,6 +116,7 @@ func isPlainJobID(jobID string) bool {
 	return true
 }
 
+// invalid returns ErrInvalidRun for the row, with what is wrong.
 func (in *RunSpec) invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: run %.200q at %s: %s", ErrInvalidRun, in.RunID, in.ScheduledAt.UTC().Format(time.RFC3339Nano),
 		fmt.Sprintf(format, args...))

@@ -18,7 +18,7 @@ type WaitReason struct {
 // WaitTextLimit is the number of bytes of the text of a WaitReason that a run's row keeps.
 const WaitTextLimit = 300
 
-// WaitCode names a WaitReason. The codes are stable.
+// WaitCode names a WaitReason. The codes are stable: programs may compare them.
 type WaitCode string
 
 // Wait codes that a process stores when it cannot send a run and gives its lease back.
@@ -95,7 +95,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]WaitReas
 	})
 }
 
-// waits are what planned and retrying runs may wait for.
+// waits are what planned and retrying runs may wait for, read once for all runs that are asked for.
 type waits struct {
 	now           time.Time
 	liveProcesses int
@@ -105,6 +105,7 @@ type waits struct {
 	pauses        pauses
 }
 
+// readWaits reads what the runs may wait for.
 func readWaits(tx Tx, rows []Row) (s waits, err error) {
 	var limited, targets []string
 	for i := range rows {
@@ -160,7 +161,7 @@ func (g GivenBack) waitReason() WaitReason {
 	return WaitReason{Code: g.Why.Code, Text: text}
 }
 
-// waitReason returns the first reason why the run is not being sent.
+// waitReason returns the first reason why the run is not being sent. Several may hold at a time.
 func (s *waits) waitReason(r *Row) WaitReason {
 	holder, limit, running := s.holders[r.JobID], r.Call.MaxInFlight, s.running[LimitKey(r.Parent, r.JobID)]
 	hold := s.pauses.holdOf(r.Call.Target, s.now)

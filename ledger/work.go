@@ -45,7 +45,7 @@ type ClaimRequest struct {
 	Only []string
 }
 
-// Claimed is the result of a ClaimRequest.
+// Claimed is the result of a ClaimRequest: the work, and when to claim again.
 type Claimed struct {
 	Now  time.Time // the store's clock
 	Work []Work
@@ -60,7 +60,8 @@ type Claimed struct {
 	NextAt time.Time
 }
 
-// Lease identifies one lease of a run.
+// Lease identifies one lease of a run: the token is new with each, so that a lease that was lost
+// matches nothing.
 type Lease struct {
 	RunID string
 	Token string

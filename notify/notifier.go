@@ -231,7 +231,7 @@ func (n *Notifier) observePurge(ctx context.Context) error {
 	return n.Ledger.ReconcileIncidents(ctx, ledger.IncidentOverdue, observed)
 }
 
-// unplanned are the jobs whose plan has not passed a scheduled time for a while, and
+// unplanned returns the jobs whose plan has not passed a scheduled time for a while, and
 // those that do not run at a scheduled time because the clock was set back.
 func (n *Notifier) unplanned(assignments []ledger.JobAssignment, pauses []ledger.Pause, now time.Time) (list []ledger.JobProblem) {
 	for _, s := range assignments {

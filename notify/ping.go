@@ -182,7 +182,7 @@ func (p *pings) note(ping ledger.Run, now time.Time) {
 	}
 }
 
-// entry is a ping as a run.
+// entry returns a ping as a run.
 func (p *pings) entry(r ledger.Run, kind string, at time.Time, text string) ledger.Entry {
 	j := p.jobs[r.JobID]
 	c := ledger.CallSpec{
@@ -213,7 +213,7 @@ type pingBody struct {
 	Error  string        `json:"error,omitempty"`
 }
 
-// rid is a run as a UUID (RFC 9562, version 8): by it the receiver pairs the start and
+// rid returns a run as a UUID (RFC 9562, version 8): by it the receiver pairs the start and
 // the end of runs that overlap.
 func (p *pings) rid(runID string) string {
 	sum := sha256.Sum256([]byte(p.registry + "/" + runID))

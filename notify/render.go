@@ -44,7 +44,8 @@ type Email struct {
 	Thread  string   `json:"thread"` // joins the messages of one incident
 }
 
-// cloudEvent is https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md.
+// cloudEvent renders a message as
+// https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md.
 func cloudEvent(m Message, id string) any {
 	i := m.Incident
 	data := map[string]any{
@@ -66,8 +67,8 @@ func cloudEvent(m Message, id string) any {
 	}
 }
 
-// slack is https://api.slack.com/messaging/webhooks: text, in which &, < and > are
-// escaped.
+// slack renders a message for https://api.slack.com/messaging/webhooks: text, in which &, < and >
+// are escaped.
 func slack(m Message) any {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	sign := ":red_circle: "
@@ -89,8 +90,8 @@ func slack(m Message) any {
 	return map[string]string{"text": b.String()}
 }
 
-// pagerDuty is the Events API v2, https://developer.pagerduty.com/docs/events-api-v2.
-// The call adds the routing key.
+// pagerDuty renders a message for the Events API v2,
+// https://developer.pagerduty.com/docs/events-api-v2. The call adds the routing key.
 func pagerDuty(m Message) any {
 	if m.Event == Recovered {
 		return map[string]any{"event_action": "resolve", "dedup_key": m.key()}
@@ -113,7 +114,7 @@ func pagerDuty(m Message) any {
 	return event
 }
 
-// alerts has one for each incident.
+// alerts renders one alert for each incident.
 func alerts(m Message, c jobs.Channel) []any {
 	others := m.Others
 	m.Others = nil
@@ -124,9 +125,8 @@ func alerts(m Message, c jobs.Channel) []any {
 	return list
 }
 
-// alert is of Alertmanager's API v2. The labels identify the incident. Alertmanager
-// forgets an alert that ends, so an open one ends after the next reminder, or far
-// away.
+// alert renders an alert of Alertmanager's API v2. The labels identify the incident. Alertmanager
+// forgets an alert that ends, so an open one ends after the next reminder, or far away.
 func alert(m Message, c jobs.Channel) any {
 	ends := m.At.AddDate(1, 0, 0)
 	switch {

@@ -203,7 +203,7 @@ func (n *Notifier) job(id string) jobs.Job {
 	return jobs.Job{ID: id}
 }
 
-// entry is the run that delivers a delivery. Its ID follows from the incident and its
+// entry returns the run that delivers a delivery. Its ID follows from the incident and its
 // version: what is written twice has one ID.
 func (d *delivery) entry(now time.Time) (ledger.Entry, error) {
 	at, i := now.UTC().Truncate(time.Second), d.from.Incident

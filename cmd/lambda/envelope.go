@@ -24,7 +24,7 @@ func unwrapped(payload []byte) (s shape, err error) {
 	return s, nil
 }
 
-// wrapped is the event within one envelope; nil when s is none:
+// wrapped returns the event within one envelope; nil when s is none:
 // requestPayload in the record of a Lambda destination, and Payload in the
 // request that EventBridge Scheduler gave up, there perhaps as a text.
 func (s shape) wrapped() []byte {

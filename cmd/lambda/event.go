@@ -36,7 +36,7 @@ func parseShape(payload []byte) (shape, error) {
 	return s, nil
 }
 
-// kindOf says what a payload that is not a JSON object is. It does not quote the
+// kindOf returns in words the kind of a payload that is not a JSON object. It does not quote the
 // payload, which may be long and may contain secrets.
 func kindOf(payload []byte) string {
 	trimmed := bytes.TrimSpace(payload)
@@ -55,14 +55,14 @@ func kindOf(payload []byte) string {
 
 func (s shape) has(field string) bool { _, ok := s[field]; return ok }
 
-// text is a field that is a string; "" for anything else.
+// text returns a field that is a string; "" for anything else.
 func (s shape) text(field string) string {
 	var v string
 	_ = json.Unmarshal(s[field], &v)
 	return v
 }
 
-// names are the fields there are, for errors.
+// names returns the names of the fields, for errors.
 func (s shape) names() string {
 	names := slices.Sorted(maps.Keys(s))
 	if len(names) == 0 {
@@ -195,7 +195,7 @@ func (s shape) ruleEvent() (event, error) {
 	return e, nil
 }
 
-// ruleName is the rule's in arn:aws:events:REGION:ACCOUNT:rule/[BUS/]NAME.
+// ruleName returns the name of the rule in arn:aws:events:REGION:ACCOUNT:rule/[BUS/]NAME.
 func (s shape) ruleName() string {
 	var resources []string
 	_ = json.Unmarshal(s["resources"], &resources)

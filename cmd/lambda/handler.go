@@ -89,7 +89,7 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-margin))
 }
 
-// grace is what an executor has after ctx's deadline to record what came of its
+// grace returns what an executor has after ctx's deadline to record what came of its
 // calls: half the margin that withMargin left, or less.
 func grace(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
@@ -122,7 +122,7 @@ func (h *handler) tick(ctx context.Context, s shape) (any, error) {
 	return ticked{true}, nil
 }
 
-// executor is one for this event alone: its leases are named by a process of
+// executor returns an executor for this event alone: its leases are named by a process of
 // its own, and nothing of an earlier event is left in it.
 func (h *handler) executor(ctx context.Context) (*executor.Executor, error) {
 	cfg := executor.Config{

@@ -82,7 +82,7 @@ func fit(j jobs.Job, e event) (identity, error) {
 	return identity{runID: jobs.RunIDWithToken(j.ID, at, token(j.ID, e.id)), at: at}, nil
 }
 
-// timeOf is the time in an id that has one (UUIDv7, RFC 9562), else timeless.
+// timeOf returns the time in an id that has one (UUIDv7, RFC 9562), else timeless.
 func timeOf(id string) time.Time {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {

@@ -72,7 +72,7 @@ func isPostgres(dsn string) bool {
 	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
 }
 
-// queryMode is how a URL has pgx send its statements; "" is pgx's default. The
+// queryMode returns how a URL has pgx send its statements; "" is pgx's default. The
 // URL is not parsed whole: one that names several hosts is none to net/url.
 func queryMode(dsn string) string {
 	_, query, _ := strings.Cut(dsn, "?")

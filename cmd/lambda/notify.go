@@ -51,7 +51,7 @@ func (h *handler) report(ctx context.Context, problem error) {
 	}
 }
 
-// mails are the targets to which this function sends nothing: what sends mail would add
+// mails returns the targets to which this function sends nothing: what sends mail would add
 // a third to the binary, and each cold start loads it.
 func (h *handler) mails() map[string]bool {
 	targets := map[string]bool{}

@@ -91,7 +91,7 @@ func (h *handler) job(ev event) (jobs.Job, error) {
 	return j, nil
 }
 
-// ages is how long after its first delivery the platform may deliver an event
+// ages returns how long after its first delivery the platform may deliver an event
 // again. Without a ledger, the send-before time of a run whose id contains no time
 // is counted from each delivery, so it is that much earlier.
 func (h *handler) ages() time.Duration {

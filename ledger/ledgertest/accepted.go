@@ -133,21 +133,21 @@ var acceptedCases = []testCase{
 	}},
 }
 
-// accepted is the first 202 of a run.
+// accepted returns the first 202 of a run.
 func accepted(w ledger.Work, wait time.Duration) ledger.Outcome {
 	o := outcome(w, ledger.Accepted, "", ledger.AnswerAccepted)
 	o.Wait = wait
 	return o
 }
 
-// stillAccepted is another 202 of an accepted run.
+// stillAccepted returns another 202 of an accepted run.
 func stillAccepted(w ledger.Work, wait time.Duration) ledger.Outcome {
 	o := accepted(w, wait)
 	o.Attempt = ledger.Attempt{}
 	return o
 }
 
-// newAccepted is a new job whose first scheduled time was accepted.
+// newAccepted returns a new job whose first scheduled time was accepted.
 func (t *fixture) newAccepted(id string) *job {
 	t.Helper()
 	j, w := t.newStarted(id)

@@ -112,7 +112,7 @@ func auditUnchanged(t *fixture) {
 	t.wantAudit(t.audit(ledger.AuditFilter{}), "pause j  by ann: x (cli)", "ack j "+j.id(0)+" by ann: asked ()")
 }
 
-// repeat is the entry of a rerun of a run.
+// repeat returns the entry of a rerun of a run.
 func (j *job) repeat(runID, token string) ledger.Entry {
 	e := j.adHoc(token)
 	e.Trigger, e.RerunOf, e.Actor = ledger.ByRerun, runID, who("bob", "as new work")

@@ -193,7 +193,7 @@ func (t *fixture) newFollower() *follower {
 	return &follower{t, got.Position}
 }
 
-// changes are those after the follower's position.
+// changes returns those after the follower's position.
 func (f *follower) changes() ledger.Changes {
 	f.Helper()
 	got, err := f.Changes(f.ctx, f.at)

@@ -38,7 +38,7 @@ func (t *fixture) wantDefinitions(id, hash, desired string) ledger.JobAssignment
 	return s
 }
 
-// newBegunJob is a job under v1 of process p1, an hour old, with p1 alive.
+// newBegunJob returns a job under v1 of process p1, an hour old, with p1 alive.
 func (t *fixture) newBegunJob(id string) *job {
 	t.Helper()
 	t.declare("p1", "v1", id)

@@ -132,12 +132,12 @@ var enterCases = []testCase{
 	}},
 }
 
-// entry is a scheduled time from outside the planner.
+// entry returns a scheduled time from outside the planner.
 func (j *job) entry(in ledger.RunSpec) ledger.Entry {
 	return ledger.Entry{JobID: j.JobID, RunSpec: in, Process: "p1", Token: j.token(), LeaseFor: lease}
 }
 
-// adHoc is a trigger at the first scheduled time, with its own id.
+// adHoc returns a trigger at the first scheduled time, with its own id.
 func (j *job) adHoc(token string) ledger.Entry {
 	in := j.leased(0, ledger.OverlapSkip)
 	in.RunID += "~" + token

@@ -37,7 +37,7 @@ func (t *fixture) advance(d time.Duration) {
 	t.opened.Shift(t.T, d)
 }
 
-// secondReplica is another replica's handle on the same data.
+// secondReplica returns another replica's handle on the same data.
 func (t *fixture) secondReplica() ledger.Store {
 	t.Helper()
 	if t.opened.Second == nil {
@@ -83,7 +83,7 @@ func (t *fixture) declare(process, version string, ids ...string) {
 	}))
 }
 
-// assignments are those that a process of this version sees, by job.
+// assignments returns those that a process of this version sees, by job.
 func (t *fixture) assignments(version string) map[string]ledger.JobAssignment {
 	t.Helper()
 	list, err := Assignments(t.ctx, t.Store, version)
@@ -98,7 +98,7 @@ func (t *fixture) assignments(version string) map[string]ledger.JobAssignment {
 	return m
 }
 
-// job is a job that was begun an hour ago and not planned since.
+// job returns a job that was begun an hour ago and not planned since.
 func (t *fixture) job(id string) *job {
 	t.Helper()
 	t.declare("process-of-"+id, "v1-of-"+id, id)
@@ -117,7 +117,7 @@ func (t *fixture) now(id string) *job {
 	return &job{fixture: t, Position: s.Position}
 }
 
-// get is a run that must be there.
+// get returns a run that must be there.
 func (t *fixture) get(runID string) ledger.Run {
 	t.Helper()
 	r, _, err := t.Get(t.ctx, runID)
@@ -135,7 +135,7 @@ func (t *fixture) history(runID string) []ledger.Attempt {
 	return as
 }
 
-// all is every run of a job, newest first.
+// all returns every run of a job, newest first.
 func (t *fixture) all(jobID string) []ledger.Run {
 	t.Helper()
 	rs, err := t.List(t.ctx, ledger.Filter{JobID: jobID, Limit: 10000})

@@ -23,7 +23,7 @@ func rollUp(t *testing.T, s ledger.Store) {
 	t.Fatal("there is no end of hours to count")
 }
 
-// hoursOf are the hours of a job, or of all jobs, in which there can be runs of a test.
+// hoursOf returns the hours of a job, or of all jobs, in which there can be runs of a test.
 func hoursOf(t *testing.T, s ledger.Store, jobID string) map[time.Time]ledger.Tally {
 	t.Helper()
 	now := time.Now()
@@ -77,7 +77,7 @@ func sameAsRuns(t *testing.T, s ledger.Store, except map[ledger.HourKey]bool) {
 	}
 }
 
-// tallyOf is the tally of one run.
+// tallyOf returns the tally of one run.
 func tallyOf(r ledger.Run) ledger.Tally {
 	var t ledger.Tally
 	switch count := map[ledger.State]int{r.State: r.Count}; {

@@ -238,7 +238,7 @@ var incidentCases = []testCase{
 	}},
 }
 
-// incidents are all of the job's incidents, newest first.
+// incidents returns all of the job's incidents, newest first.
 func (t *fixture) incidents(jobID string) []ledger.Incident {
 	t.Helper()
 	list, err := t.Incidents(t.ctx, ledger.IncidentFilter{JobID: jobID})
@@ -246,7 +246,7 @@ func (t *fixture) incidents(jobID string) []ledger.Incident {
 	return list
 }
 
-// incident is the job's only incident.
+// incident returns the job's only incident.
 func (t *fixture) incident(jobID string) ledger.Incident {
 	t.Helper()
 	list := t.incidents(jobID)
@@ -267,14 +267,14 @@ func (j *job) lease(i int) ledger.Work {
 	return got.Leased[0]
 }
 
-// deadWithError is a dead run with an error.
+// deadWithError returns a dead run with an error.
 func deadWithError(w ledger.Work, why ledger.Reason, text string) ledger.Outcome {
 	o := dead(w, why)
 	o.Attempt.Error = text
 	return o
 }
 
-// notificationOf is a notification of an incident.
+// notificationOf returns a notification of an incident.
 func notificationOf(i ledger.Incident, token string) ledger.Entry {
 	at := i.OpenedAt.Truncate(time.Second)
 	return ledger.Entry{JobID: "notify-ops", RunSpec: ledger.RunSpec{

@@ -13,12 +13,12 @@ type job struct {
 	ledger.Position
 }
 
-// at is the i-th scheduled time after the watermark, a minute apart, from 0.
+// at returns the i-th scheduled time after the watermark, a minute apart, from 0.
 func (j *job) at(i int) time.Time {
 	return j.Watermark.UTC().Truncate(time.Minute).Add(time.Duration(i+1) * time.Minute)
 }
 
-// id is the run ID of the i-th scheduled time.
+// id returns the run ID of the i-th scheduled time.
 func (j *job) id(i int) string { return runID(j.JobID, j.at(i)) }
 
 func runID(jobID string, at time.Time) string {
@@ -36,7 +36,7 @@ func callOf(jobID string) ledger.CallSpec {
 	}
 }
 
-// planned is the i-th scheduled time, to run on time.
+// planned returns the i-th scheduled time, to run on time.
 func (j *job) planned(i int, o ledger.Overlap) ledger.RunSpec {
 	return ledger.RunSpec{
 		RunID: j.id(i), ScheduledAt: j.at(i), Count: 1, State: ledger.Planned,
@@ -44,14 +44,14 @@ func (j *job) planned(i int, o ledger.Overlap) ledger.RunSpec {
 	}
 }
 
-// leased is planned, to start in the admission.
+// leased returns the i-th scheduled time, to start in the admission.
 func (j *job) leased(i int, o ledger.Overlap) ledger.RunSpec {
 	in := j.planned(i, o)
 	in.Lease = true
 	return in
 }
 
-// missed is one scheduled time that comes too late.
+// missed returns one scheduled time that comes too late.
 func (j *job) missed(i int) ledger.RunSpec {
 	return ledger.RunSpec{
 		RunID: j.id(i), ScheduledAt: j.at(i), Count: 1,
@@ -59,7 +59,7 @@ func (j *job) missed(i int) ledger.RunSpec {
 	}
 }
 
-// rangeOf is a range row over the i-th to the k-th scheduled time.
+// rangeOf returns a range row over the i-th to the k-th scheduled time.
 func (j *job) rangeOf(i, k int) ledger.RunSpec {
 	in := j.missed(i)
 	in.RunID, in.Until, in.Count = j.rangeID(i, k), j.at(k), k-i+1
@@ -70,12 +70,12 @@ func (j *job) rangeID(i, k int) string {
 	return j.id(i) + "/" + j.at(k).Format(time.RFC3339)
 }
 
-// plan is the job's scheduled times up to the i-th.
+// plan returns the job's scheduled times up to the i-th.
 func (j *job) plan(through int, ins ...ledger.RunSpec) ledger.Plan {
 	return ledger.Plan{JobID: j.JobID, Revision: j.Revision, After: j.Watermark, Through: j.at(through), Runs: ins}
 }
 
-// admission is one beat of process p1.
+// admission returns one beat of process p1.
 func (t *fixture) admission(plans ...ledger.Plan) ledger.Admission {
 	return ledger.Admission{Plans: plans, Process: "p1", Token: t.token(), LeaseFor: lease}
 }
@@ -99,5 +99,5 @@ func (j *job) admit(ins ...ledger.RunSpec) ledger.Admitted {
 	return got
 }
 
-// next is the job after what was admitted.
+// next returns the job after what was admitted.
 func (j *job) next() *job { return j.now(j.JobID) }

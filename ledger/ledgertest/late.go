@@ -304,7 +304,7 @@ var tellCases = []testCase{
 	}},
 }
 
-// bounded is the i-th scheduled time with bounds on its start and its end.
+// bounded returns the i-th scheduled time with bounds on its start and its end.
 func (j *job) bounded(i int, o ledger.Overlap, start, finish time.Duration) ledger.RunSpec {
 	in := j.planned(i, o)
 	in.Call.StartWithin, in.Call.FinishWithin = start, finish

@@ -215,7 +215,7 @@ var listCases = []testCase{
 	{"Ping answers", func(t *fixture) { t.must(t.Ping(t.ctx)) }},
 }
 
-// page is the ids of one page.
+// page returns the ids of one page.
 func (t *fixture) page(f ledger.Filter) []string {
 	t.Helper()
 	rs, err := t.List(t.ctx, f)

@@ -36,7 +36,7 @@ var groupCases = []testCase{
 	}},
 }
 
-// grouped are the groups of runs, one by one.
+// grouped returns the groups of runs, one by one.
 func grouped(runs []ledger.Run) (groups []ledger.RunGroup) {
 	for _, r := range runs {
 		if r.Reason == ledger.ReasonMembers {

@@ -84,7 +84,7 @@ func (t *fixture) recordAll(state ledger.State, work ...ledger.Work) {
 	}
 }
 
-// fannedOut is a parent that has released all of its members.
+// fannedOut returns a parent that has released all of its members.
 func (t *fixture) fannedOut(names ...string) (parent string, work map[string]ledger.Work) {
 	t.Helper()
 	j := t.job("j")
@@ -101,7 +101,7 @@ func (t *fixture) fannedOut(names ...string) (parent string, work map[string]led
 	return l.RunID, work
 }
 
-// counts are the counts of a parent's members that are not 0.
+// counts returns the counts of a parent's members that are not 0.
 func (t *fixture) counts(parent string) map[ledger.State]int {
 	t.Helper()
 	got, err := t.MemberCounts(t.ctx, []string{parent})

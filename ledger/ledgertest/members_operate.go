@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// newFailedParent is a dead parent of which the member a failed, and b succeeded.
+// newFailedParent returns a dead parent of which the member a failed, and b succeeded.
 func (t *fixture) newFailedParent() (parent, member string) {
 	t.Helper()
 	parent, work := t.fannedOut("a", "b")

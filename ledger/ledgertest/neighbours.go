@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// newNeighbours are jobs whose ids, and so whose runs' ids, begin alike and are
+// newNeighbours returns jobs whose ids, and so whose runs' ids, begin alike and are
 // mixed up by every order but that of bytes. Of each, the same times have a
 // range, two runs, and ~ work beside one of them.
 func (t *fixture) newNeighbours() []*job {
@@ -30,7 +30,7 @@ func (t *fixture) newNeighbours() []*job {
 	return jobs
 }
 
-// adHocAt is a trigger at the i-th scheduled time.
+// adHocAt returns a trigger at the i-th scheduled time.
 func (j *job) adHocAt(i int, token string) ledger.Entry {
 	e := j.adHoc(token)
 	e.RunID, e.ScheduledAt, e.Lease = j.id(i)+"~"+token, j.at(i), false
@@ -68,7 +68,7 @@ func listNeighbours(t *fixture) {
 	}
 }
 
-// pages is a job's listing, page by page.
+// pages returns a job's listing, page by page.
 func (j *job) pages(size int) (ids []string) {
 	j.Helper()
 	f := ledger.Filter{JobID: j.JobID, Limit: size}

@@ -158,7 +158,7 @@ func (t *fixture) canceled(id string) {
 	}
 }
 
-// newDead is a new job whose first scheduled time, which took the slot, is dead.
+// newDead returns a new job whose first scheduled time, which took the slot, is dead.
 func (t *fixture) newDead(id string) (*job, ledger.Work) {
 	t.Helper()
 	j, w := t.newStarted(id)

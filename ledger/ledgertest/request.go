@@ -18,7 +18,7 @@ var requestCases = []testCase{
 	{"an act that is not on many runs is listed by itself, whatever series it names", requestOfNoSeries},
 }
 
-// actorWithRequest is an actor whose request has a key. Its answer is the result as text.
+// actorWithRequest returns an actor whose request has a key. Its answer is the result as text.
 func actorWithRequest(key string) ledger.Actor {
 	return ledger.Actor{By: "ann", Why: "asked", Request: &ledger.Request{
 		Principal: "ann", Key: key, Fingerprint: "f",
@@ -26,7 +26,7 @@ func actorWithRequest(key string) ledger.Actor {
 	}}
 }
 
-// storedAnswer is the answer to a request, "" for none.
+// storedAnswer returns the answer to a request, "" for none.
 func (t *fixture) storedAnswer(key string) string {
 	t.Helper()
 	answer, found, err := t.FindAnswer(t.ctx, *actorWithRequest(key).Request)

@@ -195,7 +195,7 @@ func (t *fixture) removeJob(j *job) {
 	}
 }
 
-// events are a job's events of one kind, newest first.
+// events returns a job's events of one kind, newest first.
 func (t *fixture) events(id string, kind ledger.EventKind) []ledger.Event {
 	t.Helper()
 	es, err := t.Events(t.ctx, id, 0)

@@ -162,7 +162,7 @@ var selectCases = []rowsCase{
 	}},
 }
 
-// ofSeries is the audit of redrives of several operators and series.
+// ofSeries returns the audit of redrives of several operators and series.
 func ofSeries() (list []ledger.Audit) {
 	for _, a := range []struct {
 		run, by, series string

@@ -120,7 +120,7 @@ var fieldsOf = map[string][]ledger.State{
 // constant are the fields of a row that never change.
 var constant = []string{"ID", "JobID", "Parent", "ScheduledAt", "Until", "Revision", "PlannedAt"}
 
-// changingFields are all fields of a row but the constant ones, those of its call too.
+// changingFields returns all fields of a row but the constant ones, those of its call too.
 func changingFields() (list []field) {
 	var walk func(name string, t reflect.Type, of func(*ledger.Row) reflect.Value)
 	walk = func(name string, t reflect.Type, of func(*ledger.Row) reflect.Value) {

@@ -126,7 +126,7 @@ func (r timing) Next(s *ledger.Schedule) (time.Time, error) {
 	return next, err
 }
 
-// upsert is a change of a schedule of template t.
+// upsert returns a change of a schedule of template t.
 func upsert(key, expr string) ledger.ScheduleChange {
 	return ledger.ScheduleChange{JobID: "t:" + key, ScheduleContent: ledger.ScheduleContent{Expr: expr, Timezone: "UTC"}}
 }
@@ -213,7 +213,7 @@ func (t *fixture) sweepAll() (runs []string) {
 	}
 }
 
-// runIDsAt are the run IDs of a key at multiples of a duration in (after, through].
+// runIDsAt returns the run IDs of a key at multiples of a duration in (after, through].
 func runIDsAt(key string, every time.Duration, after, through time.Time) (ids []string) {
 	for at := after.Truncate(every).Add(every); !at.After(through); at = at.Add(every) {
 		ids = append(ids, runID("t:"+key, at))
@@ -242,7 +242,7 @@ func (t *fixture) schedule(key string) ledger.Schedule {
 	return s
 }
 
-// manyPuts are puts of n keys.
+// manyPuts returns puts of n keys.
 func manyPuts(n int, expr string) (list []ledger.ScheduleChange) {
 	for i := range n {
 		list = append(list, upsert(fmt.Sprintf("k%04d", i), expr))

@@ -162,7 +162,7 @@ func changedIDs(got ledger.ActionResult) (ids []string) {
 	return ids
 }
 
-// all is an action on the runs of job j that are dead of exhaustion.
+// all returns an action on the runs of job j that are dead of exhaustion.
 func all() ledger.Action {
 	return ledger.Action{Filter: ledger.Filter{JobID: "j", Reason: ledger.ReasonExhausted}, Actor: who("ann", "asked")}
 }

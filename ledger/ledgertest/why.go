@@ -191,7 +191,7 @@ var whyCases = []testCase{
 	}},
 }
 
-// waitReasonOf is why one run waits.
+// waitReasonOf returns why one run waits.
 func (t *fixture) waitReasonOf(runID string) ledger.WaitReason {
 	t.Helper()
 	got, err := t.Waiting(t.ctx, []string{runID, "none@2026-01-01T00:00:00Z"})
@@ -216,7 +216,7 @@ func givenBackFor(w ledger.Work, why ledger.WaitReason, wait time.Duration) ledg
 	return o
 }
 
-// waitText is the text of why the other runs of a run's target wait.
+// waitText returns the text of why the other runs of a run's target wait.
 func (t *fixture) waitText(runID string) string {
 	r := t.get(runID)
 	text := "run " + runID + " of the same target was given back until " + r.NextAt.UTC().Format(time.RFC3339)

@@ -7,7 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// claim is one claim under a fresh token.
+// claim returns one claim under a fresh token.
 func (t *fixture) claim(process string, limit int) ledger.Claimed {
 	t.Helper()
 	got, err := t.Claim(t.ctx, ledger.ClaimRequest{Process: process, Token: t.token(), Limit: limit, LeaseFor: lease})
@@ -35,7 +35,7 @@ func (t *fixture) wantIdle() ledger.Claimed {
 	return got
 }
 
-// runIDs are the runs of some work, sorted.
+// runIDs returns the runs of some work, sorted.
 func runIDs(ws []ledger.Work) []string {
 	var ids []string
 	for _, w := range ws {
@@ -45,7 +45,7 @@ func runIDs(ws []ledger.Work) []string {
 	return ids
 }
 
-// outcome is what came of one attempt.
+// outcome returns what came of one attempt.
 func outcome(w ledger.Work, s ledger.State, why ledger.Reason, answer ledger.AnswerKind) ledger.Outcome {
 	return ledger.Outcome{
 		Lease: ledger.Lease{RunID: w.RunID, Token: w.Token}, State: s, Reason: why,
@@ -116,7 +116,7 @@ func (t *fixture) wantFenced(o ledger.Outcome) {
 	}
 }
 
-// newStarted is a new job with its first scheduled time leased, taking the slot.
+// newStarted returns a new job with its first scheduled time leased, taking the slot.
 func (t *fixture) newStarted(id string) (*job, ledger.Work) {
 	t.Helper()
 	j := t.job(id)

@@ -89,7 +89,7 @@ var yieldCases = []testCase{
 	}},
 }
 
-// yielding is a scheduled time's entry that yields to what is due.
+// yielding returns a scheduled time's entry that yields to what is due.
 func (j *job) yielding(i int, o ledger.Overlap) ledger.Entry {
 	e := j.entry(j.leased(i, o))
 	e.YieldToDue = true

@@ -201,7 +201,7 @@ func summaryOf(r *record) ledger.RunSummary {
 	}
 }
 
-// matching are the runs that a filter selects, in an order, whatever its limit.
+// matching returns the runs that a filter selects, in an order, whatever its limit.
 func (l *Ledger) matching(f ledger.Filter, order func(a, b *record) int) []*record {
 	return filtered(l.runs, order, func(r *record) bool { return matches(&r.Run, f) })
 }

@@ -62,7 +62,7 @@ func (t *table) value(name string) string {
 	return "u." + name
 }
 
-// from is the clause that makes the table; without arrays, there is one row and none is
+// from returns the clause that makes the table; without arrays, there is one row and none is
 // needed.
 func (t *table) from() string {
 	if len(t.arrays) == 0 {

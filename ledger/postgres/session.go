@@ -78,7 +78,7 @@ func (s *sessions) start(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// settingsSQL is an SQL expression that makes the settings, for the session or for
+// settingsSQL returns an SQL expression that makes the settings, for the session or for
 // the transaction alone.
 func (s *sessions) settingsSQL(local bool) string {
 	var calls []string

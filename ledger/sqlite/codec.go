@@ -33,7 +33,7 @@ func array[T any](list []T) string {
 	return string(b)
 }
 
-// at is the time of a column, and micros the column of a time.
+// at returns the time of a column, and micros the column of a time.
 func at(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 func micros(t time.Time) any {
@@ -50,7 +50,7 @@ func orNull(s string) any {
 	return s
 }
 
-// blob is never NULL.
+// blob returns a value that is never NULL.
 func blob(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -59,7 +59,7 @@ func translate(err error) error {
 	}
 }
 
-// primary is the result code without its extension.
+// primary returns the result code without its extension.
 func primary(e *sqlite.Error) int { return e.Code() & 0xff }
 
 // notUnique reports whether a row has what only one row may have.

@@ -83,7 +83,7 @@ func networkFS(dir string) string {
 	return mountedFS(dir)
 }
 
-// dsn is the driver's name for the file. The writer's transactions take the
+// dsn returns the driver's name for the file. The writer's transactions take the
 // write lock when they begin: a transaction that reads first and writes later
 // could fail at once, whatever the busy timeout.
 func dsn(path string, busy time.Duration, readOnly bool) string {

@@ -33,7 +33,7 @@ func (t *tx) deleted(query string, args ...any) ledger.Future[int] {
 	return ledger.ResolvedFuture(int(n), err)
 }
 
-// orAll is a limit, or none.
+// orAll returns a limit, or none.
 func orAll(limit int) int {
 	if limit < 1 {
 		return -1

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// hardLinks is the number of names that a file has.
+// hardLinks returns the number of names that a file has.
 func hardLinks(info fs.FileInfo) int {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Nlink)

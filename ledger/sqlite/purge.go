@@ -17,7 +17,7 @@ const (
 	deleteOldRuns = `DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each($5)) AND ` + sqltx.OldRun + ` RETURNING` + sqltx.SummaryColumns
 )
 
-// ofTemplates are a list and whether it selects what is not in it.
+// ofTemplates returns a list and whether it selects what is not in it.
 func ofTemplates(of ledger.OfTemplates) []any {
 	return []any{of.Templates, of.Except || len(of.Templates) == 0}
 }

@@ -39,13 +39,13 @@ type Dialect struct {
 	ByMembers bool
 }
 
-// In is the condition after a column that is in a list, which is a parameter.
+// In returns the condition after a column that is in a list, which is a parameter.
 func (d *Dialect) In(parameter string) string { return strings.Replace(d.Among, "?", parameter, 1) }
 
-// InQuery is the condition after a column that is in the result of a query.
+// InQuery returns the condition after a column that is in the result of a query.
 func (d *Dialect) InQuery(query string) string { return strings.Replace(d.Found, "?", query, 1) }
 
-// Planned is the condition that a run is none with a ~: ledger.IsAdHoc.
+// Planned returns the condition that a run is none with a ~: ledger.IsAdHoc.
 func (d *Dialect) Planned() string { return d.Index + "(run_id, '~') = 0" }
 
 // Select is a statement in the making.

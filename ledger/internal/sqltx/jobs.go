@@ -54,6 +54,6 @@ func (t Tx) JobsAndNewest() ledger.Future[[]ledger.JobAndNewest] {
 		FROM jobs ORDER BY job_id`)
 }
 
-// OfJob is the condition that a row of runs is of a job: its IDs begin with the job's and @, which
+// OfJob returns the condition that a row of runs is of a job: its IDs begin with the job's and @, which
 // A follows.
 func OfJob(job string) string { return `run_id > ` + job + ` || '@' AND run_id < ` + job + ` || 'A'` }

@@ -54,7 +54,7 @@ func (s *RowReader) Row(v Values) (r ledger.Row, err error) {
 	return r, nil
 }
 
-// Rows is the result of a query of Columns.
+// Rows returns the result of a query of Columns.
 func (t Tx) Rows(text string, args ...any) ledger.Future[[]ledger.Row] {
 	return List(t, new(RowReader).Row, text, args...)
 }

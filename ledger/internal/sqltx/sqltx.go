@@ -45,7 +45,7 @@ type Tx struct {
 	Clock   time.Time // zero: it is the database's now()
 }
 
-// now is the clock as parameter n, or without one.
+// now returns the clock as parameter n, or without one.
 func (t Tx) now(n string) (text string, args []any) {
 	if t.Clock.IsZero() {
 		return "now()", nil
@@ -53,7 +53,7 @@ func (t Tx) now(n string) (text string, args []any) {
 	return n, []any{t.Clock}
 }
 
-// List is the result of a query: what read makes of each row.
+// List returns the result of a query: what read makes of each row.
 func List[T any](t Tx, read func(Values) (T, error), text string, args ...any) ledger.Future[[]T] {
 	return list(t, read, Query{Text: text, Args: args})
 }
@@ -71,7 +71,7 @@ func list[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[[]T]
 	})
 }
 
-// One is the result of a query of at most one row.
+// One returns the result of a query of at most one row.
 func One[T any](t Tx, read func(Values) (T, error), text string, args ...any) ledger.Future[T] {
 	return one(t, read, Query{Text: text, Args: args})
 }
@@ -88,7 +88,7 @@ func one[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[T] {
 	})
 }
 
-// ByText is the result of a query of two columns: by the text in the first, what read makes of
+// ByText returns the result of a query of two columns: by the text in the first, what read makes of
 // the second.
 func ByText[T any](t Tx, read func(Values) T, text string, args ...any) ledger.Future[map[string]T] {
 	found := map[string]T{}
