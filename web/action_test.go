@@ -52,14 +52,14 @@ func TestAFormIsDoneOnceInTheClientsName(t *testing.T) {
 			t.Errorf("answered %d, to %q", w.Code, to)
 		}
 	}
-	acts, err := s.Audit(t.Context(), ledger.AuditFilter{})
+	actions, err := s.Audit(t.Context(), ledger.AuditFilter{})
 	must(t, err)
-	if len(acts) != 1 || acts[0].Via != ledger.ViaDashboard || acts[0].By != "ann" || acts[0].RunID != id {
-		t.Errorf("the audit has %+v", acts)
+	if len(actions) != 1 || actions[0].Via != ledger.ViaDashboard || actions[0].By != "ann" || actions[0].RunID != id {
+		t.Errorf("the audit has %+v", actions)
 	}
 }
 
-// A form on more runs than one request may change is one act of as many as its page shows.
+// A form on more runs than one request may change is one action of as many as its page shows.
 func TestAFormOnManyRunsIsOneAction(t *testing.T) {
 	s := newSite(t)
 	s.board.Actions = true
@@ -76,12 +76,12 @@ func TestAFormOnManyRunsIsOneAction(t *testing.T) {
 			t.Fatalf("%d\n%s", w.Code, w.Body)
 		}
 	}
-	acts, err := s.Audit(t.Context(), ledger.AuditFilter{By: "ann"})
+	actions, err := s.Audit(t.Context(), ledger.AuditFilter{By: "ann"})
 	must(t, err)
 	runs, err := s.List(t.Context(), ledger.Filter{States: []ledger.State{ledger.Planned}})
 	must(t, err)
-	if len(acts) != 1 || acts[0].Action != ledger.ActionCancel || acts[0].Count != n || len(runs) != 2 {
-		t.Errorf("the audit has %+v, and %d runs are left", acts, len(runs))
+	if len(actions) != 1 || actions[0].Action != ledger.ActionCancel || actions[0].Count != n || len(runs) != 2 {
+		t.Errorf("the audit has %+v, and %d runs are left", actions, len(runs))
 	}
 }
 
@@ -159,7 +159,7 @@ func TestWhatDidNotRunIsOfferedABackfill(t *testing.T) {
 		}
 		s.role = access.Viewer
 		if got := s.get("/runs/" + url.PathEscape(id)).body; strings.Contains(got, `href="/actions/`) {
-			t.Errorf("%s: offers a viewer an act", id)
+			t.Errorf("%s: offers a viewer an action", id)
 		}
 		s.role = access.Admin
 	}

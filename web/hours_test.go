@@ -23,7 +23,7 @@ func TestTheCalendarAddsUp(t *testing.T) {
 	_, err := s.Ack(t.Context(), ledger.Action{Filter: ledger.Filter{IDs: []string{s.id("hourly", 1)}}, Actor: ledger.Actor{By: "ann", Why: "seen", Via: ledger.ViaCLI}})
 	must(t, err)
 	if got := s.get("/jobs/hourly").body; !strings.Contains(got, "41 scheduled times") || !strings.Contains(got, "seen") {
-		t.Errorf("after an act:\n%s", got)
+		t.Errorf("after an action:\n%s", got)
 	}
 }
 

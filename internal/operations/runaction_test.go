@@ -13,16 +13,16 @@ import (
 // dead is a ledger with dead runs. It notes the actions that it is asked for.
 type dead struct {
 	ledger.Store
-	runs []ledger.Run
-	acts []ledger.Action
+	runs    []ledger.Run
+	actions []ledger.Action
 }
 
 func (d *dead) Redrive(_ context.Context, a ledger.Action) (ledger.ActionResult, error) {
 	var got ledger.ActionResult
-	if len(d.acts) == 0 {
+	if len(d.actions) == 0 {
 		got.LeftOut = map[ledger.RejectionCause]int{ledger.RejectedRerun: 7}
 	}
-	d.acts = append(d.acts, a)
+	d.actions = append(d.actions, a)
 	n := min(max(len(a.IDs), a.Limit), len(d.runs))
 	got.Changed, d.runs = d.runs[:n], d.runs[n:]
 	if len(a.IDs) == 0 {
@@ -54,14 +54,14 @@ func TestAnActionOfManyRunsIsDoneInParts(t *testing.T) {
 		if err != nil || len(got.Changed) != n || got.Counts.Changed != n || got.Remaining != 0 || got.Counts.LeftOut[ledger.RejectedRerun] != 7 {
 			t.Errorf("%s: %d changed, %+v counted, %d remain, %v", name, len(got.Changed), got.Counts, got.Remaining, err)
 		}
-		if len(d.acts) != 3 {
-			t.Fatalf("%s: %d parts", name, len(d.acts))
+		if len(d.actions) != 3 {
+			t.Fatalf("%s: %d parts", name, len(d.actions))
 		}
-		for i, a := range d.acts {
+		for i, a := range d.actions {
 			if n := len(a.IDs); n > operations.MaxPart || n == 0 && a.Limit != operations.MaxPart {
 				t.Errorf("%s: part %d takes %d runs, or %d", name, i, n, a.Limit)
 			}
-			if a.Request.Series == "" || a.Request.Series != d.acts[0].Request.Series {
+			if a.Request.Series == "" || a.Request.Series != d.actions[0].Request.Series {
 				t.Errorf("%s: part %d is of the series %q", name, i, a.Request.Series)
 			}
 		}
@@ -82,8 +82,8 @@ func TestActionsTakeARunIDInEachForm(t *testing.T) {
 		s := operations.New(operations.Config{Ledger: d, Registry: func() (*jobs.Registry, error) { return berlin(t), nil }})
 		_, err := s.ActOnRuns(t.Context(), operations.Redrive, operations.Selection{},
 			ledger.Action{Filter: ledger.Filter{IDs: []string{text}}, Actor: ledger.Actor{By: "ann", Why: "it is up again"}})
-		if err == nil && len(d.acts) == 1 {
-			acted = d.acts[0]
+		if err == nil && len(d.actions) == 1 {
+			acted = d.actions[0]
 		}
 		if len(acted.IDs) != 1 || acted.IDs[0] != id {
 			t.Errorf("%s: %v, %v; want %s", text, acted.IDs, err, id)

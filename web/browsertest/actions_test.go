@@ -55,11 +55,11 @@ func (b *tab) sendForm(who string) string {
 
 // link follows the link to an action on a page. A live update may take the focus
 // between two keys; the link is then followed again.
-func (b *tab) link(page, act string) {
+func (b *tab) link(page, action string) {
 	b.Helper()
-	eventually(b.T, "the form to "+act, func() bool {
+	eventually(b.T, "the form to "+action, func() bool {
 		b.visit(page)
-		b.focus(`main .actions a[href^="/actions/` + act + `"]`)
+		b.focus(`main .actions a[href^="/actions/` + action + `"]`)
 		ctx, cancel := context.WithTimeout(b.ctx, maxWait/4)
 		defer cancel()
 		return chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("form.sheet input[name=why]"))) == nil
@@ -98,7 +98,7 @@ func (s *server) runsOf(job, state string) []jsonRun {
 	return list
 }
 
-// Every act, by its form, with the keyboard and without a script.
+// Every action, by its form, with the keyboard and without a script.
 func TestActions(t *testing.T) {
 	busy(t, func(t *testing.T, s *server) {
 		s.run("jobs", "pause", "nap", "--why", "a test", "--by", "test")

@@ -169,7 +169,7 @@ func (p *past) live() {
 		p.run(d, ledger.BySchedule, 0)
 	}
 	p.clock = p.to
-	p.acts()
+	p.actions()
 }
 
 func (p *past) begin() {
@@ -266,8 +266,8 @@ func rangeOf(list []due, state ledger.State, reason ledger.Reason) ledger.RunSpe
 	return spec
 }
 
-// acts are what operators did since.
-func (p *past) acts() {
+// actions are what operators did since.
+func (p *past) actions() {
 	old := ledger.Action{
 		Filter: ledger.Filter{JobID: "sync-crm", States: []ledger.State{ledger.Dead}, Until: p.to.Add(-30 * 24 * time.Hour)},
 		Actor:  ledger.Actor{By: "jonas", Why: "the CRM was down for maintenance; the next sync had all changes", Via: ledger.ViaCLI},
