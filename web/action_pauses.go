@@ -43,14 +43,9 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actionView) error {
 		Name: v.Name, Kind: string(c.Kind), From: strings.TrimSpace(q.Get("from")), Until: strings.TrimSpace(q.Get("until")), All: c.All,
 		Job: sel.Job, Choices: d.choices(sel),
 	}
-	v.Lines = []string{"Its scheduled times in the pause are skipped. Runs that are planned or under way go on, backfills too. It ends by itself."}
-	v.CLI = "cronce pauses add --until 1h" + why
-	switch c.Kind {
-	case ledger.PauseHold:
+	v.CLI, v.Lines = "cronce pauses add --until 1h"+why, []string{pauseWords(c.Kind)}
+	if c.Kind == ledger.PauseHold {
 		v.Subject = "a target: hold it"
-		v.Lines = []string{"Nothing is sent to the target. Runs wait, use no retry, and keep their send-before times. It ends by itself."}
-	case ledger.PauseCatchUp:
-		v.Lines = []string{"Its scheduled times in the pause wait for its end, and are then judged by the job's catch-up as if no process had run."}
 	}
 	if v.Pause.Until == "" { // it was not asked for a preview yet
 		v.Pause.Until = "1h"
@@ -65,16 +60,10 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actionView) error {
 	}
 	v.hide("kind", string(c.Kind), "from", operations.TimeText(c.From), "until", operations.TimeText(c.Until))
 	v.hide(selectionPairs(sel)...)
-	v.CLI = "cronce pauses hold " + shellQuote(sel.Target) + " --until " + operations.TimeText(c.Until) + why
-	if c.Kind != ledger.PauseHold {
-		flags := append(selectionFlags(sel), [][2]string{{"--from", operations.TimeText(c.From)}, {"--until", operations.TimeText(c.Until)},
-			{"--then", strings.TrimPrefix(string(c.Kind), "skip")}}...)
-		v.CLI = commandOf("cronce pauses add", flags) + why
-		if c.All {
-			v.hide("all", "1")
-			v.CLI = commandOf("cronce pauses add --all", flags) + why
-		}
+	if c.All {
+		v.hide("all", "1")
 	}
+	v.CLI = addPauseCommand(c) + why
 	v.Counts = []actionCount{{"jobs", p.Jobs}, {"scheduled times in it", p.Times}}
 	if p.Templates > 0 {
 		v.Counts = append(v.Counts, actionCount{"templates, with all their schedules", p.Templates})
@@ -84,6 +73,31 @@ func (d *Dashboard) previewAddPause(r *http.Request, v *actionView) error {
 		v.Button = "Hold until " + v.Now.exact(c.Until)
 	}
 	return nil
+}
+
+// pauseWords says what a pause of a kind does.
+func pauseWords(kind ledger.PauseKind) string {
+	switch kind {
+	case ledger.PauseHold:
+		return "Nothing is sent to the target. Runs wait, use no retry, and keep their send-before times. It ends by itself."
+	case ledger.PauseCatchUp:
+		return "Its scheduled times in the pause wait for its end, and are then judged by the job's catch-up as if no process had run."
+	}
+	return "Its scheduled times in the pause are skipped. Runs that are planned or under way go on, backfills too. It ends by itself."
+}
+
+// addPauseCommand returns the command that adds a pause or a hold, without its reason.
+func addPauseCommand(c operations.PauseChange) string {
+	until := operations.TimeText(c.Until)
+	if c.Kind == ledger.PauseHold {
+		return "cronce pauses hold " + shellQuote(c.Target) + " --until " + until
+	}
+	command := "cronce pauses add"
+	if c.All {
+		command += " --all"
+	}
+	return commandOf(command, append(selectionFlags(operations.Selection(c.Selector)), [][2]string{{"--from", operations.TimeText(c.From)},
+		{"--until", until}, {"--then", strings.TrimPrefix(string(c.Kind), "skip")}}...))
 }
 
 // pauseTimes reads the two ends of a pause, as they were typed. An end that is left out stays zero:

@@ -66,46 +66,56 @@ func (d *Dashboard) health(ctx context.Context) (health, error) {
 			h.Alive++
 		}
 	}
+	incidents, err := d.incidentTrouble(ctx, counts)
+	if err != nil {
+		return health{}, err
+	}
+	h.Items = slices.Concat(h.ledgerTrouble(d.now()), incidents, d.breakerTrouble(), d.servingTrouble())
+	return h, nil
+}
+
+// ledgerTrouble returns the problems that the counts of the ledger and of its processes show. A missing process comes first, as the
+// others may follow from it.
+func (h health) ledgerTrouble(now time.Time) (items []attention) {
 	if h.Alive == 0 {
-		h.Items = append(h.Items, attention{
+		items = append(items, attention{
 			Kind: stalledKind, What: "No process works on this ledger", Do: "Nothing is planned or sent until one does. Start one.",
 			Link: "/processes", CLI: "cronce serve",
 		})
 	}
-	if text := ledger.AheadText(counts.PlannedThrough, counts.Now); text != "" {
-		h.Items = append(h.Items, attention{
+	if text := ledger.AheadText(h.Counts.PlannedThrough, h.Counts.Now); text != "" {
+		items = append(items, attention{
 			Kind: stalledKind, What: "The ledger is ahead of its clock", Do: sentenceOf(text), CLI: "cronce status",
 		})
 	}
-	if now := d.now(); !counts.OldestDue.IsZero() && now.Sub(counts.OldestDue) > lateAfter {
-		h.Items = append(h.Items, attention{
+	if due := h.Counts.OldestDue; !due.IsZero() && now.Sub(due) > lateAfter {
+		items = append(items, attention{
 			Kind: lateKind, What: "Runs are due and not sent", Do: "The run's page says what each waits for.",
-			Link: runsPath("state", "planned,retrying"), Since: counts.OldestDue, CLI: "cronce runs list --state planned,retrying",
+			Link: runsPath("state", "planned,retrying"), Since: due, CLI: "cronce runs list --state planned,retrying",
 		})
 	}
-	if n := counts.DeadUnacknowledged; n > 0 {
-		h.Items = append(h.Items, attention{
+	if n := h.Counts.DeadUnacknowledged; n > 0 {
+		items = append(items, attention{
 			Kind: failedKind, What: counted(n, "dead run") + " nobody has acknowledged",
 			Do:   "Redrive them when the cause is mended, or acknowledge them.",
 			Link: runsPath("state", "dead", "unacknowledged", "1", "group", "1"), OfDead: true,
 		})
 	}
-	incidents, err := d.incidentTrouble(ctx, counts)
-	if err != nil {
-		return health{}, err
-	}
-	h.Items = append(h.Items, incidents...)
-	h.Items = append(h.Items, d.breakerTrouble()...)
+	return items
+}
+
+// servingTrouble returns what is wrong with this process alone. Pages that another process serves may not show it.
+func (d *Dashboard) servingTrouble() (items []attention) {
 	serving := d.Serving()
 	if text := serving.PurgeWarning; text != "" {
-		h.Items = append(h.Items, attention{Kind: stalledKind, What: "The nightly purge is overdue", Do: sentenceOf(text), Link: "/keys",
+		items = append(items, attention{Kind: stalledKind, What: "The nightly purge is overdue", Do: sentenceOf(text), Link: "/keys",
 			CLI: "cronce purge --dry-run"})
 	}
 	if text := serving.ReloadWarning; text != "" {
-		h.Items = append(h.Items, attention{Kind: degradedKind, What: "The registry was not reloaded; the former one is served",
+		items = append(items, attention{Kind: degradedKind, What: "The registry was not reloaded; the former one is served",
 			Do: sentenceOf(text), CLI: "cronce check"})
 	}
-	return h, nil
+	return items
 }
 
 // breakerTrouble returns the circuit breakers of this process that are not closed. Each process has its own.

@@ -44,21 +44,10 @@ Exit 0: a process serves. Exit 1: none does.`,
 
 // printStatus prints the processes, then the problems, then counts. The last line says whether a process serves.
 func (a *app) printStatus(s operations.Status) error {
-	if len(s.Processes) > 0 {
-		t := a.Table("PROCESS", "HOST", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "PROGRAM", "VERSION").
-			Optional("HEARTBEAT", "RUNNING", "DEFINITIONS", "VERSION", "PROGRAM")
-		for _, p := range s.Processes {
-			state := "alive"
-			if !p.Alive {
-				state = "gone"
-			}
-			t.Row(p.ID, p.Host, a.State(state), p.HeartbeatAt, strconv.Itoa(p.Definitions), strconv.Itoa(p.Running), p.Program, p.Version)
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-		fmt.Fprintln(a.Out)
+	if err := a.printProcesses(s.Processes); err != nil {
+		return err
 	}
+	a.printAttention(s)
 	var counts []string
 	for _, state := range ledger.Unfinished {
 		counts = append(counts, fmt.Sprintf("%d %s", s.Unfinished[state], state))
@@ -74,7 +63,38 @@ func (a *app) printStatus(s operations.Status) error {
 	if s.OldestDue > 0 {
 		due = "waiting for " + time.Duration(s.OldestDue*float64(time.Second)).Round(time.Second).String()
 	}
-	// The causes come before the counts, which say how many there are; the last line is the verdict.
+	serving := "serving"
+	if !s.Serving {
+		serving = "not serving: no process is alive; start \"cronce serve\""
+	}
+	_, err := terminal.Fprintf(a.Out, "runs: %s, %s dead to acknowledge\nincidents: %s open\noldest due run: %s\nnightly purge: %s\n%s\n",
+		strings.Join(counts, ", "), strconv.Itoa(s.Dead), strconv.Itoa(s.Incidents), due, purge, serving)
+	return err
+}
+
+// printProcesses prints the processes that work, or lately worked, on the ledger.
+func (a *app) printProcesses(list []operations.Process) error {
+	if len(list) == 0 {
+		return nil
+	}
+	t := a.Table("PROCESS", "HOST", "STATE", "HEARTBEAT", "DEFINITIONS", "RUNNING", "PROGRAM", "VERSION").
+		Optional("HEARTBEAT", "RUNNING", "DEFINITIONS", "VERSION", "PROGRAM")
+	for _, p := range list {
+		state := "alive"
+		if !p.Alive {
+			state = "gone"
+		}
+		t.Row(p.ID, p.Host, a.State(state), p.HeartbeatAt, strconv.Itoa(p.Definitions), strconv.Itoa(p.Running), p.Program, p.Version)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out)
+	return nil
+}
+
+// printAttention prints what is wrong: a clock that was set back, and the causes of dead runs.
+func (a *app) printAttention(s operations.Status) {
 	if s.Clock != "" {
 		terminal.Fprintf(a.Out, "clock: %s\n", s.Clock)
 	}
@@ -89,11 +109,4 @@ func (a *app) printStatus(s operations.Status) error {
 	if n := s.Attention.More; n > 0 {
 		terminal.Fprintf(a.Out, "and %s\n", plural.Of(n, "more dead run"))
 	}
-	serving := "serving"
-	if !s.Serving {
-		serving = "not serving: no process is alive; start \"cronce serve\""
-	}
-	_, err := terminal.Fprintf(a.Out, "runs: %s, %s dead to acknowledge\nincidents: %s open\noldest due run: %s\nnightly purge: %s\n%s\n",
-		strings.Join(counts, ", "), strconv.Itoa(s.Dead), strconv.Itoa(s.Incidents), due, purge, serving)
-	return err
 }

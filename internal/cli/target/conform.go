@@ -54,23 +54,8 @@ not change the exit code.`,
 
 // conform checks the flags, starts the service if there is a command, runs the suite and prints the report.
 func (a *app) conform(ctx context.Context, f conformFlags, service []string) error {
-	switch {
-	case len(f.urls) == 0:
-		return command.Usage("conform needs --url, such as --url http://127.0.0.1:8080")
-	case f.callers < 2 || f.callers > 1000:
-		return command.Usage("invalid --callers %d; it must be from 2 to 1000", f.callers)
-	case f.wait <= 0:
-		return command.Usage("invalid --wait %s; it must be more than 0s, such as 30s", f.wait)
-	}
-	for _, u := range f.urls {
-		if _, err := conform.ParseURL(u); err != nil {
-			return command.Usage("--url: %w", err)
-		}
-	}
-	for _, name := range f.only {
-		if !slices.Contains(conform.Cases(), name) {
-			return command.Usage("--only: unknown case %q; the cases are %s", name, strings.Join(conform.Cases(), ", "))
-		}
+	if err := f.check(); err != nil {
+		return err
 	}
 	proxy, err := targets.EnvironmentProxy(a.Lookup)
 	if err != nil {
@@ -98,6 +83,29 @@ func (a *app) conform(ctx context.Context, f conformFlags, service []string) err
 	}
 	if !report.Conforms {
 		return command.ExitWith(command.ExitFailed)
+	}
+	return nil
+}
+
+// check refuses values that the suite cannot run with.
+func (f conformFlags) check() error {
+	switch {
+	case len(f.urls) == 0:
+		return command.Usage("conform needs --url, such as --url http://127.0.0.1:8080")
+	case f.callers < 2 || f.callers > 1000:
+		return command.Usage("invalid --callers %d; it must be from 2 to 1000", f.callers)
+	case f.wait <= 0:
+		return command.Usage("invalid --wait %s; it must be more than 0s, such as 30s", f.wait)
+	}
+	for _, u := range f.urls {
+		if _, err := conform.ParseURL(u); err != nil {
+			return command.Usage("--url: %w", err)
+		}
+	}
+	for _, name := range f.only {
+		if !slices.Contains(conform.Cases(), name) {
+			return command.Usage("--only: unknown case %q; the cases are %s", name, strings.Join(conform.Cases(), ", "))
+		}
 	}
 	return nil
 }
