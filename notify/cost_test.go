@@ -66,12 +66,12 @@ func (c *counter) MarkLate(ctx context.Context, limit int) (int, error) {
 }
 
 func (c *counter) ReconcileIncidents(ctx context.Context, cause ledger.IncidentCause, list []ledger.JobProblem) error {
-	c.ask("observe", len(list))
+	c.ask("reconcile", len(list))
 	return c.Store.ReconcileIncidents(ctx, cause, list)
 }
 
 func (c *counter) Notify(ctx context.Context, t ledger.Notification) (bool, error) {
-	c.ask("tell", len(t.Runs))
+	c.ask("notify", len(t.Runs))
 	return c.Store.Notify(ctx, t)
 }
 
@@ -127,12 +127,12 @@ func TestARunThatSucceedsCostsNotificationsNothing(t *testing.T) {
 	if wrote < 2*50*59 || wrote != alone {
 		t.Errorf("wrote %d with channels and %d without: want the runs and their outcomes alone", wrote, alone)
 	}
-	for _, op := range []string{"incidents", "mark late", "observe", "tell"} {
+	for _, op := range []string{"incidents", "mark late", "reconcile", "notify"} {
 		if one[op] != many[op] {
 			t.Errorf("%s: asked %d times with one job, %d with 50", op, one[op], many[op])
 		}
 	}
-	if many["incidents"] == 0 || many["mark late"] == 0 || many["tell"] > 0 {
+	if many["incidents"] == 0 || many["mark late"] == 0 || many["notify"] > 0 {
 		t.Errorf("asked %v", many)
 	}
 	for _, op := range []string{"admit", "enter", "record"} {

@@ -100,7 +100,7 @@ var groups = []struct {
 	{"incident", rules, slices.Concat(incidentCases, incidentOperateCases)},
 	{"late", rules, lateCases},
 	{"members", statements, slices.Concat(memberCases, memberListCases, memberOperateCases)},
-	{"tell", rules, tellCases},
+	{"notify", rules, notifyCases},
 	{"schedule", statements, slices.Concat(scheduleChangeCases, schedulePlanCases, schedulePauseCases, scheduleUnfitCases,
 		scheduleFairCases, schedulePurgeCases)},
 	{"batch of schedules", rules, scheduleBatchCases},
