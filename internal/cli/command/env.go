@@ -1,5 +1,10 @@
-// Package command is what all commands share: where they print, the environment,
-// the global flags, and errors with exit codes.
+// Package command is what all commands share: where they print, the environment, the global flags, and errors with exit
+// codes.
+//
+// env.go has Env, which every command gets. A command prints through output.go (for programs), print.go and display.go
+// (for people), reads times and names of its flags by times.go and names.go, and returns its mistakes by errors.go.
+// traits.go marks what a command needs, a server or a ledger, and whether it prints IDs; Env.Begin refuses flags that
+// do not fit these marks.
 package command
 
 import (

@@ -1,7 +1,10 @@
-// Package operate shows jobs, runs and incidents to operators, and acts on them. A
-// command reads flags, calls one query or action of package operations, on the ledger
-// or on a server (--server), and prints the result. The rules are in package
-// operations, so that API and dashboard answer the same.
+// Package operate shows jobs, runs and incidents to operators, and acts on them. A command reads flags, calls one query
+// or action of package operations, on the ledger or on a server (--server), and prints the result. The rules are in
+// package operations, so that API and dashboard answer the same.
+//
+// Nearly every command goes through ask in ask.go. Flags that several commands share are in runs.go (which jobs and
+// runs), pause.go (who acts, and why), list.go (how many rows) and members.go. trigger.go alone makes calls: trigger
+// and rerun wait for the end of their run.
 package operate
 
 import (

@@ -1,6 +1,6 @@
-// Package registry writes, imports, checks and compares registry files. Packages jobs,
-// importer and jobdiff do the work. Only check --live and check --ledger go beyond the
-// file and the environment.
+// Package registry writes, imports, checks and compares registry files. Packages jobs, importer and jobdiff do the
+// work. Only check --live, check --ledger, diff and next of a schedule made at run time go beyond the file and the
+// environment.
 package registry
 
 import (

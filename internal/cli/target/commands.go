@@ -1,6 +1,5 @@
-// Package target tests targets and channels with real calls: try for one job, conform
-// for a service that follows the test protocol, notify for a channel. None writes to a
-// ledger.
+// Package target tests targets and channels with real calls: try for one job, conform for a service that follows the
+// test protocol, notify for a channel. None writes to a ledger, so a test leaves no run behind.
 package target
 
 import (
