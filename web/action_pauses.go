@@ -29,7 +29,8 @@ func inFuture(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, invalid("\""+text+"\" is not a time.", "Write one as 2006-01-02 15:04 for UTC, or 1h for an hour from now.")
 }
 
-// previewAddPause asks for what is to be paused and until when, and says what that stops.
+// previewAddPause asks which jobs or target to pause and until when. Once the address has an end, it says what the
+// pause stops, by a dry run.
 func (d *Dashboard) previewAddPause(r *http.Request, v *actionView) error {
 	q := r.URL.Query()
 	sel := selectionOf(q)

@@ -183,9 +183,9 @@ func (q quantiles) y(d time.Duration) float64 {
 	return chartHeight * (1 - logShare(d, 2*q.Bottom, q.Top))
 }
 
-// logShare returns the position of d between half of the least and the most, 0 to 1. The scale is
-// logarithmic, as runs of milliseconds and of hours are in one chart. Of durations that are all the
-// same, half of the least keeps the bars from having no height.
+// logShare returns the position of d between half of the least and the most, 0 to 1. The scale is logarithmic, as runs
+// of milliseconds and of hours are in one chart. It begins at half of the least, so that bars have a height if all
+// durations are the same.
 func logShare(d, least, most time.Duration) float64 {
 	low, high := math.Log(float64(max(least/2, 1))), math.Log(float64(max(most, 2)))
 	return min(max((math.Log(float64(max(d, 1)))-low)/max(high-low, 1e-9), 0), 1)

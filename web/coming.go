@@ -22,7 +22,7 @@ type coming struct {
 	More  int
 }
 
-// comingRun is the first run of a job in the next hour. At is its start, after the spread.
+// comingRun is the first run of a job in the next hour. At has the time at which it starts, after the spread.
 type comingRun struct {
 	Job string
 	At  time.Time

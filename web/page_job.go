@@ -223,7 +223,7 @@ func (d *Dashboard) jobOf(ctx context.Context, id string) (j jobs.Job, found boo
 	return j, err == nil, err
 }
 
-// pretty indents JSON for reading; what is none stays as it is.
+// pretty indents JSON for reading. It returns any other text as it is.
 func pretty(body []byte) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, body, "", "  "); err != nil {

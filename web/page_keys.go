@@ -94,8 +94,8 @@ func proofRows(proofs []retention.Proof) (rows []proofRow) {
 
 const proofsOnPage = 40
 
-// pageOf takes the proofs of one page, from an offset that the address has. Any text is valid; what is no offset is the
-// first page.
+// pageOf takes the proofs of one page. Any text is a valid offset: the first page is shown for one that is not a
+// number.
 func (v *keysView) pageOf(rows []proofRow, offset string) {
 	from, _ := strconv.Atoi(offset)
 	from = max(0, min(from, max(len(rows)-1, 0))) / proofsOnPage * proofsOnPage

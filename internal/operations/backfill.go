@@ -167,7 +167,7 @@ func BackfillAll(
 	}
 }
 
-// interrupted adds to the error of a backfill that was stopped how far it was, as what was planned stays planned.
+// interrupted adds to the error of a backfill how many times were planned before it: they stay planned.
 func (b Backfill) interrupted(ctx context.Context, done Backfilled, err error) error {
 	planned := plural.Of(done.Planned, "scheduled time")
 	switch _, refused := errors.AsType[*Error](err); {

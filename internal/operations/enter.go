@@ -115,9 +115,9 @@ func (s *Service) servedTarget(name string) error {
 	return nil
 }
 
-// mayRerun refuses what a rerun cannot repeat, and what it may do twice, unless that is confirmed: a
-// new key hides from the target that the work was done. After a success, doing it twice is what is
-// asked for.
+// mayRerun refuses a run that a rerun cannot repeat, and one whose effect may then be made twice, unless mayDouble
+// confirms that: a new key hides from the target that the work was done. A run that succeeded and was not rerun needs
+// no confirmation, as doing its work again is the purpose.
 func mayRerun(run ledger.Run, attempts []ledger.Attempt, mayDouble bool) error {
 	switch {
 	case run.Count > 1:

@@ -104,8 +104,9 @@ func (s *Service) Members(ctx context.Context, q MemberQuery) (page MemberPage, 
 	return page, err
 }
 
-// groups returns the filters whose members, one after the other, are the list: one for each state. By a key, or the
-// beginning of one, there is a single filter for all states, as the ledger finds such members by their run IDs.
+// groups returns the filters whose members, one after the other, are the list: one for each state. If the query has a
+// key, or the beginning of one, there is a single filter for all states, as the ledger finds such members by their run
+// IDs.
 func (q MemberQuery) groups(parent string) (list []ledger.MemberFilter, err error) {
 	states := slices.Clone(q.States)
 	for _, st := range states {

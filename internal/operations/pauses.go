@@ -177,8 +177,8 @@ func (s *Service) activePauses(ctx context.Context) ([]ledger.Pause, error) {
 	return s.pauses.get(ctx, "", statusAge, func(ctx context.Context) ([]ledger.Pause, error) { return s.ledger.Pauses(ctx, false) })
 }
 
-// Paused returns the pause of a list that a job is in at a time, and the hold of its target, or nil for each that there
-// is not. Of several it returns the one that lasts longest.
+// Paused returns the pause of a list that a job is in at a time, and the hold of its target. Each is nil if there is
+// none, and the one that lasts longest if there are several.
 func Paused(list []ledger.Pause, j jobs.Job, now time.Time) (pause, hold *ledger.Pause) {
 	for i := range list {
 		switch p := &list[i]; {

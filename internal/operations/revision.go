@@ -30,9 +30,9 @@ const (
 	shortestHash = 4 // characters of a hash that select a definition
 )
 
-// Revisions compares two definitions of a job. from and to are the beginnings of hashes, or
-// times (RFC 3339, or a date), which select the last definition declared by then. Without to
-// it is the newest, without from the one before to.
+// Revisions compares two definitions of a job. from and to are the beginnings of hashes, or times (RFC 3339, or a
+// date), which select the last definition declared by then. to is the newest definition if it is "", and from is the
+// one before to.
 func (s *Service) Revisions(ctx context.Context, jobID, from, to string) (RevisionDiff, error) {
 	declared, err := s.ledger.Definitions(ctx, jobID, maxRevisions)
 	if err != nil {

@@ -16,9 +16,9 @@ var absoluteLayouts = []string{
 	"2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
 }
 
-// ParseTime reads a time as people write it: an absolute one, an age before now, or a time
-// of day, which is the last such time. Without an offset it is in a zone; of a local time
-// that comes twice, the first.
+// ParseTime reads a time as people write it: an absolute one, an age before now, or a time of day, which is the last
+// such time. A time without an offset is in zone. If a local time comes twice, because the clock is set back, it
+// returns the first.
 func ParseTime(text string, now time.Time, zone *time.Location) (time.Time, bool) {
 	if age, ok := parseAge(text); ok {
 		return now.Add(-age), true
@@ -120,8 +120,8 @@ func parseAge(text string) (time.Duration, bool) {
 	return age + d, true
 }
 
-// parseTimeOf is ParseTime in the zone of a schedule. Of a local time that comes twice it returns one at which the
-// schedule is due.
+// parseTimeOf is ParseTime in the zone of a schedule. If a local time comes twice, it returns one at which the schedule
+// is due.
 func parseTimeOf(sched *schedule.Schedule, text string, now time.Time) (time.Time, bool) {
 	t, ok := ParseTime(text, now, sched.Location())
 	if !ok || t.Location() != sched.Location() {

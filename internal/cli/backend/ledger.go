@@ -93,8 +93,8 @@ func open[S ledger.Store](s S, err error) (ledger.Store, error) {
 	return s, nil
 }
 
-// ExistingLedger opens the ledger for a command that only looks at it or
-// changes what is in it: an embedded one is not made on the way.
+// ExistingLedger opens the ledger for a command that looks at it or changes what it has. It does not create an embedded
+// one: a mistyped path must not become an empty ledger.
 func (b *Backend) ExistingLedger(ctx context.Context) (ledger.Store, error) {
 	if !b.LedgerExists() {
 		return nil, b.NoLedger()

@@ -53,8 +53,8 @@ func Unknown(kind, name string, known []string, hint string) error {
 	return Usage("unknown %s %q%s %s", kind, name, cmp.Or(suggest.DidYouMean(name, known), ";"), hint)
 }
 
-// FlagError returns the usage error of a flag that the library refuses: with a suggestion if its
-// name is mistyped, with what is accepted if its value has the wrong type.
+// FlagError returns the usage error of a flag that the library refuses. It suggests a name if the flag's name is
+// mistyped, and says which values are accepted if the value has the wrong type.
 func FlagError(c *cobra.Command, err error) error {
 	if invalid, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		f := invalid.GetFlag()
@@ -87,7 +87,7 @@ func nearestFlag(c *cobra.Command, err error) string {
 	return cmp.Or(strings.Replace(suggestion, `"`, `"--`, 1), ";")
 }
 
-// KnownCommand checks the arguments of a command that only has commands below it: what is left there is a mistyped
+// KnownCommand checks the arguments of a command that only has commands below it: an argument there is a mistyped
 // command.
 func KnownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {

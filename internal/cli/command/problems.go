@@ -37,8 +37,8 @@ func (env *Env) PrintProblems(problems jobs.Problems) {
 	}
 }
 
-// caret returns a line of a file as it can be shown, and the line below it with a caret at the column. Of a long line
-// only the part around the column is shown.
+// caret returns a line of a file as it can be shown, and the line below it with a caret at the column. If the line is
+// longer than the terminal is wide, it returns the part around the column.
 func caret(line string, column, width int) (text, mark string) {
 	const indent = "    "
 	shown := []rune(plaintext.Line(strings.TrimRight(line, "\r")))

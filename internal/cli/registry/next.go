@@ -57,7 +57,7 @@ type nextFlags struct {
 	n                   int
 }
 
-// next prints scheduled times after --from, or after now. Of a job with a spread it begins with those whose runs have
+// next prints scheduled times after --from, or after now. If the job has a spread, it begins with those whose runs have
 // not started.
 func (a *app) next(ctx context.Context, args []string, f nextFlags) error {
 	from, err := a.startOf(f.from, f.n)
