@@ -141,3 +141,26 @@ func TestARunThatSucceedsCostsNotificationsNothing(t *testing.T) {
 		}
 	}
 }
+
+// queried counts what is asked of a ledger.
+type queried struct {
+	ledger.Store
+	n int
+}
+
+func (q *queried) Changes(ctx context.Context, after string) (ledger.Changes, error) {
+	q.n++
+	return q.Store.Changes(ctx, after)
+}
+
+// A registry without heartbeats of jobs asks the ledger nothing about them.
+func TestJobsWithoutAHeartbeatCostNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, memory.New())
+		l := &queried{Store: s.Store}
+		look(t, notify.NewNotifier(notify.Config{Registry: s.registry, Ledger: l, Runs: l, Logger: slog.New(slog.DiscardHandler), Now: time.Now}))
+		if l.n > 0 {
+			t.Errorf("%d questions", l.n)
+		}
+	})
+}

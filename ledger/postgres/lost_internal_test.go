@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/cronce/cronce/internal/testdb"
 	"github.com/cronce/cronce/ledger"
@@ -117,4 +120,25 @@ func TestNothingIsPreparedBehindAPooler(t *testing.T) {
 		t.Errorf("prepared %v, want none of the ledger's", names)
 	}
 	expectNumber(t, url, "1 0")
+}
+
+// A server, or a pooler before it, that does not answer does not block a caller forever.
+func TestATransactionWithoutAnAnswerIsGivenUp(t *testing.T) {
+	url := numbers(t)
+	r := rowsAt(t, url)
+	must(t, r.write(t.Context(), increment(1)))
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `BEGIN; UPDATE odd.t SET n = 5`)
+	must(t, err)
+	r.pool.limits = map[string]time.Duration{beginWrite: 50 * time.Millisecond}
+	if err := r.write(t.Context(), increment(1)); !errors.Is(err, ledger.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer within 50ms") {
+		t.Errorf("error %v, want that there was no answer in time, which is unavailable", err)
+	}
+	_, err = conn.Exec(t.Context(), `COMMIT`)
+	must(t, err)
+	r.pool.limits = limits()
+	must(t, r.write(t.Context(), increment(1)))
+	expectNumber(t, url, "6 5")
 }
