@@ -103,6 +103,7 @@ func (m *PurgeMonitor) lastSuccessSince(ctx context.Context) (last, since time.T
 	return last, since, err
 }
 
+// lastSuccess returns when the purge last succeeded; zero: never, as far as the ledger remembers.
 func (m *PurgeMonitor) lastSuccess(ctx context.Context) (time.Time, error) {
 	runs, err := m.Runs.List(ctx, ledger.Filter{JobID: m.job.ID, States: []ledger.State{ledger.Succeeded}, Limit: 1})
 	if err != nil || len(runs) == 0 {

@@ -210,6 +210,7 @@ func (p Purge) count(ctx context.Context, runsPurge ledger.Purge, historyPurge l
 // one at full pace: a run goes with its attempts.
 const runsBatch = 1000
 
+// reportEnd tells the observer and the log how the purge of a store ended.
 func (p Purge) reportEnd(r StoreReport) {
 	p.Observer.Ended(r)
 	attrs := []any{"store", r.Name, "deleted", r.Deleted, "dryRun", p.DryRun}

@@ -53,6 +53,7 @@ type StoreReport struct {
 	history int64 // rows of the ledger that are not runs
 }
 
+// fail notes an error, if there is one.
 func (r *StoreReport) fail(err error) {
 	if err != nil {
 		r.Err, r.Error = err, err.Error()
@@ -71,6 +72,8 @@ func (r Report) Remaining() (n int64) {
 	return n
 }
 
+// summarize adds up the reports of the stores and of the ledger. The error joins those of all that
+// failed: one does not stop the others.
 func (p Purge) summarize(stores []StoreReport, runs StoreReport) (Report, error) {
 	r := Report{Scopes: []Scope{}, Stores: stores, Runs: runs.Deleted, History: runs.history, DryRun: p.DryRun}
 	sums := map[string]int64{}
@@ -98,6 +101,7 @@ func (p Purge) summarize(stores []StoreReport, runs StoreReport) (Report, error)
 	return r, errors.Join(append(failures, runs.Err)...)
 }
 
+// byName returns counts by key scope in the order of their names.
 func byName(counts map[string]int64) (scopes []Scope) {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		scopes = append(scopes, Scope{name, counts[name]})

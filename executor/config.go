@@ -66,6 +66,8 @@ type Config struct {
 	now func() time.Time // reads this machine's clocks; default time.Now
 }
 
+// withDefaults returns the configuration with its defaults, or an error if a required field is
+// missing.
 func (c Config) withDefaults() (Config, error) {
 	if c.Registry == nil || c.Ledger == nil || c.Caller == nil {
 		return c, errors.New("executor: Config needs a Registry, a Ledger and a Caller")

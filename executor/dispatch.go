@@ -27,11 +27,14 @@ func (d *dispatcher) start(ctx context.Context) {
 	d.observe()
 }
 
+// observe tells the observer how many runs are in flight and waiting.
 func (d *dispatcher) observe() {
 	in, waiting, _ := d.work.size()
 	d.observer.InFlight(in, waiting)
 }
 
+// serve makes the attempt of a run, and then those of the runs that have a place after it, until
+// none has. It closes a target that cannot be called at all.
 func (d *dispatcher) serve(ctx context.Context, r *run) {
 	for ok := true; ok; r, ok = d.work.take() {
 		target := r.Call.Target

@@ -95,6 +95,7 @@ func (c *ledgerClient) planSchedules(ctx context.Context, p ledger.SchedulePlann
 	return got, start.Add(c.lease), true
 }
 
+// sweepSchedules sweeps a page of schedules, and reports whether the ledger answered.
 func (c *ledgerClient) sweepSchedules(ctx context.Context, s ledger.ScheduleSweep) (next int64, ok bool) {
 	start := c.now()
 	next, err := c.ledger.SweepSchedules(ctx, s)
@@ -134,6 +135,8 @@ func (c *ledgerClient) claimOne(ctx context.Context, runID string) (_ *ledger.Wo
 	return &got.Work[0], start.Add(c.lease), nil
 }
 
+// newClaim returns a claim under a token of its own, by which what it leased is found if the answer
+// is lost.
 func (c *ledgerClient) newClaim(limit int) ledger.ClaimRequest {
 	return ledger.ClaimRequest{Process: c.process, Token: c.random.token(), Limit: limit, LeaseFor: c.lease}
 }
@@ -171,6 +174,7 @@ func (c *ledgerClient) extend(ctx context.Context, leases []ledger.Lease) (lost 
 	return lost, start.Add(c.lease), c.observe("extend", start, err)
 }
 
+// freeze writes a part of a list. The attempt repeats it while the ledger is unavailable.
 func (c *ledgerClient) freeze(ctx context.Context, part ledger.Freeze) (ledger.RecordResult, error) {
 	start := c.now()
 	result, err := c.ledger.FreezeMembers(ctx, part)
@@ -192,12 +196,14 @@ func (c *ledgerClient) release(ctx context.Context, in ledger.ReleaseRequest) (_
 	return got, start.Add(c.lease), true
 }
 
+// record writes outcomes. It does not wait for the back-off: the recorder asks again by itself.
 func (c *ledgerClient) record(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.RecordResult, error) {
 	start := c.now()
 	results, err := c.ledger.Record(ctx, outcomes)
 	return results, c.observe("record", start, err)
 }
 
+// get reads a run, for Execute.
 func (c *ledgerClient) get(ctx context.Context, runID string) (ledger.Run, error) {
 	start := c.now()
 	run, _, err := c.ledger.Get(ctx, runID)

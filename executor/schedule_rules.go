@@ -36,6 +36,7 @@ func (r scheduleRules) job(s *ledger.Schedule) (jobs.Job, error) {
 	return t.JobOf(keyedOf(s), r.cache)
 }
 
+// keyedOf returns a schedule as a job, by its template in the registry.
 func keyedOf(s *ledger.Schedule) jobs.KeyedSchedule {
 	return jobs.KeyedSchedule{
 		Key: s.Key(), Schedule: s.Expr, Timezone: s.Timezone, DST: schedule.DST(s.DST), Data: s.Data, Until: s.Until,

@@ -23,6 +23,7 @@ type ticker struct {
 	wg   sync.WaitGroup
 }
 
+// Every calls wake each d, in a goroutine that Stop ends.
 func (t *ticker) Every(d time.Duration, _ string, wake func()) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,6 +46,7 @@ func (t *ticker) Every(d time.Duration, _ string, wake func()) error {
 	return nil
 }
 
+// Stop ends all wake-ups, and returns when none is being made.
 func (t *ticker) Stop() error {
 	t.mu.Lock()
 	if t.done != nil {

@@ -107,6 +107,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	return bucketMiddle(len(h) - 1)
 }
 
+// bucketMiddle returns the duration in the middle of a bucket.
 func bucketMiddle(bucket int) time.Duration {
 	us := math.Exp2((float64(bucket) + 0.5) / bucketsPerOctave)
 	return time.Duration(us * float64(time.Microsecond))

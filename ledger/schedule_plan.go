@@ -164,6 +164,8 @@ type schedulePlanTx struct {
 	failing   []*ScheduleRow // of failed
 }
 
+// run locks a batch of due schedules, plans each up to the bounds of the batch, and writes. It
+// plans none if the template's definition is another by now.
 func (m *schedulePlanTx) run() (err error) {
 	a := &m.admission
 	a.got = Admitted{Skipped: map[Reason]int{}}
@@ -238,6 +240,7 @@ func (m *schedulePlanTx) plan(s *ScheduleRow, template JobRow) {
 	m.current = append(m.current, currentPlan{kept, j})
 }
 
+// write writes the rows of the plans, then the schedules, and last what locks the template.
 func (m *schedulePlanTx) write() error {
 	a := &m.admission
 	if m.Mark != nil {

@@ -124,6 +124,8 @@ func (t *Tally) read(text string) bool {
 	})
 }
 
+// readCounts reads the counts by state from a text, and reports whether it has the form that encode
+// writes.
 func readCounts(to *map[State]int, object string) bool {
 	if *to == nil {
 		*to = make(map[State]int, 8)

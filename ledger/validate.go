@@ -47,6 +47,8 @@ func (b BackfillRequest) Validate() error {
 
 const maxRunID = 128
 
+// validate returns ErrInvalidRun for a plan with a row that is not valid, or not in (After,
+// Through].
 func (p *Plan) validate() error {
 	for i := range p.Runs {
 		in := &p.Runs[i]

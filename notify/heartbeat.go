@@ -53,6 +53,7 @@ func (h *Heartbeat) Report(ctx context.Context, problem error) {
 	h.ping(ctx, "", "")
 }
 
+// ping sends one ping, in a bounded time. Of failures in a row, it logs the first.
 func (h *Heartbeat) ping(ctx context.Context, path, text string) {
 	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -141,12 +141,16 @@ func (n *Notifier) check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// inTime takes a step in a bounded time, so that a ledger or a store that hangs does not hold up
+// the others.
 func inTime(ctx context.Context, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return step(ctx)
 }
 
+// markLate has the ledger open the incidents of late runs, in batches. Without an alarm and a
+// channel, no run can be late.
 func (n *Notifier) markLate(ctx context.Context) error {
 	if !hasAlarms(n.Registry) && len(n.channels) == 0 {
 		return nil
@@ -158,6 +162,7 @@ func (n *Notifier) markLate(ctx context.Context) error {
 	}
 }
 
+// closePauses has the ledger note which pauses have ended by themselves.
 func (n *Notifier) closePauses(ctx context.Context) error {
 	ended, err := n.Ledger.ClosePauses(ctx)
 	if ended > 0 {
@@ -189,6 +194,8 @@ func (n *Notifier) observe(ctx context.Context, now time.Time) error {
 	return err
 }
 
+// observePlans opens and closes the incidents of jobs that no process plans. It reads the
+// assignments page by page.
 func (n *Notifier) observePlans(ctx context.Context) error {
 	counts, err := n.Ledger.Counts(ctx) // the ledger's clock decides what is planned
 	if err != nil {
@@ -212,6 +219,7 @@ func (n *Notifier) observePlans(ctx context.Context) error {
 	}
 }
 
+// observePurge opens and closes the incident of a purge that is overdue.
 func (n *Notifier) observePurge(ctx context.Context) error {
 	if n.Purge == nil {
 		return nil

@@ -37,6 +37,7 @@ const (
 	startHorizon = 10 * time.Minute
 )
 
+// newPings returns the pings of the enabled jobs that have a heartbeat; without a ledger, of none.
 func newPings(l Runs, reg *jobs.Registry) *pings {
 	p := &pings{ledger: l, registry: reg.Name(), jobs: map[string]jobs.Job{}, known: map[string]time.Time{}, waiting: map[string]ledger.Run{}}
 	for _, j := range reg.All() {
@@ -135,6 +136,8 @@ func (p *pings) writeRun(ctx context.Context, r ledger.Run, now time.Time) error
 	return nil
 }
 
+// writeEnd writes the ping of how a run ended: success, fail with the last error, or log for a
+// canceled one.
 func (p *pings) writeEnd(ctx context.Context, r ledger.Run, now time.Time) (err error) {
 	kind, text := "success", ""
 	switch r.State {
@@ -150,6 +153,7 @@ func (p *pings) writeEnd(ctx context.Context, r ledger.Run, now time.Time) (err 
 	return err
 }
 
+// lastError returns the error of a run's last attempt; "" if it has none.
 func (p *pings) lastError(ctx context.Context, r ledger.Run) (string, error) {
 	_, attempts, err := p.ledger.Get(ctx, r.ID)
 	if err != nil || len(attempts) == 0 {

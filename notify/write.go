@@ -189,6 +189,7 @@ func (n *Notifier) group(list []*decided, now time.Time) {
 	}
 }
 
+// message returns the message of an event of an incident, with the owner of its job.
 func (n *Notifier) message(event Event, i ledger.Incident, now time.Time) Message {
 	m := NewMessage(n.Registry.Name(), n.PublicURL, event, i, now)
 	m.Owner = n.job(i.JobID).Owner

@@ -33,6 +33,7 @@ type batchAnswer struct {
 	Failures []failure `json:"batchItemFailures"`
 }
 
+// failure names a message that failed.
 type failure struct {
 	ID string `json:"itemIdentifier"`
 }
@@ -64,6 +65,7 @@ func (h *handler) batch(ctx context.Context, s shape) (any, error) {
 	return out, nil
 }
 
+// sideBySide answers the messages of a queue without an order, maxAtOnce at a time.
 func (h *handler) sideBySide(ctx context.Context, messages []message, failed []bool) {
 	var group errgroup.Group
 	group.SetLimit(maxAtOnce)

@@ -20,6 +20,7 @@ type caller struct {
 	mails  map[string]bool // the targets of channels of type email
 }
 
+// Call makes a call where its target is: on the ledger, nowhere for mail, or over HTTP.
 func (c *caller) Call(ctx context.Context, call executor.Call) executor.Answer {
 	if call.Work.Call.Target == jobs.BuiltinTarget {
 		return c.purge.Call(ctx, call)
@@ -80,6 +81,7 @@ func open(s *keys.Store, done func(), err error) (purge.Store, func(), error) {
 // runs is the ledger, opened when the purge's turn comes.
 type runs struct{ h *handler }
 
+// PurgeRuns opens the ledger, if it is not open, and deletes a batch of runs.
 func (r runs) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, error) {
 	l, err := r.h.ledger.open(ctx)
 	if err != nil {
@@ -88,6 +90,7 @@ func (r runs) PurgeRuns(ctx context.Context, p ledger.Purge) (ledger.Purged, err
 	return l.PurgeRuns(ctx, p)
 }
 
+// PurgeHistory opens the ledger, if it is not open, and deletes a batch of its history.
 func (r runs) PurgeHistory(ctx context.Context, p ledger.HistoryPurge) (ledger.PurgedHistory, error) {
 	l, err := r.h.ledger.open(ctx)
 	if err != nil {

@@ -28,6 +28,7 @@ const knownEvents = `send {"jobId":"...","scheduledAt":"2026-11-21T03:00:00Z"} o
 // shape is the fields by which the kinds of events are told apart.
 type shape map[string]json.RawMessage
 
+// parseShape returns the fields of a payload, or an error that names what a function is sent.
 func parseShape(payload []byte) (shape, error) {
 	var s shape
 	if err := json.Unmarshal(payload, &s); err != nil || s == nil {
@@ -97,6 +98,8 @@ func (s shape) event() (event, error) {
 // attempt to the next.
 var directFields = []string{"jobId", "scheduledAt", "id", "executionId", "attempt", "attemptNumber", "scheduleArn"}
 
+// directEvent reads the input of a schedule, or of a direct invoke. It must name the run: by a
+// time, an id, or both.
 func (s shape) directEvent() (event, error) {
 	for name := range s {
 		if !slices.Contains(directFields, name) {
@@ -147,6 +150,8 @@ func checkID(e event) error {
 	return nil
 }
 
+// parseTime reads the time of an event. Its error says how to write one, or that Scheduler did not
+// fill it in.
 func parseTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

@@ -54,6 +54,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return json.Marshal(answer)
 }
 
+// answer answers an SQS batch, or one event.
 func (h *handler) answer(ctx context.Context, payload []byte) (any, error) {
 	s, err := unwrapped(payload)
 	if err != nil {
@@ -104,8 +105,11 @@ type ticked struct {
 	Tick bool `json:"tick"`
 }
 
+// errTickStateless refuses a tick where no ledger knows what is due.
 var errTickStateless = errors.New(`a tick plans from the ledger, and this function has none: set CRONCE_DATABASE_URL to a PostgreSQL ledger, or send an event for each job (cronce export cloudformation)`)
 
+// tick plans and works for as long as there is time, and reports to the heartbeat whether that
+// succeeded.
 func (h *handler) tick(ctx context.Context, s shape) (any, error) {
 	if string(s["tick"]) != "true" || len(s) > 1 {
 		return nil, errors.Join(errBadEvent, errors.New(`a tick is {"tick":true} and nothing else`))

@@ -68,6 +68,7 @@ func checkHosts(dsn string) error {
 	return nil
 }
 
+// isPostgres reports whether a URL names a PostgreSQL database.
 func isPostgres(dsn string) bool {
 	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
 }

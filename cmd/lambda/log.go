@@ -13,8 +13,10 @@ import (
 // belongs to that answer.
 type invocation struct{ id atomic.Pointer[string] }
 
+// set notes the event that is answered from now on.
 func (i *invocation) set(id string) { i.id.Store(&id) }
 
+// requestID returns the request ID of the event in hand; "" before the first.
 func (i *invocation) requestID() string {
 	if id := i.id.Load(); id != nil {
 		return *id
@@ -28,6 +30,7 @@ type requestLog struct {
 	current *invocation
 }
 
+// Handle adds the request ID of the event in hand to a line.
 func (l requestLog) Handle(ctx context.Context, r slog.Record) error {
 	if id := l.current.requestID(); id != "" {
 		r = r.Clone()
@@ -54,6 +57,7 @@ const runtimePackage = "github.com/aws/aws-lambda-go"
 // secret that was sent to it.
 type libraryLog struct{ log *slog.Logger }
 
+// Write logs a line of a library, or only that there was one.
 func (l libraryLog) Write(line []byte) (int, error) {
 	place, text, _ := strings.Cut(strings.TrimSpace(string(line)), ": ")
 	switch {

@@ -24,6 +24,8 @@ type platformHandler struct {
 	*handler
 }
 
+// Invoke answers one event with the secrets as they are now. An error names its kind, which alarms
+// count.
 func (p *platformHandler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if c, ok := lambdacontext.FromContext(ctx); ok {
 		p.current.set(c.AwsRequestID)

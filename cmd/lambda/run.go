@@ -78,6 +78,7 @@ func (h *handler) finished(ctx context.Context, runID string, refused error) (an
 	return h.respond(run)
 }
 
+// job returns the job that an event asks for, or why this function cannot run it.
 func (h *handler) job(ev event) (jobs.Job, error) {
 	j, ok := h.reg.Job(ev.jobID)
 	switch {
@@ -99,6 +100,8 @@ func (h *handler) ages() time.Duration {
 	return p.EventAge + p.LambdaEventAge + p.QueueAge
 }
 
+// entry returns the run of a job as the ledger takes it. Without a ledger it takes no slot, since
+// nothing knows of other runs.
 func (h *handler) entry(j jobs.Job, id identity) ledger.Entry {
 	entry := ledger.Entry{
 		JobID: j.ID, Traits: executor.TraitsOf(j),
