@@ -20,6 +20,7 @@ type sweep struct {
 	del      bool
 }
 
+// count counts one old item, and reports whether the limit leaves it to the sweep.
 func (s *sweep) count() bool {
 	full := s.limit > 0 && s.n >= s.limit
 	if !full {
@@ -28,6 +29,7 @@ func (s *sweep) count() bool {
 	return !full
 }
 
+// sweepList goes through a list, in its order.
 func sweepList[T any](s *sweep, list *[]T, old func(T) bool) {
 	before := *list
 	kept := make([]T, 0, len(before))

@@ -77,6 +77,8 @@ type textCache[K comparable] struct {
 	texts map[K]string
 }
 
+// text returns the text of a key, which build makes at the first call. Beyond the bound, it makes
+// it at each.
 func (c *textCache[K]) text(key K, build func() string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -46,6 +46,8 @@ type snapshot struct {
 // that was writing.
 const maxSnapshot = 8 << 10
 
+// parseSnapshot reads the text of a snapshot, or reports that it is none: a position may come from
+// outside.
 func parseSnapshot(text string) (s snapshot, ok bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 || len(text) > maxSnapshot {

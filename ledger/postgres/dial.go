@@ -60,6 +60,7 @@ func limitCleanup(c *pgx.ConnConfig) {
 // abort at once, or for its cleanup.
 type boundedConn struct{ net.Conn }
 
+// SetDeadline sets a deadline that is no later than cleanupTime from now.
 func (l boundedConn) SetDeadline(t time.Time) error {
 	if latest := time.Now().Add(cleanupTime); t.After(latest) {
 		t = latest

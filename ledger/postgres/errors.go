@@ -53,6 +53,7 @@ func translate(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
+// categoryOf returns the error of package ledger that a driver's error belongs to; nil: none.
 func categoryOf(err error) error {
 	var fromServer *pgconn.PgError
 	switch {
@@ -66,6 +67,7 @@ func categoryOf(err error) error {
 	return nil
 }
 
+// categoryOfCode returns the error of package ledger for a code of the server; nil: none.
 func categoryOfCode(code string) error {
 	switch {
 	case slices.Contains(unavailable, code), code[:2] == "08", code[:2] == "53":

@@ -119,6 +119,7 @@ func (l *Ledger) check(ctx context.Context, s settings) error {
 	return l.BindRegistry(ctx, s.registry)
 }
 
+// defaults returns the settings that the options leave.
 func defaults(options []Option) settings {
 	s := settings{schema: defaultSchema, poolSize: 8, name: "cronce", around: func(r ledger.Rows) ledger.Rows { return r }}
 	for _, o := range options {
@@ -127,6 +128,8 @@ func defaults(options []Option) settings {
 	return s
 }
 
+// config returns the configuration of the pool for a URL. Its error does not repeat the URL, which
+// may hold a password.
 func (s settings) config(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {

@@ -61,6 +61,8 @@ func (s *sessions) inTransaction(ctx context.Context, begin string, f func(*pipe
 	return err
 }
 
+// onConnection runs f in a transaction on a connection of the pool, which it gives back whatever
+// happens.
 func (s *sessions) onConnection(ctx context.Context, begin string, f func(*pipeline) error) error {
 	conn, err := s.Acquire(ctx)
 	if err != nil {
@@ -96,6 +98,7 @@ func (p *pipeline) opening() []query {
 	return append(list, p.readNow()) // a statement of its own: what is set before decides which now() it finds
 }
 
+// readNow returns the statement that reads the server's clock.
 func (p *pipeline) readNow() query {
 	return query{sql: `SELECT now()`, row: func(v *values) error {
 		p.now = v.Time()
@@ -161,6 +164,8 @@ func (p *pipeline) exchange(queue []query) error {
 // binaryFormat is the format of every parameter and of every column.
 var binaryFormat = []int16{1}
 
+// send sends a statement: by its name if the session knows it, or else with its text, which gets a
+// name on the way if it may have one.
 func (p *pipeline) send(q *query) {
 	var s *statement
 	if p.prepared != nil {
@@ -210,11 +215,15 @@ func (p *pipeline) receive(queue []query) (first error) {
 	}
 }
 
+// isServerError reports whether the server has answered with an error, so that the connection goes
+// on.
 func isServerError(err error) bool {
 	var fromServer *pgconn.PgError
 	return errors.As(err, &fromServer)
 }
 
+// read reads the rows of the query's result, all of them also after an error: the next result comes
+// behind.
 func (q *query) read(r *pgconn.ResultReader) (err error) {
 	for r.NextRow() {
 		if q.row != nil && err == nil {

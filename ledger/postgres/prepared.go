@@ -14,6 +14,7 @@ type prepared struct {
 	names      int      // never used again
 }
 
+// statement is a text that has a name in its session.
 type statement struct {
 	name        string
 	sent        bool
@@ -31,6 +32,7 @@ const (
 
 const preparedStatements = "cronce statements"
 
+// preparedOn returns the statements of a connection, which has them for as long as it lives.
 func preparedOn(conn *pgxpool.Conn) *prepared {
 	data := conn.Conn().PgConn().CustomData()
 	p, ok := data[preparedStatements].(*prepared)
@@ -53,6 +55,7 @@ func (p *prepared) statement(sql string, varies bool) *statement {
 	return s
 }
 
+// varying returns the number of named statements whose texts vary.
 func (p *prepared) varying() (n int) {
 	for _, s := range p.statements {
 		if s.varies {

@@ -25,6 +25,7 @@ func (r rows) Read(ctx context.Context, name string, f func(ledger.Tx) error) er
 	return r.run(ctx, name, beginRead, f)
 }
 
+// run runs f in a transaction, again if the database asks for that, and translates its error.
 func (r rows) run(ctx context.Context, name, begin string, f func(ledger.Tx) error) error {
 	err := retry(func() error {
 		return r.pool.inTransaction(ctx, begin, func(p *pipeline) error { return f(newTx(p)) })
@@ -45,6 +46,7 @@ type tx struct {
 	locked map[string]bool // jobs
 }
 
+// newTx returns the ledger's view of a transaction. In one that reads, nothing is locked.
 func newTx(p *pipeline) *tx {
 	t := &tx{p: p}
 	t.Tx = sqltx.Tx{Engine: t, Dialect: &dialect}

@@ -97,7 +97,8 @@ func changedColumns(set ledger.Columns) []column {
 	return slices.DeleteFunc(slices.Clone(runTable), func(c column) bool { return c.of&set == 0 })
 }
 
-// encodeRow returns a row with the text of its call; a row that is not to run has none.
+// encodeRow returns a row with the text of its call; a row that is not to run has none. Rows with
+// equal calls share one text.
 func encodeRow(r *ledger.Row, e *callcodec.Encoder) (encodedRow, error) {
 	call, err := e.Encode(&r.Call)
 	return encodedRow{r, call}, err

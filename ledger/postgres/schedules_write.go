@@ -7,6 +7,7 @@ import (
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
+// InsertSchedules writes the content and the position of each schedule in one statement.
 func (t *tx) InsertSchedules(list []ledger.ScheduleRow) ledger.Future[[]bool] {
 	q := query{sql: `
 		WITH u AS MATERIALIZED (
@@ -62,19 +63,23 @@ func bindSchedule(p *params, list []ledger.ScheduleUpdate) {
 	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.DeletedAt })
 }
 
-// bindPosition adds where each item's schedule stands.
+// bindPosition adds the position of each item's schedule: its revision, watermark, next check and
+// end.
 func bindPosition(p *params, list []ledger.ScheduleUpdate) {
 	array(p, int8Kind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendInt8(b, u.Row.Revision) })
 	bindTimes(p, list, func(s *ledger.ScheduleRow) time.Time { return s.Watermark }, func(s *ledger.ScheduleRow) time.Time { return s.NextAt },
 		func(s *ledger.ScheduleRow) time.Time { return s.EndedAt })
 }
 
+// bindTimes adds an array for each of the times.
 func bindTimes(p *params, list []ledger.ScheduleUpdate, values ...func(*ledger.ScheduleRow) time.Time) {
 	for _, value := range values {
 		array(p, timeKind, list, func(b []byte, u *ledger.ScheduleUpdate) []byte { return appendTime(b, value(u.Row)) })
 	}
 }
 
+// UpdateSchedules writes each group of fields for the schedules that change it, in one statement a
+// group: positions change with each run, contents seldom.
 func (t *tx) UpdateSchedules(list []ledger.ScheduleUpdate) error {
 	with := func(set ledger.ScheduleColumns, sql string, bind func(*params, []ledger.ScheduleUpdate)) {
 		var some []ledger.ScheduleUpdate

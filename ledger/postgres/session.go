@@ -32,6 +32,8 @@ type sessions struct {
 // one is made for a pooler.
 var errPooler = errors.New("the connection goes through a pooler")
 
+// openSessions makes the pool. A connection begins with the ledger's settings, and a failed one is
+// an error of the call that needed it.
 func openSessions(ctx context.Context, config *pgxpool.Config, settings map[string]string) (*sessions, error) {
 	s := &sessions{settings: settings, limits: limits()}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {

@@ -14,6 +14,7 @@ import (
 // insertTable are the columns that a new row may have a value of.
 var insertTable = slices.DeleteFunc(slices.Clone(runTable), func(c column) bool { return c.of&neverNew != 0 })
 
+// neverNew are the groups of fields that a new row has no value of: its insert leaves them out.
 const neverNew = ledger.ColFailures | ledger.ColReplayed | ledger.ColStatus | ledger.ColWait | ledger.ColAccepted | ledger.ColProgress |
 	ledger.ColAcked | ledger.ColRerun | ledger.ColFan
 
@@ -93,6 +94,7 @@ type changeRow struct {
 	place  int
 }
 
+// shapeOf returns the shape of a change, without what its statement's other changes decide.
 func shapeOf(c *ledger.RowChange) updateShape {
 	s := updateShape{set: c.Set, from: c.From, unlisted: c.Unlisted, fenced: c.LeasedAs != ""}
 	switch {
@@ -109,6 +111,8 @@ func (t *tx) Update(changes []ledger.RowChange) error {
 	return t.write(changes, true, nil)
 }
 
+// UpdateFenced queues the changes. It is known which were written once the transaction's next
+// flush, at the latest its commit, has returned.
 func (t *tx) UpdateFenced(changes []ledger.RowChange) ledger.Future[[]bool] {
 	updated := make([]bool, len(changes))
 	if err := t.write(changes, false, updated); err != nil {
@@ -168,6 +172,7 @@ func (t *tx) lockInOrder(changes []ledger.RowChange) {
 	_ = t.Exec(`SELECT FROM runs WHERE run_id = ANY ($1) ORDER BY run_id FOR UPDATE`, ids) // it is queued
 }
 
+// update queues the statement of a shape for its rows.
 func (t *tx) update(shape updateShape, rows []changeRow, updated []bool) {
 	var b binding
 	bind(&b, int8Kind, rows, func(b []byte, r *changeRow) []byte { return appendInt8(b, int64(r.place)) })

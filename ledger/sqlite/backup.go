@@ -62,6 +62,7 @@ func copyInto(ctx context.Context, path, to string) error {
 	return err
 }
 
+// checkCopy returns an error if SQLite finds the copy damaged.
 func checkCopy(ctx context.Context, path string) error {
 	db := pool(fileURL(path, nil), 1)
 	defer db.Close()
@@ -87,6 +88,7 @@ func publish(part, to string) error {
 	return nil
 }
 
+// syncFile has the system write a file, or a directory, to the disk.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -22,6 +22,7 @@ func columns(args []any) []any {
 	return args
 }
 
+// array returns a list as the JSON that json_each reads.
 func array[T any](list []T) string {
 	if len(list) == 0 {
 		return `[]`
@@ -36,6 +37,7 @@ func array[T any](list []T) string {
 // at returns the time of a column, and micros the column of a time.
 func at(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
+// micros returns the column of a time, in microseconds; NULL for the zero time.
 func micros(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -43,6 +45,7 @@ func micros(t time.Time) any {
 	return t.UnixMicro()
 }
 
+// orNull returns a text; NULL for "".
 func orNull(s string) any {
 	if s == "" {
 		return nil
@@ -67,6 +70,7 @@ type values struct {
 	raw     []byte
 }
 
+// scan reads the next row, into the same columns for all rows of the query.
 func (v *values) scan(rows *sql.Rows) error {
 	v.read = 0
 	if v.into == nil {
@@ -82,6 +86,7 @@ func (v *values) scan(rows *sql.Rows) error {
 	return rows.Scan(v.into...)
 }
 
+// next returns the column that is to be read next.
 func (v *values) next() any {
 	v.read++
 	return v.columns[v.read-1]

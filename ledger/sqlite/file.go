@@ -108,6 +108,7 @@ func dsn(path string, busy time.Duration, readOnly bool) string {
 	return fileURL(path, q)
 }
 
+// fileURL returns a path as the URL that the driver takes, also on Windows.
 func fileURL(path string, q url.Values) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {

@@ -78,6 +78,7 @@ func (q *queue) open() bool {
 	return true
 }
 
+// close closes the lock file, which stays for other processes.
 func (q *queue) close() error {
 	if q.file == nil {
 		return nil

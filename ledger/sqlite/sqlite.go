@@ -87,6 +87,7 @@ func Open(ctx context.Context, path string, opts Options) (*Ledger, error) {
 	return l, nil
 }
 
+// newLedger returns the ledger of a file, without having opened it.
 func newLedger(path string, opts Options) *Ledger {
 	if opts.BusyTimeout == 0 {
 		opts.BusyTimeout = 10 * time.Second
@@ -161,6 +162,7 @@ func (l *Ledger) Close() error {
 	return err
 }
 
+// isClosed reports whether Close was called.
 func (l *Ledger) isClosed() bool {
 	select {
 	case <-l.closed:
@@ -170,6 +172,7 @@ func (l *Ledger) isClosed() bool {
 	}
 }
 
+// pool returns a pool of connections that keeps all that it makes.
 func pool(dsn string, size int) *sql.DB {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {

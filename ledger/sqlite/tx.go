@@ -17,6 +17,7 @@ type session struct {
 	updates map[updateShape]string
 }
 
+// newSession returns a session without a prepared statement.
 func newSession(conn *sql.Conn) *session {
 	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}
 }
@@ -36,6 +37,7 @@ type tx struct {
 	failed error
 }
 
+// newTx returns a transaction of a session, with the clock read.
 func (l *Ledger) newTx(ctx context.Context, w *session) *tx {
 	t := &tx{ctx: context.WithoutCancel(ctx), w: w, now: l.now().UnixMicro()}
 	t.Tx = sqltx.Tx{Engine: t, Dialect: &dialect, Clock: at(t.now)}
@@ -119,6 +121,8 @@ func (l *Ledger) begin(ctx context.Context) (*session, error) {
 	}
 }
 
+// openWriter makes the connection that writes, unless there is one. SQLite does not wait in it:
+// begin does.
 func (l *Ledger) openWriter(ctx context.Context) error {
 	if l.writer != nil {
 		return nil
@@ -144,6 +148,7 @@ func (l *Ledger) dropWriter() error {
 	return w.close()
 }
 
+// close closes the session's statements and its connection.
 func (w *session) close() error {
 	errs := []error{w.closeStmts()}
 	if err := w.conn.Close(); !errors.Is(err, sql.ErrConnDone) {
@@ -152,6 +157,7 @@ func (w *session) close() error {
 	return errors.Join(errs...)
 }
 
+// closeStmts closes the session's statements.
 func (w *session) closeStmts() error {
 	var errs []error
 	for _, s := range w.stmts {
@@ -160,6 +166,7 @@ func (w *session) closeStmts() error {
 	return errors.Join(errs...)
 }
 
+// stmt returns a statement, prepared at its first use.
 func (w *session) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s, ok := w.stmts[query]; ok {
 		return s, nil
@@ -204,6 +211,7 @@ func (t *tx) Query(q sqltx.Query, row func(sqltx.Values) error) (wait func() err
 	return func() error { return err }
 }
 
+// each runs a query, and calls row with each row.
 func (t *tx) each(q sqltx.Query, row func(sqltx.Values) error) (err error) {
 	s, err := t.stmt(q.Text)
 	if err != nil {

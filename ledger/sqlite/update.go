@@ -83,6 +83,7 @@ var attemptTable = []struct {
 	{"owner", func(a *ledger.Attempt) any { return a.Process }},
 }
 
+// overlapOf returns the column overlap, which tells only whether the run takes the slot.
 func overlapOf(r *encodedRow) any {
 	if r.TakesSlot {
 		return takesSlot
@@ -108,6 +109,7 @@ func (t *tx) UpdateFenced(changes []ledger.RowChange) ledger.Future[[]bool] {
 	return ledger.ResolvedFuture(updated, t.failed)
 }
 
+// update writes one change, and reports whether its row was as the change expects it.
 func (t *tx) update(c *ledger.RowChange) (bool, error) {
 	args := make([]any, 0, len(runTable))
 	if !c.Unlisted {
@@ -186,6 +188,7 @@ func (t *tx) attempt(runID string, a *ledger.Attempt) error {
 	return t.Exec(insertAttempt, append(appendAttempt([]any{a.N}, a), runID)...)
 }
 
+// appendAttempt adds the columns of an attempt to the arguments.
 func appendAttempt(args []any, a *ledger.Attempt) []any {
 	for _, column := range attemptTable {
 		args = append(args, column.value(a))
@@ -195,6 +198,7 @@ func appendAttempt(args []any, a *ledger.Attempt) []any {
 
 var insertRun, insertAttempt = insertStatements()
 
+// insertStatements returns the statements that insert a run and an attempt.
 func insertStatements() (run, attempt string) {
 	var ofRun, ofAttempt []string
 	for _, column := range runTable {
@@ -225,6 +229,7 @@ func (t *tx) Insert(list []ledger.Row) ledger.Future[[]bool] {
 	return ledger.ResolvedFuture(inserted, t.failed)
 }
 
+// insert writes one row, and reports whether no other one has its ID.
 func (t *tx) insert(r *ledger.Row, calls *callcodec.Encoder) (bool, error) {
 	call, err := calls.Encode(&r.Call)
 	if err != nil {

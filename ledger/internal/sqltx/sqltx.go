@@ -58,6 +58,7 @@ func List[T any](t Tx, read func(Values) (T, error), text string, args ...any) l
 	return list(t, read, Query{Text: text, Args: args})
 }
 
+// list returns the result of any query, as List does.
 func list[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[[]T] {
 	var found []T
 	wait := t.Engine.Query(q, func(v Values) error {
@@ -76,6 +77,7 @@ func One[T any](t Tx, read func(Values) (T, error), text string, args ...any) le
 	return one(t, read, Query{Text: text, Args: args})
 }
 
+// one returns the result of any query, as One does.
 func one[T any](t Tx, read func(Values) (T, error), q Query) ledger.Future[T] {
 	var found T
 	wait := t.Engine.Query(q, func(v Values) (err error) {
