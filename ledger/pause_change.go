@@ -28,19 +28,7 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		return Pause{}, err
 	}
 	return write(ctx, l, "change a pause", func(tx Tx) (p Pause, err error) {
-		pausesFuture := tx.Pauses(time.Time{})
-		now, err := tx.Now()
-		if err != nil {
-			return p, err
-		}
-		list, err := pausesFuture.Get()
-		if err != nil {
-			return p, err
-		}
-		if err := c.lockCatchUps(tx, list, now); err != nil {
-			return p, err
-		}
-		found, err := tx.LockPause(c.ID).Get()
+		found, now, err := c.lock(tx)
 		if err != nil {
 			return p, err
 		}
@@ -70,6 +58,24 @@ func (l *Ledger) ChangePause(ctx context.Context, c PauseChange) (Pause, error) 
 		}
 		return p, addAudit(tx, Audit{Action: c.action(), About: p.about(), Count: 1, Actor: c.Actor}, nil, p)
 	})
+}
+
+// lock locks the pause that is changed, if there is one, and before it what a change of its end
+// needs.
+func (c PauseChange) lock(tx Tx) (found []Pause, now time.Time, err error) {
+	pausesFuture := tx.Pauses(time.Time{})
+	if now, err = tx.Now(); err != nil {
+		return nil, now, err
+	}
+	list, err := pausesFuture.Get()
+	if err != nil {
+		return nil, now, err
+	}
+	if err := c.lockCatchUps(tx, list, now); err != nil {
+		return nil, now, err
+	}
+	found, err = tx.LockPause(c.ID).Get()
+	return found, now, err
 }
 
 // action returns the kind of action that the audit has for the change.

@@ -88,25 +88,30 @@ func record(tx Tx, outcomes []Outcome) (writtenFuture Future[[]bool], err error)
 	if err != nil || len(incidents) == 0 && len(dead) == 0 && !haveSideEffects(outcomes) {
 		return writtenFuture, err // usual; which were written is not needed here
 	}
-	ok, err := writtenFuture.Get()
-	if err != nil {
-		return writtenFuture, err
-	}
 	var ended incidentChanges
-	var excerpts []Excerpt
-	for i := range outcomes {
-		if !ok[i] {
+	excerpts, err := ended.addWritten(outcomes, writtenFuture, now)
+	if err == nil {
+		err = ended.apply(tx, openFuture, earlierFuture, now)
+	}
+	if err == nil && len(excerpts) > 0 {
+		err = tx.PutExcerpts(excerpts)
+	}
+	return writtenFuture, err
+}
+
+// addWritten adds the outcomes that were written, and returns what is kept of their answers.
+func (c *incidentChanges) addWritten(outcomes []Outcome, writtenFuture Future[[]bool], now time.Time) (excerpts []Excerpt, err error) {
+	written, err := writtenFuture.Get()
+	for i := range written {
+		if !written[i] {
 			continue
 		}
-		ended.add(&outcomes[i])
+		c.add(&outcomes[i])
 		if e, keep := outcomes[i].excerpt(now); keep {
 			excerpts = append(excerpts, e)
 		}
 	}
-	if err := ended.apply(tx, openFuture, earlierFuture, now); err != nil || len(excerpts) == 0 {
-		return writtenFuture, err
-	}
-	return writtenFuture, tx.PutExcerpts(excerpts)
+	return excerpts, err
 }
 
 // haveSideEffects reports whether an outcome that is written opens an incident, or has an excerpt.

@@ -31,20 +31,12 @@ func (p SchedulePlanning) findDue(tx Tx, floor *dueFloor) (got dueTemplates, err
 	if got.Now, err = tx.Now(); err != nil {
 		return got, err
 	}
-	first, err := firstFuture.Get()
+	first, jobs, templates := take(&err, firstFuture), take(&err, jobsFuture), take(&err, templatesFuture)
 	if err != nil {
 		return got, err
 	}
 	floor.raise(first, got.Now)
-	list, err := jobsFuture.Get()
-	if err != nil {
-		return got, err
-	}
-	templates, err := templatesFuture.Get()
-	if err != nil {
-		return got, err
-	}
-	got.Moved = p.moved(list)
+	got.Moved = p.moved(jobs)
 	got.Sweep = p.unswept(templates, got.Moved)
 	names = slices.DeleteFunc(names, func(n string) bool { return first[n].IsZero() || slices.Contains(got.Moved, n) })
 	if len(names) == 0 {
