@@ -140,6 +140,7 @@ func (a *app) provedRegistry() (*jobs.Registry, error) {
 	return reg, nil
 }
 
+// notExported returns the error about jobs and settings that the platform cannot express.
 func notExported(err error) error {
 	return command.Usage("this registry cannot be exported as it is:\n%w", err)
 }

@@ -50,6 +50,7 @@ func (a *app) export(c *cobra.Command, e operations.Export, jobIDs ...string) er
 	return errors.Join(err, out.Flush()) // after an error too: whole records were written before it
 }
 
+// runsExportCommand and the functions after it add the flags of what they export to exportCommand.
 func (a *app) runsExportCommand() *cobra.Command {
 	var s runFilter
 	unacknowledged := false

@@ -43,6 +43,8 @@ func (a *app) revision(text string) string {
 	return cmp.Or(operations.TimeText(t), text)
 }
 
+// printRevisions prints the fields that differ, and all definitions that the ledger keeps, so that --from and --to can
+// name others.
 func (a *app) printRevisions(d operations.RevisionDiff) error {
 	if len(d.Fields) == 0 {
 		fmt.Fprintf(a.Out, "%s: no difference between %s and %s\n\n", d.JobID, d.From.DeclaredAt, d.To.DeclaredAt)

@@ -51,7 +51,7 @@ func (a *app) printPauses(list []operations.Pause) error {
 	return t.Flush()
 }
 
-// pauseFlags are the flags of the commands that make or change a pause.
+// pauseFlags has the flags of the commands that make or change a pause. They keep the times as texts, which do reads.
 type pauseFlags struct {
 	who
 	from, until string
@@ -83,6 +83,7 @@ func (a *app) do(c *cobra.Command, f *pauseFlags, action, id string) (err error)
 	}, a.printPause)
 }
 
+// printPause prints what became of a pause, or what a dry run would make of it.
 func (a *app) printPause(p operations.Pause) error {
 	id := "pause " + strconv.FormatInt(p.ID, 10)
 	if p.ID == 0 { // of a dry run

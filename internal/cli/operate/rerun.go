@@ -8,6 +8,8 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
+// rerunCommand requires --new-key before it looks for the run: a redrive is what most people mean, and it is safe to
+// repeat, while a rerun makes the effect again.
 func (a *app) rerunCommand() *cobra.Command {
 	var w who
 	var asked operations.ActionRequest

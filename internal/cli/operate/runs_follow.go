@@ -75,6 +75,8 @@ func (a *app) follow(ctx context.Context, o backend.Operator, sel operations.Sel
 	}
 }
 
+// printChanges prints the changed runs that are in one of the states. It says so if there were too many changes to
+// tell.
 func (a *app) printChanges(got operations.Changes, states []ledger.State) error {
 	if got.Lost {
 		fmt.Fprintln(a.Err, "too many runs changed at once to print them; \"cronce runs list\" has all")

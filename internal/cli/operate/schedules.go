@@ -115,6 +115,7 @@ func positive(n int64) string {
 // historyRuns is the number of runs that the history of a schedule shows.
 const historyRuns = 20
 
+// schedulesHistoryCommand joins two questions, as a schedule is a job: the actions on it, and its runs.
 func (a *app) schedulesHistoryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "history TEMPLATE KEY",

@@ -12,6 +12,8 @@ import (
 	"github.com/cronce/cronce/internal/terminal"
 )
 
+// whyCommand passes the time on as it was written. Package operations, here or on the server, reads it in the job's
+// zone, which the command does not know.
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "why JOB TIME [MEMBER]",
@@ -34,6 +36,7 @@ has each: why then explains what became of that member.`,
 	}
 }
 
+// printWhy prints the verdict, the sentence, and the scheduled times around the time that was asked for.
 func (a *app) printWhy(v operations.Explanation) error {
 	local, member := "", ""
 	if v.Member != "" {

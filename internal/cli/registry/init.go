@@ -48,6 +48,7 @@ file.`,
 	return c
 }
 
+// initRegistry writes the file. It refuses an existing one before it asks, so that nobody answers in vain.
 func (a *app) initRegistry(ctx context.Context, c *cobra.Command, f firstJob) error {
 	if a.Config == "-" {
 		return command.Usage("init writes a file; name it with --config, e.g. --config cronce.yaml")

@@ -12,6 +12,7 @@ import (
 	"github.com/cronce/cronce/migrations"
 )
 
+// migrateCommand has the commands for the tables of the ledger, which serve otherwise migrates at its start.
 func (a *app) migrateCommand() *cobra.Command {
 	c := command.Group("migrate", "Migrate the ledger's tables, or print them",
 		&cobra.Command{Use: "up", Short: "Apply pending migrations to the ledger", Args: cobra.NoArgs,
@@ -20,7 +21,7 @@ func (a *app) migrateCommand() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error { return a.migrateStatus(c.Context()) }},
 	)
 	command.FromLedger(c)
-	c.AddCommand(a.migratePrintCommand())
+	c.AddCommand(a.migratePrintCommand()) // after the mark: it needs no ledger
 	return c
 }
 
@@ -65,6 +66,8 @@ func (a *app) printSteps(steps []migrations.Step, err error) error {
 	return t.Flush()
 }
 
+// migratePrintCommand prints SQL without a database. The set keys is for target services, which use the kit and not
+// this program.
 func (a *app) migratePrintCommand() *cobra.Command {
 	var t migrations.Target
 	var set, table string

@@ -65,7 +65,7 @@ func (a *app) conform(ctx context.Context, f conformFlags, service []string) err
 	if err != nil {
 		return command.Usage("--allow-target: %w", err)
 	}
-	if len(service) > 0 {
+	if len(service) > 0 { // after the checks, so that a mistake starts nothing
 		stop, err := a.supervise(ctx, service)
 		if err != nil {
 			return err
