@@ -276,8 +276,9 @@ func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 	backlogged := q.all.waiting > q.room()
 	for _, l := range q.order {
 		backlogged = backlogged || l.full() && l.waiting > 0
-		if l.closed(now, true) || l.notifications && q.notifications.full() {
+		if l.closed(now, true) || q.saturatedBy(l) || l.notifications && q.notifications.full() {
 			targets = append(targets, l.target)
+			continue
 		}
 		for id, c := range l.jobs {
 			if c.waiting > 0 {
@@ -293,5 +294,22 @@ func (q *lanes) starved(now time.Time) (limit int, targets, jobIDs []string) {
 	if !backlogged || len(jobIDs) > maxStarvedJobs {
 		return 0, nil, nil
 	}
-	return max(0, q.max-q.waitingFirsts), targets, jobIDs
+	return q.firstsLeft(), targets, jobIDs
 }
+
+// firstsLeft returns how many first runs of jobs may be leased beyond the room that runs have in
+// all. A target that is saturated has had its part.
+func (q *lanes) firstsLeft() int {
+	firsts := q.waitingFirsts
+	for _, l := range q.order {
+		if q.saturatedBy(l) {
+			firsts -= l.waitingFirsts
+		}
+	}
+	return max(0, q.max-firsts)
+}
+
+// saturatedBy reports whether a target that sets no limit has as many first runs of jobs here
+// as there are places. If it hangs, its thousands of jobs would else keep those of all other
+// targets from being leased.
+func (q *lanes) saturatedBy(l *lane) bool { return l.limit == 0 && l.waitingFirsts >= q.max }

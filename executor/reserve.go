@@ -12,7 +12,7 @@ func (s *workset) leaseMarker() func([]ledger.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := reservation{
-		lanes: &s.lanes, left: s.lanes.room(), firsts: s.lanes.max - s.lanes.waitingFirsts, now: time.Now(),
+		lanes: &s.lanes, left: s.lanes.room(), firsts: s.lanes.firstsLeft(), now: time.Now(),
 		targets: map[string]*lane{}, jobs: map[string]*counter{},
 	}
 	hasLease := map[string]bool{}
@@ -46,7 +46,7 @@ type reservation struct {
 func (r *reservation) take(jobID string, c ledger.CallSpec, firstHere bool) bool {
 	target, left := r.target(c.Target), &r.left
 	first := firstHere && !target.has(jobID)
-	if *left == 0 && first {
+	if *left == 0 && first && !r.lanes.saturatedBy(target) {
 		left = &r.firsts
 	}
 	if *left <= 0 || target.closed(r.now, first) {

@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +103,57 @@ func TestTargetsThatHangLeavePlacesForOthers(t *testing.T) {
 			t.Errorf("%d calls of pay, %d of the targets that hang", paid, others)
 		}
 		stop()
+	})
+}
+
+// Nor do thousands of jobs whose target hangs take all leases of two processes.
+func TestManyJobsOfATargetThatHangsLeaveLeasesForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const paying, hanging = 20, 3000
+		registry := []jobs.Entry{
+			jobs.Name("test"), jobs.Cleanup{Schedule: "0 3 1 1 *"}, jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, jobs.Target{Name: "down", URLEnv: "SVC_URL"},
+		}
+		for i := range paying {
+			registry = append(registry, minutely(fmt.Sprintf("pay%d", i)))
+		}
+		for i := range hanging {
+			hangs := minutely(fmt.Sprintf("hang%d", i))
+			hangs.Target, hangs.Schedule, hangs.Timeout = "down", "10 * * * *", 15*time.Minute
+			registry = append(registry, hangs)
+		}
+		reg, err := jobs.NewRegistry(registry...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		svc := newTarget(nil)
+		svc.answer = func(ctx context.Context, c executor.Call, n int) executor.Answer {
+			switch {
+			case c.Call.Target == "down":
+				<-ctx.Done()
+				return executor.Answer{Kind: ledger.AnswerUnknown}
+			case n == 1:
+				return executor.Answer{Kind: ledger.AnswerFailed, Status: 503}
+			}
+			return svc.apply(c)
+		}
+		l := memory.New()
+		for range 2 {
+			_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: 64, Grace: time.Second})
+			defer stop()
+		}
+		time.Sleep(20*time.Minute + 30*time.Second)
+		paid := 0
+		for i, call := range svc.calls {
+			if late := svc.times[i].Sub(call.ScheduledAt); call.Call.Target != "down" {
+				paid++
+				if late > 20*time.Second {
+					t.Errorf("attempt %d of %s began %s late", call.Attempt, call.RunID, late)
+				}
+			}
+		}
+		if paid < 20*paying*2 {
+			t.Errorf("%d calls of the target that answers", paid)
+		}
 	})
 }
 
