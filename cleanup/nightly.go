@@ -36,7 +36,7 @@ func (n Nightly) Call(ctx context.Context, c executor.Call) executor.Answer {
 	return a
 }
 
-// overdueAfter is how long a nightly purge may go without success before that is
+// overdueAfter is the time for which a nightly purge may go without success before that is
 // a problem: one night, and half a day to fix it.
 const overdueAfter = 36 * time.Hour
 

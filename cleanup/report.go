@@ -24,7 +24,7 @@ type Report struct {
 	DryRun  bool  `json:"dryRun,omitempty"`
 	// Stores are the key stores in the registry's order.
 	Stores []StoreReport `json:"stores"`
-	// Ledger is how the purge of finished runs ended, if it failed or left some.
+	// Ledger reports how the purge of finished runs ended, if it failed or left some.
 	Ledger *StoreReport `json:"ledger,omitempty"`
 	// ByDefault names the scopes whose keys live for the default TTL because
 	// no keyTTLs scope covers them.

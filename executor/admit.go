@@ -9,7 +9,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// clockPause is how long to wait before planning again where the ledger's clock
+// clockPause is the time to wait before planning again where the ledger's clock
 // has not come to the scheduled time yet.
 const clockPause = 5 * time.Millisecond
 

@@ -39,13 +39,13 @@ type Config struct {
 	// MaxInFlight is the maximum number of calls in flight; default DefaultMaxInFlight.
 	// A target without a limit of its own leaves some of these places free.
 	MaxInFlight int
-	// Lease is how long a run stays with a process that stopped working; default
+	// Lease is the time for which a run stays with a process that stopped working; default
 	// DefaultLease. A process renews its leases every Lease/3.
 	Lease time.Duration
-	// Grace is how long to wait for in-flight calls on shutdown; default DefaultGrace.
+	// Grace is the time to wait for in-flight calls on shutdown; default DefaultGrace.
 	Grace time.Duration
 
-	// OnTime is how late a scheduled time may be planned and still count as on time;
+	// OnTime is the time by which a scheduled time may be planned late and still count as on time;
 	// default DefaultOnTime. The job's catch-up rule decides about later ones. An
 	// executor that ticks needs more than the time between two ticks.
 	OnTime time.Duration

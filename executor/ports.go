@@ -48,7 +48,7 @@ type Answer struct {
 	Error      string            // never a secret, never a body
 	Progress   string            // for ledger.AnswerAccepted: how far the target says that it is
 	Detail     string            // a built-in job's report
-	// Excerpt is what a failing answer said, which the ledger keeps for KeepExcerpt; "":
+	// Excerpt is the text of a failing answer, which the ledger keeps for KeepExcerpt; "":
 	// nothing is kept.
 	Excerpt     string
 	KeepExcerpt time.Duration

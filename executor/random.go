@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// random is where an executor's lease tokens and jitter come from.
+// random makes an executor's lease tokens and jitter.
 type random struct {
 	mu     sync.Mutex
 	source rand.Source // nil: the unpredictable source of the system

@@ -18,7 +18,7 @@ const (
 	// admissions could otherwise keep the recorder waiting, and each outcome
 	// that waits is memory here and a call to be repeated after a crash.
 	recordBacklog = 4 * recordBatch
-	// gather is how long the recorder waits for more outcomes while calls are
+	// gather is the time that the recorder waits for more outcomes while calls are
 	// in flight.
 	gather = 3 * time.Millisecond
 )

@@ -73,7 +73,7 @@ type ActionResult struct {
 	LeftOut map[RejectionCause]int
 }
 
-// RejectionCause is why an Action left a run as it was.
+// RejectionCause names the cause for which an Action left a run as it was.
 type RejectionCause string
 
 const (

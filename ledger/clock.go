@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ClockTolerance is how far a recorded time may be ahead of the store's clock without
+// ClockTolerance is the time by which a recorded time may be ahead of the store's clock without
 // meaning that the clock was set back. Servers of one database differ by less.
 const ClockTolerance = 5 * time.Second
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cronce/cronce/internal/clocks"
 )
 
-// Hour is what became of the runs that were scheduled in one hour.
+// Hour has the counts of the runs that were scheduled in one hour.
 type Hour struct {
 	Start time.Time // UTC
 	Tally

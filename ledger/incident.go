@@ -57,7 +57,7 @@ type Incident struct {
 	Why     string // the operator's reason, of the acknowledgement or the closing
 
 	Version int64 // changes with the incident; see Notification
-	// NotifierState is what the notifier stores about the notifications that it sent: see
+	// NotifierState has the notifier's notes about the notifications that it sent: see
 	// ChannelState. The store does not read it.
 	NotifierState []byte
 	// DueAt is when the notifier has to check the incident; zero: never. Each opening,
@@ -117,7 +117,7 @@ const (
 	ReasonNotFinished Reason = "not_finished" // not finished within Call.FinishWithin
 )
 
-// ReopenWithin is how long after an incident was closed another problem opens it again.
+// ReopenWithin is the time after its closing in which another problem opens an incident again.
 // A later problem opens a new incident.
 const ReopenWithin = time.Hour
 
@@ -171,7 +171,7 @@ type JobProblem struct {
 	Error string
 }
 
-// Notification is what a notifier writes about an incident. It is written as a whole,
+// Notification is a notifier's write about an incident. It is written as a whole,
 // and only if the incident still has this Version. Otherwise the incident changed, or
 // another notifier was first: read it again. Writing it changes Version.
 type Notification struct {
@@ -198,7 +198,7 @@ func (t Notification) Validate() error {
 	return nil
 }
 
-// ChannelState is what was sent to a channel about an incident. Incident.NotifierState is the
+// ChannelState lists what was sent to a channel about an incident. Incident.NotifierState is the
 // JSON of them, by channel.
 type ChannelState struct {
 	Open     bool      `json:"open"`     // it was notified of the problem, and not of its end

@@ -123,14 +123,14 @@ func (l *Ledger) JobStates(ctx context.Context) ([]JobState, error) {
 	})
 }
 
-// JobAndNewest is what JobStates needs of a job, with the state of its newest run; "" for none.
+// JobAndNewest is the part of a job that JobStates needs, with the state of its newest run; "" for none.
 type JobAndNewest struct {
 	JobID                        string
 	Watermark, EndedAt, PausedAt time.Time
 	Newest                       State
 }
 
-// jobListing is what Jobs has read: the jobs, their newest runs, and futures of the rest.
+// jobListing has the results of a listing: the jobs, their newest runs, and futures of the rest.
 type jobListing struct {
 	tx             Tx
 	jobs           []JobRow
@@ -284,7 +284,7 @@ func listedOrNil(r *Row) *Run {
 	return &run
 }
 
-// Streak is how long a job's runs have ended in one state.
+// Streak is the time for which a job's runs have ended in one state.
 type Streak struct {
 	Since time.Time // ScheduledAt of the first
 	Ended bool      // the rows that were read have a run in the other state

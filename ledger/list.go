@@ -86,7 +86,7 @@ const MaxChanges = 1000
 type Changes struct {
 	// Runs are the changed runs as they are now, each once, in no order.
 	Runs []Run
-	// Position is where to continue: a short printable ASCII text. Its form is the
+	// Position is the place to continue from: a short printable ASCII text. Its form is the
 	// store's.
 	Position string
 	// Lost reports that the changes are not listed: more than MaxChanges runs changed,

@@ -66,7 +66,7 @@ type Each struct {
 	InFlight int    `json:"inFlight,omitempty"` // members at a time; 0: no limit of its own
 }
 
-// Fan is how far the members of a parent are. It is zero until the list is frozen, and is stored in
+// Fan is the progress of a parent's members. It is zero until the list is frozen, and is stored in
 // one column of the parent's row: a redrive or a release changes it under the row's lock.
 type Fan struct {
 	Members         int    `json:"members"`            // in the frozen list

@@ -46,7 +46,7 @@ const (
 	MaxOpenMembers = 1000
 	// parentsAtOnce bounds the parents that one ReleaseRequest checks beside those that it names.
 	parentsAtOnce = 16
-	// recheckParents is how long after a parent was checked any process checks it again.
+	// recheckParents is the time after a check of a parent until any process checks it again.
 	recheckParents = time.Second
 )
 

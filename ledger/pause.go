@@ -98,7 +98,7 @@ func (p Pause) validate(now time.Time) error {
 	return fmt.Errorf("%w: %s", ErrInvalidPause, what)
 }
 
-// MaxPause is how far ahead a pause may end.
+// MaxPause is the maximum time until the end of a pause.
 const MaxPause = 366 * 24 * time.Hour
 
 // SystemActor is By in the audit of what no operator did.

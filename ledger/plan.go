@@ -74,7 +74,7 @@ type Plan struct {
 	Next *Definition
 }
 
-// Admission is what a planner writes at once, at most one plan for each job. The store
+// Admission is the request to write plans at once, at most one for each job. The store
 // admits each plan as a whole or not at all:
 //
 //   - It locks the jobs' rows in the order of their IDs before it decides.

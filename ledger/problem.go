@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// problem is what opens an incident or is added to one: a rule makes one for each run, or range
+// problem opens an incident, or is added to one: a rule makes one for each run, or range
 // row, in the transaction that writes it.
 type problem struct {
 	JobID  string

@@ -38,7 +38,7 @@ type HeartbeatReply struct {
 	HeldTargets []string
 }
 
-// ProcessTTL is how long after its last heartbeat a process is considered alive. A later
+// ProcessTTL is the time after its last heartbeat in which a process is considered alive. A later
 // heartbeat makes it alive again. A heartbeat that is ahead of the clock counts as one of
 // the same distance behind it: no process is alive for longer than 2 * ProcessTTL without
 // another heartbeat, whatever the clock said.

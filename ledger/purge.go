@@ -39,7 +39,7 @@ type Purge struct {
 // Purged is the result of a Purge.
 type Purged struct {
 	Runs int // deleted, members too, a range row counted as one
-	// Next is where the next batch continues.
+	// Next is the place at which the next batch continues.
 	Next PurgeCursor
 	// More reports that a full batch was found: ask again, From Next. Runs may still
 	// be fewer than a batch, as a run that is redriven before it is deleted stays.

@@ -37,7 +37,7 @@ type HistoryPurge struct {
 // BatchSize returns the number of rows of each kind that the purge may delete at once.
 func (p HistoryPurge) BatchSize() int { return batchOrDefault(p.Batch) }
 
-// ProcessRetention is how long after its last heartbeat a killed process is kept. A
+// ProcessRetention is the time after its last heartbeat for which a killed process is kept. A
 // process that was suspended for longer declares itself again.
 const ProcessRetention = 24 * time.Hour
 

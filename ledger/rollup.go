@@ -8,7 +8,7 @@ import (
 	"github.com/cronce/cronce/internal/clocks"
 )
 
-// HoursKept is how long after its start an hour's counts are kept: for a calendar of 90
+// HoursKept is the time after its start for which an hour's counts are kept: for a calendar of 90
 // days. Those of purged runs are kept as long.
 const HoursKept = 91 * 24 * time.Hour
 

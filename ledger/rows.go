@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Rows is what an engine stores for a [Ledger]. It knows no rule: which row is written,
-// and when, is decided in this package. Package ledgertest has its contract as a test
-// suite.
+// Rows is the part that an engine has in a [Ledger]: it stores rows, in transactions. It knows no
+// rule: which row is written, and when, is decided in this package. Package ledgertest has its
+// contract as a test suite.
 type Rows interface {
 	// Write runs f in a transaction and commits it. Nothing was written if f returns an
 	// error. An error of the commit is ErrUnavailable: the transaction may or may not

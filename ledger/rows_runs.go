@@ -172,7 +172,7 @@ type ListingQueries interface {
 	Counts(waiting []State) Future[Counts]
 }
 
-// ChangedRows is what changed after a position. See Changes.
+// ChangedRows has the rows that changed after a position. See Changes.
 type ChangedRows struct {
 	Rows     []Row
 	Position string // where to continue

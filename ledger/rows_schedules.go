@@ -42,7 +42,7 @@ type ScheduleTable interface {
 	UpdateSchedules([]ScheduleUpdate) error
 }
 
-// TemplateRow is what the ledger knows of a template of schedules.
+// TemplateRow is a template of schedules as it is stored.
 type TemplateRow struct {
 	ID            int64
 	Name          string

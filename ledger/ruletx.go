@@ -47,7 +47,7 @@ type ruleTx struct {
 	schedules map[string]*ScheduleRow
 }
 
-// inTallies are what a Tally depends on.
+// inTallies are the fields that a Tally depends on.
 const inTallies = ColState | ColCall | ColPlan | ColCount | ColStart | ColFinished
 
 // note notes the runs of changes that counts depend on, and the jobs of those that give their slots

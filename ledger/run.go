@@ -51,9 +51,9 @@ type Run struct {
 	Why string // and their reason
 }
 
-// CallSpec is what a run sends, and the rules under which it is sent again. It is
-// frozen in the run's row at admission: a retry after an edit of the registry,
-// by whichever process, is byte-identical.
+// CallSpec has the request that a run sends, and the rules under which it is sent again. It is
+// frozen in the run's row at admission: a retry after an edit of the registry, by whichever
+// process, is byte-identical.
 type CallSpec struct {
 	Target      string          `json:"target"`
 	Method      string          `json:"method"`
@@ -74,11 +74,11 @@ type CallSpec struct {
 	Jitter        float64         `json:"jitter"`
 	MaxRetryAfter time.Duration   `json:"maxRetryAfter"`
 	Horizon       time.Duration   `json:"horizon"`
-	// KeySafeFor is how long after its first lease a run's key is safe, so that the run can
+	// KeySafeFor is the time after its first lease for which a run's key is safe, so that the run can
 	// be redriven; 0: as long as Horizon.
 	KeySafeFor  time.Duration `json:"keySafeFor,omitempty"`
 	MaxInFlight int           `json:"maxInFlight,omitempty"` // of the job; 0: no limit of its own
-	// Within is how long after its first 202 the target may continue the work; 0: a 202
+	// Within is the time after its first 202 in which the target may continue the work; 0: a 202
 	// is a success, as is any other 2xx. Poll is the wait before the next request if
 	// the answer has no Retry-After.
 	Within time.Duration `json:"within,omitempty"`
@@ -158,7 +158,7 @@ func ProgressText(value json.RawMessage) string {
 // NUL, and cut to ProgressLimit.
 func StorableProgress(s string) string { return StorableText(s, ProgressLimit) }
 
-// Excerpt is what a failing answer said, of a target whose registry has it kept. It has a
+// Excerpt is the text of a failing answer, of a target whose registry has it kept. It has a
 // row of its own, which the purge deletes at its time, whatever becomes of the run.
 type Excerpt struct {
 	RunID     string

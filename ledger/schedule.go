@@ -31,7 +31,7 @@ type Schedule struct {
 	DeletedAt time.Time
 }
 
-// ScheduleContent is what a caller says of a schedule. The ledger reads none of it but
+// ScheduleContent is a caller's definition of a schedule. The ledger reads none of it but
 // Until: see ScheduleRules.
 type ScheduleContent struct {
 	Expr     string
@@ -98,7 +98,7 @@ type ScheduleRules interface {
 	Next(s *Schedule) (time.Time, error)
 }
 
-// RecheckInterval is how far ahead a NextAt is at most. So a new release of the time zones takes
+// RecheckInterval is the maximum time until a NextAt. So a new release of the time zones takes
 // effect everywhere within this time.
 const RecheckInterval = 24 * time.Hour
 

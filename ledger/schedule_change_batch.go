@@ -14,7 +14,7 @@ import (
 // maxChangeBatch is the maximum of changes in one transaction. A planner waits until it ends.
 const maxChangeBatch = 100
 
-// changeBatchTimeout is how long the transaction of several changes takes at most. No caller's
+// changeBatchTimeout bounds the transaction of several changes. No caller's
 // deadline ends it: the outcome would be unknown to the others.
 const changeBatchTimeout = 30 * time.Second
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Traits are what a job's definition says of it to people, and its target.
+// Traits are the owner and the labels of a job, and its target.
 type Traits struct {
 	Target string
 	Owner  string

@@ -159,7 +159,7 @@ func eachField(object string, f func(name, value string) bool) bool {
 	return false
 }
 
-// RowKind is how a Tally counts a row.
+// RowKind is the kind of a row in a Tally.
 type RowKind int
 
 // The kinds of rows.

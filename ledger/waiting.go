@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// WaitReason is why a planned or retrying run is not being sent. Waiting returns those of the
+// WaitReason says why a planned or retrying run is not being sent. Waiting returns those of the
 // runs that are asked for, by run ID.
 type WaitReason struct {
 	Code WaitCode
@@ -95,7 +95,7 @@ func (l *Ledger) Waiting(ctx context.Context, ids []string) (map[string]WaitReas
 	})
 }
 
-// waits are what planned and retrying runs may wait for, read once for all runs that are asked for.
+// waits has all that planned and retrying runs may wait for, read once for all runs that are asked for.
 type waits struct {
 	now           time.Time
 	liveProcesses int

@@ -95,7 +95,7 @@ type Outcome struct {
 	KeySafeUntil time.Time
 	// Attempt is added to the run's history; its zero value (N == 0) adds nothing.
 	Attempt Attempt
-	// Excerpt is what the attempt's answer said, to be kept for KeepExcerpt; see Excerpt.
+	// Excerpt is the text of the attempt's answer, to be kept for KeepExcerpt; see Excerpt.
 	Excerpt     string
 	KeepExcerpt time.Duration
 }

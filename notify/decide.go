@@ -25,9 +25,9 @@ type notification struct {
 }
 
 const (
-	// flappingFrom is how often an incident is opened again until it is flapping.
+	// flappingFrom is the number of times that an incident is opened again until it is flapping.
 	flappingFrom = 2
-	// flappingFor is how long a flapping incident has to be closed until its end is
+	// flappingFor is the time for which a flapping incident has to be closed until its end is
 	// sent.
 	flappingFor = ledger.ReopenWithin
 	// maxOrderWait bounds the time until it is checked again whether an earlier notification has

@@ -42,7 +42,7 @@ type Config struct {
 	// Planned says that the planner has already run. Otherwise it has a minute before
 	// the first check for jobs that are not planned.
 	Planned bool
-	// Offset is how long Run waits before its first check. Give processes that start
+	// Offset is the time that Run waits before its first check. Give processes that start
 	// together different offsets, so that they do not check at the same moment.
 	Offset time.Duration
 	Logger *slog.Logger
@@ -60,7 +60,7 @@ type Notifier struct {
 	written  int // notifications, since NewNotifier
 }
 
-// CheckEvery is how often Run calls Check.
+// CheckEvery is the interval at which Run calls Check.
 const CheckEvery = 5 * time.Second
 
 const (

@@ -33,7 +33,7 @@ const (
 	// lastEnded is the number of a job's last runs that may have ended just now, however old their
 	// scheduled times are.
 	lastEnded = 5
-	// startHorizon is how long the start of a run is worth a ping.
+	// startHorizon is the time for which the start of a run is worth a ping.
 	startHorizon = 10 * time.Minute
 )
 

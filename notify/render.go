@@ -160,7 +160,7 @@ var backoff = []time.Duration{
 const (
 	timeout = 30 * time.Second
 	horizon = 4 * time.Hour
-	// arriveWithin is how long a notification may take until its channel has an incident.
+	// arriveWithin is the time that a notification may take until its channel has an incident.
 	arriveWithin = 5 * time.Minute
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxEnvelopes is how deep an event may be wrapped: an envelope that is sent to
+// maxEnvelopes is the number of envelopes in which an event may be wrapped: an envelope that is sent to
 // the function again, and fails again, comes back within another.
 const maxEnvelopes = 4
 

@@ -104,7 +104,7 @@ func (d *database) open(ctx context.Context) (*postgres.Ledger, error) {
 	return d.opened, err
 }
 
-// idleTime is how long a connection is kept while a call is under way.
+// idleTime is the time for which a connection is kept while a call is under way.
 const idleTime = 2 * time.Second
 
 // release closes the event's connection: a frozen environment would keep it from

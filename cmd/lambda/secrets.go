@@ -16,7 +16,7 @@ const (
 	secretsRead = 5 * time.Second
 	// secretsRenewal bounds it later: it takes time from an event.
 	secretsRenewal = time.Second
-	// secretsLife is how long secrets are kept before they are read again.
+	// secretsLife is the time for which secrets are kept before they are read again.
 	secretsLife = 5 * time.Minute
 	// secretsRetry is the wait before secrets that could not be read again are tried next.
 	secretsRetry = time.Minute

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// peerTimeout is how long the server's host may leave sent data unacknowledged or
+	// peerTimeout is the time for which the server's host may leave sent data unacknowledged or
 	// keep-alive probes unanswered. A connection that a gateway has dropped shows no
 	// other sign.
 	peerTimeout = 15 * time.Second

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// maxAge is how old a connection may become. A server that is no longer the primary
+// maxAge is the maximum age of a connection. A server that is no longer the primary
 // answers reads without an error.
 const maxAge = 5 * time.Minute
 

@@ -67,7 +67,7 @@ func insertSQL(scalars uint64) string {
 	})
 }
 
-// updateShape is what makes two changes parts of one statement.
+// updateShape identifies the statement that a change is a part of.
 type updateShape struct {
 	set      ledger.Columns
 	from     ledger.State
@@ -78,7 +78,7 @@ type updateShape struct {
 	guarded  bool   // the statement fails unless it finds each row in its change's From
 }
 
-// attemptPlace is where the attempt of a change is kept.
+// attemptPlace is the place of the attempt of a change.
 type attemptPlace uint8
 
 const (

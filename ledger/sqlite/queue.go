@@ -26,10 +26,10 @@ type queue struct {
 }
 
 const (
-	// queueTimeout is how long to wait for the queue's lock: longer than its holder
+	// queueTimeout is the time to wait for the queue's lock: longer than its holder
 	// takes to notice that the write lock is free.
 	queueTimeout = 100 * time.Millisecond
-	// queueBackoff is how long to ignore the queue after its lock could not be had.
+	// queueBackoff is the time to ignore the queue after its lock could not be had.
 	queueBackoff = time.Second
 )
 

@@ -34,7 +34,7 @@ import (
 
 // Options configures [Open]. The zero value is right for a scheduler.
 type Options struct {
-	// BusyTimeout is how long a call waits for another process's transaction
+	// BusyTimeout is the time for which a call waits for another process's transaction
 	// before it returns ledger.ErrUnavailable; default 10 s.
 	BusyTimeout time.Duration
 	// SkipMigrations makes Open return ledger.ErrSchema if a migration is pending,

@@ -21,7 +21,7 @@ type encodedRow struct {
 	call string
 }
 
-// takesSlot is what the column overlap has of a run that takes its job's slot.
+// takesSlot is the text of the column overlap of a run that takes its job's slot.
 const takesSlot = "queue"
 
 // runTable has the columns that a row is written to.
@@ -145,7 +145,7 @@ func (t *tx) update(c *ledger.RowChange) (bool, error) {
 	return true, err
 }
 
-// updateShape is what makes two updates one statement.
+// updateShape identifies the statement of an update.
 type updateShape struct {
 	set      ledger.Columns
 	unlisted bool

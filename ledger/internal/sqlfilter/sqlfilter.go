@@ -10,7 +10,7 @@ import (
 	"github.com/cronce/cronce/ledger"
 )
 
-// Dialect is what engines write differently. A ? stands for what follows.
+// Dialect has the parts of SQL that engines write differently. A ? stands for what follows.
 type Dialect struct {
 	Among         string // is in a list of texts or numbers, which is a parameter
 	Found         string // is in the result of a query

@@ -22,7 +22,7 @@ func (t Tx) PutSlowdowns(text string) error {
 	return t.Engine.Exec(`UPDATE hour_span SET slowdowns = $1`, text)
 }
 
-// HourColumns are what ReadHour reads.
+// HourColumns are the columns that ReadHour reads.
 const HourColumns = ` hours.hour, hours.job_id, hours.counts, hours.stale, hours.kept `
 
 // ReadHour reads a row of HourColumns.

@@ -71,7 +71,7 @@ func (t Tx) PutExcerpts(list []ledger.Excerpt) error {
 	return nil
 }
 
-// SummaryColumns are what ReadSummary reads.
+// SummaryColumns are the columns that ReadSummary reads.
 const SummaryColumns = ` run_id, scheduled_at, until, count, state, reason, replayed, started_at, finished_at `
 
 // ReadSummary reads a row of SummaryColumns.
