@@ -22,10 +22,10 @@ import (
 
 // Transport is an [http.RoundTripper] for services that understand idempotency keys. It
 // sends a key with every request that is not a GET, HEAD, OPTIONS or TRACE, the same on
-// each retry. That is the key that the request already has, or the key of the
-// [idempotency.Call] whose context it carries. Without either it refuses the request
-// with [ErrNoKey] and sends nothing: under a random key a caller that repeats the request,
-// after an error or a crash, would get a second effect.
+// each retry and through redirects. That is the key that the request already has, or the
+// key of the [idempotency.Call] whose context it carries. Without either it refuses the
+// request with [ErrNoKey] and sends nothing: under a random key a caller that repeats the
+// request, after an error or a crash, would get a second effect.
 //
 // It retries network errors, attempts that exceed AttemptTimeout, 408, 425, 429 and 5xx,
 // and a 409 with Retry-After. It returns every other answer, and the last one when no
@@ -61,16 +61,23 @@ var ErrNoKey = fmt.Errorf("%w: the request has no idempotency key; send it in id
 // RoundTrip sends a request and its retries, as the Transport describes. It implements
 // [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.send(r)
+	if r.Response != nil && errors.Is(err, idempotency.ErrNotDone) {
+		err = errors.New(err.Error()) // the request that was redirected may have been heard
+	}
+	return response, err
+}
+
+// send sends a request until it needs no retry, or has none left.
+func (t *Transport) send(r *http.Request) (*http.Response, error) {
 	body, err := readAll(r)
 	if err != nil {
 		return nil, err
 	}
 	header := cmp.Or(t.Header, idempotency.HeaderKey)
-	key := r.Header.Get(header)
+	key := keyOf(r, header)
 	if key == "" && mutates(r.Method) {
-		if key = vendorkey.Next(r.Context()); key == "" {
-			return nil, ErrNoKey
-		}
+		return nil, ErrNoKey
 	}
 	backoff := t.Backoff
 	if backoff == nil {
@@ -98,6 +105,21 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
+// keyOf returns the key of a request. One to which a client was redirected is the same operation as the request
+// before it.
+func keyOf(r *http.Request, header string) string {
+	switch key := r.Header.Get(header); {
+	case key != "" || !mutates(r.Method):
+		return key
+	case r.Response == nil:
+		return vendorkey.Next(r.Context())
+	case r.Response.Request == nil:
+		return ""
+	default:
+		return r.Response.Request.Header.Get(header)
+	}
+}
+
 // attempt sends the request once.
 func (t *Transport) attempt(r *http.Request, header, key string, body []byte) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(t.AttemptTimeout, 30*time.Second))
@@ -119,7 +141,7 @@ func (t *Transport) attempt(r *http.Request, header, key string, body []byte) (*
 		cancel()
 		return nil, err
 	}
-	response.Request = r
+	response.Request = attempt.WithContext(r.Context()) // with the key, for keyOf
 	response.Body = &timedBody{response.Body, cancel}
 	return response, nil
 }

@@ -250,3 +250,72 @@ func TestTransportNumbersTheRequestsOfOneCall(t *testing.T) {
 		t.Errorf("keys %q, want %q", v.keys, want)
 	}
 }
+
+// regions is a vendor whose first region loses the answer to a request, and then redirects to the second.
+type regions struct {
+	breaker bool // refuses what is sent to the second
+	keys    []string
+}
+
+func (v *regions) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == "b.test" && v.breaker {
+		return nil, fmt.Errorf("%w: the circuit breaker is open", idempotency.ErrNotDone)
+	}
+	v.keys = append(v.keys, r.Header.Get("Idempotency-Key"))
+	switch {
+	case len(v.keys) == 1:
+		return nil, errors.New("connection reset")
+	case r.URL.Host == "b.test":
+		return &http.Response{StatusCode: 201, Body: io.NopCloser(strings.NewReader("answer"))}, nil
+	}
+	header := http.Header{"Location": {"http://b.test/charges"}}
+	return &http.Response{StatusCode: 307, Header: header, Body: http.NoBody}, nil
+}
+
+func charge(t *testing.T, tr http.RoundTripper) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(vendorkey.With(t.Context(), "order"), "POST", "http://a.test/charges", strings.NewReader("amount=100"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&http.Client{Transport: tr}).Do(r)
+}
+
+// A redirected request is the same operation: under another key the vendor would do it twice.
+func TestTransportKeepsTheKeyThroughARedirect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &regions{}
+		w, err := charge(t, &vendorhttp.Transport{Base: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Body.Close()
+		if want := []string{"order", "order", "order"}; !slices.Equal(v.keys, want) || w.Request.Context().Err() != nil {
+			t.Errorf("keys %q, want %q; context of the request: %v", v.keys, want, w.Request.Context().Err())
+		}
+	})
+}
+
+// What is not done after a redirect may have been done before it.
+func TestTransportIsNotCertainlyNotDoneAfterARedirect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, tr := range map[string]http.RoundTripper{
+			"refused by the breaker": &vendorhttp.Transport{Base: &regions{breaker: true}},
+			"the key was lost":       unkeyed{&vendorhttp.Transport{Base: &regions{}}},
+		} {
+			if _, err := charge(t, tr); err == nil || errors.Is(err, idempotency.ErrNotDone) {
+				t.Errorf("%s: %v, want an error that is not ErrNotDone", name, err)
+			}
+		}
+	})
+}
+
+// unkeyed answers with the caller's request, which has no key.
+type unkeyed struct{ base http.RoundTripper }
+
+func (u unkeyed) RoundTrip(r *http.Request) (*http.Response, error) {
+	w, err := u.base.RoundTrip(r)
+	if err == nil {
+		w.Request = r
+	}
+	return w, err
+}
