@@ -43,8 +43,8 @@ type reply struct {
 	status int
 	header http.Header
 	code   string // the problem code, if there was one
-	// cut: the body did not arrive whole, is too long or encoded, so code may be missing.
-	cut bool
+	// cut: the body did not arrive whole. unread: it is encoded, or too long. code may be missing.
+	cut, unread bool
 	// async: the job lets its target answer 202 and work on. progress is what the
 	// body of such a 202 says.
 	async    bool
@@ -110,7 +110,7 @@ func keyed(a *executor.Answer, r reply) {
 		a.Reason = ledger.ReasonPayloadMismatch
 	case r.status == http.StatusPreconditionFailed && r.code == codeTooLate:
 		a.Reason = ledger.ReasonKeyExpired
-	case r.cut:
+	case r.cut, r.unread:
 		a.Kind, a.Reason = ledger.AnswerUnknown, ""
 	}
 }
@@ -122,7 +122,7 @@ func inWords(a executor.Answer) string {
 	case a.Kind == ledger.AnswerInProgress:
 		what = "an earlier call of this run is still working"
 	case a.Kind == ledger.AnswerUnknown:
-		what = "the answer broke off before it said what it means"
+		what = "the answer broke off, is compressed or is too long, before it said what it means"
 	case a.Kind == ledger.AnswerThrottled:
 		what = "the target asks to be called later"
 	case a.Status == http.StatusProxyAuthRequired: // never a target's (RFC 9110, section 15.5.8)

@@ -188,11 +188,9 @@ func (r *reply) read(res *http.Response) []byte {
 	timer := time.AfterFunc(bodyTime, func() { _ = res.Body.Close() }) // ends a Read under way
 	defer timer.Stop()
 	var kept bytes.Buffer
-	failed := false
 	if r.status >= 400 || r.accepted() {
 		_, err := kept.ReadFrom(io.LimitReader(res.Body, maxBody))
-		failed = err != nil
-		r.cut = failed || kept.Len() == maxBody || encoded(res.Header)
+		r.cut, r.unread = err != nil, encoded(res.Header) || kept.Len() == maxBody && isProblem(res.Header.Get("Content-Type"))
 	}
 	switch media := res.Header.Get("Content-Type"); {
 	case r.accepted():
@@ -200,7 +198,7 @@ func (r *reply) read(res *http.Response) []byte {
 	case r.status >= 400:
 		r.code = problemCode(media, kept.Bytes())
 	}
-	if !failed {
+	if !r.cut {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxDrain))
 	}
 	return kept.Bytes()

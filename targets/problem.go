@@ -15,8 +15,7 @@ const maxCode = 64
 //
 // Plain application/json is read too: gateways rewrite the media type.
 func problemCode(contentType string, body []byte) string {
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil || (media != "application/problem+json" && media != "application/json") {
+	if !isProblem(contentType) {
 		return ""
 	}
 	var p struct {
@@ -54,4 +53,10 @@ func wellFormed(code string) bool {
 		}
 	}
 	return true
+}
+
+// isProblem reports whether a body of this type can have a problem code.
+func isProblem(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (media == "application/problem+json" || media == "application/json")
 }

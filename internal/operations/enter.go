@@ -167,7 +167,7 @@ func unknownOutcome(attempts []ledger.Attempt) bool {
 		}
 		switch {
 		case at.Status == http.StatusRequestTimeout, at.Status == http.StatusBadGateway, at.Status == http.StatusGatewayTimeout,
-			at.Code == codeOutcomeUnknown, at.Code == codeTxEnded:
+			at.Code == codeOutcomeUnknown, at.Code == codeTxEnded, at.Code == codeStoreUnavailable:
 			return true
 		}
 	}
@@ -178,4 +178,6 @@ func unknownOutcome(attempts []ledger.Attempt) bool {
 const (
 	codeOutcomeUnknown = "idempotency_outcome_unknown"
 	codeTxEnded        = "transaction_ended_by_handler"
+	// The key store was down, or the answer to its commit was lost.
+	codeStoreUnavailable = "idempotency_store_unavailable"
 )

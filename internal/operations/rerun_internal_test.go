@@ -95,6 +95,7 @@ func TestAttemptsOfUnknownOutcome(t *testing.T) {
 		{[]ledger.Attempt{{Answer: ledger.AnswerFailed, Status: 502}, refused}, true},
 		{[]ledger.Attempt{{Answer: ledger.AnswerRefused, Status: 409, Code: idempotency.CodeOutcomeUnknown}}, true},
 		{[]ledger.Attempt{{Answer: ledger.AnswerFailed, Status: 500, Code: idempotency.CodeTxEnded}}, true},
+		{[]ledger.Attempt{{Answer: ledger.AnswerThrottled, Status: 503, Code: idempotency.CodeUnavailable}}, true},
 	} {
 		if got := unknownOutcome(c.attempts); got != c.want {
 			t.Errorf("%+v: %t", c.attempts, got)

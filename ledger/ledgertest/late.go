@@ -60,6 +60,22 @@ var lateCases = []testCase{
 			t.Errorf("checked %d runs again", n)
 		}
 	}},
+	{"a run that is leased again after its bound, and was never sent, is late", func(t *fixture) {
+		j := t.job("j")
+		in := j.bounded(0, ledger.OverlapAllow, 10*time.Minute, 0)
+		in.Lease = true
+		w := j.admit(in).Leased[0]
+		j.until(0, 10*time.Minute+time.Second)
+		t.markLate()
+		t.record(unsent(w, time.Second))
+		j.until(0, 11*time.Minute)
+		t.claimOne("p1", w.RunID)
+		j.until(0, 15*time.Minute)
+		t.markLate()
+		if i := t.incident("j"); i.Reason != ledger.ReasonNotStarted || i.RunID != w.RunID || i.Count != 1 {
+			t.Errorf("incident %+v, want that %s has not started", i, w.RunID)
+		}
+	}},
 	{"a run whose first call is under way is not late", func(t *fixture) {
 		j := t.job("j")
 		in := j.bounded(0, ledger.OverlapAllow, 2*time.Hour, 0)
