@@ -10,6 +10,7 @@ import { Work, type WorkRequest } from "./work.js";
 /** Works are the pieces of long work that run in this process. */
 export class Works<Tx> {
   readonly #running = new Set<Work<Tx>>();
+  #starting = 0; // requests that take a key for work
   #closed = false;
   #idle: (() => void) | undefined;
 
@@ -21,13 +22,25 @@ export class Works<Tx> {
   /** start takes the key for long work. Unless there is work, the decision and the status say what the key is. */
   async start(claim: Claim, request: WorkRequest): Promise<{ decision: Decision; status: KeyStatus; work?: Work<Tx> }> {
     checkKey(claim.key);
-    let status = await this.runner.lookup(claim);
+    const status = await this.runner.lookup(claim);
     if (status.record !== undefined && decideLong(status, claim) !== "doWork") {
       return { decision: decideLong(status, claim), status };
     }
     if (this.#closed) {
       throw shuttingDown();
     }
+    this.#starting++;
+    try {
+      return await this.#accept(claim, request);
+    } finally {
+      this.#starting--;
+      this.#tellIdle();
+    }
+  }
+
+  /** #accept takes the key. The work counts as running from then on. */
+  async #accept(claim: Claim, request: WorkRequest): ReturnType<Works<Tx>["start"]> {
+    let status: KeyStatus;
     const asked = performance.now(); // before the store counts from it
     const make = (previous?: Uint8Array) => new Work(this.runner, claim, request, previous, asked, this.storable);
     try {
@@ -41,12 +54,17 @@ export class Works<Tx> {
       return { decision: decision === "doWork" ? "inFlight" : decision, status }; // it was free only for a moment
     }
     const previous = status.record?.reply.body;
-    return { decision: "doWork", status, work: make(previous?.length ? previous : undefined) };
+    const work = make(previous?.length ? previous : undefined);
+    if (this.#closed) {
+      await work.free();
+      throw shuttingDown();
+    }
+    this.#running.add(work);
+    return { decision: "doWork", status, work };
   }
 
-  /** run runs the work after its request was answered. */
+  /** run runs what start returned, after its request was answered. */
   run(work: Work<Tx>, fn: (work: Work<Tx>) => unknown, failed: (message: string) => Response): void {
-    this.#running.add(work);
     work
       .run(fn, failed)
       .catch((error: unknown) => {
@@ -55,9 +73,7 @@ export class Works<Tx> {
       })
       .finally(() => {
         this.#running.delete(work);
-        if (this.#running.size === 0) {
-          this.#idle?.();
-        }
+        this.#tellIdle();
       });
   }
 
@@ -79,14 +95,24 @@ export class Works<Tx> {
     );
   }
 
+  get #isIdle(): boolean {
+    return this.#running.size + this.#starting === 0;
+  }
+
+  #tellIdle(): void {
+    if (this.#isIdle) {
+      this.#idle?.();
+    }
+  }
+
   async #idleWithin(ms: number): Promise<boolean> {
-    if (this.#running.size === 0) {
+    if (this.#isIdle) {
       return true;
     }
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
     await Promise.race([new Promise<void>((resolve) => (this.#idle = resolve)), over]);
     clearTimeout(timer);
-    return this.#running.size === 0;
+    return this.#isIdle;
   }
 }

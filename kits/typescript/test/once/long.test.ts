@@ -271,6 +271,34 @@ for (const [engine, store, sql, effects] of engines) {
     await b.kit.shutdown();
   });
 
+  test(`${engine}: a shutdown waits for a request that takes its key, and its work is left to another`, async () => {
+    const [taken, goOn] = [later<void>(), later<void>()];
+    let accepted = false;
+    const slow = intercepted(store, "accept", async (accept) => {
+      const status = await accept();
+      taken.resolve();
+      await goOn.promise;
+      accepted = true;
+      return status;
+    });
+    let starts = 0;
+    const work = (work: Work<Tx>) => {
+      starts++;
+      return work.finish(effect(`starting ${engine}`));
+    };
+    const a = process(work, {}, slow);
+    const asked = a.ask("starting");
+    await taken.promise;
+    const stopped = a.kit.shutdown();
+    goOn.resolve();
+    await stopped;
+    assert.ok(accepted);
+    assert.deepEqual(await problem(await asked), [503, "service_shutting_down"]);
+    assert.equal(starts, 0);
+    await done(process(work).ask, "starting");
+    assert.deepEqual([starts, await effects(`starting ${engine}`)], [1, 1]);
+  });
+
   test(`${engine}: of many calls at once one starts the work`, async () => {
     let starts = 0;
     const { ask } = process(async (work) => {
