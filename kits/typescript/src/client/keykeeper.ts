@@ -65,6 +65,9 @@ export interface Pending {
 /** SENT marks the stored key of an operation whose call was begun. */
 const SENT = " sent";
 
+/** turnsOf holds, for each storage, the last use of each name by any keeper. */
+const turnsOf = new WeakMap<KeyStorage, Map<string, Promise<unknown>>>();
+
 /**
  * KeyKeeper gives an operation one key and keeps it until the operation's outcome
  * is known, so that a retry after a lost answer, a reload or a crash repeats the
@@ -75,10 +78,12 @@ export class KeyKeeper {
   readonly #prefix: string;
   readonly #repeatForMs: number;
   #ttlMs: number;
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #turns: Map<string, Promise<unknown>>;
 
   constructor(options: KeyKeeperOptions = {}) {
     this.#storage = options.storage ?? memoryStorage();
+    this.#turns = turnsOf.get(this.#storage) ?? new Map();
+    turnsOf.set(this.#storage, this.#turns);
     this.#prefix = options.prefix ?? "idempotency-key:";
     this.#repeatForMs = options.repeatForMs ?? 12 * 60 * 60 * 1000;
     this.#ttlMs = options.ttlMs ?? 24 * 60 * 60 * 1000;
@@ -122,8 +127,16 @@ export class KeyKeeper {
 
   /** forget ends an operation: the next one of this name gets a new key. */
   forget(operation: string): Promise<void> {
+    return this.#forget(operation, () => true);
+  }
+
+  #forget(operation: string, ends: (stored: string | null) => boolean): Promise<void> {
     const name = this.#prefix + operation;
-    return this.#inTurn(name, async () => this.#storage.removeItem(name));
+    return this.#inTurn(name, async () => {
+      if (ends(await this.#storage.getItem(name))) {
+        await this.#storage.removeItem(name);
+      }
+    });
   }
 
   /**
@@ -142,7 +155,7 @@ export class KeyKeeper {
     const response = await call(pending);
     const lost = response.status === 412 && Date.now() >= timeOf(pending.key) + this.#ttlMs;
     if (isOutcome(response.status) && !lost && (await isOfOperation(response, repeated))) {
-      await this.forget(operation);
+      await this.#forget(operation, (stored) => stored === pending.key + SENT); // not the next operation of this name
     }
     this.#learn(response.headers);
     return response;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isOutcome, KeyKeeper, memoryStorage, timeOf, uuidv7 } from "@cronce/idempotency/client";
+import { later } from "../support/later.js";
 
 test("a UUID of version 7 has its time first", () => {
   const uuid = uuidv7(0x017f22e279b0);
@@ -33,9 +34,25 @@ test("callers at once get one key, also from a storage that takes its time", asy
     setItem: async (name: string, value: string) => memory.setItem(name, value),
     removeItem: async (name: string) => memory.removeItem(name),
   };
-  const keys = new KeyKeeper({ storage });
-  const drawn = await Promise.all(Array.from({ length: 10 }, () => keys.pending("order-1")));
-  assert.equal(new Set(drawn.map((p) => p.key)).size, 1);
+  const one = new KeyKeeper({ storage });
+  for (const keeper of [() => one, () => new KeyKeeper({ storage })]) {
+    memory.removeItem("idempotency-key:order-1");
+    const drawn = await Promise.all(Array.from({ length: 10 }, () => keeper().pending("order-1")));
+    assert.equal(new Set(drawn.map((p) => p.key)).size, 1);
+  }
+});
+
+test("an answer ends its own operation, and not the next one of the same name", async () => {
+  const keys = new KeyKeeper();
+  const done = () => new Response(null, { status: 201 });
+  const slow = later<Response>();
+  const first = keys.send("top-up", async () => done());
+  const doubleClick = keys.send("top-up", () => slow.promise);
+  await first;
+  const next = await keys.pending("top-up");
+  slow.resolve(done());
+  await doubleClick;
+  assert.equal((await keys.pending("top-up")).key, next.key);
 });
 
 test("the service is told until when the operation is repeated", async () => {
