@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/cronce/cronce/ledger"
@@ -43,14 +44,14 @@ const claimRetryWait = 20 * time.Millisecond
 // ErrUnavailable a call may have been made whose outcome is not recorded; it is safe to
 // execute the entry again.
 func (e *Executor) Execute(ctx context.Context, entry ledger.Entry) (ledger.Run, error) {
-	keep, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() { e.leases.run(keep); close(done) }()
-	defer func() { cancel(); <-done }()
-
 	if entry.Call.Each != nil {
 		return ledger.Run{}, ErrMembers
 	}
+	keep, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var renewing sync.WaitGroup
+	renewing.Go(func() { e.leases.run(keep) })
+	defer renewing.Wait()
+	defer cancel()
 	entry.YieldToDue = true
 	for {
 		got, until, err := e.ledger.enter(ctx, entry)

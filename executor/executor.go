@@ -90,8 +90,9 @@ func (e *Executor) limitOf(target string) int {
 }
 
 // Run plans and executes runs until ctx ends, and then stops gracefully. Nothing new is
-// planned, claimed or sent. Calls in flight get Config.Grace to end, and their outcomes
-// are recorded. The leases of the other runs expire.
+// planned, claimed or sent. Queued runs are given back unsent, so that another process can
+// lease them at once. Calls in flight get Config.Grace to end, and their outcomes are
+// recorded. The lease of a call that takes longer expires.
 //
 // While the ledger fails, Run keeps retrying. It stops before ctx ends only for an error
 // of the Waker, or for errors that retries cannot cure: ledger.ErrOtherRegistry,

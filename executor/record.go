@@ -95,8 +95,10 @@ func (r *recorder) persist(ctx context.Context, batch []*run) {
 	case err == nil:
 	case ctx.Err() != nil:
 		r.abandon(batch, err)
+	case len(batch) == 1:
+		r.reject(batch[0], err)
 	default:
-		r.recordEach(ctx, batch, err)
+		r.recordEach(ctx, batch)
 	}
 }
 
@@ -113,14 +115,15 @@ func (r *recorder) abandon(batch []*run, err error) {
 	r.logger.Error("outcomes not recorded; their leases will expire and the runs will be retried", "runs", len(batch), "error", err)
 }
 
+// reject gives up an outcome that the ledger cannot take.
+func (r *recorder) reject(one *run, err error) {
+	r.runs.remove(one)
+	r.logger.Error("outcome rejected by the ledger; the lease will expire", "run", one.RunID, "error", err)
+}
+
 // recordEach writes a batch that the ledger rejected one by one, so that an
 // outcome that it cannot take does not hold up the others.
-func (r *recorder) recordEach(ctx context.Context, batch []*run, err error) {
-	if len(batch) == 1 {
-		r.runs.remove(batch...)
-		r.logger.Error("outcome rejected by the ledger; the lease will expire", "run", batch[0].RunID, "error", err)
-		return
-	}
+func (r *recorder) recordEach(ctx context.Context, batch []*run) {
 	for _, one := range batch {
 		err := r.record(ctx, []*run{one})
 		switch {
@@ -128,7 +131,7 @@ func (r *recorder) recordEach(ctx context.Context, batch []*run, err error) {
 		case errors.Is(err, ledger.ErrUnavailable): // it went down meanwhile
 			r.runs.requeue(one)
 		default:
-			r.recordEach(ctx, []*run{one}, err)
+			r.reject(one, err)
 		}
 	}
 }

@@ -31,10 +31,11 @@ const (
 // An Executor either ticks or runs. It makes one tick at a time.
 func (e *Executor) Tick(ctx context.Context) error {
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
 	if deadline, ok := ctx.Deadline(); ok {
 		after, cancel = context.WithDeadline(after, deadline.Add(e.cfg.Grace))
+		defer cancel()
 	}
-	defer cancel()
 	e.ticking, e.claim.poll = true, tickPoll
 	e.membership.stale.Store(true)
 	wait := e.renewAndRecord(after)

@@ -46,7 +46,7 @@ func write[T any](ctx context.Context, l *Ledger, name string, f func(Tx) (T, er
 	return result, nil
 }
 
-// read runs f on one state of the rows and returns its result.
+// read runs f in a reading transaction and returns its result. See [Rows.Read].
 func read[T any](ctx context.Context, l *Ledger, name string, f func(Tx) (T, error)) (result T, err error) {
 	err = l.rows.Read(ctx, name, func(tx Tx) (err error) {
 		result, err = f(tx)

@@ -39,8 +39,8 @@ type RunSpec struct {
 	ScheduledAt time.Time // in whole seconds; else ErrInvalidRun
 	Until       time.Time // a range's last scheduled time, else zero
 	Count       int       // 1, or how many scheduled times the range has
-	State       State     // Planned, Missed or Superseded
-	Reason      Reason    // for Missed and Superseded
+	State       State     // Planned, Missed or Superseded; Skipped in a schedule's last plan if its template is disabled
+	Reason      Reason    // for the states other than Planned
 	Trigger     Trigger
 	Overlap     Overlap  // Planned only
 	Call        CallSpec // Planned only

@@ -14,7 +14,9 @@ type Rows interface {
 	// have been applied. Write may run f more than once. The name says in an error
 	// what failed.
 	Write(ctx context.Context, name string, f func(Tx) error) error
-	// Read runs f on one state of the rows. It locks nothing.
+	// Read runs f without locks: the methods that begin with Lock lock nothing here, and a write
+	// is an error. What is asked for before one Get, or Now, is read in one state of the rows. A
+	// later Get may read a newer one on PostgreSQL.
 	Read(ctx context.Context, name string, f func(Tx) error) error
 }
 

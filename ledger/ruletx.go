@@ -33,7 +33,7 @@ func (r ruleRows) Write(ctx context.Context, name string, f func(Tx) error) erro
 	return err
 }
 
-// Read runs f on one state of the rows.
+// Read runs f in a reading transaction. See [Rows.Read].
 func (r ruleRows) Read(ctx context.Context, name string, f func(Tx) error) error {
 	return r.Rows.Read(ctx, name, func(tx Tx) error { return f(&ruleTx{Tx: tx}) })
 }

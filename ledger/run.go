@@ -116,10 +116,10 @@ const (
 	AnswerAccepted   AnswerKind = "accepted"    // 202: accepted, and not completed; uses no retry
 	AnswerInProgress AnswerKind = "in_progress" // an earlier call still runs; uses no retry
 	AnswerThrottled  AnswerKind = "throttled"   // 429 or 503
-	AnswerFailed     AnswerKind = "failed"      // 408, 425, other 5xx
-	AnswerRefused    AnswerKind = "refused"     // final 3xx or 4xx
+	AnswerFailed     AnswerKind = "failed"      // 408, 425, 407 of a proxy, another 5xx, or no connection
+	AnswerRefused    AnswerKind = "refused"     // a final 3xx or 4xx, or a call that can never be sent
 	AnswerUnknown    AnswerKind = "unknown"     // timeout or broken connection: the effect may have been made
-	AnswerLost       AnswerKind = "lost"        // the lease expired; the call may have been sent
+	AnswerLost       AnswerKind = "lost"        // the lease expired, or a cancel came first; the call may have been sent
 )
 
 // Attempt is one call that was made, or may have been made, for a run. Code, Error and

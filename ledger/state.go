@@ -7,9 +7,9 @@ import "slices"
 type State string
 
 const (
-	// Planned means that the run was admitted, and that no process has leased it. Admit and Enter
-	// make a run so. A backfill moves one here that did not run, and Record one whose lease was
-	// given back unsent. A claim leases it, or makes it dead if its SendBefore has passed; a cancel
+	// Planned means that the run was admitted, and that no process has leased it. Admit, Enter,
+	// Notify and a backfill make a run so. A backfill, and for a member a release after one, moves
+	// one here that did not run, and Record one whose lease was given back unsent. A claim leases it, or makes it dead if its SendBefore has passed; a cancel
 	// takes it out too.
 	Planned State = "planned"
 	// Running means that the run is leased to a process, which calls the target or is about to. A
@@ -40,7 +40,7 @@ const (
 	// That opens an incident. Only an operator's redrive takes it out: an acknowledgement does not.
 	Dead State = "dead"
 	// Skipped means that the run was due, and did not run because of the overlap policy or a pause.
-	// Admit and Enter write it. It was never leased, and opens no incident. A backfill takes it
+	// Admit, Enter and the transactions of schedules write it. It was never leased, and opens no incident. A backfill takes it
 	// out.
 	Skipped State = "skipped"
 	// Missed means that the run was due while nothing planned it, and that catch-up did not run it.

@@ -28,9 +28,9 @@ type Work struct {
 // comes first. A lease is valid before LeasedUntil and expired from then on.
 //
 // A run's first lease, here or on admission, sets StartedAt to now, SendBefore to
-// now + Call.Horizon, and KeySafeUntil to now + Call.KeySafeFor. Each lease gives the run its next
-// attempt number. The attempt of an expired lease may have been sent: it stays in the
-// history as lost and uses up no retry.
+// now + Call.Horizon, and KeySafeUntil to now + the greater of Call.Horizon and Call.KeySafeFor.
+// Each lease gives the run its next attempt number. The attempt of an expired lease may have
+// been sent: it stays in the history as lost and uses up no retry.
 type ClaimRequest struct {
 	Process  string        // the process
 	Token    string        // random, fresh for each claim

@@ -71,7 +71,7 @@ func classify(r reply, now time.Time) executor.Answer {
 		}
 		return a
 	case s == http.StatusConflict, s == http.StatusPreconditionFailed, s == http.StatusUnprocessableEntity:
-		keyed(&a, r)
+		byProblemCode(&a, r)
 	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
 		a.Kind, a.SlowDown = ledger.AnswerThrottled, s == http.StatusTooManyRequests
 	case s == http.StatusUnauthorized:
@@ -100,8 +100,8 @@ func success(h http.Header) ledger.AnswerKind {
 	return ledger.AnswerFresh
 }
 
-// keyed classifies the statuses whose meaning depends on the problem code.
-func keyed(a *executor.Answer, r reply) {
+// byProblemCode sets what an answer means whose status does not say it alone: 409, 412 or 422.
+func byProblemCode(a *executor.Answer, r reply) {
 	a.Kind, a.Reason = ledger.AnswerRefused, ledger.ReasonPermanent
 	switch {
 	case r.status == http.StatusConflict && r.code == codeInProgress:

@@ -119,13 +119,17 @@ func (d *Dashboard) addRelated(r *http.Request, v *runView) (err error) {
 // entriesForPause is the number of audit entries of a job that are searched for a pause.
 const entriesForPause = 200
 
-// pauseOf finds the pause that a skipped run fell into: a run does not say which, so it is the last
-// pause of the job by an operator before the run was planned.
+// pauseOf returns the job's own pause that a skipped run fell into: a run does not say which, so it is the last one before
+// the run was planned. It returns nil for a pause of many jobs, or if the pause is not known.
 func (d *Dashboard) pauseOf(ctx context.Context, run ledger.Run) (*ledger.Audit, error) {
 	entries, err := d.Ledger.Audit(ctx, ledger.AuditFilter{JobID: run.JobID, Limit: entriesForPause})
-	for _, a := range entries {
-		if a.Action == ledger.ActionPause && !a.At.After(run.PlannedAt) {
+	for _, a := range entries { // the newest first
+		switch {
+		case a.At.After(run.PlannedAt):
+		case a.Action == ledger.ActionPause:
 			return &a, err
+		case a.Action == ledger.ActionResume: // a pause of many jobs skipped the run
+			return nil, err
 		}
 	}
 	return nil, err
@@ -177,7 +181,7 @@ var answerWords = map[ledger.AnswerKind]string{
 	ledger.AnswerAccepted: "accepted: the target is working on it", ledger.AnswerInProgress: "an earlier call still runs",
 	ledger.AnswerThrottled: "the target asked to wait", ledger.AnswerFailed: "the target failed",
 	ledger.AnswerRefused: "a final refusal", ledger.AnswerUnknown: "no answer: the effect may have been made",
-	ledger.AnswerLost: "the lease expired; it may have been sent",
+	ledger.AnswerLost: "the lease expired, or the run was canceled; it may have been sent",
 }
 
 // attemptViews places each attempt on one scale, from the first to the last.

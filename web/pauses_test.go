@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -96,5 +97,24 @@ func TestATemplateIsPausedAndResumedByAForm(t *testing.T) {
 	s.has("/jobs?q=report", `<span class="tag warn">paused</span>`)
 	if got := s.get("/actions/resume?job=hourly"); !strings.Contains(got.body, "does not have the job") || strings.Contains(got.body, "Resume the job") {
 		t.Errorf("a job that the registry lacks: %d\n%s", got.Code, got.body)
+	}
+}
+
+// A run that a pause of many jobs skipped is not put down to the job's own pause of before.
+func TestASkippedRunNamesThePauseThatItFellInto(t *testing.T) {
+	for _, resumed := range []bool{false, true} {
+		s := newSite(t)
+		actor := ledger.Actor{By: "grace", Why: "a move", Via: ledger.ViaCLI}
+		must(t, s.PauseJob(t.Context(), "hourly", actor))
+		if resumed {
+			must(t, s.ResumeJob(t.Context(), "hourly", actor))
+		}
+		s.admit("hourly", ledger.RunSpec{
+			RunID: s.id("hourly", 0), ScheduledAt: s.time("hourly", 0), Count: 1, State: ledger.Skipped, Reason: ledger.ReasonPaused, Trigger: ledger.BySchedule,
+		})
+		got := s.get("/runs/" + url.PathEscape(s.id("hourly", 0))).body
+		if named := strings.Contains(got, "grace"); named == resumed {
+			t.Errorf("resumed %v: the page names who paused the job: %v\n%s", resumed, named, got)
+		}
 	}
 }

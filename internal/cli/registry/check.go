@@ -115,24 +115,24 @@ func (a *app) check(ctx context.Context, f checkFlags) error {
 		problems.Sort()
 	}
 	warned := warnings(reg, a.Now())
+	add := func(p, w jobs.Problems) { problems, warned = append(problems, p...), append(warned, w...) }
 	if !f.noEnv {
-		problems = append(problems, a.checkVariables()...)
-		refused, weak := a.checkAccess()
-		problems, warned = append(problems, refused...), append(warned, weak...)
+		add(a.checkVariables(), nil)
+		add(a.checkAccess())
 	}
 	if f.live && len(problems) == 0 {
-		told, untold, err := a.checkLive(ctx, reg)
+		p, w, err := a.checkLive(ctx, reg)
 		if err != nil {
 			return err
 		}
-		problems, warned = append(problems, told...), append(warned, untold...)
+		add(p, w)
 	}
 	if f.ledger && reg != nil {
-		broken, orphaned, err := a.checkSchedules(ctx, reg)
+		p, w, err := a.checkSchedules(ctx, reg)
 		if err != nil {
 			return err
 		}
-		problems, warned = append(problems, broken...), append(warned, orphaned...)
+		add(p, w)
 	}
 	if err := a.printCheck(reg, problems, warned); err != nil {
 		return err
