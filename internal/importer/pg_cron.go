@@ -22,6 +22,7 @@ type pgJob struct {
 	file        string
 	line        int
 	conditional bool // the script schedules it only if a condition holds
+	transaction int  // the number of its transaction in the files; 0: of its own
 	problem     error
 }
 
@@ -40,6 +41,7 @@ func (b *builder) pgCron(files []File) error {
 			}
 			continue
 		}
+		p.transaction = 0
 		p.scan(f, sqlToken{text: string(f.Data)}, sqlFlow{first: true}, 0)
 	}
 	for _, j := range p.jobs {
@@ -54,18 +56,25 @@ func (b *builder) pgCron(files []File) error {
 // pgScript are the jobs that files leave in cron.job.
 type pgScript struct {
 	*builder
-	jobs []pgJob
+	jobs        []pgJob
+	begun       int // the number of transactions so far
+	transaction int // the number of the present one; 0: none
 }
 
 // scan reads SQL, and code within quotes: a DO block, the body of a function, and any text in dollar quotes.
 func (p *pgScript) scan(f File, script sqlToken, at sqlFlow, depth int) {
 	tokens := sqlTokens(script.text)
 	for i := 0; i < len(tokens); i++ {
+		if at.first && depth == 0 && !at.function {
+			p.inTransaction(tokens[i:])
+		}
 		at.next(tokens[i])
 		tokens[i].at += script.at
-		code := tokens[i].kind == sqlDollar || tokens[i].kind == sqlText && (at.function || i > 0 && tokens[i-1].named("do"))
-		if code && depth < 3 {
+		if code := tokens[i].kind == sqlDollar || tokens[i].kind == sqlText && at.runsText(); code && depth < 3 {
 			p.scan(f, tokens[i], at.within(), depth+1)
+		} else if tokens[i].isText() && at.verb != "comment" && strings.Contains(tokens[i].text, "cron.schedule") {
+			p.add(Difference{File: f.Name, Line: lineAt(f.Data, tokens[i].at), Aspect: NotImported,
+				Text: "a text calls cron.schedule and is not read; check whether the script executes it"})
 		}
 		if i+2 >= len(tokens) || !tokens[i].named("cron") || !tokens[i+1].is(".") || tokens[i+2].kind != sqlName {
 			continue
@@ -82,13 +91,33 @@ func (p *pgScript) scan(f File, script sqlToken, at sqlFlow, depth int) {
 			p.refuse(&entry{file: f.Name, line: line}, errors.New("the call of pg_cron is not closed; nothing after it is read"))
 			return
 		}
-		j := pgJob{file: f.Name, line: line, conditional: at.inCondition() || sqlWhere(rest)}
+		j := pgJob{file: f.Name, line: line, transaction: p.transaction, conditional: at.inCondition() || sqlWhere(rest)}
 		if function := tokens[i+2].text; at.inFunction() {
 			p.uncalled(function, args, j)
 		} else {
 			p.call(function, args, j)
 		}
 		i = len(tokens) - len(rest) - 1 // the arguments are no calls of their own
+	}
+}
+
+// inTransaction takes a statement that perhaps begins or ends a transaction.
+func (p *pgScript) inTransaction(statement []sqlToken) {
+	switch first := statement[0]; {
+	case first.named("begin"), first.named("start"):
+		p.begun++
+		p.transaction = p.begun
+	case first.named("commit"), first.named("end"):
+		p.transaction = 0
+	case first.named("rollback"), first.named("abort"):
+		for i := range p.jobs {
+			if j := &p.jobs[i]; p.transaction > 0 && j.transaction == p.transaction {
+				j.problem = errors.New("a ROLLBACK follows it in its transaction")
+			}
+		}
+		if len(statement) < 2 || !statement[1].named("to") {
+			p.transaction = 0
+		}
 	}
 }
 
@@ -192,8 +221,8 @@ func (e *entry) pgJob(j pgJob, zone string) error {
 	e.job.timezone, e.job.overlap, e.job.catchUp = zone, "allow", "none"
 	e.job.disabled = j.conditional || j.Active != nil && !*j.Active
 	if j.conditional {
-		e.note(Effects, "the source schedules it only under a condition (IF, CASE, LOOP, EXCEPTION or WHERE), which is not evaluated; the job is "+
-			"disabled; remove enabled: false if the condition holds")
+		e.note(Effects, "the source schedules it only under a condition (IF, CASE, LOOP, EXCEPTION, RETURN, \\if or WHERE), which is not evaluated; the "+
+			"job is disabled; remove enabled: false if the condition holds")
 	}
 	if m := everySeconds.FindStringSubmatch(strings.TrimSpace(j.Schedule)); m != nil {
 		e.job.schedule = "@every " + m[1] + "s"

@@ -64,6 +64,9 @@ func TestCallsOfPgCronThatMayNotRunAreTold(t *testing.T) {
 		"create function f() returns int as $f$ select 1 $f$ language sql; select CALL":                                                             enabled,
 		"create function f() returns int begin atomic select 1; end; select CALL":                                                                   enabled,
 		"drop function f; grant execute on function g to x; select CALL":                                                                            enabled,
+		"\\endif\n\\if :prod\ncreate extension pg_cron;\n\\endif\n\\echo now \\\\ select CALL \\g\nselect 1 where a":                                enabled,
+		"begin; select 1; rollback; select CALL; rollback":                                                                                          enabled,
+		"begin; select 1; commit; start transaction; select CALL; commit; rollback":                                                                 enabled,
 
 		"select CALL where not exists (select 1 from cron.job)":                                  disabled,
 		"select case when current_setting('app.env') = 'production' then CALL end":               disabled,
@@ -74,6 +77,9 @@ func TestCallsOfPgCronThatMayNotRunAreTold(t *testing.T) {
 		"do $$ begin perform 1; exception when others then perform CALL; end $$":                 disabled,
 		"do $$ begin if env <> 'production' then return; end if; perform CALL; end $$":           disabled,
 		"do $$ begin if a then execute $x$ select CALL $x$; end if; end $$":                      disabled,
+		"do $$ begin return; perform CALL; end $$":                                               disabled,
+		"\\set prod 1\n\\if :prod\nbegin; select CALL; commit;\n\\endif":                         disabled,
+		"\\if :prod\n\\else\n\\q\n\\endif\nselect CALL":                                          disabled,
 
 		"create function f() returns void as $f$ begin perform CALL; end $f$ language plpgsql":                    uncalled,
 		"create or replace procedure f() language sql as $f$ select CALL $f$; select 1":                           uncalled,
@@ -89,10 +95,24 @@ func TestCallsOfPgCronThatMayNotRunAreTold(t *testing.T) {
 	quoted := strings.ReplaceAll(call, "'", "''")
 	for script, want := range map[string]string{
 		"do 'begin perform CALL; end'":                                   "- id: purge-all",
+		"\\set x\ndo language plpgsql 'begin perform CALL; end'":         "- id: purge-all",
+		"do U&'begin perform CALL; end'":                                 "- id: purge-all",
+		"do $$ begin execute 'select CALL'; end $$":                      "- id: purge-all",
+		"do $$ begin execute 'select CALL' || x; end $$":                 "- id: purge-all",
+		"do $$ begin execute 'select cron.schedule(' || x; end $$":       "is not closed",
+		"do $$ begin x := 'select CALL'; execute x; end $$":              "not imported | a text calls cron.schedule",
+		"select 'select CALL' \\gexec":                                   "not imported | a text calls cron.schedule",
 		"create function f() returns void as 'select CALL' language sql": uncalled,
 		"comment on table t is 'select CALL'":                            "refused 0",
 	} {
 		if got, _ := importText(t, importer.PgCron, strings.ReplaceAll(script, "CALL", quoted)); !strings.Contains(got, want) {
+			t.Errorf("%s: want %q\n%s", script, want, got)
+		}
+	}
+	for _, script := range []string{"begin; select CALL; rollback", "select CALL; start transaction; select CALL; rollback to x",
+		"begin; create function f() returns int begin atomic select 1; end; select CALL; rollback"} {
+		got, _ := importText(t, importer.PgCron, strings.ReplaceAll(script, "CALL", call))
+		if want := "not imported | purge-all: a ROLLBACK follows"; !strings.Contains(got, want) || strings.Contains(got, "- id:") {
 			t.Errorf("%s: want %q\n%s", script, want, got)
 		}
 	}

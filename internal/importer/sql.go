@@ -21,6 +21,7 @@ const (
 	sqlDollar sqlKind = '$' // a text that may be code
 	sqlNumber sqlKind = '0'
 	sqlSign   sqlKind = '+'
+	sqlPsql   sqlKind = '\\' // a command of psql, without its arguments
 )
 
 func (t sqlToken) is(sign string) bool { return t.kind == sqlSign && t.text == sign }
@@ -62,6 +63,10 @@ func sqlTokenAt(text string) (sqlToken, int) {
 		return sqlToken{}, sizeTo(text, "\n")
 	case strings.HasPrefix(text, "/*"):
 		return sqlToken{}, sizeTo(text, "*/")
+	case c == '\\' && !strings.HasPrefix(text, `\;`):
+		size := min(sizeTo(text, "\n"), 1+sizeTo(text[1:], `\\`))
+		command, _, _ := strings.Cut(strings.TrimSpace(text[:size]), " ")
+		return sqlToken{kind: sqlPsql, text: command}, size
 	case c == '\'':
 		body, size := sqlQuoted(text, false)
 		return sqlToken{kind: sqlText, text: body}, size
