@@ -38,3 +38,47 @@ func auditSelects(f ledger.AuditFilter, a ledger.Audit) bool {
 	}
 	return ofJobs(f.JobID, f.JobIDs, f.WithSchedules, a.JobID) && (f.By == "" || f.By == a.By)
 }
+
+func (t *tx) AddAudit(list []ledger.Audit) error {
+	for _, a := range list {
+		if k := a.Kept; k != nil {
+			if kept, _ := t.FindRequest(k.Principal, k.Key).Get(); len(kept) > 0 {
+				return ledger.ErrRepeated
+			}
+		}
+		setValue(t, &t.l.lastAudit, t.l.lastAudit+1)
+		a.ID, a.At, a.Request = t.l.lastAudit, t.now, nil
+		setValue(t, &t.l.audit, append(t.l.audit, a))
+	}
+	return nil
+}
+
+func (t *tx) FindRequest(principal, key string) ledger.Future[[]ledger.KeptRequest] {
+	for _, a := range t.l.audit {
+		if k := a.Kept; k != nil && k.Principal == principal && k.Key == key {
+			return ledger.ResolvedFuture([]ledger.KeptRequest{*k}, nil)
+		}
+	}
+	return ledger.Future[[]ledger.KeptRequest]{}
+}
+
+// SeriesEnd finds the last run of the series that the ledger still has: a purge may have deleted
+// those of later entries.
+func (t *tx) SeriesEnd(by, series string) ledger.Future[[]ledger.Cursor] {
+	for _, a := range slices.Backward(t.l.audit) {
+		if r := t.l.runs[a.RunID]; r != nil && a.By == by && a.Series == series {
+			return ledger.ResolvedFuture([]ledger.Cursor{{ScheduledAt: r.ScheduledAt, ID: r.ID}}, nil)
+		}
+	}
+	return ledger.Future[[]ledger.Cursor]{}
+}
+
+func (t *tx) Redriven(runIDs []string, by, series string) ledger.Future[[]string] {
+	var redriven []string
+	for _, a := range t.l.audit {
+		if a.Action == ledger.ActionRedrive && a.By == by && a.Series == series && slices.Contains(runIDs, a.RunID) {
+			redriven = append(redriven, a.RunID)
+		}
+	}
+	return ledger.ResolvedFuture(slices.Compact(slices.Sorted(slices.Values(redriven))), nil)
+}

@@ -44,7 +44,7 @@ func (t *tx) SelectMembers(q ledger.MemberQuery) ledger.Future[[]ledger.MemberSt
 // CountMembers counts members by state.
 func (t *tx) CountMembers(parents []string, states []ledger.State) ledger.Future[[]ledger.MemberCount] {
 	var counts []ledger.MemberCount
-	for _, parent := range distinct(parents) {
+	for _, parent := range slices.Compact(slices.Sorted(slices.Values(parents))) {
 		byState := map[ledger.State]int{}
 		for _, r := range t.l.runs {
 			if r.Parent == parent {

@@ -97,7 +97,7 @@ func deleteEntry[K comparable, V any](t *tx, m map[K]V, key K) {
 
 // valuesOf returns the values of those of the keys that exist, by key.
 func valuesOf[V any](m map[string]V, keys []string) (list []V) {
-	for _, key := range distinct(keys) {
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
 		if v, known := m[key]; known {
 			list = append(list, v)
 		}

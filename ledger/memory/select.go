@@ -77,7 +77,7 @@ func (l *Ledger) waiters() map[string]*record {
 func (t *tx) Slots(jobIDs []string) ledger.Future[[]ledger.Slot] {
 	var list []ledger.Slot
 	waiters := t.l.waiters()
-	for _, id := range distinct(jobIDs) {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobIDs))) {
 		if holder, waiter := t.l.slots[id], waiters[id]; holder != nil || waiter != nil {
 			list = append(list, ledger.Slot{JobID: id, Holder: slotRun(holder), Waiter: slotRun(waiter)})
 		}
