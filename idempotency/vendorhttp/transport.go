@@ -12,6 +12,7 @@ import (
 	"io"
 	mathrand "math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/cronce/cronce/idempotency"
@@ -55,21 +56,25 @@ type Transport struct {
 }
 
 // ErrNoKey refuses a request that changes something and has no key.
-var ErrNoKey = fmt.Errorf("%w: the request has no idempotency key; send it in idempotency.Call with the context of Do, or set its header to a "+
-	"key that each repetition has again", idempotency.ErrNotDone)
+var ErrNoKey = errors.New("the request has no idempotency key and was not sent; send it in idempotency.Call with the context of Do, or set its " +
+	"header to a key that each repetition has again")
 
 // RoundTrip sends a request and its retries, as the Transport describes. It implements
 // [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := t.send(r)
-	if r.Response != nil && errors.Is(err, idempotency.ErrNotDone) {
-		err = errors.New(err.Error()) // the request that was redirected may have been heard
+	sent := vendorkey.Sent(r.Context())
+	if r.Response != nil {
+		sent.Add(1) // the request that was redirected
+	}
+	response, err := t.send(r, sent)
+	if errors.Is(err, idempotency.ErrNotDone) && sent.Load() > 0 {
+		err = errors.New(err.Error()) // it is about this attempt: an earlier one may have been heard
 	}
 	return response, err
 }
 
 // send sends a request until it needs no retry, or has none left.
-func (t *Transport) send(r *http.Request) (*http.Response, error) {
+func (t *Transport) send(r *http.Request, sent *atomic.Int64) (*http.Response, error) {
 	body, err := readAll(r)
 	if err != nil {
 		return nil, err
@@ -83,13 +88,13 @@ func (t *Transport) send(r *http.Request) (*http.Response, error) {
 	if backoff == nil {
 		backoff = []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 30 * time.Second}
 	}
-	sent := false
 	for n := 0; ; n++ {
+		if mutates(r.Method) {
+			sent.Add(1)
+		}
 		response, err := t.attempt(r, header, key, body)
-		if refused := errors.Is(err, idempotency.ErrNotDone); !refused {
-			sent = true
-		} else if sent {
-			err = errors.New(err.Error()) // it is about this attempt: an earlier one may have been heard
+		if mutates(r.Method) && errors.Is(err, idempotency.ErrNotDone) {
+			sent.Add(-1)
 		}
 		if n == len(backoff) || !retryable(response, err) || r.Context().Err() != nil {
 			return response, err

@@ -209,6 +209,26 @@ func TestTransportIsNotDoneOnlyIfNoAttemptWasSent(t *testing.T) {
 	}
 }
 
+// A Call is not certainly not made if one of its requests was sent, or is under way.
+func TestTransportIsNotDoneOnlyIfNoRequestOfTheCallWasSent(t *testing.T) {
+	for _, c := range []struct {
+		first   string // the method of the request before
+		sent    bool
+		notDone bool
+	}{{"POST", true, false}, {"POST", false, true}, {"GET", true, true}} {
+		ctx := vendorkey.With(t.Context(), "order")
+		tr := &vendorhttp.Transport{Base: &breaker{[]bool{c.sent, false}}, Backoff: []time.Duration{}}
+		var err error
+		for _, method := range []string{c.first, "POST"} {
+			r, _ := http.NewRequestWithContext(ctx, method, "http://vendor.test/", nil)
+			_, err = tr.RoundTrip(r)
+		}
+		if err == nil || errors.Is(err, idempotency.ErrNotDone) != c.notDone {
+			t.Errorf("after a %s, sent: %t: %v, certainly not done: want %t", c.first, c.sent, err, c.notDone)
+		}
+	}
+}
+
 func TestTransportKeepsTheKeyOfARequest(t *testing.T) {
 	v := &fake{answers: []int{200}}
 	r, _ := http.NewRequestWithContext(vendorkey.With(t.Context(), "order"), "POST", "http://vendor.test/", nil)
@@ -229,8 +249,8 @@ func TestTransportRefusesARequestWithoutAKey(t *testing.T) {
 	v := &fake{answers: []int{200}}
 	r, _ := http.NewRequest("POST", "http://vendor.test/", strings.NewReader("amount=100"))
 	_, err := (&vendorhttp.Transport{Base: v}).RoundTrip(r)
-	if !errors.Is(err, vendorhttp.ErrNoKey) || !errors.Is(err, idempotency.ErrNotDone) || len(v.keys) > 0 {
-		t.Errorf("%v, keys %q", err, v.keys)
+	if !errors.Is(err, vendorhttp.ErrNoKey) || errors.Is(err, idempotency.ErrNotDone) || len(v.keys) > 0 {
+		t.Errorf("%v, keys %q; want ErrNoKey alone: a Call that forgot the context may have sent a request before", err, v.keys)
 	}
 }
 

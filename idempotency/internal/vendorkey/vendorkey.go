@@ -13,6 +13,7 @@ type contextKey struct{}
 type carried struct {
 	key      string
 	requests atomic.Int64
+	sent     atomic.Int64
 }
 
 // With returns a context that carries the key.
@@ -39,4 +40,12 @@ func Next(ctx context.Context) string {
 		return fmt.Sprintf("%s-%d", c.key, n)
 	}
 	return c.key
+}
+
+// Sent returns the counter of the attempts of one call that were perhaps sent, a new one without a call.
+func Sent(ctx context.Context) *atomic.Int64 {
+	if c, ok := ctx.Value(contextKey{}).(*carried); ok {
+		return &c.sent
+	}
+	return &atomic.Int64{}
 }
