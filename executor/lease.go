@@ -78,9 +78,8 @@ func (s *workset) extend(leases []ledger.Lease, until time.Time) {
 	}
 }
 
-// markLost notes that a lease is not ours any more, and reports whether its run was still
-// queued or calling. What is queued under it will not be sent, and what comes of a call
-// that is in flight will be refused. The lease of an ended run may be gone because the
+// markLost notes that a lease was lost, and reports whether its run was still queued or
+// calling. A queued run is not sent, and the outcome of a call in flight is discarded. The lease of an ended run may be gone because the
 // outcome was written since the renewal began: the recorder learns which it is.
 func (s *workset) markLost(l ledger.Lease) bool {
 	s.mu.Lock()

@@ -21,7 +21,7 @@ type incidentChanges struct {
 // incidents for it.
 func (c *incidentChanges) add(o *Outcome) {
 	if IsMember(o.RunID) {
-		return // its parent tells
+		return
 	}
 	jobID := JobOf(o.RunID)
 	if !o.KeySafeUntil.IsZero() {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Ledger has the rules of a run's life, over the rows of an engine. Its methods are
-// those of a Store, and safe for concurrent use.
+// Ledger has the rules of a run's life, over the rows of an engine. Its methods are those of
+// a Store but Ping and Close, which an engine adds, and are safe for concurrent use.
 type Ledger struct {
 	rows    Rows
 	changes changeBatches

@@ -185,7 +185,7 @@ const MaxMemberKey = 512
 // Validate returns ErrInvalidRun for members whose run IDs are not the parent's.
 func (f Freeze) Validate() error {
 	for _, m := range f.Members {
-		if ParentOf(m.RunID) != f.RunID || len(m.RunID) > maxRunID || !plaintext.VisibleASCII(m.RunID) || strings.Contains(m.RunID, "/") || m.Key == "" ||
+		if ParentOf(m.RunID) != f.RunID || len(m.RunID) > MaxRunID || !plaintext.VisibleASCII(m.RunID) || strings.Contains(m.RunID, "/") || m.Key == "" ||
 			len(m.Key) > MaxMemberKey {
 			return fmt.Errorf("%w: %.200q is not a member of %.200q, with a key of 1 to %d bytes", ErrInvalidRun, m.RunID, f.RunID, MaxMemberKey)
 		}

@@ -45,7 +45,8 @@ func (b BackfillRequest) Validate() error {
 	return nil
 }
 
-const maxRunID = 128
+// MaxRunID is the maximum length of a run ID, in bytes.
+const MaxRunID = 128
 
 // validate returns ErrInvalidRun for a plan with a row that is not valid, or not in (After,
 // Through].
@@ -80,7 +81,7 @@ func (in *RunSpec) validate(jobID string) error {
 	case !in.hasValidID(jobID):
 		return in.invalid(`a run ID has at most %d visible ASCII characters: its job's id, %.80q (without "@", "~" and "/"), `+
 			`"@" and its time, %s, then nothing, "~" and a suffix, or "/" and the end of its range`,
-			maxRunID, jobID, in.ScheduledAt.UTC().Format(time.RFC3339))
+			MaxRunID, jobID, in.ScheduledAt.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func (in *RunSpec) validate(jobID string) error {
 // whole seconds, so two scheduled times within one second would be one run; and a job's runs
 // are found, and paged, in the order of their IDs, which has to be that of their times.
 func (in *RunSpec) hasValidID(jobID string) bool {
-	if len(in.RunID) > maxRunID || !isPlainJobID(jobID) || !hasFourDigitYear(in.ScheduledAt) || !hasFourDigitYear(in.Until) {
+	if len(in.RunID) > MaxRunID || !isPlainJobID(jobID) || !hasFourDigitYear(in.ScheduledAt) || !hasFourDigitYear(in.Until) {
 		return false
 	}
 	begin := jobID + "@" + in.ScheduledAt.UTC().Format(time.RFC3339)

@@ -11,6 +11,6 @@
 // process decides the same, and a process that is killed leaves nothing half done.
 //
 // The package sends nothing itself: package targets makes the HTTP calls of channels,
-// and package mail those by email. A Notifier keeps no state but the times of its checks;
-// the ledger owns incidents.
+// and package mail those by email. A Notifier keeps only the times of its checks and
+// which pings it has written, and reads both from the ledger again after a start.
 package notify

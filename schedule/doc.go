@@ -4,6 +4,6 @@
 //
 // A Schedule is a pure function of time: every process and every restart
 // computes the same scheduled times. Time zones come from the embedded
-// database ([ZoneVersion]), never from the host. docs/schedules.md describes
-// the syntax and the rules.
+// database ([ZoneVersion]) or from the newer one of UseZones, never from the host.
+// docs/schedules.md describes the syntax and the rules.
 package schedule

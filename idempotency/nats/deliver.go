@@ -44,9 +44,8 @@ func (l *loop) deliver(ctx context.Context, msg jetstream.Msg) {
 	}
 }
 
-// decide handles the event and returns the last word on it, which is said when
-// the server is no more told of work: a heartbeat that followed it would put a
-// delivery off to the end of another AckWait.
+// decide handles the event and returns the final acknowledgement, to be sent after the last
+// heartbeat: a heartbeat that followed it would delay the next delivery by AckWait.
 func (d *delivery) decide(ctx context.Context) (say func() error) {
 	defer d.keep(ctx)()
 	return d.conclude(ctx, d.handleOnce(ctx))

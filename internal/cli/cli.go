@@ -1,10 +1,10 @@
 // Package cli is the command line of cronce. Each folder is a family of commands,
-// one file a command, each of which calls the packages that do the work:
+// a file for each command or small group, each of which calls the packages that do the work:
 //
 //	registry   init, import, schema, check, next, diff: the registry file
 //	target     try, conform, notify: tests of targets and channels with real calls
 //	serve      serve, health: the scheduler
-//	operate    status, jobs, runs, incidents, why, trigger, backfill: what operators ask and do
+//	operate    status, jobs, runs, schedules, incidents, pauses, audit, why, trigger, backfill
 //	storage    migrate, purge, backup: the tables
 //	keys       keys, access: keys that sign calls, and tokens of the API
 //	deploy     export: files for platforms

@@ -49,13 +49,14 @@ func run(t *testing.T, open func(t *testing.T) Opened, least decider) {
 	}
 }
 
-// decider is what decides whether a case passes.
+// decider is the lowest layer whose code can break a case. An engine runs the cases of its own
+// layers: RunEngine those of statements and locks, Run all.
 type decider int
 
 const (
-	rules      decider = iota // of package ledger alone
-	statements                // of the engine too
-	locks                     // of the engine too
+	rules      decider = iota // the rules of package ledger
+	statements                // also the statements of an engine
+	locks                     // also the locks of an engine
 )
 
 // A testCase defends one rule; the rule is its name.

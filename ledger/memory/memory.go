@@ -1,5 +1,5 @@
 // Package memory is a ledger in the memory of one process. Use it for tests and for
-// simulations in virtual time: it starts no goroutine, and waits for nothing. It is also the
+// simulations in virtual time: it starts no goroutine of its own, and waits for nothing. It is also the
 // simplest engine that passes ledgertest.
 //
 // Its contents are lost when the process ends. Several executors may share one ledger.
