@@ -59,7 +59,7 @@ func (t *Target) Fields() []field.Row {
 		field.Of("allowHTTP", field.Bool(&t.AllowHTTP),
 			"Allow plain http to another machine, but not to a token endpoint; default false."),
 		field.Of("maxInFlight", field.Count(&t.MaxInFlight, 0),
-			"Maximum calls to this target at a time, in each process; default: seven for each place of --max-in-flight that is free."),
+			"Maximum calls to this target at a time, in each process; default: 7/8 of --max-in-flight, fewer while other targets are busy."),
 		field.Of("keepAnswers", field.Period(&t.KeepAnswers, 0, maxKept),
 			"How long to keep what a failing answer says: title and detail of a problem document, else its first 1 KiB. At most "+
 				"2160h. Default: never kept."),
