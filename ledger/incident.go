@@ -11,9 +11,9 @@ import (
 //
 // A store opens it in the transaction that records the problem:
 //
-//   - Record, or a Claim that finds a run past its SendBefore, makes a run dead:
-//     IncidentDead;
-//   - Admit writes missed rows: IncidentMissed, a range row counted as its scheduled
+//   - Record, a Claim that finds a run past its SendBefore, or a ReleaseMembers that ends a
+//     parent, makes a run dead that is no member: IncidentDead;
+//   - Admit or PlanSchedules writes missed rows: IncidentMissed, a range row counted as its scheduled
 //     times;
 //   - MarkLate finds a late run: IncidentLate;
 //   - Record is given a KeySafeUntil that the target says: IncidentExpiry;
@@ -29,7 +29,7 @@ import (
 // within ReopenWithin of the closing opens the same incident again, unless an
 // operator closed it.
 //
-// Record closes the open incidents of a job at its next success, of any run, except those
+// Record, and for a parent ReleaseMembers, closes the open incidents of a job at its next success, of any run, except those
 // of IncidentUnplanned, and that of IncidentExpiry if the success has the same problem. A
 // success and a dead run of one job in one Record leave the incidents open.
 type Incident struct {

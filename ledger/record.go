@@ -246,7 +246,8 @@ func (o *Outcome) fanOut(r *Row) {
 }
 
 // results returns the result of each outcome. It distinguishes a repeated record from a
-// lost lease: a lease's token stays in the row until the next lease or a cancel.
+// lost lease: a lease's token stays in the row until the next lease, a cancel, or a claim that
+// makes the run dead.
 func (l *Ledger) results(ctx context.Context, outcomes []Outcome, written []bool) ([]RecordResult, error) {
 	results := make([]RecordResult, len(outcomes))
 	var ids []string

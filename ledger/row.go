@@ -4,7 +4,8 @@ import "time"
 
 // Row is a run's row as it is stored: a Run, and what only the rules need. LeasedBy,
 // LeasedAt and Token are those of the last lease. They are kept after the outcome, so that
-// a repeated record is recognized, and cleared by a cancel.
+// a repeated record is recognized, and cleared when a cancel, or a claim past SendBefore, ends
+// the run.
 type Row struct {
 	Run
 	LeasedAt  time.Time

@@ -8,19 +8,22 @@ type State string
 
 const (
 	// Planned means that the run was admitted, and that no process has leased it. Admit, Enter,
-	// Notify and a backfill make a run so. A backfill, and for a member a release after one, moves
-	// one here that did not run, and Record one whose lease was given back unsent. A claim leases it, or makes it dead if its SendBefore has passed; a cancel
-	// takes it out too.
+	// Notify, PlanSchedules and ChangeSchedules make a run so, and a backfill one of a time that
+	// was never planned or is taken out of a range row. A backfill, and for a member a release
+	// after one, moves one here that did not run, and Record one whose lease was given back
+	// unsent. A claim leases it, or makes it dead if its SendBefore has passed; a cancel takes it
+	// out too.
 	Planned State = "planned"
 	// Running means that the run is leased to a process, which calls the target or is about to. A
-	// claim, an admission, an entry or, for a member, a release leases it. The record of the
-	// outcome or a cancel takes it out. If the lease expires first, the next claim takes the run
+	// claim, an admission, an entry, PlanSchedules or, for a member, a release leases it. The
+	// record of the outcome or a cancel takes it out. If the lease expires first, the next claim takes the run
 	// over, or makes it dead at its SendBefore. The attempt may then have been sent, so that it is
 	// kept as lost.
 	Running State = "running"
 	// Retrying means that an attempt ended without a final answer, which Record says, or that a
-	// dead run was redriven. The run is due at NextAt. A claim leases it, or makes it dead at its
-	// SendBefore; a cancel takes it out too.
+	// dead run was redriven, for a member also by the release that follows its parent's redrive.
+	// The run is due at NextAt. A claim leases it, or makes it dead at its SendBefore; a cancel
+	// takes it out too.
 	Retrying State = "retrying"
 	// Accepted means that the target answered 202 and continues the work, which Record says. The
 	// request is repeated under the same key at NextAt, and the run keeps its job's slot until it
@@ -37,18 +40,21 @@ const (
 	Succeeded State = "succeeded"
 	// Dead means that no further attempt is made; the reason says why. Record moves a run here, a
 	// claim one that is past its SendBefore, and ReleaseMembers a parent of which a member failed.
-	// That opens an incident. Only an operator's redrive takes it out: an acknowledgement does not.
+	// That opens an incident, for a member that of its parent. Only an operator's redrive takes it out: an acknowledgement does not.
 	Dead State = "dead"
 	// Skipped means that the run was due, and did not run because of the overlap policy or a pause.
-	// Admit, Enter and the transactions of schedules write it. It was never leased, and opens no incident. A backfill takes it
-	// out.
+	// Admit, Enter, PlanSchedules and ChangeSchedules write it. It was never leased, and opens no
+	// incident. A backfill takes it out.
 	Skipped State = "skipped"
-	// Missed means that the run was due while nothing planned it, and that catch-up did not run it.
-	// The planner decides that, and Admit writes it, several scheduled times as one range row. It
-	// opens an incident, unless a pause covered it or the job has ended. A backfill takes it out.
+	// Missed means that the run was due while nothing planned it, or could not be planned
+	// (ReasonNotPlannable), and that catch-up did not run it. The planner decides that. Admit and
+	// PlanSchedules write it, and ChangeSchedules for what a schedule could not be called for;
+	// several scheduled times are one range row. It opens an incident, unless a pause covered it
+	// or the job has ended. A backfill takes it out.
 	Missed State = "missed"
 	// Superseded means that the run was due while nothing planned it, and that catch-up ran a newer
-	// scheduled time instead. The planner decides that, and Admit writes it. It opens no incident.
+	// scheduled time instead. The planner decides that, and Admit or PlanSchedules writes it. It opens no
+	// incident.
 	// A backfill takes it out.
 	Superseded State = "superseded"
 	// Canceled means that an operator canceled the run, which gives its slot back and fences the

@@ -31,7 +31,7 @@ type calendar interface {
 const noTime = fromEver
 
 // The years in which scheduled times are looked for: those that RFC 3339 can write.
-// They begin a second late, for the zero time stands for none.
+// The first second is left out, since the zero time means that there is none.
 const (
 	earliest = -62135596799 // 0001-01-01T00:00:01Z
 	latest   = 253402300799 // 9999-12-31T23:59:59Z

@@ -70,7 +70,7 @@ func (h *handler) checkKeyStores(lookup func(string) (string, bool)) error {
 	return nil
 }
 
-// open keeps a nil store from becoming a Purger that is not nil.
+// open keeps a nil store from becoming a purge.Store that is not nil.
 func open(s *keys.Store, done func(), err error) (purge.Store, func(), error) {
 	if err != nil {
 		return nil, nil, err

@@ -43,7 +43,7 @@ func (d *desk) history() {
 		}
 		j, _ := reg.Job(s.JobID)
 		got, err := l.Admit(d.Context(), ledger.Admission{Process: "p1", Token: "t1", LeaseFor: time.Minute, Plans: []ledger.Plan{{
-			JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: clock, Runs: fates(j),
+			JobID: s.JobID, Revision: s.Revision, After: s.Watermark, Through: clock, Runs: pastRuns(j),
 		}}})
 		d.must(err)
 		if len(got.Stale) > 0 || len(got.Leased) != 4 {
@@ -85,9 +85,9 @@ func declaration(reg *jobs.Registry) ledger.Declaration {
 	return dec
 }
 
-// fates are the job's scheduled times from one to eleven: a range that was missed, two
+// pastRuns are the job's scheduled times from one to eleven: a range that was missed, two
 // superseded, and seven that were planned, of which four are leased.
-func fates(j jobs.Job) []ledger.RunSpec {
+func pastRuns(j jobs.Job) []ledger.RunSpec {
 	hour := func(n int) time.Time { return noon.Add(time.Duration(n-12) * time.Hour) }
 	missed := ledger.RunSpec{
 		RunID: jobs.RangeID(j.ID, hour(1), hour(3)), ScheduledAt: hour(1), Until: hour(3), Count: 3,

@@ -133,7 +133,7 @@ func open(ctx context.Context, address, schema string) (purge.Store, func(), err
 	return nil, nil, errEngine
 }
 
-// opened keeps a nil store from becoming a Purger that is not nil.
+// opened keeps a nil store from becoming a purge.Store that is not nil.
 func opened[S purge.Store](s S, done func(), err error) (purge.Store, func(), error) {
 	if err != nil {
 		return nil, nil, err

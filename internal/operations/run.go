@@ -64,21 +64,6 @@ func (w *Waiting) String() string {
 	return ledger.WaitReason{Code: w.Code, Text: w.Text}.String()
 }
 
-// Attempt is one call made, or perhaps made, for a run.
-type Attempt struct {
-	Attempt    int               `json:"attempt"`
-	StartedAt  string            `json:"startedAt"`
-	FinishedAt string            `json:"finishedAt"`
-	Answer     ledger.AnswerKind `json:"answer"`
-	Status     int               `json:"status"`
-	Code       string            `json:"code,omitempty"`
-	Error      string            `json:"error,omitempty"`
-	Detail     string            `json:"detail,omitempty"`
-	// Excerpt is the beginning of the answer, of a target with keepAnswers.
-	Excerpt string `json:"excerpt,omitempty"`
-	Process string `json:"process"`
-}
-
 // RunDetail is a run with its call, its attempts and the actions of operators. Headers, Body and excerpts are empty for
 // callers who may not see them.
 type RunDetail struct {
@@ -238,9 +223,7 @@ func (s *Service) Run(ctx context.Context, idOrKey string) (RunDetail, error) {
 		if !sees {
 			at.Excerpt = ""
 		}
-		v.History = append(v.History, Attempt{
-			at.N, actualTime(at.StartedAt), actualTime(at.FinishedAt), at.Answer, at.Status, at.Code, at.Error, at.Detail, at.Excerpt, at.Process,
-		})
+		v.History = append(v.History, attemptOf(at))
 	}
 	return v, nil
 }
@@ -290,14 +273,4 @@ func (r Run) StateText() string {
 		return fmt.Sprintf("%s (%d times)", r.State, r.Count)
 	}
 	return string(r.State)
-}
-
-// Took returns the duration of the attempt, to the millisecond.
-func (a Attempt) Took() time.Duration {
-	start, err := time.Parse(time.RFC3339, a.StartedAt)
-	end, err2 := time.Parse(time.RFC3339, a.FinishedAt)
-	if err != nil || err2 != nil {
-		return 0
-	}
-	return end.Sub(start)
 }

@@ -165,8 +165,8 @@ func (m *mixed) work(s ledger.Store, work []ledger.Work) error {
 	for _, w := range work {
 		outcomes = append(outcomes, succeeded(w))
 	}
-	fates, err := s.Record(m.ctx, outcomes)
-	for i, f := range fates {
+	results, err := s.Record(m.ctx, outcomes)
+	for i, f := range results {
 		if f != ledger.Recorded {
 			return fmt.Errorf("record of %s: %s", work[i].RunID, f)
 		}

@@ -101,10 +101,10 @@ var recordCases = []testCase{
 		w := got.Leased
 		forged := w[1]
 		forged.Token = t.token()
-		fates := t.recordResults(succeeded(w[3]), succeeded(forged), retrying(w[0], time.Hour), unsent(w[2], time.Hour))
+		results := t.recordResults(succeeded(w[3]), succeeded(forged), retrying(w[0], time.Hour), unsent(w[2], time.Hour))
 		want := []ledger.RecordResult{ledger.Recorded, ledger.Fenced, ledger.Recorded, ledger.Recorded}
-		if !slices.Equal(fates, want) {
-			t.Errorf("fates %v, want %v", fates, want)
+		if !slices.Equal(results, want) {
+			t.Errorf("results %v, want %v", results, want)
 		}
 		t.wantState(j.id(3), ledger.Succeeded, "")
 		t.wantState(j.id(1), ledger.Running, "")

@@ -90,12 +90,12 @@ func (t *fixture) record(os ...ledger.Outcome) {
 
 func (t *fixture) recordResults(os ...ledger.Outcome) []ledger.RecordResult {
 	t.Helper()
-	fates, err := t.Record(t.ctx, os)
+	results, err := t.Record(t.ctx, os)
 	t.must(err)
-	if len(fates) != len(os) {
-		t.Fatalf("%d fates for %d outcomes", len(fates), len(os))
+	if len(results) != len(os) {
+		t.Fatalf("%d results for %d outcomes", len(results), len(os))
 	}
-	return fates
+	return results
 }
 
 // wantFenced checks that an outcome is refused and leaves its run as it is.

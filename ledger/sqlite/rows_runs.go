@@ -127,7 +127,7 @@ func (t *tx) update(c *ledger.RowChange) (bool, error) {
 			args = append(args, column.value(&row))
 		}
 	}
-	shape := updateShape{c.Set, c.Unlisted, c.Attempt != nil && c.Attempt.N == 1, c.LeasedAs != ""}
+	shape := updateShape{set: c.Set, unlisted: c.Unlisted, first: c.Attempt != nil && c.Attempt.N == 1, fenced: c.LeasedAs != ""}
 	if shape.first {
 		args = appendAttempt(args, c.Attempt)
 	}

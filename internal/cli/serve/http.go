@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,12 +63,13 @@ func (a *app) listen(ctx context.Context, address string, hosts access.Hosts, mu
 // serveOn serves the listener of a flag, until stop.
 func serveOn(ctx context.Context, l net.Listener, h http.Handler, flag string, log *slog.Logger) (stop func()) {
 	server := newServer(ctx, h, log)
-	go func() {
+	var serving sync.WaitGroup
+	serving.Go(func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("server on "+flag+" failed", "error", err)
 		}
-	}()
-	return func() { closeServer(server) }
+	})
+	return func() { closeServer(server); serving.Wait() }
 }
 
 // lastAnswers is how long requests in progress have when the server closes.

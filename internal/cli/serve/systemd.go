@@ -31,9 +31,12 @@ func (n notifier) reloading() {
 // extendStart asks for more time to start than the unit's TimeoutStartSec, until stop is called: the
 // ledger may be down, and its migration may build an index over all runs.
 func (n notifier) extendStart(ctx context.Context) (stop func()) {
-	ctx, stop = context.WithCancel(ctx)
-	go every(ctx, 30*time.Second, func() bool { n.send("EXTEND_TIMEOUT_USEC=120000000"); return true })
-	return stop
+	ctx, cancel := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		every(ctx, 30*time.Second, func() bool { n.send("EXTEND_TIMEOUT_USEC=120000000"); return true })
+	})
+	return func() { cancel(); asking.Wait() }
 }
 
 // watch sends READY when the fleet is ready, then feeds the watchdog as long as
