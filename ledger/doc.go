@@ -27,7 +27,8 @@
 //   - backfillTx: Backfill.
 //   - actionTx: Cancel, Redrive and Ack, each with its own change, and check.
 //   - releaseTx: ReleaseMembers.
-//   - incidentChanges: what Record changes in incidents, once the outcomes are written.
+//   - incidentChanges: what Record and ReleaseMembers change in incidents, once the outcomes are
+//     written.
 //   - ruleTx: wraps the engine's Tx for all of them. It marks the hours that a write makes stale.
 //
 // Packages postgres, sqlite and memory are engines. Package ledgertest has the contracts as

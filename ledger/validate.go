@@ -9,7 +9,7 @@ import (
 )
 
 // Validate returns ErrInvalidRun for plans whose rows do not lie in
-// (After, Through] or violate the rules of RunSpec. Every store calls it first.
+// (After, Through] or violate the rules of RunSpec. Ledger calls it first.
 func (a Admission) Validate() error {
 	for i := range a.Plans {
 		if err := a.Plans[i].validate(); err != nil {
@@ -20,7 +20,7 @@ func (a Admission) Validate() error {
 }
 
 // Validate returns ErrInvalidRun for anything but a single run, and ErrInvalidActor.
-// Every store calls it first.
+// Ledger calls it first.
 func (e Entry) Validate() error {
 	if err := e.Actor.Validate(); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (e Entry) Validate() error {
 }
 
 // Validate returns ErrInvalidRun for anything but single runs, and ErrInvalidActor.
-// Every store calls it first.
+// Ledger calls it first.
 func (b BackfillRequest) Validate() error {
 	if err := b.Actor.Validate(); err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package telemetry exports what an executor does: Prometheus metrics,
-// OpenTelemetry traces, and the logger that both binaries use.
+// OpenTelemetry traces, and the logger of the command line.
 package telemetry
 
 import (

@@ -1,36 +1,67 @@
 package postgres
 
 import (
+	"errors"
+	"time"
+
 	"github.com/cronce/cronce/ledger"
 	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-// newestOfJob are the newest $2 rows of job j.id, from the end of its IDs.
-var newestOfJob = `SELECT * FROM runs WHERE ` + sqltx.OfJob("j.id") + ` AND until IS NULL ORDER BY run_id DESC LIMIT $2`
-
-func (t *tx) Last(jobIDs []string, states []ledger.State, window int) ledger.Future[[]ledger.Row] {
-	where, args := ``, []any{jobIDs, window}
-	if states != nil {
-		where, args = ` WHERE state = ANY ($3)`, append(args, sqltx.Texts(states))
+func (t *tx) LockJobs(ids []string) ledger.Future[[]ledger.JobRow] {
+	if t.locked == nil {
+		t.locked = make(map[string]bool, len(ids))
 	}
-	return t.Rows(`SELECT`+sqltx.Columns(&dialect, false)+`FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
-		SELECT * FROM (`+newestOfJob+`) newest`+where+` ORDER BY run_id DESC LIMIT 1) r`, args...)
+	return t.JobsBy(func(v sqltx.Values) (ledger.JobRow, error) {
+		j, err := sqltx.ReadJob(v)
+		t.locked[j.JobID] = true
+		return j, err
+	}, ids)
 }
 
-// Streaks reads up to the first good run: of a job that has failed a few times, few rows.
-func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Future[map[string]ledger.Streak] {
-	return sqltx.ByText(t.Tx, func(v sqltx.Values) ledger.Streak {
-		return ledger.Streak{Since: v.Time(), Ended: v.Bool(), Rows: int(v.Int())}
-	}, `
-		SELECT j.id, s.since, good.id IS NOT NULL, s.n FROM unnest($1) AS j (id) CROSS JOIN LATERAL (
-			SELECT (SELECT run_id FROM (`+newestOfJob+`) newest WHERE state = $4 ORDER BY run_id DESC LIMIT 1) AS id) good
-		CROSS JOIN LATERAL (SELECT min(scheduled_at) FILTER (WHERE state = $3) AS since, count(*) AS n FROM (
-			SELECT state, scheduled_at FROM runs WHERE run_id > coalesce(good.id, j.id || '@') AND run_id < j.id || 'A' AND until IS NULL
-			ORDER BY run_id DESC LIMIT $2) newer) s`, jobIDs, window, string(bad), string(good))
+// PutJobs writes fields of jobs that are locked, or new rows. A row that another
+// transaction has inserted meanwhile stays as it is. The watermarks are written first: a
+// revision that ends or begins does so at its job's watermark.
+func (t *tx) PutJobs(changes []ledger.JobChange) error {
+	err := errors.Join(
+		t.putTimes(changes, ledger.JobColWatermark, "watermark", func(c *ledger.JobChange) time.Time { return c.Watermark }),
+		t.putTimes(changes, ledger.JobColPurge, "purged_before", func(c *ledger.JobChange) time.Time { return c.PurgedThrough }))
+	for i := 0; i < len(changes) && err == nil; i++ {
+		err = t.putJob(&changes[i])
+	}
+	return err
 }
 
-func (t *tx) CountUnacknowledged(jobIDs []string) ledger.Future[map[string]int] {
-	return sqltx.Counts(t.Tx, `SELECT job_id, n
-		FROM (SELECT job_id, count(*) AS n FROM runs WHERE `+sqltx.UnacknowledgedRun+` GROUP BY job_id OFFSET 0) unseen
-		JOIN unnest($1) AS j (id) ON j.id = job_id`, jobIDs)
+// putTimes writes a time of many jobs.
+func (t *tx) putTimes(changes []ledger.JobChange, of ledger.JobColumns, name string, value func(*ledger.JobChange) time.Time) error {
+	var ids []string
+	var times []time.Time
+	for i := range changes {
+		if c := &changes[i]; c.Set&of != 0 && t.locked[c.JobID] {
+			ids, times = append(ids, c.JobID), append(times, value(c))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return t.Exec(`UPDATE jobs j SET `+name+` = u.at FROM unnest($1, $2) AS u (job_id, at) WHERE j.job_id = u.job_id`, ids, times)
+}
+
+// putJob writes a job's revision or pause, or a new job. A job that has ended has no body.
+func (t *tx) putJob(c *ledger.JobChange) error {
+	if !t.locked[c.JobID] {
+		return t.Exec(`
+			INSERT INTO jobs (job_id, revision, hash, body, watermark, ended_at) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT DO NOTHING`, c.JobID, c.Revision, c.Hash, c.Body, c.Watermark, c.EndedAt)
+	}
+	var err error
+	if c.Set&ledger.JobColRevision != 0 {
+		err = t.Exec(`UPDATE jobs SET revision = $2, hash = $3, body = $4, ended_at = $5 WHERE job_id = $1`,
+			c.JobID, c.Revision, c.Hash, c.Body, c.EndedAt)
+	}
+	if c.Set&ledger.JobColPause != 0 && err == nil {
+		err = t.Exec(`UPDATE jobs SET paused_at = $2, paused_by = $3, paused_why = $4 WHERE job_id = $1`,
+			c.JobID, c.PausedAt, c.PausedBy, c.PausedWhy)
+	}
+	return err
 }

@@ -1,54 +1,50 @@
 package sqlite
 
 import (
-	"cmp"
+	"fmt"
 
 	"github.com/cronce/cronce/ledger"
-	"github.com/cronce/cronce/ledger/internal/sqltx"
 )
 
-var (
-	ofJobs = `SELECT` + sqltx.Columns(&dialect, false) + `FROM (SELECT value FROM json_each(?1)) j CROSS JOIN runs ON run_id = (SELECT n.run_id FROM (
-		SELECT run_id, state FROM runs WHERE ` + sqltx.OfJob("j.value") + ` AND until IS NULL ORDER BY run_id DESC LIMIT `
-	lastRuns = ofJobs + `1) n)`
-	// lastRunsIn relies on SQLite, which returns the rows of a subquery that has a LIMIT in its order.
-	// An order outside of it would be a sort of all its rows, which reads the whole window.
-	lastRunsIn = ofJobs + `0 + ?2) n WHERE n.state IN (SELECT value FROM json_each(?3)) LIMIT 1)`
-	// streak is of the rows that are newer than the newest good one, ?1, or than all.
-	firstGood = `SELECT n.run_id FROM (SELECT run_id, state FROM runs WHERE ` + sqltx.OfJob("?1") + ` AND until IS NULL
-		ORDER BY run_id DESC LIMIT 0 + ?2) n WHERE n.state = ?3 LIMIT 1`
-	streak = `SELECT min(scheduled_at) FILTER (WHERE state = ?4), count(*) FROM (SELECT state, scheduled_at FROM runs
-		WHERE run_id > ?1 AND run_id < ?2 || 'A' AND until IS NULL ORDER BY run_id DESC LIMIT 0 + ?3)`
-	unseenOfJobs = `
-		SELECT job_id, count(*) FROM runs INDEXED BY runs_dead
-		WHERE ` + sqltx.UnacknowledgedRun + ` AND job_id IN (SELECT value FROM json_each(?)) GROUP BY job_id`
-)
-
-func (t *tx) Last(jobIDs []string, in []ledger.State, window int) ledger.Future[[]ledger.Row] {
-	if in == nil {
-		return t.Rows(lastRuns, jobIDs)
+func (t *tx) PutJobs(changes []ledger.JobChange) error {
+	for _, c := range changes {
+		if err := t.putJob(c); err != nil {
+			return fmt.Errorf("job %s: %w", c.JobID, err)
+		}
 	}
-	return t.Rows(lastRunsIn, jobIDs, window, sqltx.Texts(in))
+	return nil
 }
 
-func (t *tx) Streaks(jobIDs []string, bad, good ledger.State, window int) ledger.Future[map[string]ledger.Streak] {
-	streaks := map[string]ledger.Streak{}
-	for _, id := range jobIDs {
-		newest, err := sqltx.One(t.Tx, sqltx.Text, firstGood, id, window, string(good)).Get()
-		if err != nil {
-			return ledger.ResolvedFuture(streaks, err)
+// putJob writes the watermark first: a revision that ends or begins does so at its job's
+// watermark.
+func (t *tx) putJob(c ledger.JobChange) (err error) {
+	put := func(set ledger.JobColumns, columns string, values ...any) {
+		if c.Set&set != 0 && err == nil {
+			err = t.Exec(`UPDATE jobs SET `+columns+` WHERE job_id = $1`, append([]any{c.JobID}, values...)...)
 		}
-		s, err := sqltx.One(t.Tx, func(v sqltx.Values) (ledger.Streak, error) {
-			return ledger.Streak{Since: v.Time(), Ended: newest != "", Rows: int(v.Int())}, nil
-		}, streak, cmp.Or(newest, id+"@"), id, window, string(bad)).Get()
-		if err != nil {
-			return ledger.ResolvedFuture(streaks, err)
-		}
-		streaks[id] = s
 	}
-	return ledger.ResolvedFuture(streaks, nil)
+	put(ledger.JobColWatermark, `watermark = $2`, c.Watermark)
+	if c.Set&ledger.JobColRevision != 0 && err == nil {
+		err = t.putRevision(c.JobRow)
+	}
+	put(ledger.JobColPurge, `purged_before = $2`, c.PurgedThrough)
+	put(ledger.JobColPause, `paused_at = $2, paused_by = $3, paused_why = $4`, c.PausedAt, c.PausedBy, c.PausedWhy)
+	return err
 }
 
-func (t *tx) CountUnacknowledged(jobIDs []string) ledger.Future[map[string]int] {
-	return sqltx.Counts(t.Tx, unseenOfJobs, jobIDs)
+// putRevision writes a job's revision, or a new row.
+func (t *tx) putRevision(j ledger.JobRow) error {
+	err := t.Exec(`
+		INSERT INTO jobs (job_id, revision, hash, watermark, ended_at) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (job_id) DO UPDATE SET revision = excluded.revision, hash = excluded.hash, ended_at = excluded.ended_at`,
+		j.JobID, j.Revision, j.Hash, j.Watermark, j.EndedAt)
+	if err != nil {
+		return err
+	}
+	if j.Hash == "" {
+		return t.Exec(`DELETE FROM job_bodies WHERE job_id = ?`, j.JobID)
+	}
+	return t.Exec(`
+		INSERT INTO job_bodies (job_id, body) VALUES (?, ?)
+		ON CONFLICT (job_id) DO UPDATE SET body = excluded.body`, j.JobID, blob(j.Body))
 }

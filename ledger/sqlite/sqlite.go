@@ -2,8 +2,8 @@
 // run on one machine. SQLite is embedded, in pure Go: nothing else has to be installed
 // or run.
 //
-// Every method is one transaction, durable when it returns (write-ahead log, synchronous
-// FULL). A process that is killed at any point leaves the last committed transaction.
+// What a method has written is durable when it returns (write-ahead log, synchronous FULL).
+// Most are one transaction; Claim and PlanSchedules take several. A process that is killed at any point leaves the last committed transaction.
 //
 // Several processes may have one file open, such as a scheduler and a command line.
 // SQLite's lock lets one of them write at a time. The others wait for up to

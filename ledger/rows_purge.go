@@ -5,42 +5,6 @@ import (
 	"time"
 )
 
-// AuditTable is the part of a Tx that has the audit and the events of jobs.
-type AuditTable interface {
-	// AddEvents and AddAudit add rows; IDs and the times of the audit are the engine's. AddAudit
-	// fails with ErrRepeated if another entry has the key of one that is added: of two equal
-	// requests, one is done.
-	AddEvents([]Event) error
-	AddAudit([]Audit) error
-	// FindRequest returns the request under a key with its answer, or none. FindAnswer calls it.
-	FindRequest(principal, key string) Future[[]KeptRequest]
-	// SeriesEnd returns the last run that a series of an operator has changed, or none. The next
-	// request of the series continues after it.
-	SeriesEnd(by, series string) Future[[]Cursor]
-	// Redriven returns those of the runs that a redrive of this operator's series has made due
-	// again. They do not make their jobs busy for the rest of the series.
-	Redriven(runIDs []string, by, series string) Future[[]string]
-}
-
-// IncidentTable is the part of a Tx that has the incidents.
-type IncidentTable interface {
-	// OpenIncidents returns the open incidents of a cause, "" being any, by ID; those of jobs, if
-	// there are any. It locks nothing: who closes one locks it and looks again.
-	OpenIncidents(cause IncidentCause, jobIDs []string) Future[[]Incident]
-	// LockIncidents locks and returns incidents, by ID.
-	LockIncidents(ids []int64) Future[[]Incident]
-	// LockLastIncidents locks and returns the last incident of a cause of each of the jobs, by ID.
-	// A problem is added to it if it is open, or may be opened again.
-	LockLastIncidents(cause IncidentCause, jobIDs []string) Future[[]Incident]
-	// LockPendingIncidents locks and returns the incidents that have a DueAt, by ID. A step of the
-	// clock moves them.
-	LockPendingIncidents() Future[[]Incident]
-	// PutIncidents writes incidents that the transaction has locked, or new ones, whose
-	// ID is 0. A new one whose job has got an open incident of its cause meanwhile is
-	// added to that: see Incident.Add.
-	PutIncidents([]Incident) error
-}
-
 // PurgeQueries is the part of a Tx by which old rows are found and deleted.
 type PurgeQueries interface {
 	// OldRuns returns old runs scheduled after a time, the oldest first: up to limit, and
