@@ -159,7 +159,7 @@ func jobPlan(j jobs.Job, at ledger.Position, rows []ledger.RunSpec, through time
 	return plan
 }
 
-// batch is what goes into one admission: plans, and how much they are.
+// batch has the plans of one admission, and their sizes.
 type batch struct {
 	plans   []ledger.Plan
 	indexes []int // of each plan's job in the registry; -1: not there

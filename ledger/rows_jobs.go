@@ -9,8 +9,8 @@ type JobTable interface {
 	// so that no other method reads them.
 	JobBodies(ids []string) Future[map[string][]byte]
 	// LockJobs locks the jobs that exist, and returns them by ID, without their bodies. It is the
-	// lock of a job's watermark, slot and places: whoever plans, enters, backfills or purges runs
-	// of a job has it.
+	// lock of a job's watermark, slot and places: a transaction that plans, enters, backfills or
+	// purges runs of a job has it.
 	LockJobs(ids []string) Future[[]JobRow]
 	// Jobs returns the jobs that exist, by ID, without their bodies and without a lock.
 	Jobs(ids []string) Future[[]JobRow]

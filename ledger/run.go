@@ -30,7 +30,7 @@ type Run struct {
 	WaitReason WaitReason // planned: why it was given back unsent; cleared by its next lease, or when it ends
 	AcceptedAt time.Time  // when the target first answered 202; zero: it has not, since the last redrive or backfill
 	Progress   string     // what it said of its progress last; at most ProgressLimit bytes
-	SendBefore time.Time  // nothing is sent from here on; set at the first lease, and again by a redrive
+	SendBefore time.Time  // nothing is sent at or after it; set at the first lease, and again by a redrive
 	// KeySafeUntil is when the target may begin to forget the run's key. A redrive moves
 	// SendBefore, up to here. Set at the first lease; zero: it is SendBefore.
 	KeySafeUntil time.Time

@@ -35,7 +35,7 @@ const (
 	maxOrderWait = time.Minute
 )
 
-// openings returns how often an incident has opened, up to the opening from which on it is
+// openings returns how often an incident has opened, up to the opening since which it is
 // flapping: later ones are not sent.
 func openings(i ledger.Incident) int { return min(i.Reopened, flappingFrom) + 1 }
 

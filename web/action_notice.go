@@ -38,7 +38,7 @@ func keepNotice(w http.ResponseWriter, n notice, key, path string) string {
 }
 
 // noticeOf returns the notice for the page that a request asks for; nil for none. It drops a link that leads to no
-// action: whoever can set a cookie for this host must not be able to put a link to another place on the page.
+// action: someone who can set a cookie for this host must not be able to put a link to another place on the page.
 func noticeOf(r *http.Request) *notice {
 	id := r.URL.Query().Get("done")
 	if id == "" {

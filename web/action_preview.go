@@ -274,5 +274,5 @@ func (d *Dashboard) addLeftOut(r *http.Request, v *actionView, done operations.R
 	}
 }
 
-// why ends each command that a page shows. Whoever copies the command writes the reason.
+// why ends each command that a page shows. The user who copies the command writes the reason.
 const why = " --why 'REASON'"

@@ -72,7 +72,7 @@ func timeElement(t time.Time, now clock, attribute, text string) template.HTML {
 		t.UTC().Format(time.RFC3339Nano), template.HTMLEscapeString(now.exact(t)), attribute, template.HTMLEscapeString(text)))
 }
 
-// glyph draws the shape of a kind, 12 by 14. It is hidden from screen readers, as the name of the kind stands beside
+// glyph draws the shape of a kind, 12 by 14. It is hidden from screen readers, as the name of the kind is shown next to
 // it.
 func glyph(name any) template.HTML {
 	k := kind(fmt.Sprint(name))

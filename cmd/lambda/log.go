@@ -13,7 +13,7 @@ import (
 // belongs to that answer.
 type invocation struct{ id atomic.Pointer[string] }
 
-// set notes the event that is answered from now on.
+// set notes the event that is answered next.
 func (i *invocation) set(id string) { i.id.Store(&id) }
 
 // requestID returns the request ID of the event in hand; "" before the first.

@@ -18,7 +18,7 @@ import (
 // all that those before it may. A Scheduler has its templates instead, and may do nothing else.
 type Role int
 
-// The roles. From Viewer on each has what it may do beyond the one before it.
+// The roles. Each after Viewer has what it may do beyond the one before it.
 const (
 	None      Role = iota
 	Scheduler      // reads, changes, pauses and resumes the schedules of its templates, and nothing else

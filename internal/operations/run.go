@@ -33,7 +33,7 @@ type Run struct {
 	Status      int            `json:"status,omitempty"`     // of HTTP, of the last answer
 	NextAt      string         `json:"nextAt,omitempty"`     // not sent before it; empty: finished or fanned out
 	Waiting     *Waiting       `json:"waiting,omitempty"`
-	SendBefore  string         `json:"sendBefore,omitempty"` // nothing is sent from then on; a redrive sets it again
+	SendBefore  string         `json:"sendBefore,omitempty"` // nothing is sent at or after it; a redrive sets it again
 	// KeySafeUntil is the time until which the run can be redriven: its target keeps the key that long.
 	KeySafeUntil string `json:"keySafeUntil,omitempty"`
 	PlannedAt    string `json:"plannedAt,omitempty"`

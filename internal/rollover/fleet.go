@@ -127,7 +127,7 @@ func (f *Fleet[M]) start(ctx context.Context, group *sync.WaitGroup, m M) *run[M
 	return r
 }
 
-// replace returns the member that serves from here on: the next one, or the
+// replace returns the member that serves next: the next one, or the
 // current one if the next cannot serve.
 func (f *Fleet[M]) replace(ctx context.Context, group *sync.WaitGroup, current *run[M]) *run[M] {
 	f.observe.Reloading()

@@ -266,7 +266,7 @@ func rangeOf(list []due, state ledger.State, reason ledger.Reason) ledger.RunSpe
 	return spec
 }
 
-// actions are what operators did since.
+// actions makes the actions of operators since then.
 func (p *past) actions() {
 	old := ledger.Action{
 		Filter: ledger.Filter{JobID: "sync-crm", States: []ledger.State{ledger.Dead}, Until: p.to.Add(-30 * 24 * time.Hour)},

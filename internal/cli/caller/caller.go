@@ -29,7 +29,7 @@ type Caller struct {
 	tracing *telemetry.Tracing
 }
 
-// New returns what makes the calls of a registry, with its connections and traces. Whoever calls New closes it. s may
+// New returns what makes the calls of a registry, with its connections and traces. The caller of New closes it. s may
 // be nil if no purge is called.
 func New(env *command.Env, reg *jobs.Registry, s ledger.Store, log *slog.Logger) (*Caller, error) {
 	tracing, err := telemetry.NewTracing(context.Background(), env.Lookup, log)

@@ -20,7 +20,7 @@ type accessToken struct {
 	Hash      string   `json:"hash"`
 }
 
-// accessTokenCommand prints a token once. Only its hash is stored, so whoever reads the access file cannot use the API.
+// accessTokenCommand prints a token once. Only its hash is stored, so a reader of the access file cannot use the API.
 func (a *app) accessTokenCommand() *cobra.Command {
 	var role string
 	var templates []string
