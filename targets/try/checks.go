@@ -35,8 +35,12 @@ const (
 // checks returns the answers to the questions of a trial.
 func (t *trial) checks() []Check {
 	checks := []Check{t.newWork()}
-	if t.Job.Async.Within > 0 && t.first.accepted() {
+	switch {
+	case t.Job.Async.Within > 0 && t.first.accepted():
 		checks = append(checks, t.completes())
+	case t.first.worksOn():
+		checks = append(checks, Check{Check: "long-work", Required: true, Answer: No,
+			Detail: "HTTP 202 with Retry-After: the target works on, and the run would count as succeeded; set async.within of the job"})
 	}
 	switch {
 	case t.worked():
@@ -71,6 +75,11 @@ func (t *trial) newWork() Check {
 // sawNewWork reports whether the target answered one of the first calls as new work.
 func (t *trial) sawNewWork() bool {
 	return slices.ContainsFunc(append(t.together, t.lost, t.first), func(c Call) bool { return c.Answer == ledger.AnswerFresh })
+}
+
+// worksOn reports whether the target answered that it has not done the work yet.
+func (c Call) worksOn() bool {
+	return c.Status == http.StatusAccepted && http.Header(c.Headers).Get("Retry-After") != ""
 }
 
 // completes checks that, for a job with async, the target answers 202 until the work is done, and

@@ -61,6 +61,7 @@ func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 		detail  string
 	}{
 		"done after three answers 202": {3, time.Hour, try.NoFaultFound, try.Yes, `^3 answers 202, then HTTP 200$`},
+		"no async":                     {3, 0, try.FaultFound, try.No, `^HTTP 202 with Retry-After: .*; set async.within of the job$`},
 		"done at once":                 {0, time.Hour, try.NoFaultFound, try.Yes, "^done at once, without a 202$"},
 		"never done":                   {1_000_000, time.Microsecond, try.FaultFound, try.No, `^1 answer 202 within 1µs, and no other: the run would be dead \(not_completed\)$`},
 	} {
@@ -78,7 +79,9 @@ func TestLongWorkIsAskedForUntilItIsDone(t *testing.T) {
 			}
 			defer calls.Close()
 			job, _ = reg.Job("long")
-			job.Async = jobs.Async{Within: c.within, Poll: time.Millisecond}
+			if job.Async = (jobs.Async{}); c.within > 0 {
+				job.Async = jobs.Async{Within: c.within, Poll: time.Millisecond}
+			}
 			got, err := try.Run(t.Context(), try.Config{Targets: calls, Registry: "acme", Job: job, Now: time.Now()})
 			if err != nil || got.Outcome != c.outcome {
 				t.Errorf("%s: %s, %v; %+v", got.Outcome, got.Summary, err, got.Checks)
