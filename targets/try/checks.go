@@ -79,7 +79,7 @@ func (t *trial) sawNewWork() bool {
 
 // worksOn reports whether the target answered that it has not done the work yet.
 func (c Call) worksOn() bool {
-	return c.Status == http.StatusAccepted && http.Header(c.Headers).Get("Retry-After") != ""
+	return c.Status == http.StatusAccepted && c.field("Retry-After") != ""
 }
 
 // completes checks that, for a job with async, the target answers 202 until the work is done, and

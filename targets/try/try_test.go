@@ -43,6 +43,7 @@ func longTarget(accepts int) http.HandlerFunc {
 			return
 		}
 		if known.asked++; known.asked <= accepts {
+			w.Header().Set("Retry-After", "0")
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}
