@@ -88,6 +88,7 @@ func TestTargetsThatHangLeavePlacesForOthers(t *testing.T) {
 		}
 		_, stop := start(t, executor.Config{Registry: reg, Ledger: memory.New(), Caller: svc, MaxInFlight: 64, Grace: time.Second})
 		time.Sleep(14*time.Minute + 30*time.Second)
+		stop()
 		paid, others := 0, 0
 		for i, call := range svc.calls {
 			switch late := svc.times[i].Sub(call.ScheduledAt); {
@@ -102,14 +103,13 @@ func TestTargetsThatHangLeavePlacesForOthers(t *testing.T) {
 		if paid != 14 || others < 56 || others >= 64 {
 			t.Errorf("%d calls of pay, %d of the targets that hang", paid, others)
 		}
-		stop()
 	})
 }
 
 // Nor do thousands of jobs whose target hangs take all leases of two processes.
 func TestManyJobsOfATargetThatHangsLeaveLeasesForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const paying, hanging = 20, 3000
+		const paying, hanging = 20, 1500
 		registry := []jobs.Entry{
 			jobs.Name("test"), jobs.Cleanup{Schedule: "0 3 1 1 *"}, jobs.Target{Name: "svc", URLEnv: "SVC_URL"}, jobs.Target{Name: "down", URLEnv: "SVC_URL"},
 		}
@@ -137,11 +137,11 @@ func TestManyJobsOfATargetThatHangsLeaveLeasesForOthers(t *testing.T) {
 			return svc.apply(c)
 		}
 		l := memory.New()
-		for range 2 {
-			_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: 64, Grace: time.Second})
-			defer stop()
-		}
+		_, stop := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: 64, Grace: time.Second})
+		_, stopOther := start(t, executor.Config{Registry: reg, Ledger: l, Caller: svc, MaxInFlight: 64, Grace: time.Second})
 		time.Sleep(20*time.Minute + 30*time.Second)
+		stop()
+		stopOther()
 		paid := 0
 		for i, call := range svc.calls {
 			if late := svc.times[i].Sub(call.ScheduledAt); call.Call.Target != "down" {
