@@ -23,7 +23,7 @@ const (
 	notificationsEach = 4
 )
 
-// callsForEachFree is how many calls a target without a limit of its own may have for each place
+// callsForEachFree limits the calls of a target without a limit of its own: as many for each place
 // that is left free. So some places stay free however many targets hang, of 64 places 8 if one
 // does and 4 if two do (dynamic thresholds: Choudhury and Hahne, 1998).
 const callsForEachFree = 7

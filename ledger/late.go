@@ -93,8 +93,8 @@ func isLate(r *Row, now time.Time) (why Reason, next time.Time) {
 	}
 	switch within := r.Call.StartWithin; {
 	case within == 0 || now.Before(due.Add(within)):
-	case r.unstarted(), r.State == Running && r.Attempt == 1 && !r.LeasedAt.Before(due.Add(within)):
-		why = ReasonNotStarted
+	case r.unstarted(), r.State == Running && r.Attempt == 1 && r.LeasedAt.After(r.StartedAt) && !r.LeasedAt.Before(due.Add(within)):
+		why = ReasonNotStarted // an earlier lease was given back unsent
 	case r.State == Running && r.Attempt == 1: // sent, or it waits in its process: the next lease tells
 		if again := clocks.Later(r.DueAt(), now.Add(time.Second)); next.IsZero() || again.Before(next) {
 			next = again

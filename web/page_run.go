@@ -227,9 +227,9 @@ func steps(r ledger.Run, attempts []ledger.Attempt, audit []ledger.Audit, now cl
 		add(kind(ledger.Planned), "Scheduled time", "the time that the run is for", r.ScheduledAt)
 	}
 	if r.Revision > 0 {
-		add(kind(ledger.Planned), "Planned", fmt.Sprintf("by revision %d of the job; its request is frozen from here on", r.Revision), r.PlannedAt)
+		add(kind(ledger.Planned), "Planned", fmt.Sprintf("by revision %d of the job; its request was frozen then", r.Revision), r.PlannedAt)
 	} else {
-		add(kind(ledger.Planned), "Planned", "its request is frozen from here on", r.PlannedAt)
+		add(kind(ledger.Planned), "Planned", "its request was frozen then", r.PlannedAt)
 	}
 	add(kind(ledger.Running), "First leased", "the send-before time was set: "+now.exact(r.SendBefore), r.StartedAt)
 	for _, a := range attempts {

@@ -25,7 +25,7 @@ var templateFiles embed.FS
 //go:embed assets/*
 var assetFiles embed.FS
 
-// view is what a page returns: the name and the data of its template, and what the layout shows of the page.
+// view has the name and the data of a page's template, and the values that the layout shows.
 type view struct {
 	Template string // a file of templates, without .html
 	Title    string // without the product's name

@@ -62,15 +62,16 @@ var lateCases = []testCase{
 	}},
 	{"a run that is leased again after its bound, and was never sent, is late", func(t *fixture) {
 		j := t.job("j")
-		in := j.bounded(0, ledger.OverlapAllow, 10*time.Minute, 0)
+		in := j.bounded(59, ledger.OverlapAllow, 10*time.Minute, 0)
 		in.Lease = true
+		t.advance(2 * time.Minute)
 		w := j.admit(in).Leased[0]
-		j.until(0, 10*time.Minute+time.Second)
+		t.advance(9 * time.Minute)
 		t.markLate()
 		t.record(unsent(w, time.Second))
-		j.until(0, 11*time.Minute)
+		t.advance(time.Minute)
 		t.claimOne("p1", w.RunID)
-		j.until(0, 15*time.Minute)
+		t.advance(time.Minute)
 		t.markLate()
 		if i := t.incident("j"); i.Reason != ledger.ReasonNotStarted || i.RunID != w.RunID || i.Count != 1 {
 			t.Errorf("incident %+v, want that %s has not started", i, w.RunID)

@@ -129,6 +129,26 @@ var pausesCases = []testCase{
 			t.Errorf("claimed %v", runIDs(got.Work))
 		}
 	}},
+	{"a run whose call is under way after a hold is not late", func(t *fixture) {
+		j := t.job("j")
+		in := j.bounded(59, ledger.OverlapAllow, 2*time.Minute, 0)
+		t.advance(time.Minute)
+		t.holdOf("target-of-j", 10*time.Minute)
+		j.admit(in)
+		t.advance(3 * time.Minute)
+		if n := t.markLate(); n != 1 {
+			t.Errorf("checked %d runs, want the held one", n)
+		}
+		t.advance(8 * time.Minute)
+		t.claimOne("p1", in.RunID)
+		t.advance(2 * time.Minute)
+		if n := t.markLate(); n != 1 {
+			t.Errorf("checked %d runs, want the one that is called", n)
+		}
+		if list := t.incidents("j"); len(list) != 0 {
+			t.Errorf("incidents %+v, want none", list)
+		}
+	}},
 	{"a held target's runs are not late for the time of the hold", func(t *fixture) {
 		j := t.job("j")
 		t.holdOf("target-of-j", 2*time.Hour)
